@@ -53,6 +53,11 @@ export type Config = {
     readonly database_url: string | undefined;
   };
   readonly log: (typeof logLevels)[number];
+  /** Which of all that can be set was set, and where. */
+  readonly given: {
+    readonly flags: ReadonlySet<string>;
+    readonly variables: ReadonlySet<string>;
+  };
 };
 
 type Secrets = ReturnType<typeof readSecrets>;
@@ -64,7 +69,7 @@ export class UsageFault extends Error {
 }
 
 /** Each setting's variable and flag (design.md, "Configuration"); a flag wins. */
-const settings = {
+export const settings = {
   data: { variable: "WAYPOST_DATA", flag: "data" },
   database_url: { variable: "WAYPOST_DATABASE_URL", flag: "database-url" },
   host: { variable: "WAYPOST_HOST", flag: "host" },
@@ -130,6 +135,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     machine_zone,
     isDataNamed: isSet(flags["data"]),
     isDatabaseNamed: isSet(flags["database-url"]),
+    given: { flags: listSet(flags, ""), variables: listSet(environment, "WAYPOST_") },
   };
   return { ...settled, scopes: declared, ...also, secrets };
 }
@@ -227,6 +233,11 @@ function readSettings(environment: Values, flags: Values): Values {
     return [name, flags[flag] ?? environment[variable]] as const;
   });
   return Object.fromEntries(entries.filter(([, value]) => isSet(value)));
+}
+
+function listSet(values: Values, start: string): ReadonlySet<string> {
+  const names = Object.keys(values).filter((name) => name.startsWith(start));
+  return new Set(names.filter((name) => isSet(values[name])));
 }
 
 /** An empty variable is an unset one, as in every shell script. */

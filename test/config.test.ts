@@ -36,6 +36,15 @@ test("without any setting the defaults hold", () => {
       http_token_file: undefined,
       approval_pin_file: undefined,
     },
+    given: { flags: new Set(), variables: new Set() },
+  });
+});
+
+test("it is known which settings were given, and an empty one was not", () => {
+  const environment = { ...home, WAYPOST_MODE: "full", WAYPOST_LOG: "", PATH: "/bin" };
+  expect(readConfig(environment, { port: "0", host: "" }).given).toEqual({
+    flags: new Set(["port"]),
+    variables: new Set(["WAYPOST_MODE"]),
   });
 });
 

@@ -1,3 +1,5 @@
+import { listLinkOrigins } from "../compose/addresses.ts";
+import { projectSettings } from "../compose/by-hand.ts";
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { embeddedOrigin } from "../compose/deployment.ts";
 import { requireProject } from "../compose/find-project.ts";
@@ -6,7 +8,6 @@ import { UsageFault, type Config } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
-import { writeLocalOrigin } from "../contract/rules/link-address.ts";
 import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
 import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
@@ -70,13 +71,6 @@ export async function runProjects(
   );
 }
 
-/** Under which the links of this data folder are, or will be once it is served. */
-function listLinkOrigins({ link_origin, second_origin }: Config): readonly string[] {
-  return [link_origin ?? writeLocalOrigin(), second_origin].filter(
-    (origin) => origin !== undefined,
-  );
-}
-
 function requireDomain(
   settings: Partial<ProjectSettings>,
   domain: string | null | undefined,
@@ -98,10 +92,9 @@ async function writeProject(
   command: Pick<Parameters<typeof journalCommand>[1], "tool" | "realm" | "id" | "name">,
   write: (db: Db) => Promise<Written>,
 ): Promise<void> {
-  const note = "It was done at the terminal, and is put back there: waypost projects update.";
   const { project } = await journalCommand(
     config,
-    { ...command, kind: "project_settings", note },
+    { ...command, ...projectSettings },
     () => store.write(write),
     ({ before, project: { id, name, links_count: _count, ...after } }) => {
       const named = { id, name: name === "" ? null : name };

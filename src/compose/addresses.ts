@@ -30,6 +30,13 @@ export function isOpenToOthers({ host, public_url }: Config): boolean {
   return !isLoopbackHost(host) && public_url?.startsWith("https:") !== true;
 }
 
+/** Under which the links of this data folder are, or will be once it is served. */
+export function listLinkOrigins({ link_origin, second_origin }: Config): readonly string[] {
+  return [link_origin ?? writeLocalOrigin(), second_origin].filter(
+    (origin) => origin !== undefined,
+  );
+}
+
 /** Where the embedded service's links live. */
 export function describeLinkOrigin({ link_origin }: Config, port: number): string {
   return link_origin ?? writeLocalOrigin(port);

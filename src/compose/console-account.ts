@@ -1,3 +1,4 @@
+import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
@@ -9,36 +10,41 @@ import { renderFacts } from "../mcp/approval/page-facts.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
 import { approvalPath, readStored } from "../mcp/approval/page.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
-import type { RequireApproval } from "../mcp/approval/require-approval.ts";
+import { ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
-import type { Account, Answer, Failure, Question } from "../web/account.ts";
-import { consoleName, type ConsoleParts } from "./console-parts.ts";
+import { toProblem } from "../service/respond.ts";
+import type { Account, Answer, Failure, Question, RecordKind } from "../web/account.ts";
+import type { Acting, ConsoleAct } from "./console-act.ts";
 import { describeConsole } from "./console-facts.ts";
+import { keyActs } from "./console-keys.ts";
+import { consoleName } from "./console-parts.ts";
+import { projectActs } from "./console-projects.ts";
+import { settingsActs } from "./console-settings.ts";
 import { clock } from "./embedded.ts";
 import { checkPin } from "./pin-file.ts";
 
 /** What a signed-in person can have done: the tools of their key, and the answers to questions. */
-
-type AccountParts = ConsoleParts & {
-  readonly keyContext: KeyContext;
-  readonly requireApproval: RequireApproval;
-};
-
-export function createAccount(parts: AccountParts): Account {
+export function createAccount(parts: Acting): Account {
   const { keyContext, state, toolbox } = parts;
   const { known } = keyContext;
-  const visible = new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
+  const visible = new Set([
+    ...listVisible(toolbox, keyContext).map(({ name }) => name),
+    ...Object.keys(acts).filter((name) => acts[name]?.isThere(parts)),
+  ]);
   const pinOptions = { openState: state.open, checkPin };
   return {
     projectName: known.projectName,
     host: known.linkHost,
     ...describeConsole(parts, known),
     mayUse: (tool) => visible.has(tool),
-    call: (tool, args) => call(tool, args, parts),
+    call: (name, args) => {
+      const act = visible.has(name) ? acts[name] : undefined;
+      return act === undefined ? call(name, args, parts) : carryOut(act, args, parts);
+    },
     qr: { drawSvg, drawPng },
-    readLink: (id) => readLink(id, keyContext),
+    readRecord: (kind, id) => readRecord(kind, id, keyContext),
 
     approve: async (id, pin) => {
       const { approvals } = await state.open();
@@ -64,7 +70,19 @@ export function createAccount(parts: AccountParts): Account {
   };
 }
 
-async function call(name: string, args: JsonObject, parts: AccountParts): Promise<Answer> {
+const acts: Readonly<Record<string, ConsoleAct>> = { ...keyActs, ...projectActs, ...settingsActs };
+
+async function carryOut(act: ConsoleAct, args: JsonObject, acting: Acting): Promise<Answer> {
+  try {
+    return { kind: "done", result: await act.run(args, acting) };
+  } catch (error) {
+    if (error instanceof ToolFailure) return explain(error.failure, acting);
+    const { status, message, faults } = toProblem(error, acting.report);
+    return { kind: "failed", failure: { code: String(status), message, problems: faults } };
+  }
+}
+
+async function call(name: string, args: JsonObject, parts: Acting): Promise<Answer> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
   const tool = toolbox.find(name);
   if (tool === undefined) return fail("not_found", "This server does not offer that.");
@@ -85,12 +103,18 @@ async function call(name: string, args: JsonObject, parts: AccountParts): Promis
   if (result.isError !== true) return { kind: "done", result: told };
   const { error } = told;
   if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");
-  const id = error.code === "approval_required" ? error.approval?.url : undefined;
-  const question = id === undefined ? undefined : await readQuestion(id, parts);
-  return question === undefined ? { kind: "failed", failure: error } : { kind: "asks", question };
+  return explain(error, parts);
 }
 
-type ToldFailure = Failure & { readonly approval?: { readonly url?: string } };
+async function explain(failure: ToldFailure, parts: Acting): Promise<Answer> {
+  const id = failure.code === "approval_required" ? failure.approval?.url : undefined;
+  const question = id === undefined ? undefined : await readQuestion(id, parts);
+  return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
+}
+
+type ToldFailure = Failure & {
+  readonly approval?: { readonly url?: string | undefined } | undefined;
+};
 
 /** As `answerFailure` writes each of them. */
 function isFailure(error: unknown): error is ToldFailure {
@@ -104,7 +128,7 @@ function fail(code: string, message: string): Answer {
 /** The same act is the same question until its time is over. */
 const tryLater = "Leave it as it is, and try again in five minutes.";
 
-async function readQuestion(id: string, { state }: AccountParts): Promise<Question | undefined> {
+async function readQuestion(id: string, { state }: Acting): Promise<Question | undefined> {
   const { approvals, pinTries } = await state.open();
   const approval = await approvals.findPage(id);
   if (approval === undefined) return undefined;
@@ -122,9 +146,21 @@ async function readQuestion(id: string, { state }: AccountParts): Promise<Questi
   };
 }
 
-async function readLink(id: string, { call: ask }: KeyContext): Promise<JsonObject | undefined> {
+const shows: Readonly<Record<RecordKind, Endpoint>> = {
+  link: contract.links.show,
+  ios_app: contract.iosApps.show,
+  android_app: contract.androidApps.show,
+  project: contract.projects.show,
+};
+
+async function readRecord(
+  kind: RecordKind,
+  id: string,
+  { call: ask }: KeyContext,
+): Promise<JsonObject | undefined> {
   try {
-    return await ask(contract.links.show, { id });
+    const body: unknown = await ask<Endpoint>(shows[kind], { id });
+    return isJsonObject(body) ? body : undefined;
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;

@@ -71,6 +71,6 @@ function createIdentify(
     await keyContext.renew();
     // As before a list of tools: of a deployment elsewhere it is found out.
     await keyContext.exploreForList();
-    return createAccount({ ...parts, keyContext, requireApproval });
+    return createAccount({ ...parts, keyContext, requireApproval, readPin });
   };
 }

@@ -1,19 +1,26 @@
 import type { Config } from "../config.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { isSame } from "../contract/rules/writable-fields.ts";
-import { operatorPrint, type Change, type Effect, type Ended } from "../state/history.ts";
+import {
+  operatorPrint,
+  type Change,
+  type Effect,
+  type Ended,
+  type History,
+  type Writer,
+} from "../state/history.ts";
 import { createLazyState } from "./lazy-state.ts";
 import { createLog, createReport } from "./log.ts";
 
-/** What the operator does at the terminal, noted in the same history as an assistant's writes. */
+/** What a person does by hand, noted in the same history as an assistant's writes. */
 
 type Command = {
-  /** The words that were typed. */
+  /** The words that are typed for it at the terminal. */
   readonly tool: string;
   /** A project's id, or what stands for the whole deployment. */
   readonly realm: string;
   readonly kind: string;
-  /** Null where the command makes it. */
+  /** Null where it is not known before. */
   readonly id: string | null;
   readonly name: string | null;
   /** How it is put back, where undo cannot. */
@@ -25,10 +32,9 @@ type Done = Pick<Effect, "before" | "after"> & {
   readonly name: string | null;
 };
 
-/** The row is there before anything is done, so that nothing is done that is not in it. */
 export async function journalCommand<Result>(
   config: Config,
-  { id, name, ...command }: Command,
+  command: Command,
   run: () => Promise<Result>,
   describe: (result: Result) => Done,
 ): Promise<Result> {
@@ -36,20 +42,35 @@ export async function journalCommand<Result>(
   const { open, close } = createLazyState(config);
   try {
     const { history } = await open();
-    const target = { target_id: id, target_key: null, name };
-    const begun = { key_print: operatorPrint, client: null, ...command, ...target, effects: [] };
-    const change = await history.begin(begun);
-    const result = await run().catch(async (error: unknown) => {
-      // The store is in this process, so that a failed transaction has changed nothing.
-      await history.drop(change.id).catch(report);
-      throw error;
-    });
-    // What was done stays done, and its row stays as one whose end is unknown.
-    await history.note(change.id, describeEnd(change, describe(result))).catch(report);
-    return result;
+    const noting = { history, report, key_print: operatorPrint, client: null };
+    return await journalAct(noting, command, run, describe);
   } finally {
     await close();
   }
+}
+
+type Noting = Pick<Writer, "key_print" | "client"> & {
+  readonly history: History;
+  readonly report: (error: unknown) => unknown;
+};
+
+/** The row is there before anything is done, so that nothing is done that is not in it. */
+export async function journalAct<Result>(
+  { history, report, key_print, client }: Noting,
+  { id, name, ...command }: Command,
+  run: () => Promise<Result>,
+  describe: (result: Result) => Done,
+): Promise<Result> {
+  const target = { target_id: id, target_key: null, name };
+  const change = await history.begin({ key_print, client, ...command, ...target, effects: [] });
+  const result = await run().catch(async (error: unknown) => {
+    // The store is in this process, so that a failed transaction has changed nothing.
+    await history.drop(change.id).catch(report);
+    throw error;
+  });
+  // What was done stays done, and its row stays as one whose end is unknown.
+  await history.note(change.id, describeEnd(change, describe(result))).catch(report);
+  return result;
 }
 
 function describeEnd({ kind, target_key }: Change, { id, name, ...done }: Done): Ended {

@@ -31,6 +31,8 @@ type ProblemOptions = {
   readonly key?: "error" | "errors";
   /** Beside the sentence, each part of it with its place. */
   readonly problems?: readonly StatedProblem[];
+  /** The broken rules one by one: over the wire they are the sentence alone. */
+  readonly faults?: readonly FieldProblem[];
 };
 
 /** The one error that crosses the wire: a status and a message meant for the caller. */
@@ -40,6 +42,7 @@ export class Problem extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly key: "error" | "errors";
   readonly problems: readonly StatedProblem[] | undefined;
+  readonly faults: readonly FieldProblem[] | undefined;
 
   constructor(status: number, message: string, options: ProblemOptions = {}) {
     super(message);
@@ -47,6 +50,7 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
     this.key = options.key ?? "error";
     this.problems = options.problems;
+    this.faults = options.faults;
   }
 }
 
@@ -92,7 +96,8 @@ export function validationFailed(
   problems: readonly FieldProblem[],
   key: "error" | "errors" = "error",
 ): Problem {
-  return new Problem(422, toSentence(problems.map((problem) => problem.message)), { key });
+  const sentence = toSentence(problems.map((problem) => problem.message));
+  return new Problem(422, sentence, { key, faults: problems });
 }
 
 /** As `validationFailed`, for faults that have a place in a text; they go along as a list. */

@@ -12,15 +12,19 @@ export type IssuedKey = {
   readonly project_id: string | null;
 };
 
-type KeyRequest = Omit<IssuedKey, "id" | "token"> & { readonly token?: string };
+type KeyRequest = Omit<IssuedKey, "id" | "token"> & Partial<Pick<IssuedKey, "id" | "token">>;
 
-/** Makes a key; only the token's hash is kept. A token given from outside is taken as it is. */
+/**
+ * Makes a key; only the token's hash is kept. A token given from outside is taken as it is, and so
+ * is an id: the second of two keys with one id is a Duplicate.
+ */
 export async function issueKey(
   db: Db,
   sources: IdSources,
-  { project_id, scopes, role, token = createToken(sources.random) }: KeyRequest,
+  { project_id, scopes, role, token = createToken(sources.random), ...given }: KeyRequest,
 ): Promise<IssuedKey> {
-  const { id, now } = createIdAndTime(sources);
+  const { id: made, now } = createIdAndTime(sources);
+  const { id = made } = given;
   const row = { id, project_id, scopes, role, token_hash: hashToken(token), created_at: now };
   await insertKey(db, row);
   return { id, token, scopes, role, project_id };

@@ -1,9 +1,16 @@
 import type { Account } from "./account.ts";
-import type { Page, Visit } from "./page.ts";
+import { isThere, type Page, type Visit } from "./page.ts";
+import { appPage, deleteAppPage, newAppPage } from "./pages/app.ts";
+import { appsPage } from "./pages/apps.ts";
 import { deletedLinksPage } from "./pages/deleted-links.ts";
 import { deleteLinkPage, linkPage, linkQrPage } from "./pages/link.ts";
+import { keysPage, revokeKeyPage } from "./pages/keys.ts";
 import { linksPage } from "./pages/links.ts";
 import { newLinkPage } from "./pages/new-link.ts";
+import { newKeyPage } from "./pages/new-key.ts";
+import { deleteProjectPage, projectPage, projectSettingsPage } from "./pages/project.ts";
+import { newProjectPage, projectsPage } from "./pages/projects.ts";
+import { settingsPage } from "./pages/settings.ts";
 import { startPage } from "./pages/start.ts";
 
 /** Every page of the console, in the order in which their entries stand. */
@@ -15,16 +22,28 @@ export const pages: readonly Page[] = [
   linkPage,
   linkQrPage,
   deleteLinkPage,
+  appsPage,
+  newAppPage,
+  appPage,
+  deleteAppPage,
+  projectsPage,
+  newProjectPage,
+  projectPage,
+  projectSettingsPage,
+  deleteProjectPage,
+  keysPage,
+  newKeyPage,
+  revokeKeyPage,
+  settingsPage,
 ];
 
-/** A page that the key may not use is not there. */
 export function findPage(
   path: string,
-  { mayUse }: Account,
+  account: Account,
 ): readonly [Page | undefined, Visit["params"]] {
   for (const page of pages) {
     const found = page.path.exec(path);
-    if (found === null || (page.needs !== undefined && !mayUse(page.needs))) continue;
+    if (found === null || !isThere(page, account)) continue;
     return [page, { ...found.groups }];
   }
   return [undefined, {}];

@@ -15,7 +15,7 @@ export function renderChanges(changes: readonly JsonObject[], visit: Visit): Htm
 
 function renderChange(change: JsonObject, visit: Visit): Html {
   const target = readRecord(change, "target");
-  const name = readText(target, "name") || readText(target, "kind").replaceAll("_", " ");
+  const name = readText(target, "name") || nameKind(readText(target, "kind"));
   const isLink = readText(target, "kind") === "link" && visit.account.mayUse("get_link");
   const id = readText(target, "id");
   const isGone = readText(change, "tool").startsWith("delete_");
@@ -36,6 +36,10 @@ function renderChange(change: JsonObject, visit: Visit): Html {
   </li>`;
 }
 
+function nameKind(kind: string): string {
+  return kind.replaceAll("_", " ").replace(/\bapi\b/, "API");
+}
+
 const verbs: Readonly<Record<string, string>> = {
   create: "Created",
   upsert: "Saved",
@@ -51,10 +55,23 @@ const verbs: Readonly<Record<string, string>> = {
   undo: "Undid a change of",
 };
 
+/** What was typed at the terminal: a thing, and what was done to it. */
+const commandVerbs: Readonly<Record<string, string>> = {
+  "keys create": "Made",
+  "keys revoke": "Revoked",
+  "projects create": "Created",
+  "bin restore": "Restored",
+  "bin empty": "Emptied",
+};
+
 function describeAct(change: JsonObject): string {
-  const [verb = ""] = readText(change, "tool").split("_");
-  return verbs[verb] ?? "Changed";
+  const tool = readText(change, "tool");
+  const [verb = ""] = tool.split("_");
+  return commandVerbs[tool] ?? verbs[verb] ?? "Changed";
 }
+
+/** What is done by hand is put back by hand. */
+const byHand: ReadonlySet<string> = new Set(["api_key", "project_settings"]);
 
 const mostFields = 3;
 const mostCharacters = 48;
@@ -94,8 +111,9 @@ function renderUndo(change: JsonObject, { account, formToken, url }: Visit): Htm
   const isDone = readText(change, "undone_by") !== "";
   if (isDone) return html`<span class="tag">undone</span>`;
   // Many links are put back by a plan, which has a page of its own.
-  const isJob = readText(readRecord(change, "target"), "kind") === "job";
-  if (!account.mayUse("undo") || isJob || readText(change, "end") !== "") return "";
+  const kind = readText(readRecord(change, "target"), "kind");
+  const isLeft = kind === "job" || byHand.has(kind);
+  if (!account.mayUse("undo") || isLeft || readText(change, "end") !== "") return "";
   const name = readText(readRecord(change, "target"), "name");
   return html`<form method="post" action="/">
     ${renderHidden("form_token", formToken)} ${renderHidden("back", url.pathname)}

@@ -79,5 +79,10 @@ const follow = () => {
 };
 follow();
 
+// A browser may keep a page for who goes back: what is shown once is not in it.
+addEventListener("pagehide", () => {
+  for (const part of document.querySelectorAll("[data-once]")) part.replaceChildren();
+});
+
 document.querySelector("[aria-invalid=true]")?.focus();
 `;

@@ -3,6 +3,7 @@ import { controls } from "../look/controls.ts";
 import { facts } from "../look/facts.ts";
 import { tokens } from "../look/tokens.ts";
 import { frame } from "./style-frame.ts";
+import { operator } from "./style-operator.ts";
 
 /** What stands on several pages: tables, lists, filters, and what can be copied. */
 const parts = `
@@ -72,4 +73,4 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
 `;
 
 /** How the console looks: what all pages of ours share, and what is its own. */
-export const style = tokens + base + controls + facts + frame + parts;
+export const style = tokens + base + controls + facts + frame + parts + operator;

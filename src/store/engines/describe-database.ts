@@ -28,6 +28,17 @@ const noTrigrams =
   "project: pg_trgm could not be made. As its owner: create extension pg_trgm; create extension " +
   `btree_gin; create index links_texts on links using gin (project_id, ${trigrams})`;
 
+/** `SQLite 3.51.3`. */
+export async function nameEngine(db: Db): Promise<string> {
+  const isFile = readEngine(db) === "sqlite";
+  const { rows } = isFile
+    ? await sql<Version>`select sqlite_version() as version`.execute(db)
+    : await sql<Version>`select current_setting('server_version') as version`.execute(db);
+  return `${isFile ? "SQLite" : "PostgreSQL"} ${rows[0]?.version ?? ""}`.trim();
+}
+
+type Version = { readonly version: string };
+
 /** Whose every row is of one project, which stands first in their keys and in every query. */
 export const tenantTables = [
   "links",

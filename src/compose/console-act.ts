@@ -1,0 +1,50 @@
+import type { JsonObject } from "../contract/json.ts";
+import type { KeyContext } from "../mcp/access/key-context.ts";
+import type { ApprovalRequest } from "../mcp/approval/approval-request.ts";
+import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
+import type { RequireApproval } from "../mcp/approval/require-approval.ts";
+import { consoleName, type ConsoleParts } from "./console-parts.ts";
+import type { Deployment } from "./deployment.ts";
+
+/**
+ * What a person can have done at the console, and no assistant: by the same functions as at the
+ * terminal, and by the rules of whoever is signed in.
+ */
+export type ConsoleAct = {
+  readonly isThere: (acting: Acting) => boolean;
+  /** Throws a Problem, or what an approval throws. */
+  readonly run: (args: JsonObject, acting: Acting) => Promise<JsonObject>;
+};
+
+export type Acting = ConsoleParts & {
+  readonly keyContext: KeyContext;
+  readonly requireApproval: RequireApproval;
+  /** The hash of the operator's PIN, where one is set. */
+  readonly readPin: () => Promise<string | undefined>;
+};
+
+/** A change by hand, in the one mode that lets nothing be changed. */
+export function mayChange({ config }: Acting): boolean {
+  return config.mode !== "read-only";
+}
+
+/** Throws until the person has said yes. */
+export function requireYes(
+  request: ApprovalRequest,
+  { requireApproval, keyContext }: Acting,
+): Promise<void> {
+  const person = { ...nobodyToAsk, client: consoleName, token: undefined };
+  return requireApproval(request, keyContext, person);
+}
+
+/** By whom it was done, for the history. */
+export async function readNoting({ state, report, keyContext }: Acting) {
+  const { history } = await state.open();
+  return { history, report, key_print: keyContext.key_print, client: consoleName };
+}
+
+/** Those acts are there only where the store is ours. */
+export function readOwn({ deployment }: Acting): NonNullable<Deployment["own"]> {
+  if (deployment.own === undefined) throw new Error("there is no store of ours");
+  return deployment.own;
+}

@@ -1,0 +1,164 @@
+import { resolve } from "node:path";
+import { settings, type Config } from "../config.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { writeHosts } from "../contract/rules/destinations.ts";
+import { printKey } from "../mcp/access/key-context.ts";
+import { describeTrustedProxies } from "../network/trusted-proxies.ts";
+import { describeDatabase } from "../sql/postgres.ts";
+import { describeDatabaseOf, nameEngine } from "../store/engines/describe-database.ts";
+import type { Acting, ConsoleAct } from "./console-act.ts";
+import { readApiKey, readDatabaseUrl } from "./secrets.ts";
+import { readTimeZone } from "./time-zone.ts";
+
+/** How this process is set, and by what. Of a secret nothing is told but that it is set. */
+
+export const settingsActs: Readonly<Record<string, ConsoleAct>> = {
+  read_settings: { isThere: isOperator, run: (_, acting) => describe(acting) },
+};
+
+/**
+ * Folders, hosts and proxies are the operator's own business, and not that of everybody who has a
+ * project here: whoever shows the key of this very process, a master key or the gateway's token.
+ */
+function isOperator({ config, deployment, keyContext }: Acting): boolean {
+  if (deployment.own === undefined) return true;
+  if (keyContext.known.facts?.kind === "master") return true;
+  try {
+    return printKey(readApiKey(config)) === keyContext.key_print;
+  } catch {
+    return false;
+  }
+}
+
+type Row = {
+  readonly name: string;
+  readonly value: string;
+  /** By what it is set, and where it can be. */
+  readonly from: string;
+  readonly variable: string;
+  readonly flag?: string;
+};
+
+async function describe(acting: Acting): Promise<JsonObject> {
+  const { config, version, addresses } = acting;
+  const { mcp, url } = addresses;
+  return {
+    now: [
+      ["Waypost", version],
+      ["Node.js", process.versions.node],
+      ...(await describeStore(acting)),
+      ["Address", url],
+      ...(mcp === undefined ? [] : [["MCP", mcp]]),
+    ].map(([name, value]) => ({ name, value })),
+    groups: listGroups(config).map(({ name, rows }) => ({ name, rows })),
+  };
+}
+
+async function describeStore({ deployment, config }: Acting) {
+  const { own } = deployment;
+  if (own === undefined) return [["Deployment", config.base_url ?? ""]];
+  const { db } = own.store;
+  const [engine, { slow }] = await Promise.all([nameEngine(db), describeDatabaseOf(db)]);
+  return [["Store", engine], ...slow.map((fault) => ["Slow", fault])];
+}
+
+type Group = { readonly name: string; readonly rows: readonly Row[] };
+
+function listGroups(config: Config): readonly Group[] {
+  const rows = prepareRows(config);
+  return [
+    { name: "Store", rows: listPlaces(config, rows) },
+    { name: "Server", rows: listServer(config, rows) },
+    { name: "Links", rows: listLinks(config, rows) },
+    { name: "Assistants", rows: listAssistants(config, rows) },
+    { name: "Secrets", rows: listSecrets(config, rows) },
+  ];
+}
+
+type Rows = ReturnType<typeof prepareRows>;
+
+function prepareRows(config: Config) {
+  const by = (name: string, variable: string, value: string): Row => {
+    return { name, value, variable, from: findSource(config, variable) };
+  };
+  return {
+    of: (name: string, setting: keyof typeof settings, value: string): Row => {
+      const { variable, flag } = settings[setting];
+      return { name, value, variable, flag: `--${flag}`, from: findSource(config, variable, flag) };
+    },
+    /** What no option sets. */
+    by,
+    secret: (name: string, variable: string): Row =>
+      by(name, variable, config.given.variables.has(variable) ? "set" : "not set"),
+  };
+}
+
+function findSource({ given }: Config, variable: string, flag?: string): string {
+  if (flag !== undefined && given.flags.has(flag)) return "option";
+  return given.variables.has(variable) ? "environment" : "default";
+}
+
+function listPlaces(config: Config, { of, secret }: Rows): readonly Row[] {
+  const url = readDatabaseUrl(config);
+  return [
+    of("Data folder", "data", resolve(config.data)),
+    of("Database", "database_url", url === undefined ? "in the folder" : describeDatabase(url)),
+    secret("Database, from a file", "WAYPOST_DATABASE_URL_FILE"),
+    of("Deployment elsewhere", "base_url", config.base_url ?? "none"),
+  ];
+}
+
+function listServer(config: Config, { of, by }: Rows): readonly Row[] {
+  const { port, trusted_proxies: proxies } = config;
+  return [
+    of("Host", "host", config.host),
+    of("Port", "port", port === 0 ? "any free one" : String(port)),
+    of("Processes", "processes", String(config.processes)),
+    of("Public address", "public_url", config.public_url ?? "from host and port"),
+    of("Trusted proxies", "trusted_proxies", proxies ? describeTrustedProxies(proxies) : "none"),
+    by("Console", "WAYPOST_CONSOLE", writeSwitch(config.console)),
+    by("Links over stdio", "WAYPOST_SERVE", writeSwitch(config.serve)),
+    of("Log", "log", config.log),
+    of("Time zone", "time_zone", config.time_zone ?? readTimeZone(config).name),
+  ];
+}
+
+function writeSwitch(isOn: boolean): string {
+  return isOn ? "on" : "off";
+}
+
+function listLinks(config: Config, { of, by }: Rows): readonly Row[] {
+  const { destinations } = config;
+  return [
+    of("Link addresses", "link_origin", config.link_origin ?? "on this machine"),
+    of("Second address", "second_origin", config.second_origin ?? "none"),
+    of("Destinations", "destinations", destinations ? writeHosts(destinations) : "any host"),
+    by("Destination checks", "WAYPOST_CHECK_DESTINATIONS", writeSwitch(config.check_destinations)),
+  ];
+}
+
+function listAssistants({ mode, tools, scopes, probe }: Config, { of }: Rows): readonly Row[] {
+  return [
+    of("Mode", "mode", mode),
+    of("Tools", "tools", tools.length === 0 ? "all" : tools.join(", ")),
+    of("Scopes", "scopes", scopes?.join(", ") ?? "found out"),
+    of("Probing", "probe", probe),
+  ];
+}
+
+function listSecrets(config: Config, { by, secret }: Rows): readonly Row[] {
+  return [
+    secret("API key", "WAYPOST_API_KEY"),
+    secret("API key, from a file", "WAYPOST_API_KEY_FILE"),
+    by("API key over plain http", "WAYPOST_ALLOW_HTTP", describeOpen(config)),
+    secret("Token of the gateway", "WAYPOST_HTTP_TOKEN"),
+    secret("Token of the gateway, from a file", "WAYPOST_HTTP_TOKEN_FILE"),
+    secret("PIN of approvals, from a file", "WAYPOST_APPROVAL_PIN_FILE"),
+    secret("Token of the metrics", "WAYPOST_METRICS_TOKEN"),
+    secret("Token of the metrics, from a file", "WAYPOST_METRICS_TOKEN_FILE"),
+  ];
+}
+
+function describeOpen({ given }: Config): string {
+  return given.variables.has("WAYPOST_ALLOW_HTTP") ? "anywhere" : "to this machine alone";
+}

@@ -1,0 +1,85 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { html, type Html } from "../html.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderNote, renderPaging, renderTable } from "../parts.ts";
+import { readRecord, readRecords, readText } from "../read.ts";
+import { appKinds, writeAppAddress, type AppKind } from "./app-kinds.ts";
+
+/** The apps that links open. */
+export const appsPage: Page = {
+  path: /^\/apps$/,
+  entry: {
+    name: "Apps",
+    address: "/apps",
+    group: "Project",
+    icon: "M5 2.5h6a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1zM7 11.5h2",
+  },
+  needs: ["list_ios_apps", "list_android_apps"],
+  show,
+};
+
+const perPage = 50;
+
+async function show(visit: Visit): Promise<Reply> {
+  const { account, url } = visit;
+  const listed = appKinds.filter(({ name }) => account.mayUse(`list_${name}s`));
+  const lists = await Promise.all(listed.map((kind) => renderKind(kind, visit)));
+  const buttons = appKinds.map((kind) =>
+    account.mayUse(`register_${kind.name}`)
+      ? html`<a class="button" href="/apps/${kind.slug}/new">New ${kind.label}</a>`
+      : "",
+  );
+  const body = html`<div class="head">
+      <h1>Apps</h1>
+      ${buttons}
+    </div>
+    ${renderNote(url)}
+    <p class="soft">
+      Links open these apps where they are installed, and lead to their stores where they are not.
+    </p>
+    ${lists}`;
+  return { kind: "page", title: "Apps", body };
+}
+
+async function renderKind(kind: AppKind, { account, url }: Visit): Promise<Html> {
+  const { name, heading } = kind;
+  const asked = Number(url.searchParams.get(kind.slug));
+  const page = Number.isSafeInteger(asked) && asked > 0 ? asked : 1;
+  const answer = await account.call(`list_${name}s`, { page, limit: perPage });
+  const list =
+    answer.kind === "done"
+      ? renderList(kind, answer.result)
+      : html`<div class="inside">
+          ${renderFault(answer.kind === "failed" ? answer.failure.message : undefined)}
+        </div>`;
+  return html`<section class="card" aria-labelledby="${name}">
+    <h2 id="${name}">${heading}</h2>
+    ${list}
+  </section>`;
+}
+
+function renderList(kind: AppKind, result: JsonObject): Html {
+  const apps = readRecords(result, `${kind.name}s`);
+  if (apps.length === 0) {
+    return html`<div class="empty"><p>There is no ${kind.label} yet.</p></div>`;
+  }
+  const rows = apps.map((app) => renderRow(kind, app));
+  return html`${renderTable(`${kind.heading} apps`, columns, rows)}
+  ${renderPaging(readRecord(result, "meta"), `${kind.label}s`, `/apps?${kind.slug}=`)}`;
+}
+
+const columns = [{ name: "App" }, { name: "Known by", look: "late" }];
+
+function renderRow(kind: AppKind, app: JsonObject): Html {
+  const identifier = readText(app, kind.identifier);
+  const name = readText(app, "name");
+  return html`<tr>
+    <td>
+      <a class="line" href="${writeAppAddress(kind, readText(app, "id"))}" dir="auto"
+        >${name || identifier}</a
+      >
+      <span class="line soft early" dir="auto">${name === "" ? "" : identifier}</span>
+    </td>
+    <td class="late"><span class="line soft" dir="auto">${identifier}</span></td>
+  </tr>`;
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "../../contract/json.ts";
+import { scopes, type Role } from "../../contract/scopes-and-roles.ts";
+import type { Failure, FieldProblem } from "../account.ts";
+import { act } from "../act.ts";
+import { readTyped, renderField, renderOthers, type Field } from "../form-fields.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderCopy, renderHead, renderHidden, renderKept } from "../parts.ts";
+import { readRecord, readText } from "../read.ts";
+import { describeAccess } from "./keys.ts";
+
+/** A form for a new key, and the one page that shows it. */
+export const newKeyPage: Page = {
+  path: /^\/keys\/new$/,
+  needs: "make_key",
+  show: (visit) => show(visit, visit.kept),
+  submit: make,
+};
+
+const list = { name: "Keys", address: "/keys" };
+
+const role: Field = {
+  name: "role",
+  kind: "choice",
+  choices: [
+    { value: "viewer", name: "Viewer: works with links, sees apps" },
+    { value: "manager", name: "Manager: also changes apps and the page" },
+    { value: "owner", name: "Owner: also makes keys" },
+  ] satisfies readonly { readonly value: Role; readonly name: string }[],
+};
+const access: Field = {
+  name: "access",
+  label: "May do",
+  kind: "choice",
+  choices: [
+    { value: "full", name: "Everything that its role may do" },
+    { value: "limited", name: "Only what is chosen here" },
+  ],
+};
+const fields = [role, access];
+const usual = { role: "manager", access: "full" };
+
+function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise<Reply> {
+  const values = typed === undefined ? usual : readTyped(fields, typed);
+  const placed = failure && { ...failure, problems: failure.problems?.map(placeProblem) };
+  const rendered = fields.map((field) => renderField(field, values, placed?.problems));
+  const body = html`${renderHead("New key", list)} ${renderKept(visit)}
+    <section class="card narrow" aria-label="Key">
+      <div class="inside">
+        <form method="post" action="/keys/new" class="stack key">
+          ${renderHidden("form_token", visit.formToken)}
+          ${renderHidden("once", typed?.read("once") || randomUUID())}
+          ${renderOthers(fields, placed)}
+          <div class="pair">${rendered}</div>
+          ${renderScopes(listScopes(typed))}
+          <div class="buttons">
+            <button class="main">Make key</button>
+            <a class="button quiet" href="/keys">Cancel</a>
+          </div>
+        </form>
+      </div>
+    </section>`;
+  const status = failure === undefined ? 200 : 422;
+  return Promise.resolve({ kind: "page", title: "New key", body, status });
+}
+
+function placeProblem({ field, message }: FieldProblem): FieldProblem {
+  return { message, field: field === "scopes" ? access.name : field };
+}
+
+/** What each begins with, as a heading. */
+const groups = [...new Set(scopes.map((name) => name.split(".", 1)[0] ?? ""))];
+const headings: Readonly<Record<string, string>> = {
+  links: "Links",
+  short_links: "Short links",
+  ios_apps: "iOS apps",
+  android_apps: "Android apps",
+  page_templates: "Page template",
+};
+/** As a person calls what the API calls otherwise. */
+const acts: Readonly<Record<string, string>> = {
+  index: "list",
+  show: "read",
+  update: "change",
+  destroy: "delete",
+};
+
+function renderScopes(chosen: readonly string[]): Html {
+  const boxes = groups.map(
+    (group) =>
+      html`<div role="group" aria-labelledby="of-${group}" class="scopes">
+        <p id="of-${group}">${headings[group] ?? group}</p>
+        ${scopes
+          .filter((name) => name.startsWith(`${group}.`))
+          .map((name) => renderBox(name, chosen.includes(name)))}
+      </div>`,
+  );
+  return html`<div class="filters limits">${boxes}</div>`;
+}
+
+function renderBox(name: string, isOn: boolean): Html {
+  const [, act_name = ""] = name.split(".");
+  const checked = isOn ? html` checked` : "";
+  return html`<div class="check">
+    <input type="checkbox" id="${name}" name="scope" value="${name}" ${checked} />
+    <label for="${name}">${acts[act_name] ?? act_name}</label>
+  </div>`;
+}
+
+function listScopes(form: Form | undefined): readonly string[] {
+  return form?.entries.flatMap(([name, value]) => (name === "scope" ? [value] : [])) ?? [];
+}
+
+async function make(visit: Visit, form: Form): Promise<Reply> {
+  const chosen = listScopes(form);
+  const isFull = form.read("access") === "full";
+  if (isFull && chosen.length > 0) {
+    const message = "Scopes are chosen: let it do only those, or choose none of them.";
+    const problems = [{ field: access.name, message }];
+    return show(visit, form, { code: "422", message, problems });
+  }
+  const args = {
+    role: form.read("role"),
+    ...(!isFull && { scopes: chosen }),
+    once: form.read("once"),
+  };
+  const ended = await act(visit, form, { tool: "make_key", args, back: "/keys" });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "done") return showOnce(readRecord(ended.result, "key"));
+  const { failure } = ended;
+  return failure.code === "409" ? showMade(failure) : show(visit, form, failure);
+}
+
+/** Sent twice, or loaded again. */
+function showMade({ message }: Failure): Reply {
+  const body = html`${renderHead("No second key", list)}
+    <p>${message}</p>
+    <p><a class="button" href="/keys">Show all keys</a></p>`;
+  return { kind: "page", title: "No second key", body, status: 409 };
+}
+
+/** In no address, and on no page that is kept: whoever has not copied it makes another one. */
+function showOnce(key: JsonObject): Reply {
+  const body = html`${renderHead("Your new key", list)}
+    <section class="card narrow" aria-label="Key">
+      <div class="inside">
+        <p class="note good" role="status">
+          Copy it now. It is shown this once, and nobody can read it again.
+        </p>
+        <div data-once>${renderCopy(readText(key, "token"), "token", "Copy the key")}</div>
+        <dl class="facts">
+          <div>
+            <dt>May do</dt>
+            <dd>${describeAccess(key)}</dd>
+          </div>
+          <div>
+            <dt>Use it in</dt>
+            <dd><code>Authorization: Bearer</code>, or in <code>WAYPOST_API_KEY</code></dd>
+          </div>
+        </dl>
+        <div class="buttons"><a class="button main" href="/keys">I have copied it</a></div>
+      </div>
+    </section>`;
+  return { kind: "page", title: "Your new key", body };
+}

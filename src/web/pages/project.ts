@@ -1,0 +1,223 @@
+import type { JsonObject } from "../../contract/json.ts";
+import type { Account } from "../account.ts";
+import { act } from "../act.ts";
+import {
+  readValues,
+  renderField,
+  renderOthers,
+  renderShown,
+  writeFields,
+  type Field,
+} from "../form-fields.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import {
+  renderCopy,
+  renderFault,
+  renderHead,
+  renderHidden,
+  renderKept,
+  renderNote,
+} from "../parts.ts";
+import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
+import { renderChanges } from "../render-changes.ts";
+import { readForm, saveChanged, type Again } from "../save-changed.ts";
+import {
+  projectFields,
+  projectList,
+  settingFields,
+  writeProjectAddress,
+} from "./project-fields.ts";
+
+/** One project: its fields, what its operator has set, how it gets keys, and its end. */
+
+/** One of the two forms: the API knows the fields of the first alone. */
+type Part = {
+  readonly heading: string;
+  readonly fields: readonly Field[];
+  readonly tool: string;
+  /** Behind the address of the project. */
+  readonly suffix: string;
+  readonly read: (id: string, account: Account) => Promise<JsonObject | undefined>;
+};
+
+const own: Part = {
+  heading: "Project",
+  fields: projectFields,
+  tool: "update_project",
+  suffix: "",
+  read: (id, account) => account.readRecord("project", id),
+};
+
+const settings: Part = {
+  heading: "Settings",
+  fields: settingFields,
+  tool: "update_project_settings",
+  suffix: "/settings",
+  read: async (id, account) => {
+    if (!account.mayUse("get_project_settings")) return undefined;
+    const answer = await account.call("get_project_settings", { id });
+    return answer.kind === "done" ? readRecord(answer.result, "project") : undefined;
+  },
+};
+
+const idPattern = "/projects/(?<id>[^/]+)";
+
+export const projectPage: Page = {
+  path: new RegExp(`^${idPattern}$`),
+  needs: "get_project",
+  show: (visit) => show(visit, { part: own, again: {} }),
+  submit: (visit, form) => save(visit, form, own),
+};
+
+export const projectSettingsPage: Page = {
+  path: new RegExp(`^${idPattern}/settings$`),
+  needs: "update_project_settings",
+  show: (visit) => show(visit, { part: settings, again: {} }),
+  submit: (visit, form) => save(visit, form, settings),
+};
+
+export const deleteProjectPage: Page = {
+  path: new RegExp(`^${idPattern}/delete$`),
+  needs: "delete_project",
+  // Whoever opens the address alone has not pressed anything.
+  show: ({ params }) =>
+    Promise.resolve({ kind: "go", to: writeProjectAddress(readParam(params, "id")) }),
+  submit: remove,
+};
+
+const gone: Reply = {
+  kind: "page",
+  status: 404,
+  title: "Not found",
+  body: html`<h1>This project is not there</h1>
+    <p class="soft">It was deleted, or its address is another one.</p>
+    <p><a class="button" href="/projects">Show all projects</a></p>`,
+};
+
+/** Which of the forms was sent, and what it shows again. */
+type Sent = { readonly part: Part; readonly again: Again; readonly fault?: string };
+
+async function show(visit: Visit, sent: Sent): Promise<Reply> {
+  const { account, params, formToken, url } = visit;
+  const id = readParam(params, "id");
+  const [record, set] = await Promise.all([own.read(id, account), settings.read(id, account)]);
+  if (record === undefined) return gone;
+  const title = readText(record, "name") || readText(record, "subdomain");
+  const beside = account.mayUse("delete_project")
+    ? html`<form method="post" action="${writeProjectAddress(id)}/delete">
+        ${renderHidden("form_token", formToken)}<button class="grave">Delete…</button>
+      </form>`
+    : "";
+  const body = html`${renderHead(title, projectList, beside)} ${renderNote(url)}
+    ${renderFault(sent.fault)} ${renderKept(visit)}
+    <div class="columns">
+      <div class="column">
+        ${renderPart(own, record, visit, sent)}
+        ${set === undefined ? "" : renderPart(settings, set, visit, sent)}
+      </div>
+      <div class="column">${await renderSide(visit, record)}</div>
+    </div>`;
+  const isRefused = sent.again.failure !== undefined || sent.fault !== undefined;
+  return { kind: "page", title, body, status: isRefused ? 422 : 200 };
+}
+
+function renderPart(part: Part, record: JsonObject, visit: Visit, sent: Sent): Html {
+  const { fields, heading, tool, suffix } = part;
+  const isSent = sent.part === part;
+  const again = isSent ? sent.again : {};
+  // What was typed is of one of the forms.
+  const of = isSent ? visit : { ...visit, kept: undefined };
+  const { typed, was } = readForm(of, fields, readValues(fields, record), again);
+  const rendered = fields.map((field) => renderField(field, typed, again.failure?.problems));
+  const mayWrite = visit.account.mayUse(tool);
+  const action = writeProjectAddress(readText(record, "id")) + suffix;
+  const id = heading.toLowerCase();
+  return html`<section class="card" aria-labelledby="${id}">
+    <h2 id="${id}">${heading}</h2>
+    <div class="inside">
+      <form method="post" action="${action}" class="stack">
+        ${renderHidden("form_token", visit.formToken)} ${renderShown(fields, was)}
+        ${renderOthers(fields, again.failure)}
+        <fieldset ${mayWrite ? "" : "disabled"} class="pair" aria-labelledby="${id}">
+          ${rendered}
+        </fieldset>
+        ${mayWrite ? html`<div class="buttons"><button class="main">Save</button></div>` : ""}
+      </form>
+    </div>
+  </section>`;
+}
+
+async function renderSide(visit: Visit, project: JsonObject): Promise<Html> {
+  const { account } = visit;
+  const id = readText(project, "id");
+  const subdomain = readText(project, "subdomain");
+  const changes = account.mayUse("list_changes")
+    ? await account.call("list_changes", { target: id })
+    : undefined;
+  const history =
+    changes?.kind === "done"
+      ? html`<section class="card" aria-labelledby="history">
+          <h2 id="history">History</h2>
+          <div class="inside">${renderChanges(readRecords(changes.result, "changes"), visit)}</div>
+        </section>`
+      : "";
+  const command = `waypost keys create --project ${subdomain}`;
+  const keys = account.mayUse("get_project_settings")
+    ? html`<section class="card" aria-labelledby="its-keys">
+        <h2 id="its-keys">Keys</h2>
+        <div class="inside">
+          <p class="soft">
+            A master key reaches projects alone. At the terminal of this machine, this makes a key
+            that reaches the links of this one:
+          </p>
+          ${renderCopy(command, "make-key", "Copy the command")}
+        </div>
+      </section>`
+    : "";
+  return html`<section class="card" aria-labelledby="about">
+      <h2 id="about">About</h2>
+      <div class="inside">
+        <dl class="facts">
+          <div>
+            <dt>Links</dt>
+            <dd class="number">${readNumber(project, "links_count").toLocaleString("en")}</dd>
+          </div>
+          <div>
+            <dt>ID</dt>
+            <dd>${id}</dd>
+          </div>
+        </dl>
+      </div>
+    </section>
+    ${keys} ${history}`;
+}
+
+async function save(visit: Visit, form: Form, part: Part): Promise<Reply> {
+  const { account, params } = visit;
+  const { fields, tool, read } = part;
+  if (!account.mayUse(tool)) return gone;
+  const id = readParam(params, "id");
+  const record = await read(id, account);
+  if (record === undefined) return gone;
+  const saved = await saveChanged(visit, form, {
+    fields,
+    tool,
+    args: { id },
+    write: (typed, names) => writeFields(fields, typed, names),
+    now: readValues(fields, record),
+    back: writeProjectAddress(id),
+  });
+  return saved.kind === "again" ? show(visit, { part, again: saved.again }) : saved;
+}
+
+async function remove(visit: Visit, form: Form): Promise<Reply> {
+  const id = readParam(visit.params, "id");
+  const back = writeProjectAddress(id);
+  const ended = await act(visit, form, { tool: "delete_project", args: { id }, back });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "failed") {
+    return show(visit, { part: own, again: {}, fault: ended.failure.message });
+  }
+  return { kind: "go", to: "/projects?done=closed" };
+}

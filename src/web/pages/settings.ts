@@ -1,0 +1,79 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { html, type Html } from "../html.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderTable } from "../parts.ts";
+import { readRecords, readText } from "../read.ts";
+
+/** What is set, by what, and where it can be set. */
+export const settingsPage: Page = {
+  path: /^\/settings$/,
+  entry: {
+    name: "Settings",
+    address: "/settings",
+    group: "Service",
+    icon: "M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 2.8v3.4M6 9.8v3.4",
+  },
+  needs: "read_settings",
+  show,
+};
+
+async function show({ account }: Visit): Promise<Reply> {
+  const answer = await account.call("read_settings", {});
+  const shown =
+    answer.kind === "done"
+      ? renderSettings(answer.result)
+      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const body = html`<div class="head"><h1>Settings</h1></div>
+    ${shown}`;
+  return { kind: "page", title: "Settings", body };
+}
+
+function renderSettings(result: JsonObject): Html {
+  const facts = readRecords(result, "now").map(
+    (fact) =>
+      html`<div>
+        <dt>${readText(fact, "name")}</dt>
+        <dd>${readText(fact, "value")}</dd>
+      </div>`,
+  );
+  return html`<section class="card" aria-labelledby="now">
+      <h2 id="now">What runs</h2>
+      <div class="inside"><dl class="facts">${facts}</dl></div>
+    </section>
+    <p class="soft">
+      Each is set where this process is started: by its option, or in its environment. An option
+      wins. Secrets have no option, and are not shown.
+    </p>
+    ${readRecords(result, "groups").map(renderGroup)}`;
+}
+
+const columns = [
+  { name: "Setting" },
+  { name: "Value", look: "late" },
+  { name: "From", look: "from" },
+];
+
+function renderGroup(group: JsonObject): Html {
+  const name = readText(group, "name");
+  const id = name.toLowerCase();
+  const rows = readRecords(group, "rows").map(renderRow);
+  return html`<section class="card" aria-labelledby="${id}">
+    <h2 id="${id}">${name}</h2>
+    ${renderTable(name, columns, rows)}
+  </section>`;
+}
+
+function renderRow(row: JsonObject): Html {
+  const [variable, flag] = [readText(row, "variable"), readText(row, "flag")];
+  const from = readText(row, "from");
+  const look = from === "default" ? "tag" : "tag busy";
+  return html`<tr>
+    <td>
+      ${readText(row, "name")}
+      <span class="set-to early">${readText(row, "value")}</span>
+      <span class="soft set-by"><code>${variable}</code> <code>${flag}</code></span>
+    </td>
+    <td class="late set-to">${readText(row, "value")}</td>
+    <td><span class="${look}">${from}</span></td>
+  </tr>`;
+}

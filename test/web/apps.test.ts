@@ -1,0 +1,178 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
+import { openConsole, pressEnter, pressOnto, tabTo } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** Apps in the console: registered, changed and deleted as by an assistant. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+
+const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
+const ios = { bundle_id: "com.example.hostile", team_id: "ABCDE12345" };
+const fingerprint = Array.from({ length: 32 }, () => "AB").join(":");
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function plant(kind: "ios_app" | "android_app", fields: object): Promise<string> {
+  const made = await serving.call("POST", `/${kind}s`, { body: { [kind]: fields } });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+
+async function makeKey(...words: readonly string[]): Promise<string> {
+  return (await runJson(["keys", "create", ...words, "--data", folder.path])).token;
+}
+
+const read = async (path: string) => (await serving.call("GET", path)).body;
+
+test("an app is registered, changed and deleted with the keyboard alone", async () => {
+  const { page, complaints } = await openConsole(browser, serving);
+  await pressOnto(page, /^Apps$/);
+  await page.waitForURL("**/apps");
+  await pressOnto(page, /^New iOS app$/);
+  await page.waitForURL("**/apps/ios/new");
+  await tabTo(page, /^Name$/);
+  await page.keyboard.type("Shop");
+  await tabTo(page, /^Bundle ID$/);
+  await page.keyboard.type("com.example.shop");
+  await tabTo(page, /^Team ID$/);
+  await page.keyboard.type("ABCDE12345");
+  await pressEnter(page);
+  // The domain vouches for it from then on, so it is asked about.
+  await page.getByRole("heading", { name: /^Register the iOS app/ }).waitFor();
+  expect((await read("/ios_apps")).ios_apps).toEqual([]);
+  await lookAtPage(page, "register-app");
+  await pressOnto(page, /^Register iOS app$/);
+  await page.getByText("The app is there.").waitFor();
+  const [app] = (await read("/ios_apps")).ios_apps;
+  expect(app).toMatchObject({ name: "Shop", bundle_id: "com.example.shop", custom_scheme: null });
+
+  await tabTo(page, /^Name$/);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type("Shop of old");
+  await pressEnter(page);
+  await page.getByText("Saved.").waitFor();
+  expect((await read(`/ios_apps/${app.id}`)).name).toBe("Shop of old");
+  await pressOnto(page, /^Delete…$/);
+  await page.getByRole("heading", { name: /^Delete the iOS app/ }).waitFor();
+  await pressOnto(page, /^Delete iOS app$/);
+  await page.getByText("Deleted.").waitFor();
+  expect((await read("/ios_apps")).ios_apps).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test("the pages are what axe lets pass in every look, and small, for hostile names", async () => {
+  const id = await plant("ios_app", { ...ios, name: hostile });
+  await plant("android_app", { package_name: "com.example.a", fingerprints: [fingerprint] });
+  for (let week = 1; week <= 6; week += 1) {
+    const body = { name: `${hostile} ${week}`, ios_app: { id } };
+    expect((await serving.call("POST", "/links", { body })).status).toBe(201);
+  }
+  const { page, complaints, takeBytes } = await openConsole(browser, serving);
+  const go = (path: string) => page.goto(serving.places.url + path);
+  takeBytes();
+  await go("/apps");
+  await lookAtPage(page, "apps");
+  expect(takeBytes()).toBeLessThan(60_000);
+  await go(`/apps/ios/${id}`);
+  expect(await page.getByLabel("Name").inputValue()).toBe(hostile);
+  await lookAtPage(page, "app");
+  await page.getByRole("link", { name: "Show all 6" }).click();
+  await page.getByText("1–6 of 6").waitFor();
+  await go("/apps/android/new");
+  await lookAtPage(page, "new-app");
+  expect(complaints).toEqual([]);
+});
+
+test("what the API refuses stands beside its field, in the API's own sentence", async () => {
+  const tab = await signInAt(serving);
+  const { text: form } = await tab.open("/apps/android/new");
+  expect(form).toContain("SHA-256 fingerprints");
+  const shown = await tab.submit({ package_name: "not a name", name: hostile });
+  expect(shown.status).toBe(422);
+  expect(shown.text).toContain('<p class="error" id="package_name-0">Package name is invalid</p>');
+  expect(shown.text).toContain('id="fingerprints-0">Fingerprints can&#39;t be blank</p>');
+  expect(shown.text).not.toContain("<script>alert");
+  const typed = {
+    package_name: "com.example.b",
+    fingerprints: `${fingerprint}\r\n\r\n ${fingerprint} `,
+  };
+  expect((await tab.submit(typed)).text).toContain("Register the Android app");
+  expect((await tab.submit({})).text).toContain("The app is there.");
+  const { android_apps } = await read("/android_apps?q[package_name_eq]=com.example.b");
+  expect(android_apps[0].fingerprints).toEqual([fingerprint, fingerprint]);
+});
+
+describe("what somebody else changes meanwhile", () => {
+  test("stays where it was left alone, and is shown first where it was not", async () => {
+    const id = await plant("ios_app", { ...ios, bundle_id: "com.example.shared", name: "Shared" });
+    const path = `/apps/ios/${id}`;
+    const tab = await signInAt(serving);
+    const form_token = await readFormToken(tab);
+    const was = { "was.name": "Shared", "was.bundle_id": "com.example.shared" };
+    const left = { ...was, "was.team_id": ios.team_id, ...ios, bundle_id: "com.example.shared" };
+    const change = (fields: object) =>
+      serving.call("PATCH", `/ios_apps/${id}`, { body: { ios_app: fields } });
+    await change({ name: "Theirs" });
+    const shown = await tab.post(path, { ...left, form_token, name: "Mine" });
+    expect(shown.text).toContain("It is “Theirs” now");
+    await change({ app_store_id: "123" });
+    await tab.post(path, { ...left, form_token, "was.name": "Theirs", name: "Mine" });
+    expect(await read(`/ios_apps/${id}`)).toMatchObject({ name: "Mine", app_store_id: "123" });
+  });
+});
+
+test("what a key may not do is not there, whatever is asked for", async () => {
+  const id = await plant("ios_app", { ...ios, bundle_id: "com.example.kept" });
+  const viewer = await signInAt(serving, await makeKey("--role", "viewer"));
+  const form_token = await readFormToken(viewer);
+  const shown = await viewer.open(`/apps/ios/${id}`);
+  expect(shown.text).toContain("com.example.kept");
+  expect(shown.text).not.toMatch(/name="bundle_id"|Delete…/);
+  expect((await viewer.open("/apps")).text).not.toContain("/new");
+  for (const path of ["/apps/ios/new", `/apps/ios/${id}`, `/apps/ios/${id}/delete`]) {
+    const refused = await viewer.post(path, { form_token, ...ios, name: "x", "was.name": "" });
+    expect(refused.status).toBe(404);
+  }
+  expect((await read(`/ios_apps/${id}`)).name).toBeNull();
+  const android = await signInAt(serving, await makeKey("--scopes", "android_apps.index"));
+  const { text } = await android.open("/apps");
+  expect(text).toContain("com.example.b");
+  expect(text).not.toContain("com.example.kept");
+  const links = await signInAt(serving, await makeKey("--scopes", "links.index"));
+  expect((await links.open("/apps")).status).toBe(404);
+});
+
+test("an app of another project is not there", async () => {
+  const words = ["--name", "Other", "--subdomain", "other", "--data", folder.path];
+  const project = await runJson(["projects", "create", ...words]);
+  const key = await runJson(["keys", "create", "--project", project.id, "--data", folder.path]);
+  const id = await plant("ios_app", { ...ios, bundle_id: "com.example.mine" });
+  const tab = await signInAt(serving, key.token);
+  const form_token = await readFormToken(tab);
+  for (const path of [`/apps/ios/${id}`, `/apps/ios/%E0%A4%A`, `/apps/android/${id}`]) {
+    expect((await tab.open(path)).status).toBe(404);
+  }
+  const refused = await tab.post(`/apps/ios/${id}/delete`, { form_token });
+  expect(refused.text).not.toContain("Delete the iOS app");
+  expect((await serving.call("GET", `/ios_apps/${id}`)).status).toBe(200);
+});

@@ -1,0 +1,276 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  untilSeen,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
+import { openConsole, pressOnto, tabTo } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** Keys in the console: made within what their maker may do, shown once, and revoked. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  const starting = startServe(folder.path, ["--log", "debug"]);
+  [browser, serving] = await Promise.all([launchBrowser(), starting]);
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path];
+const status = async (key: string, path = "/links") =>
+  (await serving.call("GET", path, { key })).status;
+const listKeys = async () => (await runJson(inFolder("keys", "list"))).keys;
+
+/** What the form for a new key holds by itself. */
+async function openForm(tab: Awaited<ReturnType<typeof signInAt>>) {
+  const { text } = await tab.open("/keys/new");
+  const once = /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";
+  const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
+  return { once, form_token, role: "owner", access: "full" };
+}
+
+function readToken(text: string): string {
+  return /waypost_\w{40}/.exec(text)?.[0] ?? "";
+}
+
+test("a key is made, shown once and revoked with the keyboard alone", async () => {
+  const { page, complaints, takeBytes } = await openConsole(browser, serving);
+  await pressOnto(page, /^Keys$/);
+  await page.waitForURL("**/keys");
+  await pressOnto(page, /^New key$/);
+  await lookAtPage(page, "new-key");
+  await tabTo(page, /^May do$/);
+  await page.keyboard.type("Only");
+  await tabTo(page, /^list$/);
+  await page.keyboard.press("Space");
+  await lookAtPage(page, "new-key-limited");
+  await pressOnto(page, /^Make key$/);
+  const token = await page.locator("#token").innerText();
+  expect(token).toMatch(/^waypost_\w{40}$/);
+  expect(page.url()).toMatch(/\/keys\/new$/);
+  await lookAtPage(page, "key-shown");
+  expect([await status(token), await status(token, "/ios_apps")]).toEqual([200, 401]);
+  // As a browser does before it keeps the page for who comes back.
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
+  expect(await page.content()).not.toContain(token);
+
+  takeBytes();
+  await pressOnto(page, /^I have copied it$/);
+  await page.getByText("manager, links.index").waitFor();
+  expect(takeBytes()).toBeLessThan(60_000);
+  await lookAtPage(page, "keys");
+  const { id } = (await listKeys()).at(-1);
+  await pressOnto(page, new RegExp(`^Revoke …${id.slice(-8)}…$`));
+  await page.getByRole("heading", { name: `Revoke the API key …${id.slice(-8)}` }).waitFor();
+  expect(await status(token)).toBe(200);
+  await lookAtPage(page, "revoke");
+  await pressOnto(page, /^Revoke key$/);
+  await page.getByText("The key is revoked.").waitFor();
+  await expect.poll(() => status(token)).toBe(401);
+  expect(complaints).toEqual([]);
+});
+
+test("of one form one key comes, however often it is sent", async () => {
+  const tab = await signInAt(serving);
+  const before = (await listKeys()).length;
+  const form = await openForm(tab);
+  const sent = await Promise.all([1, 2, 3].map(() => tab.post("/keys/new", form)));
+  sent.push(await tab.post("/keys/new", form));
+  const made = sent.filter(({ text }) => readToken(text) !== "");
+  expect(made.map((shown) => [shown.status, shown.path])).toEqual([[200, "/keys/new"]]);
+  expect(made[0]?.headers["cache-control"]).toBe("no-store");
+  const others = sent.filter((shown) => !made.includes(shown));
+  expect(others.map((shown) => shown.status)).toEqual([409, 409, 409]);
+  expect(others[0]?.text).toContain("has made its key already");
+  expect(await listKeys()).toHaveLength(before + 1);
+  const { id } = (await listKeys()).at(-1);
+  const { form_token } = form;
+  await tab.post(`/keys/${id}/revoke`, { form_token });
+  await tab.submit({});
+  // Not after its end either.
+  expect((await tab.post("/keys/new", form)).status).toBe(409);
+  expect(await listKeys()).toHaveLength(before);
+});
+
+describe("who may not make all keys makes none", () => {
+  test.each([
+    ["a viewer", ["--role", "viewer"]],
+    ["a manager", ["--role", "manager"]],
+    ["an owner with scopes", ["--scopes", "links.index,links.create"]],
+    ["a master key", ["--master"]],
+  ])("%s", async (_, words) => {
+    const { token } = await runJson(inFolder("keys", "create", ...words));
+    const tab = await signInAt(serving, token);
+    const form_token = await readFormToken(tab);
+    const before = await listKeys();
+    expect((await tab.open("/")).text).not.toContain('href="/keys"');
+    const form = { form_token, once: "x", role: "viewer", access: "full" };
+    for (const path of ["/keys", "/keys/new", `/keys/${before[0].id}/revoke`]) {
+      expect((await tab.open(path)).status).toBe(404);
+      expect((await tab.post(path, form)).status).toBe(404);
+    }
+    expect((await listKeys()).map(({ id }: { id: string }) => id)).toEqual(
+      before.map(({ id }: { id: string }) => id),
+    );
+  });
+
+  test("and one that was revoked on the way neither", async () => {
+    const maker = await runJson(inFolder("keys", "create"));
+    const tab = await signInAt(serving, maker.token);
+    const form = await openForm(tab);
+    const other = await signInAt(serving);
+    await other.post(`/keys/${maker.id}/revoke`, { form_token: await readFormToken(other) });
+    await other.submit({});
+    const before = (await listKeys()).length;
+    expect(readToken((await tab.post("/keys/new", form)).text)).toBe("");
+    expect(await listKeys()).toHaveLength(before);
+  });
+});
+
+test("what no key can be is refused beside its field", async () => {
+  const tab = await signInAt(serving);
+  const form = await openForm(tab);
+  const before = (await listKeys()).length;
+  const refuse = async (typed: object) => {
+    const shown = await tab.post("/keys/new", { ...form, ...typed });
+    expect([shown.status, readToken(shown.text)]).toEqual([422, ""]);
+    return shown.text;
+  };
+  expect(await refuse({ access: "limited" })).toContain("Scopes can&#39;t be blank");
+  expect(await refuse({ access: "limited", scope: "links.fly" })).toContain("Scopes is invalid");
+  expect(await refuse({ scope: "links.index" })).toContain("Scopes are chosen");
+  expect(await refuse({ role: "king" })).toContain("Role must be one of viewer, manager, owner");
+  expect(await listKeys()).toHaveLength(before);
+});
+
+test("another page's form, and one without its token, make nothing", async () => {
+  const tab = await signInAt(serving);
+  const form = await openForm(tab);
+  const before = (await listKeys()).length;
+  const foreign = await tab.post("/keys/new", form, { origin: "https://evil.example" });
+  expect([foreign.status, readToken(foreign.text)]).toEqual([403, ""]);
+  const shown = await tab.post("/keys/new", { ...form, form_token: "" });
+  expect(readToken(shown.text)).toBe("");
+  expect(await listKeys()).toHaveLength(before);
+});
+
+test("what was typed when the session was over is shown again, and makes nothing", async () => {
+  const tab = await signInAt(serving);
+  const form = { ...(await openForm(tab)), role: "viewer", access: "limited", scope: "links.show" };
+  const before = (await listKeys()).length;
+  tab.cookies.clear();
+  expect((await tab.post("/keys/new", form)).status).toBe(401);
+  const { text } = await tab.submit({ key: serving.key });
+  expect(text).toContain("You are signed in again.");
+  expect(text).toMatch(/value="viewer"\s+selected/);
+  expect(text).toMatch(/value="links.show"\s+checked/);
+  expect(await listKeys()).toHaveLength(before);
+});
+
+test("a key of another project is not there, and stays", async () => {
+  const words = ["--name", "Other", "--subdomain", "other"];
+  const other = await runJson(inFolder("projects", "create", ...words));
+  const key = await runJson(inFolder("keys", "create", "--project", other.id));
+  const tab = await signInAt(serving);
+  expect((await tab.open("/keys")).text).not.toContain(key.id.slice(-8));
+  const form_token = await readFormToken(tab);
+  for (const id of [key.id, "nothing", "%E0%A4%A", "a%2Fb"]) {
+    const shown = await tab.post(`/keys/${id}/revoke`, { form_token });
+    expect([shown.status, shown.text.includes("There is no such key")]).toEqual([422, true]);
+  }
+  expect(await status(key.token)).toBe(200);
+});
+
+test("whoever revokes the own key is told, and signed out", async () => {
+  const key = await runJson(inFolder("keys", "create", "--project", "default"));
+  const [tab, other] = [await signInAt(serving, key.token), await signInAt(serving, key.token)];
+  const form_token = await readFormToken(tab);
+  const asked = await tab.post(`/keys/${key.id}/revoke`, { form_token });
+  expect(asked.text).toContain("you are signed in with this key");
+  expect((await other.open("/")).path).toBe("/");
+  expect((await tab.submit({})).text).toContain("It was the one that you were signed in with");
+  expect((await tab.open("/")).path).toBe("/sign-in");
+  expect((await other.open("/")).path).toBe("/sign-in");
+});
+
+test("it is told which key this machine uses, and when each was used", async () => {
+  const key = await runJson(inFolder("keys", "create", "--project", "default"));
+  const tab = await signInAt(serving);
+  const find = async (id: string) =>
+    (await listKeys()).find((each: { id: string }) => each.id === id);
+  expect((await find(key.id)).last_used_at).toBeNull();
+  expect((await tab.open("/keys")).text).toContain("never");
+  const from = Date.now();
+  expect(await status(key.token)).toBe(200);
+  await expect
+    .poll(async () => Date.parse((await find(key.id)).last_used_at))
+    .toBeGreaterThan(from - 1);
+  const [own] = await listKeys();
+  const asked = await tab.post(`/keys/${own.id}/revoke`, { form_token: await readFormToken(tab) });
+  expect(asked.text).toContain("Waypost is started with this key on this machine");
+});
+
+test("where a PIN is set, making and revoking ask for it", async () => {
+  await using place = await createFolder();
+  const file = join(dirname(place.path), "pin");
+  await writeFile(file, "135790", { mode: 0o600 });
+  await using asking = await startServe(place.path, [], {
+    env: { WAYPOST_APPROVAL_PIN_FILE: file },
+  });
+  const tab = await signInAt(asking);
+  const form = { ...(await openForm(tab)), role: "viewer" };
+  const shown = await tab.post("/keys/new", form);
+  expect(shown.text).toContain("Make an API key");
+  expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
+  const made = await tab.submit({ pin: "135790" });
+  expect(readToken(made.text)).toMatch(/^waypost_/);
+  const { keys } = await runJson(["keys", "list", "--data", place.path]);
+  const { id, role } = keys.at(-1);
+  expect(role).toBe("viewer");
+  await tab.post(`/keys/${id}/revoke`, { form_token: form.form_token });
+  expect((await tab.submit({ pin: "" })).text).toContain("Type the PIN to approve.");
+  expect((await tab.submit({ pin: "135790" })).path).toBe("/keys?done=revoked");
+});
+
+test("in read-only mode keys are shown and stay as they are", async () => {
+  await using place = await createFolder();
+  await using reading = await startServe(place.path, ["--mode", "read-only"]);
+  const tab = await signInAt(reading);
+  const { text } = await tab.open("/keys");
+  expect(text).toContain("owner, full access");
+  expect(text).not.toMatch(/\/keys\/new|Revoke/);
+  const form = { form_token: await readFormToken(tab), once: "x", role: "owner", access: "full" };
+  expect((await tab.post("/keys/new", form)).status).toBe(404);
+});
+
+test("no key that was made is in the history, the log or the bytes of the data", async () => {
+  const tab = await signInAt(serving);
+  const { text } = await tab.post("/keys/new", await openForm(tab));
+  const token = readToken(text);
+  expect(token).not.toBe("");
+  await untilSeen();
+  expect((await tab.open("/")).text).toContain("API key");
+  const names = readdirSync(folder.path).filter((name) => name !== "owner.key");
+  const bytes = names.map((name) => readFileSync(join(folder.path, name), "latin1"));
+  const { stdout, stderr } = await serving.stop();
+  for (const kept of [...bytes, stdout, stderr, (await listKeys()).join()]) {
+    expect(kept).not.toContain(token);
+  }
+});

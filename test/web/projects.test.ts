@@ -1,0 +1,193 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
+import { openConsole, pressEnter, pressOnto, tabTo } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** Projects in the console, for a master key: what the API knows of them, and what it does not. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let master: string;
+
+const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
+const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path];
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  master = (await runJson(inFolder("keys", "create", "--master"))).token;
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function findProject(subdomain: string) {
+  const { projects } = await runJson(inFolder("projects", "list"));
+  return projects.find((project: { subdomain: string }) => project.subdomain === subdomain);
+}
+
+const make = (name: string, subdomain: string) =>
+  runJson(inFolder("projects", "create", "--name", name, "--subdomain", subdomain));
+
+test("a project is made, set, suspended and deleted with the keyboard alone", async () => {
+  const { page, complaints } = await openConsole(browser, { ...serving, key: master });
+  await pressOnto(page, /^Projects$/);
+  await page.waitForURL("**/projects");
+  await pressOnto(page, /^New project$/);
+  await page.waitForURL("**/projects/new");
+  await tabTo(page, /^Name$/);
+  await page.keyboard.type("Shop");
+  await tabTo(page, /^Subdomain$/);
+  await page.keyboard.type("shop");
+  await pressEnter(page);
+  await page.getByText("The project is there.").waitFor();
+  await tabTo(page, /^Home$/);
+  await page.keyboard.type("https://shop.example/");
+  await tabTo(page, /^Not found$/);
+  await page.keyboard.type("https://shop.example/404");
+  await pressEnter(page);
+  await page.getByText("Saved.").waitFor();
+  expect(await findProject("shop")).toMatchObject({
+    home_url: "https://shop.example/",
+    not_found_url: "https://shop.example/404",
+    suspended: false,
+  });
+  await tabTo(page, /^Suspended$/);
+  await page.keyboard.press("Space");
+  await pressOnto(page, /^Save$/);
+  await page.getByRole("heading", { name: 'Suspend the project "Shop"' }).waitFor();
+  expect((await findProject("shop")).suspended).toBe(false);
+  await lookAtPage(page, "suspend");
+  await pressOnto(page, /^Suspend project$/);
+  await page.getByText("Saved.").waitFor();
+  expect((await findProject("shop")).suspended).toBe(true);
+  await pressOnto(page, /^Delete…$/);
+  await pressOnto(page, /^Delete project$/);
+  await page.getByText("The project is deleted.").waitFor();
+  expect(await findProject("shop")).toBeUndefined();
+  expect(complaints).toEqual([]);
+});
+
+test("the pages are what axe lets pass in every look, and small, for hostile names", async () => {
+  const { id } = await make(hostile, "hostile");
+  const { page, complaints, takeBytes } = await openConsole(browser, { ...serving, key: master });
+  await page.goto(`${serving.places.url}/projects`);
+  await lookAtPage(page, "projects");
+  takeBytes();
+  await page.goto(`${serving.places.url}/projects/${id}`);
+  expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe(hostile);
+  await lookAtPage(page, "project");
+  expect(takeBytes()).toBeLessThan(60_000);
+  await page.goto(`${serving.places.url}/projects/new`);
+  await lookAtPage(page, "new-project");
+  expect(complaints).toEqual([]);
+});
+
+test("everything that a command sets is set here, and refused in the same words", async () => {
+  const { id } = await make("Set", "set");
+  const tab = await signInAt(serving, master);
+  const form_token = await readFormToken(tab);
+  const was = {
+    "was.plan": "pro",
+    "was.max_links": "1000",
+    "was.templates_enabled": "on",
+    plan: "pro",
+    max_links: "1000",
+    templates_enabled: "on",
+  };
+  const save = (typed: Readonly<Record<string, string>>) =>
+    tab.post(`/projects/${id}/settings`, { form_token, ...was, ...typed });
+  const wrong = await save({
+    home_url: "http://set.localhost/",
+    not_found_url: "nowhere",
+  });
+  expect(wrong.status).toBe(422);
+  expect(wrong.text).toMatch(/id="home_url-0">Home url is on the project&#39;s own link host/);
+  expect(wrong.text).toMatch(/id="not_found_url-0">Not found url must be an http or https/);
+  const others = await save({
+    max_links: "many",
+    destinations: "a b",
+    custom_domain_verified: "on",
+    plan: "gold",
+  });
+  for (const sentence of [
+    "Max links must be a whole number",
+    "Destinations has",
+    "Custom domain verified needs a custom domain first",
+    "Plan is invalid",
+  ]) {
+    expect(others.text).toContain(sentence);
+  }
+  expect(await findProject("set")).toMatchObject({ plan: "pro", max_links: 1000, home_url: null });
+
+  const { templates_enabled: _left, ...unticked } = was;
+  await tab.post(`/projects/${id}/settings`, {
+    form_token,
+    ...unticked,
+    plan: "free",
+    max_links: "5",
+    link_in_referrer: "on",
+    destinations: "Shop.example, *.shop.example",
+    home_url: "https://shop.example/",
+  });
+  expect(await findProject("set")).toMatchObject({
+    plan: "free",
+    max_links: 5,
+    templates_enabled: false,
+    link_in_referrer: true,
+    destinations: "shop.example,*.shop.example",
+    home_url: "https://shop.example/",
+  });
+  const words = inFolder("projects", "update", id, "--custom-domain", "go.example.com");
+  expect((await runJson(words)).custom_domain_verified).toBe(false);
+  const now = { "was.plan": "free", plan: "free", "was.max_links": "5", max_links: "5" };
+  await tab.post(`/projects/${id}/settings`, { form_token, ...now, custom_domain_verified: "on" });
+  expect((await findProject("set")).custom_domain_verified).toBe(true);
+});
+
+test("what was done stands in the project's history, by hand and not to be undone", async () => {
+  const { id } = await make("Told", "told");
+  const tab = await signInAt(serving, master);
+  const form_token = await readFormToken(tab);
+  await tab.post(`/projects/${id}/settings`, { form_token, "was.plan": "pro", plan: "free" });
+  const { token } = await runJson(inFolder("keys", "create", "--project", id));
+  const { text } = await (await signInAt(serving, token)).open("/");
+  expect(text.replace(/\s+/g, " ")).toContain("plan: <bdi>pro</bdi> → <bdi>free</bdi>");
+  expect(text).not.toContain("Undo: Changed");
+});
+
+test("for every other key there are no projects, whatever is asked for", async () => {
+  const { id } = await make("Alone", "alone");
+  const tab = await signInAt(serving);
+  const form_token = await readFormToken(tab);
+  expect((await tab.open("/")).text).not.toContain('href="/projects"');
+  const form = { form_token, suspended: "on", name: "Taken", "was.name": "Alone" };
+  for (const path of ["", "/new", `/${id}`, `/${id}/settings`, `/${id}/delete`]) {
+    expect((await tab.open(`/projects${path}`)).status).toBe(404);
+    expect((await tab.post(`/projects${path}`, form)).status).toBe(404);
+  }
+  expect(await findProject("alone")).toMatchObject({ name: "Alone", suspended: false });
+});
+
+test("in read-only mode they are shown and stay as they are", async () => {
+  await using reading = await startServe(folder.path, ["--mode", "read-only"]);
+  const { id } = await findProject("default");
+  const tab = await signInAt(reading, master);
+  const { text } = await tab.open(`/projects/${id}`);
+  expect(text).toContain("Home");
+  expect(text).not.toMatch(/>Save<|Delete…/);
+  const form = { form_token: await readFormToken(tab), suspended: "on" };
+  expect((await tab.post(`/projects/${id}/settings`, form)).status).toBe(404);
+});

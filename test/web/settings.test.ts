@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import { createFolder, runJson, startServe } from "../support/command.ts";
+import { signInAt } from "../support/console-http.ts";
+import { openConsole, pressOnto } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** What the console tells of how its process is set, and to whom. */
+
+test("every setting is told with where it came from, and no secret", async () => {
+  await using folder = await createFolder();
+  const file = join(dirname(folder.path), "pin");
+  await writeFile(file, "135790", { mode: 0o600 });
+  const env = {
+    WAYPOST_APPROVAL_PIN_FILE: file,
+    WAYPOST_METRICS_TOKEN: "a-token-of-metrics",
+    WAYPOST_TIME_ZONE: "Europe/Berlin",
+    WAYPOST_DESTINATIONS: "example.com",
+  };
+  await using serving = await startServe(folder.path, ["--log", "error"], { env });
+  const tab = await signInAt(serving);
+  const { text } = await tab.open("/settings");
+  const rows = new Map(
+    [...text.matchAll(/<tr>([^]*?)<\/tr>/g)].map(([, row = ""]) => [
+      /<code>(WAYPOST_\w+)<\/code>/.exec(row)?.[1],
+      row
+        .replace(/<[^>]*>/g, " ")
+        .replace(/\s+/g, " ")
+        .trim(),
+    ]),
+  );
+  const documented = readFileSync("README.md", "utf8").match(/^\| `WAYPOST_[^|]*/gm) ?? [];
+  const variables = documented.flatMap((cell) => cell.match(/WAYPOST_\w+/g) ?? []);
+  expect(variables.length).toBeGreaterThan(25);
+  expect(variables.filter((name) => !rows.has(name))).toEqual([]);
+  expect(rows.get("WAYPOST_LOG")).toMatch(/--log error .*option/);
+  expect(rows.get("WAYPOST_TIME_ZONE")).toMatch(/Europe\/Berlin .*environment/);
+  expect(rows.get("WAYPOST_MODE")).toMatch(/guarded .*default/);
+  expect(rows.get("WAYPOST_DATA")).toContain(folder.path);
+  expect(rows.get("WAYPOST_METRICS_TOKEN")).toMatch(/ set .*environment/);
+  expect(rows.get("WAYPOST_API_KEY")).toMatch(/ not set .*default/);
+  expect(text).toMatch(/SQLite 3\.\d+/);
+  for (const secret of ["a-token-of-metrics", serving.key, "135790"]) {
+    expect(text).not.toContain(secret);
+  }
+});
+
+test("folders and hosts are told to the operator's own keys alone", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const make = async (...words: readonly string[]) =>
+    (await runJson(["keys", "create", ...words, "--data", folder.path])).token;
+  for (const key of [await make(), await make("--role", "viewer")]) {
+    const tab = await signInAt(serving, key);
+    expect((await tab.open("/settings")).status).toBe(404);
+    expect((await tab.open("/")).text).not.toContain('href="/settings"');
+  }
+  const master = await signInAt(serving, await make("--master"));
+  expect((await master.open("/settings")).status).toBe(200);
+  const { url } = serving.places;
+  const env = { WAYPOST_API_KEY: serving.key };
+  await using place = await createFolder();
+  await using gateway = await startServe(place.path, ["--base-url", url], { env });
+  const { text } = await (await signInAt(gateway)).open("/settings");
+  expect(text).toContain(url);
+  expect(text).not.toContain(serving.key);
+});
+
+test("the page is found with the keyboard, and is what axe lets pass in every look", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const browser = await launchBrowser();
+  try {
+    const { page, complaints, takeBytes } = await openConsole(browser, serving);
+    takeBytes();
+    await pressOnto(page, /^Settings$/);
+    await page.getByRole("heading", { name: "What runs" }).waitFor();
+    expect(takeBytes()).toBeLessThan(60_000);
+    await lookAtPage(page, "settings");
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
