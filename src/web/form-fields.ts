@@ -160,18 +160,11 @@ function renderInput(
       ${options}
     </select>`;
   }
+  const given = html`id="${name}" name="${name}" dir="auto" ${exact} ${about}`;
   if (kind === "area" || kind === "lines") {
     // The first line end of all is the markup's own.
-    return html`<textarea id="${name}" name="${name}" dir="auto" ${exact} ${about}>
-${"\n"}${value}</textarea>`;
+    const text = `\n${value}`;
+    return html`<textarea ${given}>${text}</textarea>`;
   }
-  return html`<input
-    id="${name}"
-    name="${name}"
-    value="${value}"
-    dir="auto"
-    autocomplete="off"
-    ${exact}
-    ${about}
-  />`;
+  return html`<input ${given} value="${value}" autocomplete="off" />`;
 }

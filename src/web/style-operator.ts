@@ -6,7 +6,7 @@ export const operator = `
 /* Nothing is chosen of what is all there. */
 .key:has(#access option[value="full"]:checked) .limits { display: none; }
 .granted { display: block; color: var(--soft); overflow-wrap: anywhere; }
-.revoke { width: 8rem; }
+.revoke { width: 8rem; } .when { width: 10.5rem; }
 .set-by { display: block; font-size: var(--small); overflow-wrap: anywhere; }
 td .set-to { font-weight: 550; }
 .set-to { overflow-wrap: anywhere; }

@@ -122,6 +122,25 @@ test("what the API refuses stands beside its field, in the API's own sentence", 
   expect(android_apps[0].fingerprints).toEqual([fingerprint, fingerprint]);
 });
 
+test("a form that is sent as it was shown changes nothing", async () => {
+  const lines = [fingerprint, fingerprint.replaceAll("A", "C")];
+  const fields = { package_name: "com.example.lines", fingerprints: lines };
+  const id = await plant("android_app", fields);
+  const social_description = "one\r\ntwo\n\n\nthree";
+  const { body } = await serving.call("POST", "/links", { body: { social_description } });
+  const { page } = await openConsole(browser, serving);
+  for (const path of [`/apps/android/${id}`, `/links/${body.id}`]) {
+    await page.goto(serving.places.url + path);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Nothing was changed.").waitFor();
+  }
+  await page.getByLabel("Social description").fill("four\nfive");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  const link = await read(`/links/${body.id}`);
+  expect(link.social_description.replaceAll("\r\n", "\n")).toBe("four\nfive");
+});
+
 describe("what somebody else changes meanwhile", () => {
   test("stays where it was left alone, and is shown first where it was not", async () => {
     const id = await plant("ios_app", { ...ios, bundle_id: "com.example.shared", name: "Shared" });

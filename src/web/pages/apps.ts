@@ -24,15 +24,7 @@ async function show(visit: Visit): Promise<Reply> {
   const { account, url } = visit;
   const listed = appKinds.filter(({ name }) => account.mayUse(`list_${name}s`));
   const lists = await Promise.all(listed.map((kind) => renderKind(kind, visit)));
-  const buttons = appKinds.map((kind) =>
-    account.mayUse(`register_${kind.name}`)
-      ? html`<a class="button" href="/apps/${kind.slug}/new">New ${kind.label}</a>`
-      : "",
-  );
-  const body = html`<div class="head">
-      <h1>Apps</h1>
-      ${buttons}
-    </div>
+  const body = html`<div class="head"><h1>Apps</h1></div>
     ${renderNote(url)}
     <p class="soft">
       Links open these apps where they are installed, and lead to their stores where they are not.
@@ -42,7 +34,7 @@ async function show(visit: Visit): Promise<Reply> {
 }
 
 async function renderKind(kind: AppKind, { account, url }: Visit): Promise<Html> {
-  const { name, heading } = kind;
+  const { name, heading, slug, label } = kind;
   const asked = Number(url.searchParams.get(kind.slug));
   const page = Number.isSafeInteger(asked) && asked > 0 ? asked : 1;
   const answer = await account.call(`list_${name}s`, { page, limit: perPage });
@@ -52,8 +44,14 @@ async function renderKind(kind: AppKind, { account, url }: Visit): Promise<Html>
       : html`<div class="inside">
           ${renderFault(answer.kind === "failed" ? answer.failure.message : undefined)}
         </div>`;
+  const button = account.mayUse(`register_${name}`)
+    ? html`<a class="button small" href="/apps/${slug}/new">New ${label}</a>`
+    : "";
   return html`<section class="card" aria-labelledby="${name}">
-    <h2 id="${name}">${heading}</h2>
+    <header>
+      <h2 id="${name}">${heading}</h2>
+      ${button}
+    </header>
     ${list}
   </section>`;
 }

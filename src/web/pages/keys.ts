@@ -64,8 +64,8 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
 
 const columns = [
   { name: "Key" },
-  { name: "Made", look: "late" },
-  { name: "Last used", look: "late" },
+  { name: "Made", look: "late when" },
+  { name: "Last used", look: "late when" },
 ];
 const revokeColumn = { name: "Revoke", look: "number revoke" };
 

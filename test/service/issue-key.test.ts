@@ -1,0 +1,26 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { random } from "../../src/compose/embedded.ts";
+import { issueKey } from "../../src/service/issue-key.ts";
+import { listKeys } from "../../src/store/keys.ts";
+import { Duplicate } from "../../src/store/store.ts";
+import { createWorld } from "../support/world.ts";
+
+/** A key that somebody has asked for twice. */
+
+test("of two keys with one id one comes, also where both are made at once", async () => {
+  await using world = await createWorld();
+  const { store, clock } = world;
+  const id = randomUUID();
+  const wanted = { id, project_id: null, scopes: [], role: "owner" } as const;
+  const make = () => store.write((db) => issueKey(db, { clock, random }, wanted));
+  const made = await Promise.allSettled([make(), make(), make()]);
+  const refused = made.filter(({ status }) => status === "rejected");
+  expect(made.map(({ status }) => status).toSorted()).toEqual([
+    "fulfilled",
+    "rejected",
+    "rejected",
+  ]);
+  for (const each of refused) expect(each).toMatchObject({ reason: expect.any(Duplicate) });
+  expect((await listKeys(store.db)).filter((key) => key.id === id)).toHaveLength(1);
+});
