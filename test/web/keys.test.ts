@@ -198,6 +198,19 @@ test("a key of another project is not there, and stays", async () => {
   expect(await status(key.token)).toBe(200);
 });
 
+test("a yes at the console is one to a question of the own key alone", async () => {
+  const { id, token } = await runJson(inFolder("keys", "create", "--project", "other"));
+  const [tab, other] = [await signInAt(serving), await signInAt(serving, token)];
+  const path = `/keys/${id}/revoke`;
+  const asked = await other.post(path, { form_token: await readFormToken(other) });
+  const question = /name="question" value="([^"]+)"/.exec(asked.text)?.[1] ?? "";
+  expect(question).not.toBe("");
+  await tab.post(path, { form_token: await readFormToken(tab), question });
+  const again = await other.post(path, { form_token: await readFormToken(other) });
+  expect(again.text).toContain(`value="${question}"`);
+  expect(await status(token)).toBe(200);
+});
+
 test("whoever revokes the own key is told, and signed out", async () => {
   const key = await runJson(inFolder("keys", "create", "--project", "default"));
   const [tab, other] = [await signInAt(serving, key.token), await signInAt(serving, key.token)];
