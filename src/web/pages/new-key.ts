@@ -23,10 +23,11 @@ const list = { name: "Keys", address: "/keys" };
 const role: Field = {
   name: "role",
   kind: "choice",
+  hint: "A viewer works with links, a manager also with apps and the page, an owner with all.",
   choices: [
-    { value: "viewer", name: "Viewer: works with links, sees apps" },
-    { value: "manager", name: "Manager: also changes apps and the page" },
-    { value: "owner", name: "Owner: also makes keys" },
+    { value: "viewer", name: "Viewer" },
+    { value: "manager", name: "Manager" },
+    { value: "owner", name: "Owner" },
   ] satisfies readonly { readonly value: Role; readonly name: string }[],
 };
 const access: Field = {

@@ -83,7 +83,8 @@ function renderRow(project: JsonObject): Html {
         >${name || subdomain}</a
       >
       <span class="line soft" dir="auto">${subdomain}</span>
-      <span class="line soft early" dir="auto">${domain}${tag}</span>
+      <span class="line soft early" dir="auto">${domain}</span>
+      <span class="early">${tag}</span>
     </td>
     <td class="late"><span class="line soft" dir="auto">${domain}${tag}</span></td>
     <td class="number">${readNumber(project, "links_count").toLocaleString("en")}</td>
