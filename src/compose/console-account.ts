@@ -7,6 +7,7 @@ import type { KeyContext } from "../mcp/access/key-context.ts";
 import { uncounted } from "../mcp/approval/approve-overwrite.ts";
 import { describeBlock, findPinFault } from "../mcp/approval/check-pin.ts";
 import { renderFacts } from "../mcp/approval/page-facts.ts";
+import { renderFrames } from "../mcp/approval/page-frames.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
 import { approvalPath, readStored } from "../mcp/approval/page.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
@@ -89,7 +90,7 @@ async function call(name: string, args: JsonObject, parts: Acting): Promise<Answ
   const tool = toolbox.find(name);
   if (tool === undefined) return fail("not_found", "This server does not offer that.");
   const result = await callTool(tool, args, {
-    keyContext,
+    keyContext: keepPreviewsApart(keyContext),
     requireApproval,
     // A person does it by hand, one at a time.
     approveOverwrite: () => Promise.resolve(uncounted),
@@ -106,6 +107,15 @@ async function call(name: string, args: JsonObject, parts: Acting): Promise<Answ
   const { error } = told;
   if (!isFailure(error)) return fail("internal", "Something went wrong inside Waypost.");
   return explain(error, parts);
+}
+
+/** A person who types has many made, and those that an assistant was told of stay. */
+function keepPreviewsApart(keyContext: KeyContext): KeyContext {
+  const openPreviews: KeyContext["openPreviews"] = async () => {
+    const previews = await keyContext.openPreviews();
+    return { ...previews, save: (print, html) => previews.save(`${print} ${consoleName}`, html) };
+  };
+  return { ...keyContext, openPreviews };
 }
 
 async function explain(failure: ToldFailure, parts: Acting): Promise<Answer> {
@@ -134,7 +144,8 @@ async function readQuestion(id: string, { state }: Acting): Promise<Question | u
   const { approvals, pinTries } = await state.open();
   const approval = await approvals.findPage(id);
   if (approval === undefined) return undefined;
-  const { title, button = "Go on", destroys = false, facts, recent } = readStored(approval);
+  const shown = readStored(approval);
+  const { title, button = "Go on", destroys = false, facts, frames, recent } = shown;
   const now = clock.now();
   const tries = approval.pin === null ? undefined : await pinTries.read(id);
   return {
@@ -143,6 +154,7 @@ async function readQuestion(id: string, { state }: Acting): Promise<Question | u
     button,
     destroys,
     facts: renderRecent({ recent }, now) + renderFacts(facts),
+    frames: frames === undefined ? "" : renderFrames(frames, approvalPath + id),
     pinTries: tries?.left,
     blocked: describeBlock(tries, now, tryLater),
   };

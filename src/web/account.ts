@@ -61,6 +61,8 @@ export type Question = {
   readonly destroys: boolean;
   /** Markup of ours, the same as on the approval page. */
   readonly facts: string;
+  /** The same, of how pages look; empty where it is about none. */
+  readonly frames: string;
   /** How many wrong PINs it may still get; undefined where none is asked for. */
   readonly pinTries: number | undefined;
   /** Why nobody can say yes to it. */

@@ -34,7 +34,8 @@ export async function act(visit: Visit, form: Form, { tool, args, back }: Act): 
   const isAnother = asked !== "" && question.id !== asked;
   const told = isAnother ? "It was changed meanwhile. This is how it is now." : fault;
   const body = renderQuestion({ question, visit, form, back, fault: told });
-  return { kind: "reply", reply: { kind: "page", title: question.button, body } };
+  const hasFrames = question.frames !== "";
+  return { kind: "reply", reply: { kind: "page", title: question.button, body, hasFrames } };
 }
 
 type Asking = {
@@ -48,7 +49,7 @@ type Asking = {
 const own = new Set(["form_token", "question", "pin"]);
 
 function renderQuestion({ question, visit, form, back, fault }: Asking): Html {
-  const { id, title, button, destroys, facts, pinTries, blocked } = question;
+  const { id, title, button, destroys, facts, frames, pinTries, blocked } = question;
   const kept = form.entries.filter(([name]) => !own.has(name));
   const faults = [fault, blocked].filter((text) => text !== undefined).join(" ");
   const look = destroys ? "main grave" : "main";
@@ -56,7 +57,7 @@ function renderQuestion({ question, visit, form, back, fault }: Asking): Html {
   return html`<div class="head"><h1 dir="auto">${title}</h1></div>
     <section class="card question">
       <div class="inside">
-        ${renderFault(faults)} ${trust(facts)}
+        ${renderFault(faults)} ${trust(frames)} ${trust(facts)}
         <form method="post" action="${visit.url.pathname}" class="stack">
           ${renderHidden("form_token", visit.formToken)} ${renderHidden("question", id)}
           ${kept.map(([name, value]) => renderHidden(name, value))}

@@ -8,7 +8,7 @@ import { listEntries } from "./layout.ts";
 import { createForm, type Form, type Page, type Reply, type Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, readPlace, type Place } from "./place.ts";
-import { respondFile, respondGo, respondPage } from "./respond.ts";
+import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
 import { createSessions, writeFormToken, type SessionRows, type Sessions } from "./session.ts";
 import {
   answerSignIn,
@@ -164,12 +164,10 @@ function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
     const disposition = ["content-disposition", `attachment; filename="${reply.name}"`] as const;
     return respondFile(reply.type, reply.bytes, [disposition, ...headers]);
   }
-  const { title, body, status = 200 } = reply;
-  return respondPage(
-    status,
-    { title, body, frame: { ...visit, entries: listEntries(visit, pages) } },
-    headers,
-  );
+  if (reply.kind === "frame") return respondFrame(reply.markup, headers);
+  const { status = 200, ...page } = reply;
+  const frame = { ...visit, entries: listEntries(visit, pages) };
+  return respondPage(status, { ...page, frame }, headers);
 }
 
 type Cookies = readonly (readonly ["set-cookie", string])[];

@@ -51,7 +51,11 @@ export type Reply =
       readonly title: string;
       readonly body: Html;
       readonly status?: number;
+      /** Whether pages of links are shown in it, each in a frame of its own. */
+      readonly hasFrames?: boolean;
     }
+  /** A page of links for such a frame: markup of others. */
+  | { readonly kind: "frame"; readonly markup: string }
   /** Whoever loads the page again then does not do it again. */
   | { readonly kind: "go"; readonly to: string }
   | {

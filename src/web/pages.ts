@@ -5,6 +5,7 @@ import { appsPage } from "./pages/apps.ts";
 import { deletedLinksPage } from "./pages/deleted-links.ts";
 import { deleteLinkPage, linkPage, linkQrPage } from "./pages/link.ts";
 import { keysPage, revokeKeyPage } from "./pages/keys.ts";
+import { linkFramePage } from "./pages/link-preview.ts";
 import { linksPage } from "./pages/links.ts";
 import { newLinkPage } from "./pages/new-link.ts";
 import { newKeyPage } from "./pages/new-key.ts";
@@ -21,6 +22,7 @@ export const pages: readonly Page[] = [
   deletedLinksPage,
   linkPage,
   linkQrPage,
+  linkFramePage,
   deleteLinkPage,
   appsPage,
   newAppPage,

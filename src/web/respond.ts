@@ -19,7 +19,7 @@ type Headers = readonly (readonly [name: string, value: string])[];
 
 export function respondPage(
   status: number,
-  page: Omit<Shell, "nonce">,
+  { hasFrames = false, ...page }: Omit<Shell, "nonce"> & { readonly hasFrames?: boolean },
   more: Headers = [],
 ): Response {
   const nonce = randomBytes(16).toString("base64");
@@ -29,6 +29,8 @@ export function respondPage(
     `style-src 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "connect-src 'self'",
+    // Nothing here lets itself be framed but what `respondFrame` answers.
+    ...(hasFrames ? ["frame-src 'self'"] : []),
     "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -48,6 +50,33 @@ export function respondGo(to: string, more: Headers = []): Response {
 export function respondFile(type: string, bytes: string | Uint8Array, more: Headers): Response {
   const policy = ["content-security-policy", "default-src 'none'; sandbox"] as const;
   return respond(bytes, { status: 200, headers: [["content-type", type], policy, ...more] });
+}
+
+/**
+ * Markup of others, for a frame of ours. By its own policy it has no origin, no script, no form, no
+ * window and no way to another page, wherever it is opened; the pictures are what its visitors see.
+ */
+const framePolicy = [
+  "sandbox",
+  "default-src 'none'",
+  // A deployment elsewhere names its own files by whole addresses (api-spec.md, "preview").
+  "style-src 'unsafe-inline' https: http:",
+  "img-src data: https: http:",
+  "font-src data: https: http:",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'self'",
+].join("; ");
+
+export function respondFrame(markup: string, more: Headers): Response {
+  const headers = [
+    ["content-type", "text/html; charset=utf-8"] as const,
+    ["content-security-policy", framePolicy] as const,
+    ["x-frame-options", "SAMEORIGIN"] as const,
+    ["referrer-policy", "no-referrer"] as const,
+    ...more,
+  ];
+  return respond(markup, { status: 200, headers });
 }
 
 function respond(

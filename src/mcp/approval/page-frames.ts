@@ -27,12 +27,13 @@ const frameHeaders: Readonly<Record<string, string>> = {
   "referrer-policy": "no-referrer",
 };
 
-export function renderFrames(frames: Frames): string {
+/** The address is that of the approval page; left out, they are on the page itself. */
+export function renderFrames(frames: Frames, address = ""): string {
   const body =
     "left_out" in frames
       ? `<p>${escapeText(frames.left_out)}</p>`
-      : `${renderDevice(frames.pages, "phone")}
-${renderDevice(frames.pages, "desktop")}
+      : `${renderDevice(frames.pages, "phone", address)}
+${renderDevice(frames.pages, "desktop", address)}
 <p class="hint">Without pictures and scripts; nothing on it can be pressed.</p>`;
   const head = `<h2 id="look">How the page looks</h2>`;
   return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
@@ -40,15 +41,16 @@ ${renderDevice(frames.pages, "desktop")}
 
 type Pages = Extract<Frames, { readonly pages: unknown }>["pages"];
 
-function renderDevice(pages: Pages, device: Device): string {
+function renderDevice(pages: Pages, device: Device, address: string): string {
   const label = devices[device];
   const figures = pages.map(({ name }, index) => {
     const title = escapeText(`${name}, ${label}`);
+    const frame = escapeText(`${address}?frame=${index}-${device}`);
     // A phone shows a part of a desktop's page, and whoever has no finger moves it with the keys.
     const scrolled = device === "desktop" ? ` tabindex="0" role="group" aria-label="${title}"` : "";
     return `<figure>
 <figcaption>${escapeText(name)}</figcaption>
-<div${scrolled}><iframe src="?frame=${index}-${device}" title="${title}" sandbox></iframe></div>
+<div${scrolled}><iframe src="${frame}" title="${title}" sandbox></iframe></div>
 </figure>`;
   });
   return `<h3>${label}</h3>\n<div class="frames ${device}">\n${figures.join("\n")}\n</div>`;

@@ -1,13 +1,14 @@
 import { base } from "../../look/base.ts";
 import { controls } from "../../look/controls.ts";
 import { facts } from "../../look/facts.ts";
+import { frames } from "../../look/frames.ts";
 import { tokens } from "../../look/tokens.ts";
 
 /**
  * The style of the approval page, for small and large screens. It is read once and with care, and
  * is larger than what people work in all day.
  */
-export const style = `${tokens}${base}${controls}${facts}
+export const style = `${tokens}${base}${controls}${facts}${frames}
 :root { --text: 1rem; --small: .9rem; --large: 1.125rem; }
 body { background: var(--side); }
 .alone { max-width: 46rem; }
@@ -28,17 +29,6 @@ section h3 { color: var(--soft); }
 nav { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s4); }
 nav a { font-weight: 600; padding: .6rem .25rem; min-height: 2.75rem; }
 nav span { color: var(--soft); }
-.frames { display: flex; flex-wrap: wrap; gap: var(--s4); }
-figure { margin: 0; }
-figcaption { font-size: var(--small); margin-bottom: var(--s1); }
-figure div { border: 1px solid var(--line); border-radius: var(--rounder); overflow: hidden; }
-iframe { display: block; border: 0; background: #ffffff; transform-origin: 0 0;
-  color-scheme: light; }
-.phone figure div { width: 270px; height: 480px; }
-.phone iframe { width: 360px; height: 640px; transform: scale(.75); }
-.desktop figure { max-width: 100%; }
-.desktop figure div { width: 640px; max-width: 100%; height: 402px; overflow: auto hidden; }
-.desktop iframe { width: 1024px; height: 640px; transform: scale(.625); margin-right: -384px; }
 .field input { max-width: 16rem; }
 .buttons button { min-height: 2.9rem; padding: 0 var(--s5); }
 @media (max-width: 39.99rem) { .buttons { display: grid; } }

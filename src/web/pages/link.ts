@@ -16,6 +16,7 @@ import { readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderChanges } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
 import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
+import { renderLinkPreview } from "./link-preview.ts";
 import { renderVisits } from "./visits.ts";
 
 /** One link: its address, what its visitors meet, its fields and its history. */
@@ -38,10 +39,14 @@ export const linkQrPage: Page = {
     const address = readText(link, "address");
     const bytes = address === "" ? undefined : await account.qr.drawPng(address);
     if (bytes === undefined) return gone;
-    const name = `${readText(link, "path").replace(/[^\w.-]+/g, "-")}.png`;
-    return { kind: "file", type: "image/png", name, bytes };
+    return { kind: "file", type: "image/png", name: nameFile(link, "png"), bytes };
   },
 };
+
+/** As what a picture of its address is saved. */
+function nameFile(link: JsonObject, ending: string): string {
+  return `${readText(link, "path").replace(/[^\w.-]+/g, "-")}.${ending}`;
+}
 
 export const deleteLinkPage: Page = {
   path: new RegExp(`^${idPattern}/delete$`),
@@ -95,7 +100,9 @@ async function show(visit: Visit, again: Again): Promise<Reply> {
       </div>
       <div class="column">${side}</div>
     </div>`;
-  return { kind: "page", title, body, status: again.failure === undefined ? 200 : 422 };
+  const status = again.failure === undefined ? 200 : 422;
+  const hasFrames = account.mayUse("preview_template");
+  return { kind: "page", title, body, status, hasFrames };
 }
 
 /** The list as it was left. */
@@ -159,8 +166,10 @@ async function renderSide(visit: Visit, link: JsonObject, id: string): Promise<H
     account.mayUse("explain_link") ? account.call("explain_link", { id }) : undefined,
     account.mayUse("list_changes") ? account.call("list_changes", { target: id }) : undefined,
   ]);
-  return html`${visits?.kind === "done" ? renderVisits(visits.result) : ""}
-  ${svg === undefined ? "" : renderQr(svg, id)}
+  const shown = visits?.kind === "done" ? visits.result : {};
+  return html`${renderLinkPreview(account, id, readRecord(shown, "visits"))}
+  ${visits?.kind === "done" ? renderVisits(visits.result) : ""}
+  ${svg === undefined ? "" : renderQr(svg, link, id)}
   ${
     changes?.kind === "done"
       ? html`<section class="card" aria-labelledby="history">
@@ -171,7 +180,7 @@ async function renderSide(visit: Visit, link: JsonObject, id: string): Promise<H
   }`;
 }
 
-function renderQr(svg: string, id: string): Html {
+function renderQr(svg: string, link: JsonObject, id: string): Html {
   const png = `/links/${encodeURIComponent(id)}/qr.png`;
   const data = `data:image/svg+xml,${encodeURIComponent(svg)}`;
   return html`<section class="card" aria-labelledby="qr">
@@ -180,7 +189,7 @@ function renderQr(svg: string, id: string): Html {
       <div role="img" aria-label="QR code of the address">${trust(svg)}</div>
       <div class="buttons">
         <a class="button small" href="${png}">PNG</a>
-        <a class="button small" href="${data}" download="qr.svg">SVG</a>
+        <a class="button small" href="${data}" download="${nameFile(link, "svg")}">SVG</a>
       </div>
     </div>
   </section>`;

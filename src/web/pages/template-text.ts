@@ -1,0 +1,25 @@
+import type { Account, Failure } from "../account.ts";
+import { readRecord, readText } from "../read.ts";
+
+/** The text of the page template, as it is kept. */
+
+export type TemplateText = { readonly body: string; readonly css: string };
+
+type Found =
+  | { readonly kind: "text"; readonly text: TemplateText }
+  | { readonly kind: "none" }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+/** A version by its id, or `draft`, `live` or `starter`. */
+export async function readVersion({ call }: Account, id: string): Promise<Found> {
+  const answer = await call("get_template_version", { id });
+  if (answer.kind === "done") {
+    const version = readRecord(answer.result, "version");
+    return {
+      kind: "text",
+      text: { body: readText(version, "body"), css: readText(version, "css") },
+    };
+  }
+  if (answer.kind === "failed" && answer.failure.code !== "not_found") return answer;
+  return { kind: "none" };
+}

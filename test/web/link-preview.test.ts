@@ -1,0 +1,99 @@
+import { readFile } from "node:fs/promises";
+import type { Browser, FrameLocator, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { drawPng, drawSvg } from "../../src/qr/draw-qr.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, type ConsoleTab } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** What a visitor of a link meets, on a phone on the link's page, in a real browser. */
+
+const url = "https://example.com/spring";
+const seen = "iframe[title^='The page']:visible";
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let tab: ConsoleTab;
+let page: Page;
+let framed: FrameLocator;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+});
+beforeEach(async () => {
+  tab = await openConsole(browser, serving);
+  page = tab.page;
+  framed = page.frameLocator(seen);
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function plant(body: object): Promise<string> {
+  const made = await serving.call("POST", "/links", { body });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+
+const go = (id: string) => page.goto(`${serving.places.url}/links/${id}`);
+
+function readGround(): Promise<string> {
+  return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
+}
+
+test("the page is seen on each phone by day and by night, and anew when it is saved", async () => {
+  const id = await plant({ path: "spring", name: "Spring" });
+  tab.takeBytes();
+  await go(id);
+  await framed.getByRole("heading", { name: "Spring" }).waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(tab.takeBytes()).toBeLessThan(60_000);
+  expect(await framed.locator("body").getAttribute("class")).toBe("ios");
+  expect(await readGround()).toBe("rgb(255, 255, 255)");
+  await page.getByLabel("Dark").check();
+  await expect.poll(readGround).toBe("rgb(13, 14, 19)");
+  await page.getByLabel("Android", { exact: true }).check();
+  await framed.locator("body.android").waitFor();
+  expect(await readGround()).toBe("rgb(13, 14, 19)");
+  await lookAtPage(page, "link preview");
+  await page.getByLabel("Social title").fill("Everything blooms");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  await framed.getByRole("heading", { name: "Everything blooms" }).waitFor();
+  expect(tab.complaints).toEqual([]);
+});
+
+test("who is led straight on is said to see no page, and what is live is seen", async () => {
+  const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+  expect((await serving.call("POST", "/ios_apps", { body: { ios_app: app } })).status).toBe(201);
+  const body = "<h1>Live {{ link.path }}</h1>{% store_buttons %}";
+  await serving.call("POST", "/page_template/publish", { body: { body } });
+  const draft = body.replace("Live", "Draft");
+  await serving.call("PATCH", "/page_template", { body: { body: draft } });
+  await go(await plant({ path: "both", url, ios_app: { bundle_id: app.bundle_id } }));
+  await framed.getByRole("heading", { name: "Live both" }).waitFor();
+  await page.getByLabel("Computer").check();
+  const told = page.locator(".device:visible");
+  expect(await told.innerText()).toBe(`No page: visitors go straight on to ${url}`);
+  expect(await page.locator(seen).count()).toBe(0);
+  expect(tab.complaints).toEqual([]);
+});
+
+test("its QR code is saved as an SVG and as a PNG of its address", async () => {
+  const id = await plant({ path: "größe/1", url });
+  await go(id);
+  const address = await page.locator("#address").innerText();
+  const save = async (name: string) => {
+    const coming = page.waitForEvent("download");
+    await page.getByRole("link", { name, exact: true }).click();
+    const download = await coming;
+    return [download.suggestedFilename(), await readFile(await download.path())] as const;
+  };
+  expect(await save("SVG")).toEqual(["gr-e-1.svg", Buffer.from((await drawSvg(address)) ?? "")]);
+  expect(await save("PNG")).toEqual(["gr-e-1.png", Buffer.from((await drawPng(address)) ?? [])]);
+});
