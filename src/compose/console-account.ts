@@ -46,6 +46,7 @@ export function createAccount(parts: Acting): Account {
     },
     qr: { drawSvg, drawPng },
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
+    findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
     approve: async (id, pin) => {
       const { approvals } = await state.open();

@@ -10,9 +10,7 @@ export async function planTables(
   level: number,
 ): Promise<readonly TablePlan[]> {
   const described = await describeTables(takeUpTo(migrations.sqlite, level).list);
-  return tables.flatMap(({ earlier, ...known }) => {
-    const isEarlier = earlier !== undefined && level < earlier.below;
-    const table = isEarlier ? { ...known, key: earlier.key } : known;
+  return tables.flatMap((table) => {
     const columns = described.get(table.name)?.filter(({ name }) => !isLeft(table, name));
     return columns === undefined ? [] : [{ table, columns }];
   });

@@ -24,7 +24,6 @@ import { planRequests } from "./migrations/009-plan-requests.ts";
 import { postgresTables } from "./migrations/009-postgres.ts";
 import { jobKeys } from "./migrations/010-job-keys.ts";
 import { consolePostgresTables, consoleTables } from "./migrations/011-console.ts";
-import { spreadPostgresRows, spreadRows } from "./migrations/012-spread.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
@@ -75,14 +74,10 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       planRequests,
       jobKeys,
       consoleTables,
-      spreadRows,
     ],
   },
   // In one database, the store has marks of its own.
-  postgres: {
-    table: "state_migrations",
-    list: [postgresTables, jobKeys, consolePostgresTables, spreadPostgresRows],
-  },
+  postgres: { table: "state_migrations", list: [postgresTables, jobKeys, consolePostgresTables] },
 };
 const secretBytes = 32;
 /** What is written here is seldom read again. */

@@ -17,6 +17,8 @@ export type Account = {
   /** As it is kept, letter for letter; undefined where it is not there for this key. */
   readonly readRecord: (kind: RecordKind, id: string) => Promise<JsonObject | undefined>;
   readonly qr: Pictures;
+  /** A page that `preview_template` has made, by the end of its address, while it is kept. */
+  readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Says yes to a question; answers why that does not count. */
   readonly approve: (questionId: string, pin: string) => Promise<string | undefined>;
   /** What assistants with this key wait for. */
@@ -51,7 +53,13 @@ export type Failure = {
   readonly problems?: readonly FieldProblem[] | undefined;
 };
 
-export type FieldProblem = { readonly field?: string | undefined; readonly message: string };
+export type FieldProblem = {
+  readonly field?: string | undefined;
+  /** Where it stands in a long text; both count from 1. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  readonly message: string;
+};
 
 /** An act that needs a person's yes, as the approval page shows it. */
 export type Question = {

@@ -34,7 +34,8 @@ export type ConsoleOptions = SignInOptions & {
   readonly report: (error: unknown) => string;
 };
 
-const bodyBytes = 256 * 1024;
+/** A page template as browsers send it, and once more within the form of whoever signs in again. */
+const bodyBytes = 1024 * 1024;
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
 export function createConsole(options: ConsoleOptions): Console {

@@ -13,6 +13,8 @@ import { deleteProjectPage, projectPage, projectSettingsPage } from "./pages/pro
 import { newProjectPage, projectsPage } from "./pages/projects.ts";
 import { settingsPage } from "./pages/settings.ts";
 import { startPage } from "./pages/start.ts";
+import { templatePage } from "./pages/template.ts";
+import { templateFramePage } from "./pages/template-preview.ts";
 
 /** Every page of the console, in the order in which their entries stand. */
 export const pages: readonly Page[] = [
@@ -28,6 +30,8 @@ export const pages: readonly Page[] = [
   newAppPage,
   appPage,
   deleteAppPage,
+  templatePage,
+  templateFramePage,
   projectsPage,
   newProjectPage,
   projectPage,

@@ -18,6 +18,8 @@ const notes: Readonly<Record<string, string>> = {
   revoked: "The key is revoked.",
   founded: "The project is there. Its first key is made at the terminal, as below.",
   closed: "The project is deleted.",
+  published: "Published. All links show this page.",
+  taken_down: "Taken down. Links show the default page.",
 };
 
 export function renderNote({ searchParams }: URL): Html | string {

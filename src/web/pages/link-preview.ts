@@ -34,6 +34,11 @@ export function renderLinkPreview(account: Account, id: string, visits: JsonObje
       return renderDevice({ platform, look, source, host });
     });
   });
+  const template = account.mayUse("get_template_version")
+    ? html`<p class="hint">
+        <a href="/template?link=${encodeURIComponent(id)}">Change this page for all links</a>
+      </p>`
+    : "";
   return html`<section class="card looking" aria-labelledby="preview">
     <header>
       <h2 id="preview">Preview</h2>
@@ -42,6 +47,7 @@ export function renderLinkPreview(account: Account, id: string, visits: JsonObje
     <div class="inside">
       ${renderPlatforms("ios")}
       <div class="stage">${devices}</div>
+      ${template}
     </div>
   </section>`;
 }

@@ -1,0 +1,233 @@
+import type { JsonObject } from "../../contract/json.ts";
+import type { Account, Failure } from "../account.ts";
+import { act } from "../act.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderHidden, renderKept, renderNote } from "../parts.ts";
+import { renderFindings, renderTemplateFields } from "./template-fields.ts";
+import {
+  chooseLink,
+  drawTemplate,
+  listLinks,
+  readView,
+  renderTemplatePreview,
+  writeView,
+  type Drawn,
+} from "./template-preview.ts";
+import { printText, readTyped, readVersion, type TemplateText } from "./template-text.ts";
+import { listVersions, renderVersions } from "./template-versions.ts";
+
+/** The page of all links: its draft in an editor, how it looks, and what was published before. */
+export const templatePage: Page = {
+  path: /^\/template$/,
+  entry: {
+    name: "Page template",
+    address: "/template",
+    icon: "M3 2.5h10v11H3zM3 6h10M6.5 6v7.5",
+    group: "Project",
+  },
+  needs: "get_template_version",
+  show: (visit) => show(visit, readAgain(visit.kept)),
+  submit,
+};
+
+/** What a form shows again that was not done, or was not to be. */
+type Again = {
+  readonly typed?: TemplateText | undefined;
+  /** The print of the draft that was shown. */
+  readonly was?: string;
+  /** Why it was not done. */
+  readonly failure?: Failure;
+};
+
+function readAgain(form: Form | undefined): Again {
+  return { typed: readTyped(form), ...(form?.has("was") && { was: form.read("was") }) };
+}
+
+async function submit(visit: Visit, form: Form): Promise<Reply> {
+  switch (form.read("do")) {
+    case "save":
+      return save(visit, form);
+    case "publish":
+      return publish(visit, form);
+    case "restore":
+      return change(visit, form, "restore_template_version", { id: form.read("id") }, "restored");
+    case "unpublish":
+      return change(visit, form, "unpublish_template", {}, "taken_down");
+    default:
+      return show(visit, readAgain(form), form);
+  }
+}
+
+async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
+  const { account, kept } = visit;
+  const links = await listLinks(account);
+  const view = chooseLink(readView(visit.url, form ?? kept), links);
+  const source = again.typed === undefined ? await findSource(visit) : { was: again.was ?? "" };
+  if ("failure" in source) return renderFailed(source.failure);
+  const text = again.typed ?? source.text ?? { body: "", css: "" };
+  const [versions, drawn] = await Promise.all([
+    listVersions(account),
+    drawTemplate(account, text, view),
+  ]);
+  const editor = renderEditor(visit, { text, was: source.was, drawn, failure: again.failure });
+  const body = html`<div class="head">
+      <h1>Page template</h1>
+      ${
+        mayWrite(account)
+          ? html`<a class="button quiet" href="/template?from=starter">Start from the starter</a>`
+          : ""
+      }
+    </div>
+    ${renderNote(visit.url)} ${renderKept(visit)}
+    ${source.told === undefined ? "" : html`<p class="note" role="status">${source.told}</p>`}
+    <div class="columns editing">
+      ${editor}
+      <div class="beside">${await renderTemplatePreview(account, { view, links, drawn })}</div>
+      ${renderVersions(visit, versions)}
+    </div>`;
+  const status = again.failure === undefined ? 200 : 422;
+  return { kind: "page", title: "Page template", body, status, hasFrames: true };
+}
+
+type Source =
+  | { readonly text?: TemplateText; readonly was: string; readonly told?: string }
+  | { readonly failure: Failure };
+
+/** What the editor begins with: the draft, or what the address asks for in its place. */
+async function findSource({ account, url }: Visit): Promise<Source> {
+  const own = account.mayUse("save_template") ? "draft" : "live";
+  const draft = await readVersion(account, own);
+  if (draft.kind === "failed") return draft;
+  const kept = draft.kind === "text" ? draft.text : undefined;
+  const was = kept === undefined ? "" : printText(kept);
+  const from = url.searchParams.get("from") ?? "";
+  if (from !== "" && from !== own) {
+    const found = await readVersion(account, from);
+    const told =
+      from === "starter"
+        ? "This is the starter template. Nothing is changed until you save it."
+        : "This is an older version. Nothing is changed until you save it.";
+    if (found.kind === "text") return { text: found.text, was, told };
+  }
+  if (kept !== undefined && (kept.body !== "" || kept.css !== "")) return { text: kept, was };
+  const starter = await readVersion(account, "starter");
+  if (starter.kind !== "text") return { was };
+  const told = "Nothing is written yet. This is the page that links show.";
+  return { text: starter.text, was, told };
+}
+
+function mayWrite({ mayUse }: Account): boolean {
+  return mayUse("save_template") || mayUse("publish_template");
+}
+
+type Editing = {
+  readonly text: TemplateText;
+  readonly was: string;
+  readonly drawn: Drawn;
+  readonly failure: Failure | undefined;
+};
+
+function renderEditor(visit: Visit, { text, was, drawn, failure }: Editing): Html {
+  const { account, formToken } = visit;
+  const refused = failure ?? drawn.failure;
+  const problems = refused === undefined ? drawn.problems : (refused.problems ?? []);
+  const isReadOnly = !mayWrite(account);
+  const buttons = [
+    account.mayUse("save_template")
+      ? html`<button name="do" value="save" class="main">Save draft</button>`
+      : "",
+    account.mayUse("publish_template")
+      ? html`<button name="do" value="publish">Publish…</button>`
+      : "",
+  ];
+  const found = { problems, refused, title: describeFindings(problems.length, failure, refused) };
+  return html`<section class="card" aria-label="Editor">
+    <form method="post" action="/template" id="editor" data-editor>
+      ${renderHidden("form_token", formToken)} ${renderHidden("was", was)} ${byDefault}
+      <div class="inside">
+        <div id="findings" aria-live="polite">${renderFindings(found)}</div>
+        ${renderTemplateFields({ text, problems, isRefused: refused !== undefined, isReadOnly })}
+      </div>
+      ${isReadOnly ? "" : html`<div class="foot buttons">${buttons}</div>`}
+    </form>
+  </section>`;
+}
+
+/** Where no button was pressed, browsers take the form's first one: nothing is saved then. */
+const byDefault = html`<button
+  name="do"
+  value="preview"
+  class="hidden"
+  tabindex="-1"
+  aria-hidden="true"
+>
+  Show
+</button>`;
+
+/** What is wrong at which line stands below it, in the API's own sentences. */
+function describeFindings(
+  count: number,
+  failure: Failure | undefined,
+  refused: Failure | undefined,
+): string {
+  if (count === 0) return refused?.message ?? "";
+  const problems = count === 1 ? "one problem" : `${count} problems`;
+  if (failure !== undefined) return `It was not saved: it has ${problems}.`;
+  return refused === undefined ? `It can be saved, but has ${problems}.` : `It has ${problems}.`;
+}
+
+function renderFailed({ message }: Failure): Reply {
+  const body = html`<div class="head"><h1>Page template</h1></div>
+    ${renderFault(message)}`;
+  return { kind: "page", title: "Page template", body };
+}
+
+async function save(visit: Visit, form: Form): Promise<Reply> {
+  const refused = await saveDraft(visit, form);
+  if (refused !== undefined) return refused;
+  return { kind: "go", to: writeView(readView(visit.url, form), "saved") };
+}
+
+/** Undefined where it is saved; not over what somebody else has saved meanwhile. */
+async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
+  const { account } = visit;
+  const { typed, was } = readAgain(form);
+  if (typed === undefined) return show(visit, {}, form);
+  const draft = await readVersion(account, "draft");
+  const now = draft.kind === "text" ? printText(draft.text) : "";
+  if (now !== was && now !== printText(typed)) {
+    const message =
+      "Somebody changed the draft meanwhile. It can be read in another tab; " +
+      "save again to have it as you typed it.";
+    return show(visit, { typed, was: now, failure: { code: "plan_changed", message } }, form);
+  }
+  const ended = await act(visit, form, { tool: "save_template", args: typed, back: "/template" });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "done") return undefined;
+  return show(visit, { typed, was: now, failure: ended.failure }, form);
+}
+
+/** What is typed is the draft first: whoever says no has lost nothing. */
+async function publish(visit: Visit, form: Form): Promise<Reply> {
+  const isAsked = form.has("question");
+  if (!isAsked && visit.account.mayUse("save_template")) {
+    const refused = await saveDraft(visit, form);
+    if (refused !== undefined) return refused;
+  }
+  return change(visit, form, "publish_template", { ...readTyped(form) }, "published");
+}
+
+async function change(
+  visit: Visit,
+  form: Form,
+  tool: string,
+  args: JsonObject,
+  done: string,
+): Promise<Reply> {
+  const view = readView(visit.url, form);
+  const ended = await act(visit, form, { tool, args, back: "/template" });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "done") return { kind: "go", to: writeView(view, done) };
+  return show(visit, { ...readAgain(form), failure: ended.failure }, form);
+}

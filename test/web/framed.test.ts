@@ -1,0 +1,131 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startAlteringProxy, type AlteringProxy } from "../support/altering-proxy.ts";
+import { browse } from "../support/browse.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { openConsole } from "../support/console-tab.ts";
+
+/**
+ * What the console puts into a frame is markup of others: here a deployment elsewhere answers with
+ * pages that want out.
+ */
+
+let browser: Browser;
+let folder: Folder;
+let target: Serving;
+let proxy: AlteringProxy;
+let gateway: Serving;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, target] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  const { origin } = new URL(target.places.api);
+  proxy = await startAlteringProxy(origin, (request, reply) => {
+    const isPreview = request.path.endsWith("/page_template/preview");
+    const headers = { "content-type": "text/html; charset=utf-8" };
+    return isPreview ? { status: 200, headers, body: hostile } : reply;
+  });
+  const env = { WAYPOST_API_KEY: target.key };
+  gateway = await startServe(`${folder.path}-gateway`, ["--base-url", proxy.url], { env });
+  const links = await target.call("POST", "/links", { body: { path: "spring", name: "Spring" } });
+  expect(links.status).toBe(201);
+  const body = "<h1>Live</h1>{% store_buttons %}";
+  await target.call("POST", "/page_template/publish", { body: { body } });
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+  await target[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const evil = "https://evil.example";
+const hostile = `<!doctype html><html><head>
+<meta http-equiv="refresh" content="0;url=${evil}/refreshed">
+<base href="${evil}/" target="_top">
+<script>top.location = "${evil}/busted"; parent.document.title = "hacked";</script>
+<style>html, body, #cover { position: fixed; inset: 0; z-index: 2147483647; margin: 0;
+width: 100vw; height: 100vh; background: red } </style></head>
+<body onload="top.location='${evil}/loaded'"><div id="cover">
+<h1>Hostile</h1>
+<a id="top" href="${evil}/top" target="_top">top</a> <a id="parent" href="/" target="_parent">p</a>
+<a id="self" href="${evil}/self" target="_self">self</a> <a id="plain" href="${evil}/a">plain</a>
+<a id="script" href="javascript:top.location='${evil}/js'">js</a>
+<form action="/sign-out" method="post" target="_top"><button id="send">Send</button></form>
+<iframe src="/template"></iframe><iframe srcdoc="<script>top.location='${evil}'</script>"></iframe>
+<object data="/"></object><embed src="/"><img src="x" onerror="top.location='${evil}/img'">
+</div></body></html>`;
+
+test.each(["the template's page", "a link's page"])("%s lets nothing out", async (name) => {
+  const { page, complaints } = await openConsole(browser, gateway);
+  const asked: string[] = [];
+  await page.goto(gateway.places.url + (await findPath(name)));
+  const frame = page.frameLocator("iframe[title='The page, iPhone, light']");
+  await frame.getByRole("heading", { name: "Hostile" }).waitFor();
+  const { url, title } = { url: page.url(), title: await page.title() };
+  page.context().on("page", (opened) => asked.push(`opened ${opened.url()}`));
+  page.on("framenavigated", (gone) => {
+    if (!gone.url().startsWith("chrome-error:")) asked.push(`led to ${gone.url()}`);
+  });
+  for (const id of ["top", "parent", "plain", "script", "send"]) {
+    await frame.locator(`#${id}`).click({ force: true });
+  }
+  // Of itself alone it can make something else, and even that is nothing.
+  await frame.locator("#self").click({ force: true });
+  // What a press sets off comes before the answer to what is asked after it.
+  await page.evaluate("fetch('/', { headers: { accept: 'text/html' } })");
+  expect([page.url(), await page.title(), asked]).toEqual([url, title, []]);
+  await expectUncovered(page);
+  const escaped = complaints.filter((text) => text.startsWith("asked") && !isPicture(text));
+  expect(escaped).toEqual([]);
+});
+
+async function findPath(name: string): Promise<string> {
+  if (name === "the template's page") return "/template";
+  const { body } = await target.call("GET", "/links");
+  return `/links/${body.links[0].id}`;
+}
+
+/** A page's pictures are what its visitors see, and are all that it may ask for. */
+function isPicture(complaint: string): boolean {
+  return complaint === `asked ${evil}/x`;
+}
+
+/** Every button of ours is what is pressed in its place. */
+async function expectUncovered(page: Page): Promise<void> {
+  const covered = await page.evaluate<readonly string[]>(`
+    [...document.querySelectorAll("main button:not(.hidden), main a")].filter((each) => {
+      each.scrollIntoView({ block: "center" });
+      const { x, y, width, height } = each.getBoundingClientRect();
+      if (width === 0) return false;
+      const top = document.elementFromPoint(x + width / 2, y + height / 2);
+      return !each.contains(top);
+    }).map((each) => each.textContent)`);
+  expect(covered).toEqual([]);
+}
+
+test("only what is framed may be, and a page frames nothing else", async () => {
+  const tab = browse(gateway.places.url);
+  await tab.open("/sign-in");
+  await tab.submit({ key: gateway.key });
+  const readPolicy = async (path: string) => {
+    const { headers } = await tab.open(path);
+    return [String(headers["content-security-policy"]), headers["x-frame-options"]] as const;
+  };
+  const [start, denied] = await readPolicy("/");
+  expect(start).not.toContain("frame-src");
+  expect([start.includes("frame-ancestors 'none'"), denied]).toEqual([true, "DENY"]);
+  const [editor] = await readPolicy("/template");
+  expect(editor.replace(/nonce-[^']+/g, "nonce")).toBe(
+    "default-src 'none'; script-src 'nonce'; style-src 'nonce'; img-src 'self' data:; " +
+      "connect-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+      "base-uri 'none'",
+  );
+  const { body } = await target.call("GET", "/links");
+  const [framed, allowed] = await readPolicy(`/links/${body.links[0].id}/page?platform=ios`);
+  expect(framed).toMatch(/^sandbox; default-src 'none'; style-src/);
+  expect(framed).not.toContain("script-src");
+  expect([framed.includes("frame-ancestors 'self'"), allowed]).toEqual([true, "SAMEORIGIN"]);
+});

@@ -1,0 +1,258 @@
+import type { Browser, FrameLocator, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { browse } from "../support/browse.ts";
+import { launchBrowser } from "../support/browser.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import {
+  openConsole,
+  pressEnter,
+  pressOnto,
+  tabTo,
+  type ConsoleTab,
+} from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** The page of all links in the console, in a real browser: written, seen, published, restored. */
+
+const first = "<h1>{{ link.name }}</h1>\n<p>First on {{ platform }}</p>\n{% store_buttons %}\n";
+const second = first.replace("First", "Second");
+const mine = first.replace("First", "Mine");
+const broken = "<h1>{{ link.name }}</h1>\n<script>1</script>\n{% store_buttons %}\n";
+const seen = "iframe[title^='The page']:visible";
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let key: string;
+let tab: ConsoleTab;
+let page: Page;
+let framed: FrameLocator;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  const body = { path: "spring", name: "Spring", url: "https://example.com/spring" };
+  expect((await serving.call("POST", "/links", { body })).status).toBe(201);
+});
+beforeEach(async () => {
+  // Each with sixty pages a minute of its own.
+  ({ token: key } = await runJson(["keys", "create", "--data", folder.path]));
+  tab = await openConsole(browser, { places: serving.places, key });
+  page = tab.page;
+  framed = page.frameLocator(seen);
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const go = (path: string) => page.goto(serving.places.url + path);
+
+async function readDraft(): Promise<string> {
+  return (await serving.call("PATCH", "/page_template", { body: {} })).body.body;
+}
+
+async function readLive(): Promise<string | undefined> {
+  const { body } = await serving.call("PATCH", "/page_template", { body: {} });
+  return body.live_version?.body;
+}
+
+test("a page is written, mended, published and restored with the keyboard alone", async () => {
+  await pressOnto(page, /^Page template$/);
+  await page.waitForURL("**/template");
+  await page.getByText("Nothing is written yet.").waitFor();
+  await framed.getByRole("heading", { name: "Spring" }).waitFor();
+
+  await tabTo(page, /^Body$/);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(broken);
+  // Told while somebody types, and what was seen last stays to be seen.
+  await page.getByRole("link", { name: "Body, line 2" }).waitFor();
+  await framed.getByRole("heading", { name: "Spring" }).waitFor();
+  expect(await page.locator("#findings").innerText()).toContain("<script> is not allowed");
+  await tabTo(page, /^Body, line 2$/);
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate<string>("document.activeElement.id")).toBe("body");
+  await page.keyboard.insertText("<p>First on {{ platform }}</p>");
+  await tabTo(page, /^CSS$/);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.press("Delete");
+  await framed.getByText("First on ios").waitFor();
+  await expect.poll(() => page.locator("#findings").innerText()).toBe("");
+
+  await pressOnto(page, /^Save draft$/);
+  await page.getByText("Saved.").waitFor();
+  expect([await readDraft(), await readLive()]).toEqual([first, undefined]);
+
+  await pressOnto(page, /^Publish…$/);
+  await page.getByRole("heading", { name: /^Show this page on all links/ }).waitFor();
+  await page.frameLocator("iframe").first().getByText("First on ios").waitFor();
+  await lookAtPage(page, "template publish");
+  expect(await readLive()).toBeUndefined();
+  await pressOnto(page, /^Publish page$/);
+  await page.getByText("Published.").waitFor();
+  expect(await readLive()).toBe(first);
+
+  await serving.call("POST", "/page_template/publish", { body: { body: second } });
+  await page.reload();
+  expect(await page.getByLabel("Body").inputValue()).toBe(second);
+  await tabTo(page, /^Restore the version/);
+  await pressOnto(page, /^Restore the version/);
+  await page.getByRole("heading", { name: /^Replace the draft/ }).waitFor();
+  await pressOnto(page, /^Replace draft$/);
+  await page.getByText("Restored.").waitFor();
+  expect([await readDraft(), await readLive()]).toEqual([first, second]);
+  expect(tab.complaints).toEqual([]);
+});
+
+test("the page is seen on each device, by day and by night, with each link", async () => {
+  await serving.call("PATCH", "/page_template", { body: { body: second, css } });
+  await go("/template");
+  await framed.getByText("Second on ios").waitFor();
+  expect(await readGround()).toBe("rgb(255, 255, 255)");
+  await page.getByLabel("Dark").check();
+  await expect.poll(readGround).toBe("rgb(0, 0, 0)");
+  await page.getByLabel("Android").check();
+  await framed.getByText("Second on android").waitFor();
+  expect(await readGround()).toBe("rgb(0, 0, 0)");
+  await page.getByLabel("Computer").check();
+  await framed.getByText("Second on desktop").waitFor();
+  // What is chosen stays when the draft is saved.
+  await page.getByRole("button", { name: "Save draft" }).click();
+  await page.getByText("Saved.").waitFor();
+  await framed.getByText("Second on desktop").waitFor();
+  expect(await page.getByLabel("Dark").isChecked()).toBe(true);
+  expect(tab.complaints).toEqual([]);
+});
+
+const css =
+  "body { background: rgb(255, 255, 255) }\n" +
+  "@media (prefers-color-scheme: dark) { body { background: rgb(0, 0, 0) } }\n";
+
+function readGround(): Promise<string> {
+  return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
+}
+
+test("the editor is what axe lets pass, in every look, with and without problems", async () => {
+  tab.takeBytes();
+  await go("/template?from=starter");
+  await page.getByText("This is the starter template.").waitFor();
+  await framed.getByRole("heading", { name: "Spring" }).waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(tab.takeBytes()).toBeLessThan(60_000);
+  await lookAtPage(page, "template");
+  await page.getByLabel("Body").fill(broken);
+  await page.getByLabel("CSS").fill("h1 {\n  color: url(x);\n}\n");
+  await page.getByRole("button", { name: "Save draft" }).click();
+  await page.getByText("It was not saved").waitFor();
+  // What has to be mended has the focus, at its place.
+  expect(await page.evaluate<string>("document.activeElement.id")).toBe("body");
+  await page.getByRole("link", { name: "CSS, line 2" }).waitFor();
+  await lookAtPage(page, "template problems");
+});
+
+test("without script problems are told, a line is led to, and the page is seen", async () => {
+  const options = { javaScriptEnabled: false };
+  const { page: bare } = await openConsole(browser, { places: serving.places, key }, options);
+  await bare.goto(`${serving.places.url}/template`);
+  await bare.getByLabel("Body").fill(broken);
+  await bare.getByRole("button", { name: "Show" }).click();
+  await bare.getByRole("link", { name: "Body, line 2" }).click();
+  expect(bare.url()).toMatch(/#body-2$/);
+  expect(await bare.locator("#body-2").innerText()).toBe("2");
+  expect(await bare.getByLabel("Body").inputValue()).toBe(broken);
+  await bare.getByLabel("Body").fill(first);
+  await bare.getByLabel("Android").check();
+  await bare.getByRole("button", { name: "Show" }).click();
+  await bare.frameLocator(seen).getByText("First on android").waitFor();
+  await bare.getByRole("button", { name: "Save draft" }).click();
+  await bare.getByText("Saved.").waitFor();
+  expect(await readDraft()).toBe(first);
+});
+
+describe("nothing that was typed is lost", () => {
+  test("where somebody else saves a draft meanwhile", async () => {
+    await serving.call("PATCH", "/page_template", { body: { body: first } });
+    await go("/template");
+    await serving.call("PATCH", "/page_template", { body: { body: second } });
+    await page.getByLabel("Body").fill(mine);
+    await page.getByRole("button", { name: "Save draft" }).click();
+    await page.getByText("Somebody changed the draft meanwhile.").waitFor();
+    expect(await readDraft()).toBe(second);
+    expect(await page.getByLabel("Body").inputValue()).toBe(mine);
+    await page.getByRole("button", { name: "Save draft" }).click();
+    await page.getByText("Saved.").waitFor();
+    expect(await readDraft()).toBe(mine);
+  });
+
+  test("where the session is over, and nothing is done by itself", async () => {
+    await go("/template");
+    const before = await readDraft();
+    const typed = `<p>${"€".repeat(20_000)}</p>\n${second}`;
+    await page.getByLabel("Body").fill(typed);
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Save draft" }).click();
+    await page.locator("#key:focus").waitFor();
+    await page.keyboard.type(key);
+    await pressEnter(page);
+    await page.getByText("You are signed in again.").waitFor();
+    expect(await page.getByLabel("Body").inputValue()).toBe(typed);
+    expect(await readDraft()).toBe(before);
+    await page.getByRole("button", { name: "Save draft" }).click();
+    await page.getByText("Saved.").waitFor();
+    expect(await readDraft()).toBe(typed);
+  });
+
+  test("where a publication is not agreed to", async () => {
+    await go("/template");
+    const live = await readLive();
+    const typed = first.replace("First", "Third");
+    await page.getByLabel("Body").fill(typed);
+    await page.getByRole("button", { name: "Publish…" }).click();
+    await page.getByRole("link", { name: "Leave it as it is" }).click();
+    await page.waitForURL("**/template");
+    expect(await page.getByLabel("Body").inputValue()).toBe(typed);
+    expect(await readLive()).toBe(live);
+  });
+});
+
+test("the page is taken down when that is agreed to", async () => {
+  await serving.call("POST", "/page_template/publish", { body: { body: first } });
+  await go("/template");
+  await page.getByRole("button", { name: "Take down…" }).click();
+  await page.getByRole("heading", { name: /^Take the project's page down/ }).waitFor();
+  await page.getByRole("button", { name: "Take page down" }).click();
+  await page.getByText("Taken down.").waitFor();
+  await page.getByText("Links show the default page.", { exact: true }).waitFor();
+  expect(await readLive()).toBeUndefined();
+});
+
+test("what a key may not do is not there, whatever is asked for", async () => {
+  await serving.call("PATCH", "/page_template", { body: { body: first } });
+  const data = ["--data", folder.path];
+  const scopes = ["--scopes", "page_templates.show,links.index,links.show"];
+  const { token } = await runJson(["keys", "create", ...scopes, ...data]);
+  const reader = browse(serving.places.url);
+  await reader.open("/sign-in");
+  await reader.submit({ key: token });
+  const shown = await reader.open("/template");
+  expect(shown.text).toContain("<textarea");
+  expect(shown.text).not.toMatch(/Save draft|Publish…|Restore…|Take down…/);
+  const form_token = /name="form_token" value="([^"]+)"/.exec(shown.text)?.[1] ?? "";
+  for (const act of ["save", "publish", "unpublish", "restore"]) {
+    await reader.post("/template", { form_token, do: act, body: second, css: "", was: "" });
+  }
+  expect([await readDraft(), await readLive()]).toEqual([first, undefined]);
+  const { token: none } = await runJson(["keys", "create", "--scopes", "links.index", ...data]);
+  const stranger = browse(serving.places.url);
+  await stranger.open("/sign-in");
+  expect((await stranger.submit({ key: none })).text).not.toContain("Page template");
+  expect((await stranger.open("/template")).status).toBe(404);
+});
