@@ -8,6 +8,7 @@ import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
+import { writeDistribution } from "../compose/spread-tables.ts";
 import { readApiKey, readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { contract } from "../contract/index.ts";
@@ -18,7 +19,7 @@ import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { NotMigrated, StoreUnusable } from "../sql/faults.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
-import { describeDatabaseOf } from "../store/engines/describe-database.ts";
+import { listSlow } from "../store/engines/describe-database.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
@@ -34,14 +35,12 @@ type DoctorOptions = {
   readonly flags: FlagValues<typeof doctorFlags>;
 };
 
-/**
- * Looks at everything that has to be right, says a line about each, and what to do about it. It
- * makes and changes nothing, but for what `--probe` is asked to remember.
- */
-
 type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
 
-/** False when something has to be set right. */
+/**
+ * Looks at everything that has to be right, says a line about each, and what to do about it. False
+ * when something has to be set right; changes nothing but what `--probe` is asked to remember.
+ */
 export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   const { config, version } = options;
   const findings: Finding[] = [];
@@ -125,9 +124,10 @@ async function tryOpen(
     const readLinkOrigin = () => describeLinkOrigin(config, config.port);
     const deployment = await openDeployment({ config, readLinkOrigin, report, isLook: true });
     if (deployment.own === undefined) return deployment;
-    const { slow, distribution } = await describeDatabaseOf(deployment.own.store.db);
+    const slow = await listSlow(deployment.own.store.db);
     note({ about, said: ["opens, and is well", ...slow].join("; ") });
-    if (flags.database === true) for (const statement of distribution) print(statement);
+    const isSpreadable = flags.database === true && readDatabaseUrl(config) !== undefined;
+    if (isSpreadable) for (const line of writeDistribution()) print(line);
     return deployment;
   } catch (error) {
     if (!(error instanceof NotMigrated)) noteUsageFault(about, error, note);

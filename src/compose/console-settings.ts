@@ -5,7 +5,7 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { printKey } from "../mcp/access/key-context.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { describeDatabase } from "../sql/postgres.ts";
-import { describeDatabaseOf, nameEngine } from "../store/engines/describe-database.ts";
+import { listSlow, nameEngine } from "../store/engines/describe-database.ts";
 import type { Acting, ConsoleAct } from "./console-act.ts";
 import { readApiKey, readDatabaseUrl } from "./secrets.ts";
 import { readTimeZone } from "./time-zone.ts";
@@ -58,7 +58,7 @@ async function describeStore({ deployment, config }: Acting) {
   const { own } = deployment;
   if (own === undefined) return [["Deployment", config.base_url ?? ""]];
   const { db } = own.store;
-  const [engine, { slow }] = await Promise.all([nameEngine(db), describeDatabaseOf(db)]);
+  const [engine, slow] = await Promise.all([nameEngine(db), listSlow(db)]);
   return [["Store", engine], ...slow.map((fault) => ["Slow", fault])];
 }
 

@@ -65,11 +65,11 @@ export async function journalAct<Result>(
   const change = await history.begin({ key_print, client, ...command, ...target, effects: [] });
   const result = await run().catch(async (error: unknown) => {
     // The store is in this process, so that a failed transaction has changed nothing.
-    await history.drop(change.id).catch(report);
+    await history.drop(change).catch(report);
     throw error;
   });
   // What was done stays done, and its row stays as one whose end is unknown.
-  await history.note(change.id, describeEnd(change, describe(result))).catch(report);
+  await history.note(change, describeEnd(change, describe(result))).catch(report);
   return result;
 }
 

@@ -10,7 +10,9 @@ export async function planTables(
   level: number,
 ): Promise<readonly TablePlan[]> {
   const described = await describeTables(takeUpTo(migrations.sqlite, level).list);
-  return tables.flatMap((table) => {
+  return tables.flatMap(({ earlier, ...known }) => {
+    const isEarlier = earlier !== undefined && level < earlier.below;
+    const table = isEarlier ? { ...known, key: earlier.key } : known;
     const columns = described.get(table.name)?.filter(({ name }) => !isLeft(table, name));
     return columns === undefined ? [] : [{ table, columns }];
   });

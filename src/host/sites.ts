@@ -75,9 +75,12 @@ export function createSites(options: SitesOptions) {
   const findAndroidApp = createAppFinder(androidAppStore);
   let serial = 0;
 
-  async function findProject(hostname: string): Promise<Omit<Site, "serial"> | undefined> {
+  async function findProject(
+    hostname: string,
+    before: Site | undefined,
+  ): Promise<Omit<Site, "serial"> | undefined> {
     const place = readHostname(hostname, options);
-    const project = await findSite(db, place.field, place.value);
+    const project = await findSite(db, place.field, place.value, before?.project.id);
     if (project === undefined) return undefined;
     const { linkOrigin, secondOrigin } = options;
     const origin = fillLinkOrigin(linkOrigin, project);
@@ -101,7 +104,7 @@ export function createSites(options: SitesOptions) {
       const epoch = await changes.read();
       const cached = sites.find(hostname);
       if (cached?.epoch === epoch) return cached.site;
-      const found = await findProject(hostname);
+      const found = await findProject(hostname, cached?.site);
       const row = JSON.stringify(found?.project);
       const isSame = cached !== undefined && row === cached.row;
       const site = isSame ? cached.site : found && { ...found, serial: (serial += 1) };

@@ -16,6 +16,8 @@ export type CopiedTable = {
   readonly name: string;
   /** By which the rows are put in order, and read page by page: no two rows have the same. */
   readonly key: readonly string[];
+  /** The key of a table that was made anew, as it was below a level of migrations. */
+  readonly earlier?: { readonly below: number; readonly key: readonly string[] };
   /** What an engine numbers itself, in the order of the key, or what is derived. */
   readonly leaves?: readonly string[];
 };

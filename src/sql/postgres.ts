@@ -4,6 +4,7 @@ import { openKysely } from "./open-kysely.ts";
 import { translatePostgresFault } from "./postgres-faults.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import { openPostgresReader } from "./postgres-reader.ts";
+import { createVersionReader } from "./postgres-version.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { RunStatement } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
@@ -20,7 +21,7 @@ const oldestVersion = 130_000;
  */
 export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promise<Sql<Tables>> {
   const pool = openPostgresPool(url);
-  await checkDatabase(pool, url).catch(async (error: unknown) => {
+  const { isSpread } = await checkDatabase(pool, url).catch(async (error: unknown) => {
     await pool.close();
     throw error;
   });
@@ -49,7 +50,12 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
         }),
     countWrites: writes.countCommits,
     measurePool: pool.measure,
-    readVersion: createVersionReader(pool, writes.countCommits),
+    readVersion: createVersionReader({
+      run: pool.run,
+      countCommits: writes.countCommits,
+      isSpread,
+      now: () => performance.now(),
+    }),
     close: async () => {
       await writes.finish();
       await Promise.all(longReads.map(({ close }) => close()));
@@ -80,49 +86,15 @@ function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement) => Db) 
   };
 }
 
-/**
- * All that want to know at one moment ask once; but who has written since then asks anew. The
- * numbers of all writers are compared as they stand: none of them is ever there twice.
- */
-function createVersionReader(pool: PostgresPool, countCommits: () => number) {
-  let known = "";
-  let version = 0;
-  let asked: { readonly commits: number; readonly answer: Promise<number> } | undefined;
-
-  async function ask(): Promise<number> {
-    const { rows } = await pool.run(selectWriters);
-    const numbers = JSON.stringify(rows);
-    if (numbers !== known) version += 1;
-    known = numbers;
-    return version;
-  }
-
-  return (): Promise<number> => {
-    const commits = countCommits();
-    if (asked?.commits === commits) return asked.answer;
-    const answer = ask()
-      .catch((error: unknown) => {
-        throw translatePostgresFault(error);
-      })
-      .finally(() => {
-        if (asked?.answer === answer) asked = undefined;
-      });
-    asked = { commits, answer };
-    return answer;
-  };
-}
-
-const selectWriters = {
-  sql: "select string_agg(id || ' ' || number, ',' order by id) from waypost_writers",
-  parameters: [],
-};
-
-async function checkDatabase(pool: PostgresPool, url: string): Promise<void> {
+async function checkDatabase(
+  pool: PostgresPool,
+  url: string,
+): Promise<{ readonly isSpread: boolean }> {
   const place = describeDatabase(url);
   const { rows } = await pool.run(selectFacts).catch((error: unknown) => {
     throw new StoreUnusable(`${place} cannot be opened: ${explainFault(error)}`, { cause: error });
   });
-  const [{ version, encoding, tables, own } = {}] = rows;
+  const [{ version, encoding, tables, own, citus } = {}] = rows;
   if (Number(version) < oldestVersion) {
     throw new StoreUnusable(`${place} is too old: PostgreSQL 13 or newer is needed.`);
   }
@@ -134,6 +106,7 @@ async function checkDatabase(pool: PostgresPool, url: string): Promise<void> {
       `${place} has tables of another program. They were not changed; name a database of its own.`,
     );
   }
+  return { isSpread: Number(citus) > 0 };
 }
 
 function explainFault(error: unknown): string {
@@ -151,6 +124,7 @@ const selectFacts = {
     select current_setting('server_version_num')::int as version,
       current_setting('server_encoding') as encoding,
       to_regclass('waypost_writers')::text as own,
+      (select count(*) from pg_extension where extname = 'citus') as citus,
       (select count(*) from pg_class
        where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')) as tables
   `,

@@ -25,8 +25,9 @@ export async function dropOld(
   now: number,
 ): Promise<void> {
   const jobs = db.selectFrom("jobs").where("updated_at", "<=", now - jobsLast_ms);
-  for (const { id } of await jobs.select("id").where("runs_until", "<=", now).execute()) {
-    await dropRows(write, "job_rows", "job_id", id);
+  const over = jobs.select(["id", "plan_id"]).where("runs_until", "<=", now);
+  for (const { id, plan_id } of await over.execute()) {
+    await dropRows(write, "job_rows", plan_id);
     await write((inner) => inner.deleteFrom("jobs").where("id", "=", id).execute());
   }
   const idle = db
@@ -42,21 +43,20 @@ export async function dropOld(
 }
 
 export async function dropPlan(write: Write, id: string): Promise<void> {
-  await dropRows(write, "plan_rows", "plan_id", id);
+  await dropRows(write, "plan_rows", id);
   await write((db) => db.deleteFrom("plans").where("id", "=", id).execute());
 }
 
 /** A few at a time, so that other writers need not wait long. */
-async function dropRows<Table extends "plan_rows" | "job_rows">(
+async function dropRows(
   write: Write,
-  table: Table,
-  column: Table extends "plan_rows" ? "plan_id" : "job_id",
-  id: string,
+  table: "plan_rows" | "job_rows",
+  plan: string,
 ): Promise<void> {
   for (let count = batchRows; count === batchRows;) {
     const { numAffectedRows = 0n } = await write((db) =>
-      raw`delete from ${raw.table(table)} where ${raw.ref(column)} = ${id} and "position" in
-        (select "position" from ${raw.table(table)} where ${raw.ref(column)} = ${id}
+      raw`delete from ${raw.table(table)} where plan_id = ${plan} and "position" in
+        (select "position" from ${raw.table(table)} where plan_id = ${plan}
           limit ${batchRows})`.execute(db),
     );
     count = Number(numAffectedRows);

@@ -39,7 +39,7 @@ export function createExports(
           await write((inner) => inner.insertInto("exports").values(row).execute());
         }
       } catch (error) {
-        await write((inner) => inner.deleteFrom("exports").where("id", "=", id).execute());
+        await write((inner) => deleteOf(inner, key_print).where("id", "=", id).execute());
         throw error;
       }
       return { id, pages: page };
@@ -55,10 +55,7 @@ export function createExports(
         .where("expires_at", ">", clock.now())
         .executeTakeFirst(),
 
-    removeEnded: () =>
-      write(async (inner) => {
-        await inner.deleteFrom("exports").where("expires_at", "<=", clock.now()).execute();
-      }),
+    removeEnded: () => write((inner) => removeEnded(inner, clock.now())),
   };
 }
 
@@ -75,7 +72,15 @@ async function dropOld(
   const surplus = await newest.limit(noLimit).offset(kept).execute();
   const ids = surplus.map(({ id }) => id);
   await write(async (inner) => {
-    await inner.deleteFrom("exports").where("expires_at", "<=", now).execute();
-    if (ids.length > 0) await inner.deleteFrom("exports").where("id", "in", ids).execute();
+    await removeEnded(inner, now);
+    if (ids.length > 0) await deleteOf(inner, keyPrint).where("id", "in", ids).execute();
   });
+}
+
+async function removeEnded(db: Db, now: number): Promise<void> {
+  await db.deleteFrom("exports").where("expires_at", "<=", now).execute();
+}
+
+function deleteOf(db: Db, keyPrint: string) {
+  return db.deleteFrom("exports").where("key_print", "=", keyPrint);
 }

@@ -13,25 +13,50 @@ const checkedEach = 64;
 
 type Key = { readonly realm: string; readonly key_print: string };
 
-/** Before a change is written, some of those that are too old go, or of a key too many. */
-export async function dropOldChanges(
-  { db, write }: Sql<StateTables>,
-  key: Key,
-  now: number,
-): Promise<void> {
+/** Before a change is written, some of its project's that are too old go, or of a key too many. */
+export async function dropOldChanges(sql: Sql<StateTables>, key: Key, now: number): Promise<void> {
+  const { realm } = key;
   const old = now - lasts_ms;
-  const numbers = [...(await listOld(db, old)), ...(await listSurplus(db, key))];
-  if (numbers.length === 0) return;
-  await write(async (inner) => {
-    await inner.deleteFrom("changes").where("number", "in", numbers.slice(0, mostAtOnce)).execute();
-    const ids = inner.selectFrom("successors").select("id").where("at", "<=", old);
-    await inner.deleteFrom("successors").where("id", "in", ids.limit(mostAtOnce)).execute();
+  const oldest = [...(await listOldest(sql.db, realm, old)), ...(await listSurplus(sql.db, key))];
+  if (oldest.length > 0) await drop(sql, { realm, numbers: oldest.slice(0, mostAtOnce), old });
+}
+
+/** What is too old in whichever project: looked for now and then, and by nobody who waits. */
+export async function dropEndedChanges(sql: Sql<StateTables>, now: number): Promise<void> {
+  const old = now - lasts_ms;
+  const found = sql.db.selectFrom("changes").select(["realm", "number"]).where("at", "<=", old);
+  const ended = new Map<string, number[]>();
+  for (const { realm, number } of await found.limit(mostAtOnce).execute()) {
+    ended.set(realm, [...(ended.get(realm) ?? []), number]);
+  }
+  for (const [realm, numbers] of ended) await drop(sql, { realm, numbers, old });
+}
+
+type Dropped = {
+  readonly realm: string;
+  readonly numbers: readonly number[];
+  readonly old: number;
+};
+
+async function drop({ write }: Sql<StateTables>, { realm, numbers, old }: Dropped): Promise<void> {
+  await write(async (db) => {
+    const changes = db.deleteFrom("changes").where("realm", "=", realm);
+    await changes.where("number", "in", numbers).execute();
+    const successors = db.selectFrom("successors").select("id").where("realm", "=", realm);
+    const ids = successors.where("at", "<=", old).limit(mostAtOnce);
+    const ended = db.deleteFrom("successors").where("realm", "=", realm);
+    await ended.where("id", "in", ids).execute();
   });
 }
 
-async function listOld(db: Db, old: number): Promise<readonly number[]> {
-  const rows = db.selectFrom("changes").select("number").where("at", "<=", old);
-  return (await rows.limit(mostAtOnce).execute()).map(({ number }) => number);
+/** By their numbers, as they were begun: mostly it is enough to look at the first. */
+async function listOldest(db: Db, realm: string, old: number): Promise<readonly number[]> {
+  const begun = db.selectFrom("changes").select(["number", "at"]).where("realm", "=", realm);
+  const oldest = begun.orderBy("number");
+  const [first] = await oldest.limit(1).execute();
+  if (first === undefined || first.at > old) return [];
+  const rows = await oldest.limit(mostAtOnce).execute();
+  return rows.filter(({ at }) => at <= old).map(({ number }) => number);
 }
 
 async function listSurplus(db: Db, { realm, key_print }: Key): Promise<readonly number[]> {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
 import { fitIndex } from "./fit-index.ts";
-import { dropOldChanges } from "./history-bounds.ts";
+import { dropEndedChanges, dropOldChanges } from "./history-bounds.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** What was written, by whom, and what was there before: so that it can be put back. */
@@ -71,9 +71,9 @@ export type History = {
   /** Written before the request leaves; a row that stays so has an unknown end. */
   readonly begin: (begun: Begun) => Promise<Change>;
   /** Notes what became of it. */
-  readonly note: (id: string, ended: Partial<Ended>) => Promise<void>;
+  readonly note: (change: Noted, ended: Partial<Ended>) => Promise<void>;
   /** Of what was refused there is nothing to tell. */
-  readonly drop: (id: string) => Promise<void>;
+  readonly drop: (change: Noted) => Promise<void>;
   readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
   readonly list: (readers: Readers, listing: Listing) => Promise<readonly Change[]>;
   readonly count: (readers: Readers, target?: string) => Promise<number>;
@@ -90,7 +90,12 @@ export type History = {
   /** Whatever had the first id has the second one by now: it was deleted, and made anew. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
+  /** Some of what is too old, of projects in which nobody writes any more. */
+  readonly removeEnded: () => Promise<void>;
 };
+
+/** A change by its project and its id: each project's are found together, and by themselves. */
+type Noted = Readonly<Pick<Row, "realm" | "id">>;
 
 export type Ended = Target & Pick<Change, "state" | "effects">;
 
@@ -102,20 +107,10 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
       await dropOldChanges(sql, begun, clock.now());
       return write((inner) => insertChange(inner, begun, "begun", given));
     },
-    note: async (id, { effects, target_key, ...ended }) => {
-      const text = effects && JSON.stringify(effects);
-      await write(async (inner) => {
-        const changed = {
-          ...ended,
-          ...(target_key !== undefined && { target_key: fitKey(target_key) }),
-          ...(text !== undefined && { effects: text, size: text.length }),
-        };
-        await inner.updateTable("changes").set(changed).where("id", "=", id).execute();
-        if (ended.state === "done") await markUndone(inner, id);
-      });
-    },
-    drop: async (id) => {
-      await write((inner) => inner.deleteFrom("changes").where("id", "=", id).execute());
+    note: (change, ended) => write((inner) => noteEnd(inner, change, ended)),
+    drop: async ({ realm, id }) => {
+      const ofRealm = (inner: Db) => inner.deleteFrom("changes").where("realm", "=", realm);
+      await write((inner) => ofRealm(inner).where("id", "=", id).execute());
     },
     find: (readers, id) => listOne(selectOf(db, readers).where("id", "=", id)),
     list: async (readers, { target, from, limit }) => {
@@ -150,22 +145,37 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
           .orderBy("number", "desc"),
       ),
     noteSuccessor: async (realm, id, successor_id) => {
-      const row = { realm, id, successor_id, at: clock.now() };
+      const found = { successor_id, at: clock.now() };
       await write((inner) =>
         inner
           .insertInto("successors")
-          .values(row)
-          .onConflict((conflict) => conflict.columns(["realm", "id"]).doUpdateSet(row))
+          .values({ realm, id, ...found })
+          .onConflict((conflict) => conflict.columns(["realm", "id"]).doUpdateSet(found))
           .execute(),
       );
     },
     findSuccessor: (realm, id) => findSuccessor(db, realm, id),
+    removeEnded: () => dropEndedChanges(sql, clock.now()),
   };
 }
 
 async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | undefined> {
   const row = await query.limit(1).executeTakeFirst();
   return row && readChange(row);
+}
+
+async function noteEnd(db: Db, change: Noted, ended: Partial<Ended>): Promise<void> {
+  const { kind, target_id, target_key, name, state, effects } = ended;
+  const text = effects && JSON.stringify(effects);
+  await setOne(db, change, {
+    kind,
+    target_id,
+    name,
+    state,
+    ...(target_key !== undefined && { target_key: fitKey(target_key) }),
+    ...(text !== undefined && { effects: text, size: text.length }),
+  });
+  if (state === "done") await markUndone(db, change);
 }
 
 /** A job is one change, which is written together with the job itself. */
@@ -184,7 +194,7 @@ export async function insertChange(
     .insertInto("changes")
     .values({ ...row, effects: text, size: text.length })
     .execute();
-  if (state === "done") await markUndone(db, id);
+  if (state === "done") await markUndone(db, row);
   return { ...row, effects };
 }
 
@@ -196,22 +206,26 @@ function fitKey(key: string | null): string | null {
 /**
  * What a change undoes is not in effect any more; and what that one had undone is in effect again.
  */
-async function markUndone(db: Db, id: string): Promise<void> {
-  let [undoing, undone] = [id, await findUndone(db, id)];
+async function markUndone(db: Db, { realm, id }: Noted): Promise<void> {
+  const findUndone = async (undoing: string) => {
+    const undoes = db.selectFrom("changes").select("undoes").where("realm", "=", realm);
+    return (await undoes.where("id", "=", undoing).executeTakeFirst())?.undoes ?? null;
+  };
+  let [undoing, undone] = [id, await findUndone(id)];
   for (let isUndone = true; undone !== null; isUndone = !isUndone) {
-    const undone_by = isUndone ? undoing : null;
-    await db.updateTable("changes").set({ undone_by }).where("id", "=", undone).execute();
-    [undoing, undone] = [undone, await findUndone(db, undone)];
+    await setOne(db, { realm, id: undone }, { undone_by: isUndone ? undoing : null });
+    [undoing, undone] = [undone, await findUndone(undone)];
   }
 }
 
-async function findUndone(db: Db, id: string): Promise<string | null> {
-  const row = await db
-    .selectFrom("changes")
-    .select("undoes")
-    .where("id", "=", id)
-    .executeTakeFirst();
-  return row?.undoes ?? null;
+/** What is undefined stays as it is. */
+async function setOne(
+  db: Db,
+  { realm, id }: Noted,
+  changed: { readonly [Column in keyof Row]?: Row[Column] | undefined },
+): Promise<void> {
+  const ofRealm = db.updateTable("changes").set(changed).where("realm", "=", realm);
+  await ofRealm.where("id", "=", id).execute();
 }
 
 function selectOf(db: Db, { realm, key_print }: Readers, target?: string) {

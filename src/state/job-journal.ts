@@ -35,7 +35,7 @@ const kinds = { open: ["sent", "unknown"], failed: ["rejected", "unknown"] } as 
 
 export type Journal = JobNotes & {
   readonly listReceipts: (jobId: string, page: ReceiptPage) => Promise<readonly Receipt[]>;
-  readonly countEnds: (jobId: string) => Promise<Readonly<Record<Status, number>>>;
+  readonly countEnds: (planId: string) => Promise<Readonly<Record<Status, number>>>;
 };
 
 export function createJournal(sql: Sql<StateTables>, clock: Pick<Clock, "now">): Journal {
@@ -43,16 +43,16 @@ export function createJournal(sql: Sql<StateTables>, clock: Pick<Clock, "now">):
   return {
     ...createJobNotes(sql, clock),
     listReceipts: (jobId, page) => listReceipts(db, jobId, page),
-    countEnds: (jobId) => countEnds(db, jobId),
+    countEnds: (planId) => countEnds(db, planId),
   };
 }
 
-async function countEnds(db: Db, jobId: string): Promise<Record<Status, number>> {
+async function countEnds(db: Db, planId: string): Promise<Record<Status, number>> {
   const counts = { sent: 0, done: 0, rejected: 0, unknown: 0 };
   const rows = await db
     .selectFrom("job_rows")
     .select((row) => ["status" as const, row.fn.countAll<number>().as("count")])
-    .where("job_id", "=", jobId)
+    .where("plan_id", "=", planId)
     .groupBy("status")
     .execute();
   for (const { status, count } of rows) counts[status] = count;
@@ -65,14 +65,19 @@ async function listReceipts(
   id: string,
   { offset = 0, from = 0, before, limit, only }: ReceiptPage,
 ): Promise<readonly Receipt[]> {
+  // First, and by itself: jobs may be on another machine than the rows of their plans.
+  const job = await db.selectFrom("jobs").select("plan_id").where("id", "=", id).executeTakeFirst();
+  if (job === undefined) return [];
   let query = db
     .selectFrom("plan_rows as planned")
     .leftJoin("job_rows as ended", (join) =>
-      join.onRef("ended.position", "=", "planned.position").on("ended.job_id", "=", id),
+      join
+        .onRef("ended.plan_id", "=", "planned.plan_id")
+        .onRef("ended.position", "=", "planned.position"),
     )
     .selectAll("planned")
     .select(["ended.status", "ended.made", "ended.link_id as ended_id", "ended.message as said"])
-    .where("planned.plan_id", "=", db.selectFrom("jobs").select("plan_id").where("id", "=", id))
+    .where("planned.plan_id", "=", job.plan_id)
     .where("planned.action", "in", [...writeActions])
     .where("planned.position", ">=", from)
     .orderBy("planned.position", before === undefined ? "asc" : "desc")

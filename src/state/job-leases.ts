@@ -37,7 +37,7 @@ export const goOnFor_ms = 10 * 60_000;
 export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "now">): Leases {
   return {
     take: (run) => write((db) => take(db, run, clock.now())),
-    renew: (run) => write((db) => renewLease(db, run, clock.now())),
+    renew: async (run) => (await write((db) => renewLease(db, run, clock.now()))) !== undefined,
     release: (run, state, message) =>
       write((db) => release(db, run, { state, message: message ?? null, now: clock.now() })),
     cancel: (id) =>
@@ -45,23 +45,28 @@ export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "no
         const updated_at = clock.now();
         const ended = db.updateTable("jobs").set({ state: "cancelled", updated_at });
         const which = ended.where("id", "=", id).where("state", "!=", "done");
-        const { numUpdatedRows } = await which.executeTakeFirst();
-        if (numUpdatedRows === 1n) await noteInHistory(db, id, "The job was cancelled.");
+        const job = await which.returning(["id", "realm"]).executeTakeFirst();
+        if (job !== undefined) await noteInHistory(db, job, "The job was cancelled.");
       }),
     revive: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
         const ready = db.updateTable("jobs").set({ state: "interrupted", updated_at });
         const which = ready.where("id", "=", id).where("state", "=", "cancelled");
-        const { numUpdatedRows } = await which.executeTakeFirst();
-        if (numUpdatedRows === 1n) await noteInHistory(db, id, null);
+        const job = await which.returning(["id", "realm"]).executeTakeFirst();
+        if (job !== undefined) await noteInHistory(db, job, null);
       }),
   };
 }
 
 /** A job is one change of the history, whatever becomes of it. */
-async function noteInHistory(db: Db, id: string, note: string | null): Promise<void> {
-  const change = db.updateTable("changes").set({ note });
+async function noteInHistory(
+  db: Db,
+  { id, realm }: Pick<JobRow, "id" | "realm">,
+  note: string | null,
+): Promise<void> {
+  if (realm === null) return;
+  const change = db.updateTable("changes").set({ note }).where("realm", "=", realm);
   await change.where("kind", "=", "job").where("target_id", "=", id).execute();
 }
 
@@ -106,13 +111,19 @@ async function release(db: Db, { id, runner }: Run, { state, message, now }: End
     .execute();
 }
 
-export async function renewLease(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
+/** Answers the plan that the job applies; undefined where the runner may not go on with it. */
+export async function renewLease(
+  db: Db,
+  { id, runner }: Run,
+  now: number,
+): Promise<string | undefined> {
+  const renewed = await db
     .updateTable("jobs")
     .set({ runs_until: now + lease_ms, updated_at: now })
     .where("id", "=", id)
     .where("runner", "=", runner)
     .where("state", "=", "running")
+    .returning("plan_id")
     .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  return renewed?.plan_id;
 }

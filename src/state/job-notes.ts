@@ -26,7 +26,7 @@ export type RowEnd = {
   readonly message?: string | undefined;
 };
 
-type Row = Omit<StateTables["job_rows"], "job_id">;
+type Row = Omit<StateTables["job_rows"], "plan_id">;
 
 type Note = {
   readonly row: Row;
@@ -83,10 +83,12 @@ export function createJobNotes({ write }: Sql<StateTables>, clock: Pick<Clock, "
 
 /** Answers whether more rows may be sent. To note a row is a sign of life as well. */
 async function writeNotes(db: Db, run: Run, notes: readonly Note[], now: number): Promise<boolean> {
-  const isGoing = await renewLease(db, run, now);
+  const going = await renewLease(db, run, now);
+  const isGoing = going !== undefined;
   // A cancelled job is still ours, and how the rows on the way have ended is to be known.
-  if (!isGoing && !(await isOwn(db, run))) return false;
-  const rows = notes.map(({ row }) => ({ job_id: run.id, ...row }));
+  const plan_id = going ?? (await findOwn(db, run));
+  if (plan_id === undefined) return false;
+  const rows = notes.map(({ row }) => ({ plan_id, ...row }));
   const ended = rows.filter(({ status }) => status !== "sent");
   const begun = rows.filter(({ status }) => status === "sent");
   if (ended.length > 0) {
@@ -94,7 +96,7 @@ async function writeNotes(db: Db, run: Run, notes: readonly Note[], now: number)
       .insertInto("job_rows")
       .values(ended)
       .onConflict((conflict) =>
-        conflict.columns(["job_id", "position"]).doUpdateSet((row) => ({
+        conflict.columns(["plan_id", "position"]).doUpdateSet((row) => ({
           status: row.ref("excluded.status"),
           link_id: row.ref("excluded.link_id"),
           message: row.ref("excluded.message"),
@@ -108,14 +110,15 @@ async function writeNotes(db: Db, run: Run, notes: readonly Note[], now: number)
       .insertInto("job_rows")
       .values(begun)
       .onConflict((conflict) =>
-        conflict.columns(["job_id", "position"]).doUpdateSet({ status: "sent" }),
+        conflict.columns(["plan_id", "position"]).doUpdateSet({ status: "sent" }),
       )
       .execute();
   }
   return isGoing;
 }
 
-async function isOwn(db: Db, { id, runner }: Run): Promise<boolean> {
-  const own = db.selectFrom("jobs").select("id").where("id", "=", id);
-  return (await own.where("runner", "=", runner).executeTakeFirst()) !== undefined;
+/** The plan of a job that the runner still has. */
+async function findOwn(db: Db, { id, runner }: Run): Promise<string | undefined> {
+  const own = db.selectFrom("jobs").select("plan_id").where("id", "=", id);
+  return (await own.where("runner", "=", runner).executeTakeFirst())?.plan_id;
 }

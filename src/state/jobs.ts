@@ -10,7 +10,7 @@ import type { Db, StateTables } from "./tables.ts";
 
 /** Plans that are being applied. */
 
-type JobRow = StateTables["jobs"];
+type JobRow = Pick<StateTables["jobs"], (typeof jobColumns)[number]>;
 
 export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state" | "message">> &
   Pick<Plan, "operation" | "undoes" | "request"> & {
@@ -82,6 +82,7 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
       const now = clock.now();
       const begun = { state: "interrupted", message: null, runner: null, runs_until: 0 } as const;
       const times = { created_at: now, updated_at: now };
+      const whose = { key_id: key_id ?? null, realm: writer?.realm ?? null };
       await write(async (inner) => {
         const plans = inner.selectFrom("plans").select("id").where("id", "=", plan_id);
         // A plan that was deleted meanwhile leaves no job behind.
@@ -89,7 +90,7 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
         const id = createPrefixedId("job", random);
         const { numInsertedOrUpdatedRows } = await inner
           .insertInto("jobs")
-          .values({ id, plan_id, key_print, key_id: key_id ?? null, ...begun, ...times })
+          .values({ id, plan_id, key_print, ...whose, ...begun, ...times })
           // Of two processes that open it at once, the first one's job stays.
           .onConflict((conflict) => conflict.column("plan_id").doNothing())
           .executeTakeFirst();
@@ -143,7 +144,8 @@ async function noteJob(
   writer: JobWriter,
   given: ClockAndRandom,
 ): Promise<void> {
-  const undone = db.selectFrom("changes").select("id").where("target_id", "=", undoes);
+  const ofRealm = db.selectFrom("changes").select("id").where("realm", "=", writer.realm);
+  const undone = ofRealm.where("target_id", "=", undoes);
   const target = { kind: "job", target_id: id, target_key: null, name: writer.name ?? operation };
   const begun = { ...writer, ...target, effects: [] };
   const undoneId = (await undone.executeTakeFirst())?.id;
@@ -159,7 +161,7 @@ async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): 
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
-  const { sent, done, rejected, ...ended } = await journal.countEnds(row.id);
+  const { sent, done, rejected, ...ended } = await journal.countEnds(row.plan_id);
   // The end of what was on the way when its runner died is unknown.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
   const counts = {
@@ -172,7 +174,7 @@ async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): 
   return { ...rest, state, operation, undoes, request, planned, counts, isHeld };
 }
 
-/** Each but its number, by which jobs are sorted alone. */
+/** Each but its number, by which jobs are sorted alone, and what is about the history. */
 const jobColumns = [
   "id",
   "plan_id",

@@ -24,6 +24,7 @@ import { planRequests } from "./migrations/009-plan-requests.ts";
 import { postgresTables } from "./migrations/009-postgres.ts";
 import { jobKeys } from "./migrations/010-job-keys.ts";
 import { consolePostgresTables, consoleTables } from "./migrations/011-console.ts";
+import { spreadPostgresRows, spreadRows } from "./migrations/012-spread.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
@@ -74,10 +75,14 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       planRequests,
       jobKeys,
       consoleTables,
+      spreadRows,
     ],
   },
   // In one database, the store has marks of its own.
-  postgres: { table: "state_migrations", list: [postgresTables, jobKeys, consolePostgresTables] },
+  postgres: {
+    table: "state_migrations",
+    list: [postgresTables, jobKeys, consolePostgresTables, spreadPostgresRows],
+  },
 };
 const secretBytes = 32;
 /** What is written here is seldom read again. */

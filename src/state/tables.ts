@@ -82,9 +82,12 @@ export type StateTables = {
      * nobody goes on with the job unasked.
      */
     key_id: string | null;
+    /** In whose history it is, as `changes` has it; null where it is in none. */
+    realm: string | null;
   };
+  /** Each plan has one job: these are its rows, under the numbers that the plan gave them. */
   job_rows: {
-    job_id: string;
+    plan_id: string;
     position: number;
     status: "sent" | "done" | "rejected" | "unknown";
     link_id: string | null;

@@ -29,6 +29,8 @@ const kept_ms = limits.bin_days * 24 * 60 * 60 * 1000;
 const batchRows = 1000;
 /** Each deletion takes a few along that are too old: no process need watch for that alone. */
 const sweptRows = 10;
+/** So many projects are asked at once for what is too old in their bins. */
+const sweptProjects = 100;
 
 /** Writes a row down in the transaction that deletes it. */
 export async function putInBin(
@@ -151,13 +153,33 @@ export async function queueExpired(
   now: number,
 ): Promise<void> {
   const upTo = now - kept_ms;
-  const { rows } = await sql<{ readonly id: string }>`
-    select id from projects where exists (
-      select 1 from bin where bin.project_id = projects.id and deleted_at <= ${upTo}
-    )
-  `.execute(db);
-  if (rows.length === 0) return;
-  await write(async (own) => {
-    for (const { id } of rows) await queueChore(own, describeEmptying(id, upTo));
-  });
+  for (let last = ""; ;) {
+    const projects = db.selectFrom("projects").select("id").where("id", ">", last).orderBy("id");
+    const ids = (await projects.limit(sweptProjects).execute()).map(({ id }) => id);
+    if (ids.length === 0) return;
+    const expired = await listExpired(db, ids, upTo);
+    if (expired.length > 0) {
+      await write(async (own) => {
+        for (const id of expired) await queueChore(own, describeEmptying(id, upTo));
+      });
+    }
+    last = ids.at(-1) ?? "";
+    if (ids.length < sweptProjects) return;
+  }
+}
+
+/** The bins are asked for by their projects: where these are on many machines, so are the bins. */
+async function listExpired(
+  db: Db,
+  projects: readonly string[],
+  upTo: number,
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom("bin")
+    .select("project_id")
+    .distinct()
+    .where("project_id", "in", projects)
+    .where("deleted_at", "<=", upTo)
+    .execute();
+  return rows.map(({ project_id }) => project_id);
 }

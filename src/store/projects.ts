@@ -3,6 +3,7 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import { countRows, readPage, type Page } from "./list-page.ts";
+import { readTally } from "./project-tallies.ts";
 import { queueChore } from "./queue-chore.ts";
 import { toFlag, type Flag, type ProjectFlag, type ProjectTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
@@ -18,25 +19,29 @@ export type ProjectChanges = Partial<ProjectValues & ProjectSettings>;
 
 type ProjectRow = ProjectTable & { readonly links_count: number };
 
-const withCount = sql`
-  select projects.*, coalesce(tallies.links, 0) as links_count
-  from projects left join tallies on tallies.project_id = projects.id
-`;
-
-export async function findProject(db: Db, id: string): Promise<StoredProject | undefined> {
-  const { rows } = await sql<ProjectRow>`${withCount} where projects.id = ${id}`.execute(db);
-  return rows[0] && toProject(rows[0]);
+export function findProject(db: Db, id: string): Promise<StoredProject | undefined> {
+  return findOne(db, "id", id);
 }
 
-export async function findProjectNamed(
+export function findProjectNamed(
   db: Db,
   field: "subdomain" | "custom_domain",
   value: string,
 ): Promise<StoredProject | undefined> {
-  const { rows } = await sql<ProjectRow>`
-    ${withCount} where ${sql.ref(`projects.${field}`)} = ${value}
-  `.execute(db);
-  return rows[0] && toProject(rows[0]);
+  return findOne(db, field, value);
+}
+
+/** Its tally is found by its id alone: who knows a project by name knows not where its rows are. */
+async function findOne(
+  db: Db,
+  field: "id" | "subdomain" | "custom_domain",
+  value: string,
+): Promise<StoredProject | undefined> {
+  const found = db.selectFrom("projects").selectAll().where(field, "=", value);
+  const row = await found.executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { links } = await readTally({ db, projectId: row.id });
+  return toProject({ ...row, links_count: links });
 }
 
 export async function listProjects(db: Db, query: ListQuery): Promise<Page<StoredProject>> {

@@ -14,42 +14,52 @@ export type SiteProject = ProjectValues &
   };
 
 const shownColumns = [
-  "projects.id",
-  "projects.name",
-  "projects.subdomain",
-  "projects.custom_domain",
-  "projects.custom_domain_verified",
-  "projects.templates_enabled",
-  "projects.link_in_referrer",
-  "projects.suspended",
-  "projects.home_url",
-  "projects.not_found_url",
-  "tallies.generation",
+  "id",
+  "name",
+  "subdomain",
+  "custom_domain",
+  "custom_domain_verified",
+  "templates_enabled",
+  "link_in_referrer",
+  "suspended",
+  "home_url",
+  "not_found_url",
 ] as const;
 
 const select = {
-  subdomain: prepareSelect("projects.subdomain"),
-  custom_domain: prepareSelect("projects.custom_domain"),
+  subdomain: prepareSelect("subdomain"),
+  custom_domain: prepareSelect("custom_domain"),
 };
 
-/** The project that is served under a subdomain, or under a domain of its own. */
+/**
+ * The project that is served under a subdomain, or under a domain of its own. Where its rows are on
+ * one of many machines, only its id tells on which: who has found it before says it, and need not
+ * wait for the one answer before the other is asked for.
+ */
 export async function findSite(
   db: Db,
   field: "subdomain" | "custom_domain",
   value: string,
+  expectedId: string | undefined,
 ): Promise<SiteProject | undefined> {
-  const row = await select[field](db, [value]);
+  const [row, expected] = await Promise.all([
+    select[field](db, [value]),
+    expectedId === undefined ? undefined : selectGeneration(db, [expectedId]),
+  ]);
   if (row === undefined) return undefined;
-  const site = { ...row, ...readFlags(row) };
+  const tally = row.id === expectedId ? expected : await selectGeneration(db, [row.id]);
+  // It was deleted a moment ago.
+  if (tally === undefined) return undefined;
+  const site = { ...row, generation: tally.generation, ...readFlags(row) };
   return field === "custom_domain" && !site.custom_domain_verified ? undefined : site;
 }
 
-function prepareSelect(column: "projects.subdomain" | "projects.custom_domain") {
+function prepareSelect(column: "subdomain" | "custom_domain") {
   return prepareQuery((db) =>
-    db
-      .selectFrom("projects")
-      .innerJoin("tallies", "tallies.project_id", "projects.id")
-      .select(shownColumns)
-      .where(column, "=", ""),
+    db.selectFrom("projects").select(shownColumns).where(column, "=", ""),
   );
 }
+
+const selectGeneration = prepareQuery((db) =>
+  db.selectFrom("tallies").select("generation").where("project_id", "=", ""),
+);

@@ -26,8 +26,8 @@ export const bulk: readonly Mutation[] = [
     id: "E3",
     file: "src/state/job-notes.ts",
     what: "an old runner writes ends into a job that is another's",
-    find: "  if (!isGoing && !(await isOwn(db, run))) return false;",
-    replace: "  if (!isGoing) await isOwn(db, run);",
+    find: `  return (await own.where("runner", "=", runner).executeTakeFirst())?.plan_id;`,
+    replace: `  return runner && (await own.executeTakeFirst())?.plan_id;`,
     tests: ["test/state/job-journal.test.ts"],
   },
   {

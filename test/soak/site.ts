@@ -63,7 +63,12 @@ export async function openSite(server: PostgresServer | undefined): Promise<Site
       return withStore((store) => addPlot({ write: (work) => store.write(work) }, subdomain, keys));
     },
     readLinks: () => {
-      return withStore(({ db }) => db.selectFrom("links").select(["path", "name"]).execute());
+      return withStore(async ({ db }) => {
+        const projects = await db.selectFrom("projects").select("id").execute();
+        const ids = projects.map(({ id }) => id);
+        const links = db.selectFrom("links").select(["path", "name"]);
+        return links.where("project_id", "in", ids).execute();
+      });
     },
     findDamage: () => (databaseUrl === undefined ? findDamage(join(path, storeFile)) : []),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),

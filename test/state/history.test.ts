@@ -42,9 +42,9 @@ async function begin(given: Partial<Parameters<State["history"]["begin"]>[0]> = 
 }
 
 async function make(given: Parameters<typeof begin>[0] = {}): Promise<string> {
-  const { id } = await begin(given);
-  await state.history.note(id, { state: "done" });
-  return id;
+  const change = await begin(given);
+  await state.history.note(change, { state: "done" });
+  return change.id;
 }
 
 async function listIds(readers: { realm: string; key_print?: string } = own, target?: string) {
@@ -58,19 +58,22 @@ const last = async () => (await state.history.findLast(own))?.id;
 const find = (id: string): Promise<Change | undefined> => state.history.find(own, id);
 
 test("a change is there before its end is known, and says so", async () => {
-  const { id } = await begin();
+  const change = await begin();
+  const { id } = change;
   expect(id).toMatch(/^change_[\w-]{22}$/);
   expect(await find(id)).toMatchObject({ state: "begun", effects: [effect], at: at.now });
   const after = { name: "Newer" };
   const effects = [{ ...effect, after }];
-  await state.history.note(id, { state: "done", effects, name: "Summer" });
+  await state.history.note(change, { state: "done", effects, name: "Summer" });
   expect(await find(id)).toMatchObject({
     state: "done",
     effects,
     name: "Summer",
     client: "a client",
   });
-  await state.history.drop(id);
+  await state.history.drop({ ...change, realm: "another project" });
+  expect(await find(id)).toBeDefined();
+  await state.history.drop(change);
   expect(await find(id)).toBeUndefined();
 });
 
@@ -79,7 +82,7 @@ test("a target is found by a name that is too long for an index, and by no other
   const long = randomBytes(3000).toString("base64url");
   const begun = await make({ target_id: null, target_key: long });
   const ended = await make({ target_id: null });
-  await state.history.note(ended, { target_key: `${long}, moved` });
+  await state.history.note({ ...own, id: ended }, { target_key: `${long}, moved` });
   expect(await listIds(own, long)).toEqual([begun]);
   expect(await listIds(own, `${long}, moved`)).toEqual([ended]);
   expect(await listIds(own, `${long}, gone`)).toEqual([]);
@@ -137,10 +140,11 @@ test("the last act is the newest that is not undone, and no undo itself", async 
 
 test("an undo that was not done to its end is found again, and undid nothing", async () => {
   const first = await make();
-  const { id } = await begin({ tool: "undo", undoes: first });
+  const undo = await begin({ tool: "undo", undoes: first });
+  const { id } = undo;
   expect(await state.history.findOpenUndo(own, first)).toMatchObject({ id });
   expect(await find(first)).toMatchObject({ undone_by: null });
-  await state.history.note(id, { state: "done" });
+  await state.history.note(undo, { state: "done" });
   expect(await state.history.findOpenUndo(own, first)).toBeUndefined();
   expect(await find(first)).toMatchObject({ undone_by: id });
 });
@@ -159,8 +163,8 @@ test("of changes of one moment the one that was begun last is the latest", async
   const begun = [];
   for (let turn = 0; turn < 4; turn += 1) begun.push(await begin());
   // Where the first one's row stands after its end is known, the engine alone decides.
-  for (const { id } of begun.toReversed()) {
-    await state.history.note(id, { state: "done", effects: [effect, effect] });
+  for (const change of begun.toReversed()) {
+    await state.history.note(change, { state: "done", effects: [effect, effect] });
   }
   expect(await findRecent("project")).toMatchObject({ id: begun.at(-1)?.id });
 });
@@ -185,6 +189,19 @@ test("a change is kept for thirty days, and then goes with the next one", async 
   expect(await listIds()).toHaveLength(2);
   expect((await listIds())[0]).toBe(next);
   expect(await state.history.findSuccessor("project", "one")).toBe("one");
+});
+
+test("what is too old goes by itself where nobody writes in the project any more", async () => {
+  const left = await make({ realm: "a left project" });
+  await state.history.noteSuccessor("a left project", "one", "two");
+  at.now += 30 * day;
+  await make();
+  const readers = { realm: "a left project" };
+  expect(await listIds(readers)).toEqual([left]);
+  await state.history.removeEnded();
+  expect(await listIds(readers)).toEqual([]);
+  expect(await state.history.findSuccessor("a left project", "one")).toBe("one");
+  expect(await listIds()).toHaveLength(1);
 });
 
 onFile("of one key's changes the newest 64 MB are kept", async () => {

@@ -1,29 +1,65 @@
 import { Client } from "pg";
-import { tenantTables } from "../../src/store/engines/describe-database.ts";
+import { spreadTables } from "../../src/compose/spread-tables.ts";
+import { findUnpinned, type Spread } from "./find-unpinned.ts";
 
 /**
- * Looks at every statement that our code runs on PostgreSQL while the tests run: none about a
- * project's data lacks its project, or Citus would ask every machine for it; and none leaves
- * anything in the session, or PgBouncer would hand it to somebody else.
+ * Looks at every statement that our code runs on PostgreSQL while the tests run. None about a
+ * project's data, a plan's rows or a key's files lacks whose it means, or Citus would ask every
+ * machine for it; and none leaves anything in the session, or PgBouncer would hand it to somebody
+ * else.
  */
 
-const tables = new RegExp(`(from|into|update|join) "?(${tenantTables.join("|")})\\b`);
 /** `set local` ends with its transaction. */
 const ofSession = /(^|;)\s*(listen|notify|prepare|declare|set (?!local))|\bpg_\w*advisory\w*\(/i;
-const known = new Set<string>();
+
+const spread: Spread = new Map(
+  spreadTables.flatMap((table) =>
+    table.lies === "shared"
+      ? []
+      : [[table.name, table.lies === "spread" ? table.by : undefined] as const],
+  ),
+);
+
+/** What is meant to ask all machines, and why nobody waits for it; a test plants each of them. */
+export const everywhere: readonly { readonly text: RegExp; readonly why: string }[] = [
+  {
+    text: /^\s*select (".+?" as "c\d+",? ?)+/,
+    why: "a backup or a migration reads every table to its end",
+  },
+  { text: /^\s*select count\(\*\) as "rows" from "\w+"\s*$/, why: "it counts what it will read" },
+  {
+    text: /^select "project_id" from "tallies" where "links" >= \$1$/,
+    why: "a finished copy decides once which projects are large",
+  },
+  {
+    text: /^select "realm", "number" from "changes" where "at" <= \$1 limit \$2$/,
+    why: "once a minute, what is too old in projects that nobody writes in any more",
+  },
+  {
+    text: /^delete from "exports" where "expires_at" <= \$1$/,
+    why: "once a minute, and before a file is written, which reads all links of a project",
+  },
+  {
+    text: /^(insert into planned_rows \(|update jobs set realm = changes\.realm from changes)/,
+    why: "a migration, before the tables are spread",
+  },
+];
 
 export function findStatementFault(text: string): string | undefined {
   if (ofSession.test(text)) return "leaves something in the session";
-  const isWhole = /^\s*(create|alter|drop) /.test(text);
-  return isWhole || !tables.test(text) || text.includes("project_id")
-    ? undefined
-    : "lacks its project";
+  if (everywhere.some((meant) => meant.text.test(text))) return undefined;
+  const faults = findUnpinned(text, spread);
+  return faults.length === 0 ? undefined : faults.join(", ");
 }
 
-/** Of tests' own statements nothing is promised. */
+/** Of tests' own statements nothing is promised: whoever is nearest to the driver has asked. */
 function isOurs(stack: string): boolean {
-  return /\/src\/(store|state|service|host)\//.test(stack);
+  const frames = stack.split("\n").filter((line) => !/node_modules|\/src\/sql\//.test(line));
+  const asker = frames.find((line) => /\/(src|test)\/(?!support\/postgres-statements)/.test(line));
+  return asker === undefined || asker.includes("/src/");
 }
+
+const known = new Set<string>();
 
 // The driver types many ways to call it, of which we use those with a text or a query's text.
 type Query = (asked: unknown, ...rest: readonly unknown[]) => unknown;

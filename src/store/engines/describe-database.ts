@@ -3,22 +3,14 @@ import { readEngine } from "../../sql/open-kysely.ts";
 import type { Db } from "../tenant.ts";
 import { indexedColumns } from "./link-search.ts";
 
-/** What an operator of a PostgreSQL database is told of it (`waypost doctor --database`). */
-export type DatabaseFacts = {
-  /** What is slow, and why. */
-  readonly slow: readonly string[];
-  /** The statements that spread the tables over the machines of Citus. */
-  readonly distribution: readonly string[];
-};
-
-/** Of a file there is nothing to tell. */
-export async function describeDatabaseOf(db: Db): Promise<DatabaseFacts> {
-  if (readEngine(db) === "sqlite") return { slow: [], distribution: [] };
+/** What is slow in a PostgreSQL database, and why; of a file there is nothing to tell. */
+export async function listSlow(db: Db): Promise<readonly string[]> {
+  if (readEngine(db) === "sqlite") return [];
   const { rows } = await sql<{ readonly name: string | null }>`
     select to_regclass('links_texts')::text as name
   `.execute(db);
   const hasIndex = typeof rows[0]?.name === "string";
-  return { slow: hasIndex ? [] : [noTrigrams], distribution };
+  return hasIndex ? [] : [noTrigrams];
 }
 
 const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
@@ -38,34 +30,3 @@ export async function nameEngine(db: Db): Promise<string> {
 }
 
 type Version = { readonly version: string };
-
-/** Whose every row is of one project, which stands first in their keys and in every query. */
-export const tenantTables = [
-  "links",
-  "tallies",
-  "addresses",
-  "short_paths",
-  "ios_apps",
-  "android_apps",
-  "bin",
-  "page_templates",
-  "page_template_versions",
-] as const;
-
-/** What must be found before the project is known: on every machine. */
-export const sharedTables = ["projects", "api_keys", "chores", "migrations"] as const;
-
-/** What every process writes: on the first machine alone. */
-export const localTables = ["waypost_writers", "request_counts"] as const;
-
-const [first, ...others] = tenantTables;
-
-const distribution = [
-  ...sharedTables.map((table) => `select create_reference_table('${table}');`),
-  ...localTables.map((table) => `select citus_add_local_table_to_metadata('${table}');`),
-  `select create_distributed_table('${first}', 'project_id');`,
-  ...others.map((table) => {
-    const beside = `colocate_with => '${first}'`;
-    return `select create_distributed_table('${table}', 'project_id', ${beside});`;
-  }),
-];

@@ -30,12 +30,12 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
   const done: Effect[] = [...undoing.effects];
   let condition = undo.template && describeCondition(undo.template);
   for (const step of steps) {
-    await history.note(undoing.id, {
+    await history.note(undoing, {
       effects: [...done, describeStep(step, step.id, step.wanted)],
     });
     const shown = kind === templateId ? condition : shownOf(step);
     const body = await send(step, shown, call, history).catch(async (error: unknown) => {
-      if (isRefused(error)) await takeBack(history, undoing.id, done);
+      if (isRefused(error)) await takeBack(history, undoing, done);
       throw done.length > undoing.effects.length ? tellHalfDone(error, change) : error;
     });
     const made = body?.["id"];
@@ -56,7 +56,7 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
   }
   const current = target_id === null ? null : await history.findSuccessor(writer.realm, target_id);
   const ended = { ...target, target_id: current, effects: done, state: "done" } as const;
-  await history.note(undoing.id, ended);
+  await history.note(undoing, ended);
   return { ...undoing, ...ended };
 }
 
@@ -97,8 +97,8 @@ function shownOf({ now }: Step): Condition | undefined {
 }
 
 /** Nothing was done by this step: what was done before it stays noted, if there was anything. */
-async function takeBack(history: History, id: string, done: readonly Effect[]): Promise<void> {
-  await (done.length === 0 ? history.drop(id) : history.note(id, { effects: done }));
+async function takeBack(history: History, change: Change, done: readonly Effect[]): Promise<void> {
+  await (done.length === 0 ? history.drop(change) : history.note(change, { effects: done }));
 }
 
 /** A step that was refused changed nothing, but those before it did. */

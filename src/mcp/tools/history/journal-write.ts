@@ -71,7 +71,7 @@ export async function journalWrite<E extends Endpoint>(
     })
     .catch(explain);
   const body = await ask(endpoint, input, known.condition).catch(async (error: unknown) => {
-    if (isRefused(error)) await history.drop(change.id).catch(report);
+    if (isRefused(error)) await history.drop(change).catch(report);
     throw error;
   });
   let ended: Ended = { ...change, state: "done" };
@@ -79,7 +79,7 @@ export async function journalWrite<E extends Endpoint>(
   try {
     registered = await readRegistered(known, body, journaling);
     ended = describeEnd(endpoint, sent, known, body, { change, detached, registered, keyContext });
-    await history.note(change.id, ended);
+    await history.note(change, ended);
   } catch (error) {
     // What was done stays done, and its row stays as one whose end is unknown.
     report(error);
