@@ -7,24 +7,45 @@ import { style } from "./style.ts";
 import { devices } from "./style-devices.ts";
 import { editor } from "./style-editor.ts";
 
-/** The one style and the one script: by names that change with them, so that browsers keep them. */
+/** Styles and scripts: by names that change with them, so that browsers keep them. */
 
-const files = [
-  { ending: "css", type: "text/css; charset=utf-8", text: style + frames + devices + editor },
-  { ending: "js", type: "text/javascript; charset=utf-8", text: script + editorScript },
-].map((file) => ({ ...file, address: `${assetPath}${digest(file.text)}.${file.ending}` }));
+const ofAll = [nameStyle(style), nameScript(script)];
+/** Of pages that show pages of links, beside what all pages have. */
+const ofFrames = [nameStyle(frames + devices + editor), nameScript(editorScript)];
+const files = [...ofAll, ...ofFrames];
 
-const [styleFile, scriptFile] = files;
-export const styleAddress = styleFile?.address ?? "";
-export const scriptAddress = scriptFile?.address ?? "";
+type Asset = { readonly type: string; readonly text: string; readonly address: string };
+
+/** The files that a page has, in the order in which they count. */
+export function listAssets(hasFrames: boolean): {
+  readonly styles: readonly string[];
+  readonly scripts: readonly string[];
+} {
+  const own = hasFrames ? files : ofAll;
+  const addresses = own.map(({ address }) => address);
+  return {
+    styles: addresses.filter((address) => address.endsWith(".css")),
+    scripts: addresses.filter((address) => address.endsWith(".js")),
+  };
+}
+
+function nameStyle(text: string): Asset {
+  return { type: "text/css; charset=utf-8", text, address: `${assetPath}${digest(text)}.css` };
+}
+
+function nameScript(text: string): Asset {
+  return {
+    type: "text/javascript; charset=utf-8",
+    text,
+    address: `${assetPath}${digest(text)}.js`,
+  };
+}
 
 export function isAsset(path: string): boolean {
   return path.startsWith(assetPath);
 }
 
-export function findAsset(
-  path: string,
-): { readonly type: string; readonly text: string } | undefined {
+export function findAsset(path: string): Asset | undefined {
   return files.find(({ address }) => address === path);
 }
 

@@ -1,5 +1,5 @@
 import { icon, mark } from "../look/mark.ts";
-import { scriptAddress, styleAddress } from "./assets.ts";
+import { listAssets } from "./assets.ts";
 import type { Account } from "./account.ts";
 import { html, trust, type Html } from "./html.ts";
 import { isThere, type Page, type Visit } from "./page.ts";
@@ -12,6 +12,8 @@ export type Shell = {
   /** Undefined where nobody is signed in. */
   readonly frame: Frame | undefined;
   readonly nonce: string;
+  /** Whether pages of links are shown in it. */
+  readonly hasFrames?: boolean;
 };
 
 type Frame = Pick<Visit, "account" | "url" | "formToken"> & { readonly entries: readonly Entry[] };
@@ -32,7 +34,8 @@ export function listEntries(
   });
 }
 
-export function renderShell({ title, body, frame, nonce }: Shell): Html {
+export function renderShell({ title, body, frame, nonce, hasFrames = false }: Shell): Html {
+  const { styles, scripts } = listAssets(hasFrames);
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -41,8 +44,10 @@ export function renderShell({ title, body, frame, nonce }: Shell): Html {
         <meta name="robots" content="noindex" />
         <link rel="icon" href="${icon}" />
         <title>${title} – Waypost</title>
-        <link rel="stylesheet" nonce="${nonce}" href="${styleAddress}" />
-        <script nonce="${nonce}" src="${scriptAddress}" defer></script>
+        ${styles.map(
+          (address) => html`<link rel="stylesheet" nonce="${nonce}" href="${address}" />`,
+        )}
+        ${scripts.map((address) => html`<script nonce="${nonce}" src="${address}" defer></script>`)}
       </head>
       <body>
         ${frame === undefined ? renderAlone(body) : renderFramed(body, frame)}

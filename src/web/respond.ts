@@ -19,7 +19,7 @@ type Headers = readonly (readonly [name: string, value: string])[];
 
 export function respondPage(
   status: number,
-  { hasFrames = false, ...page }: Omit<Shell, "nonce"> & { readonly hasFrames?: boolean },
+  page: Omit<Shell, "nonce">,
   more: Headers = [],
 ): Response {
   const nonce = randomBytes(16).toString("base64");
@@ -30,7 +30,7 @@ export function respondPage(
     "img-src 'self' data:",
     "connect-src 'self'",
     // Nothing here lets itself be framed but what `respondFrame` answers.
-    ...(hasFrames ? ["frame-src 'self'"] : []),
+    ...(page.hasFrames === true ? ["frame-src 'self'"] : []),
     "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",

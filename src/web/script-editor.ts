@@ -1,5 +1,5 @@
 /** A template is looked at while somebody writes it, and a problem leads to its line. */
-export const editorScript = `
+export const editorScript = `"use strict";
 {
   const form = document.querySelector("form[data-editor]");
   const go = (link) => {
