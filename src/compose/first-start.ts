@@ -8,7 +8,7 @@ import { makeProject } from "../service/write-project.ts";
 import { noteKeyPlace, readKeyPlace } from "../state/key-place.ts";
 import type { StateTables } from "../state/tables.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { Store } from "../store/store.ts";
+import { Duplicate, type Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
 import { keepToken } from "./data-folder.ts";
 
@@ -27,13 +27,18 @@ export async function prepareFirstStart(starting: Starting): Promise<boolean> {
   if (!(await isUntouched(store.db))) return false;
   const made = createToken(given.random);
   const token = keepToken(keyFile, made);
-  const isFirst = await store.write(async (db) => {
+  const make = async (db: Db) => {
     // Another process may have been first meanwhile.
     if (!(await isUntouched(db))) return false;
     const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
     await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
     if (stateTables !== undefined) await noteKeyPlace(db, `${hostname()}:${resolve(keyFile)}`);
     return true;
+  };
+  const isFirst = await store.write(make).catch((error: unknown) => {
+    // Citus tells of it so, where PostgreSQL has the transaction done again.
+    if (error instanceof Duplicate) return false;
+    throw error;
   });
   // A file that no other process of this folder has used meanwhile holds no key of this store.
   if (!isFirst && token === made && !(await isKnown(store.db, token))) rmSync(keyFile);

@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { prepareFirstStart } from "../../src/compose/first-start.ts";
+import { Duplicate, openStore } from "../../src/store/store.ts";
+import { neverRing } from "../support/alarms.ts";
+import { createPlace } from "../support/store-place.ts";
+
+test("of two first starts the one whose project is there already makes nothing", async () => {
+  await using place = await createPlace();
+  const store = await openStore(await place.open(), neverRing);
+  const clock = { now: Date.now, monotonic: () => performance.now() };
+  const given = { clock, random: { bytes: randomBytes } };
+  const start = (name: string, from = store) =>
+    prepareFirstStart({
+      store: from,
+      stateTables: undefined,
+      keyFile: join(place.folder, name),
+      given,
+    });
+  // As Citus does it: both have looked before, and the second one's row is refused.
+  const late = {
+    ...store,
+    write: async () => {
+      expect(await start("first.key")).toBe(true);
+      throw new Duplicate(["projects.subdomain"], {});
+    },
+  };
+  expect(await start("second.key", late)).toBe(false);
+  expect(existsSync(join(place.folder, "first.key"))).toBe(true);
+  expect(existsSync(join(place.folder, "second.key"))).toBe(false);
+  await store.close();
+});
