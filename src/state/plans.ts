@@ -73,6 +73,18 @@ export type PlanRequest = {
   readonly skips_invalid?: true;
   /** How far the job was that is undone: what it did later, the rows do not put back. */
   readonly undone?: { readonly done: number; readonly left: number };
+  /** What was found of the rows that are not ours; it is known when the last one was read. */
+  readonly source?: PlanSource;
+};
+
+/** Whose export the rows come from, and what of them was not taken over. */
+type PlanSource = {
+  readonly format: string | undefined;
+  readonly unmapped: readonly {
+    readonly field: string;
+    readonly count: number;
+    readonly example: string;
+  }[];
 };
 
 /** What is done to a field of every link, and to each in its own way. */
@@ -210,9 +222,13 @@ async function insertDraft(db: Db, id: string, wanted: Wanted, now: number): Pro
 
 async function finishPlan(
   db: Db,
-  { id, counts, problems, created_at, expires_at }: Plan,
+  { id, counts, problems, request, created_at, expires_at }: Plan,
 ): Promise<void> {
-  const found = { counts: JSON.stringify(counts), problems: JSON.stringify(problems) };
+  const found = {
+    counts: JSON.stringify(counts),
+    problems: JSON.stringify(problems),
+    request: writeJson(request),
+  };
   await db
     .updateTable("plans")
     .set({ ...found, created_at, expires_at })

@@ -67,13 +67,21 @@ export async function makePlan(
   const problems: PlanProblem[] = [];
   const judged = refuseForeign(rows, wanted, checkDestinations);
   const { skipsInvalid = false } = wanted;
-  const note = { problems, skipsInvalid, listFound: () => listFindings().problems };
-  const numbered = numberRows(judged, note, signal);
-  const saved = { key_print, origin, operation, undoes, problems, request: describe(wanted) };
+  const request: Requested = { ...describe(wanted) };
+  const listFound = () => {
+    const { problems: found, ...source } = listFindings();
+    if (source.format !== undefined || source.unmapped.length > 0) request.source = source;
+    return found;
+  };
+  const numbered = numberRows(judged, { problems, skipsInvalid, listFound }, signal);
+  const saved = { key_print, origin, operation, undoes, problems, request };
   const plan = await state.plans.save(saved, numbered);
   const { unmapped, format } = listFindings();
   return { plan, unmapped, format };
 }
+
+/** Its source is known when the last row was read. */
+type Requested = { -readonly [Name in keyof PlanRequest]: PlanRequest[Name] };
 
 function describe(wanted: PlanWanted): PlanRequest {
   const skips = wanted.skipsInvalid === true && ({ skips_invalid: true } as const);
