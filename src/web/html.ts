@@ -5,7 +5,19 @@ export type Html = ReturnType<typeof raw>;
 
 export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): Html {
   // Only a promise among the values makes it a promise, and no page of ours has one.
-  return writeHtml(strings, ...values) as Html;
+  return writeHtml(shorten(strings), ...values) as Html;
+}
+
+const shortened = new WeakMap<TemplateStringsArray, TemplateStringsArray>();
+
+/** What indents our own lines is not sent; what is put in stays as it is. */
+function shorten(strings: TemplateStringsArray): TemplateStringsArray {
+  const known = shortened.get(strings);
+  if (known !== undefined) return known;
+  const texts = strings.map((text) => text.replace(/\s*\n\s*/g, "\n"));
+  const made = Object.assign(texts, { raw: strings.raw });
+  shortened.set(strings, made);
+  return made;
 }
 
 /** Markup that another room of ours has made, and escaped. */
