@@ -1,3 +1,4 @@
+import { presentReceipt } from "../bulk/present.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
@@ -5,36 +6,38 @@ import { nobodyLeaves } from "../contract/leaving.ts";
 import { Problem } from "../contract/problem.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
 import { uncounted } from "../mcp/approval/approve-overwrite.ts";
-import { describeBlock, findPinFault } from "../mcp/approval/check-pin.ts";
-import { renderFacts } from "../mcp/approval/page-facts.ts";
-import { renderFrames } from "../mcp/approval/page-frames.ts";
-import { renderRecent } from "../mcp/approval/page-html.ts";
-import { approvalPath, readStored } from "../mcp/approval/page.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import { ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import { toProblem } from "../service/respond.ts";
-import type { Account, Answer, Failure, Question, RecordKind } from "../web/account.ts";
+import type {
+  Account,
+  Answer,
+  Failure,
+  LinksFile,
+  RecordKind,
+  WantedRows,
+} from "../web/account.ts";
 import type { Acting, ConsoleAct } from "./console-act.ts";
 import { describeConsole } from "./console-facts.ts";
 import { keyActs } from "./console-keys.ts";
 import { consoleName } from "./console-parts.ts";
+import { readPlan } from "./console-plans.ts";
 import { projectActs } from "./console-projects.ts";
+import { approve, decide, listWaiting, readAsked, readQuestion } from "./console-questions.ts";
 import { settingsActs } from "./console-settings.ts";
-import { clock } from "./embedded.ts";
-import { checkPin } from "./pin-file.ts";
+import { readLinksFile } from "./read-links-file.ts";
 
 /** What a signed-in person can have done: the tools of their key, and the answers to questions. */
 export function createAccount(parts: Acting): Account {
-  const { keyContext, state, toolbox } = parts;
+  const { keyContext, toolbox } = parts;
   const { known } = keyContext;
   const visible = new Set([
     ...listVisible(toolbox, keyContext).map(({ name }) => name),
     ...Object.keys(acts).filter((name) => acts[name]?.isThere(parts)),
   ]);
-  const pinOptions = { openState: state.open, checkPin };
   return {
     projectName: known.projectName,
     host: known.linkHost,
@@ -48,29 +51,15 @@ export function createAccount(parts: Acting): Account {
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
-    approve: async (id, pin) => {
-      const { approvals } = await state.open();
-      // Whoever knows the id of another key's question answers it on its own page.
-      const waiting = await approvals.listWaiting(keyContext.key_print);
-      const approval = waiting.find((each) => each.id === id);
-      // What is asked once more is shown as it is then.
-      if (approval === undefined) return undefined;
-      const fault = await findPinFault(approval, pin, pinOptions);
-      if (fault === undefined) await approvals.decidePage(id, "approved");
-      return fault;
-    },
+    approve: (id, typed) => approve(id, typed, parts),
+    asksDestinations: keyContext.askDestinations !== undefined,
+    planFile: (file) => planFile(file, parts),
+    readPlan: (id, page) => readPlan(id, page, parts),
+    listRows: (jobId, wanted) => listRows(jobId, wanted, keyContext),
 
-    listWaiting: async () => {
-      if (!state.exists()) return [];
-      const { approvals } = await state.open();
-      const waiting = await approvals.listWaiting(keyContext.key_print);
-      return waiting.flatMap((approval) => {
-        const { title, asker } = readStored(approval);
-        // What was asked on a page of the console is answered there.
-        if (asker?.client === consoleName) return [];
-        return [{ address: approvalPath + approval.id, title, client: asker?.client }];
-      });
-    },
+    listWaiting: () => listWaiting(parts),
+    readAsked: (id, page) => readAsked(id, page, parts),
+    decide: (id, decision, typed) => decide(id, decision, typed, parts),
   };
 }
 
@@ -86,6 +75,24 @@ async function carryOut(act: ConsoleAct, args: JsonObject, acting: Acting): Prom
   }
 }
 
+/** By the assistant's own tool: the same rules, and as much as it may hand over. */
+async function planFile(
+  { name, bytes, operation, skipsInvalid }: LinksFile,
+  parts: Acting,
+): Promise<Answer> {
+  const read = readLinksFile(name, bytes);
+  if ("fault" in read) return fail("invalid_arguments", read.fault);
+  const skips = skipsInvalid && { skip_invalid: true };
+  return call("plan_links", { operation, ...read, ...skips }, parts);
+}
+
+async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContext) {
+  const { bulk } = keyContext;
+  const job = await bulk.findJob(jobId, keyContext);
+  if (job === undefined) return undefined;
+  return (await bulk.listReceipts(job, wanted)).map(presentReceipt);
+}
+
 async function call(name: string, args: JsonObject, parts: Acting): Promise<Answer> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
   const tool = toolbox.find(name);
@@ -97,6 +104,8 @@ async function call(name: string, args: JsonObject, parts: Acting): Promise<Answ
     approveOverwrite: () => Promise.resolve(uncounted),
     person: { ...nobodyToAsk, client: consoleName },
     leaving: nobodyLeaves,
+    // A job has a page on which it is followed, so that no form waits for its end.
+    answerWithTask: () => undefined,
     // What texts say of other tools is for assistants.
     isAbsent: () => false,
     report,
@@ -136,29 +145,6 @@ function isFailure(error: unknown): error is ToldFailure {
 
 function fail(code: string, message: string): Answer {
   return { kind: "failed", failure: { code, message } };
-}
-
-/** The same act is the same question until its time is over. */
-const tryLater = "Leave it as it is, and try again in five minutes.";
-
-async function readQuestion(id: string, { state }: Acting): Promise<Question | undefined> {
-  const { approvals, pinTries } = await state.open();
-  const approval = await approvals.findPage(id);
-  if (approval === undefined) return undefined;
-  const shown = readStored(approval);
-  const { title, button = "Go on", destroys = false, facts, frames, recent } = shown;
-  const now = clock.now();
-  const tries = approval.pin === null ? undefined : await pinTries.read(id);
-  return {
-    id,
-    title,
-    button,
-    destroys,
-    facts: renderRecent({ recent }, now) + renderFacts(facts),
-    frames: frames === undefined ? "" : renderFrames(frames, approvalPath + id),
-    pinTries: tries?.left,
-    blocked: describeBlock(tries, now, tryLater),
-  };
 }
 
 const shows: Readonly<Record<RecordKind, Endpoint>> = {

@@ -9,7 +9,7 @@ import type { Db, StateTables } from "./tables.ts";
 type Row = StateTables["approvals"];
 
 export type Approval = Readonly<
-  Pick<Row, "id" | "status" | "preview" | "pin" | "created_at" | "expires_at">
+  Pick<Row, "id" | "status" | "preview" | "key_print" | "pin" | "created_at" | "expires_at">
 >;
 
 type Wanted = Pick<Row, "digest" | "preview">;

@@ -20,9 +20,33 @@ export type Account = {
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Says yes to a question; answers why that does not count. */
-  readonly approve: (questionId: string, pin: string) => Promise<string | undefined>;
+  readonly approve: (questionId: string, typed: Typed) => Promise<string | undefined>;
+  /** Whether an audit may ask strangers' hosts whether they answer. */
+  readonly asksDestinations: boolean;
+  /** Plans what a file of links says. */
+  readonly planFile: (file: LinksFile) => Promise<Answer>;
+  /** A plan of this key with one page of its rows, as a person reads it before it is applied. */
+  readonly readPlan: (id: string, page: number) => Promise<ShownPlan | undefined>;
+  /** What became of a job's rows; undefined where the key has no such job. */
+  readonly listRows: (
+    jobId: string,
+    wanted: WantedRows,
+  ) => Promise<readonly JsonObject[] | undefined>;
   /** What assistants with this key wait for. */
   readonly listWaiting: () => Promise<readonly Waiting[]>;
+  /** One of those with a page of a plan's rows, also after its end; undefined for another key's. */
+  readonly readAsked: (id: string, page: number) => Promise<AskedByAssistant | undefined>;
+  /** Answers one of those; why a yes does not count. What was answered before stays so. */
+  readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<string | undefined>;
+};
+
+type Decision = "approved" | "declined";
+
+export type AskedByAssistant = {
+  readonly question: Question;
+  readonly client: string | undefined;
+  /** How it was answered; undefined while it waits. */
+  readonly end: Decision | undefined;
 };
 
 export type RecordKind = "link" | "ios_app" | "android_app" | "project";
@@ -71,14 +95,71 @@ export type Question = {
   readonly facts: string;
   /** The same, of how pages look; empty where it is about none. */
   readonly frames: string;
-  /** How many wrong PINs it may still get; undefined where none is asked for. */
-  readonly pinTries: number | undefined;
+  /** Markup of ours: one page of a plan's rows; empty where it is about no plan. */
+  readonly rows: string;
+  /** The number of links, which is to be typed; undefined where they are few. */
+  readonly count: number | undefined;
+  /** Undefined where none is asked for. */
+  readonly pin: AskedPin | undefined;
   /** Why nobody can say yes to it. */
   readonly blocked: string | undefined;
 };
 
+/** How many wrong PINs a question may still get, where it was asked before. */
+export type AskedPin = { readonly left: number | undefined };
+
+/** What is typed beside a yes. */
+export type Typed = { readonly pin: string; readonly count: string };
+
+export type LinksFile = {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly operation: string;
+  /** Whether faulty rows are left out. */
+  readonly skipsInvalid: boolean;
+};
+
+export type ShownPlan = {
+  /** How many rows do what, by the names of the actions. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** What is left of it to do, as it is asked; undefined where nothing of it can be done. */
+  readonly question: Question | undefined;
+  /** Whether it has faults, so that none of it can be applied. */
+  readonly isFaulty: boolean;
+  /** Whether its hour is over. */
+  readonly isOver: boolean;
+  /** Of the job that applies it, or has. */
+  readonly jobId: string | undefined;
+  /** The job that it would undo. */
+  readonly undoes: string | undefined;
+  readonly problems: readonly PlanFault[];
+  /** How many faulty rows there are beside those. */
+  readonly moreFaults: number;
+  /** The first rows that are left out because of what is there already. */
+  readonly conflicts: readonly PlanFault[];
+  /** Whose export the rows come from, where they are another service's. */
+  readonly format: string | undefined;
+  /** What of the rows was not taken over. */
+  readonly unmapped: readonly Unmapped[];
+};
+
+export type PlanFault = FieldProblem & {
+  /** Where it stands in the file. */
+  readonly row?: number | undefined;
+  readonly link?: string | undefined;
+};
+
+type Unmapped = { readonly field: string; readonly count: number; readonly example: string };
+
+export type WantedRows = {
+  readonly offset: number;
+  readonly limit: number;
+  /** Those alone that did not end well. */
+  readonly only?: "failed";
+};
+
 export type Waiting = {
-  readonly address: string;
+  readonly id: string;
   readonly title: string;
   readonly client: string | undefined;
 };

@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
-import type { Failure, Question } from "./account.ts";
+import type { AskedPin, Failure, Question } from "./account.ts";
 import { html, trust, type Html } from "./html.ts";
 import type { Form, Reply, Visit } from "./page.ts";
-import { renderFault, renderHidden, renderPin } from "./parts.ts";
+import { renderCount, renderFault, renderHidden, renderPin } from "./parts.ts";
 
 /**
  * An act that a form asks for. Where it needs a yes, the person is shown what will happen, and the
@@ -25,52 +26,81 @@ export type Ended =
 
 export async function act(visit: Visit, form: Form, { tool, args, back }: Act): Promise<Ended> {
   const { account } = visit;
-  const asked = form.read("question");
-  const fault = asked === "" ? undefined : await account.approve(asked, form.read("pin"));
-  const answer = await account.call(tool, args);
+  const typed = { pin: form.read("pin"), count: form.read("count") };
+  const [asked, shown] = [form.read("question"), form.read("shown")];
+  let fault = asked === "" ? undefined : await account.approve(asked, typed);
+  let answer = await account.call(tool, args);
+  // What its page has shown to the letter was said yes to there.
+  const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
+  if (asked === "" && answer.kind === "asks" && isShown) {
+    fault = await account.approve(answer.question.id, typed);
+    answer = await account.call(tool, args);
+  }
   if (answer.kind !== "asks") return answer;
   const { question } = answer;
   // A question that was answered, and is there again, is about something else by now.
-  const isAnother = asked !== "" && question.id !== asked;
+  const isAnother = asked === "" ? shown !== "" && !isShown : question.id !== asked;
   const told = isAnother ? "It was changed meanwhile. This is how it is now." : fault;
-  const body = renderQuestion({ question, visit, form, back, fault: told });
+  const kept = form.entries.filter(([name]) => !own.has(name));
+  const hidden = [["question", question.id] as const, ...kept];
+  const body = html`<div class="head"><h1 dir="auto">${question.title}</h1></div>
+    ${renderQuestion({ question, visit, hidden, back, fault: told })}`;
   const hasFrames = question.frames !== "";
   return { kind: "reply", reply: { kind: "page", title: question.button, body, hasFrames } };
+}
+
+/** By this a question is known again that was shown before it was asked. */
+export function printQuestion({ title, facts, count }: Question): string {
+  const text = JSON.stringify([title, facts, count]);
+  return createHash("sha256").update(text).digest("base64url");
 }
 
 type Asking = {
   readonly question: Question;
   readonly visit: Visit;
-  readonly form: Form;
-  readonly back: string;
-  readonly fault: string | undefined;
+  readonly hidden: readonly (readonly [name: string, value: string])[];
+  /** Where whoever says no goes on; left out where the form says no as well. */
+  readonly back?: string;
+  readonly fault?: string | undefined;
+  /** Whether the form sends the answer, be it yes or no. */
+  readonly decides?: boolean;
 };
 
-const own = new Set(["form_token", "question", "pin"]);
+const own = new Set(["form_token", "question", "shown", "pin", "count"]);
 
-function renderQuestion({ question, visit, form, back, fault }: Asking): Html {
-  const { id, title, button, destroys, facts, frames, pinTries, blocked } = question;
-  const kept = form.entries.filter(([name]) => !own.has(name));
+export function renderQuestion(asking: Asking): Html {
+  const { question, visit, hidden, fault } = asking;
+  const { facts, frames, rows, count, pin, blocked } = question;
   const faults = [fault, blocked].filter((text) => text !== undefined).join(" ");
-  const look = destroys ? "main grave" : "main";
-  const asksPin = pinTries !== undefined && blocked === undefined;
-  return html`<div class="head"><h1 dir="auto">${title}</h1></div>
-    <section class="card question">
-      <div class="inside">
-        ${renderFault(faults)} ${trust(frames)} ${trust(facts)}
-        <form method="post" action="${visit.url.pathname}" class="stack">
-          ${renderHidden("form_token", visit.formToken)} ${renderHidden("question", id)}
-          ${kept.map(([name, value]) => renderHidden(name, value))}
-          ${asksPin ? renderPin(describeLeft(pinTries)) : ""}
-          <div class="buttons">
-            ${blocked === undefined ? html`<button class="${look}">${button}</button>` : ""}
-            <a class="button" href="${back}">Leave it as it is</a>
-          </div>
-        </form>
-      </div>
-    </section>`;
+  return html`<section class="card question" aria-label="What will happen">
+    <div class="inside">
+      ${renderFault(faults)} ${trust(frames)} ${trust(facts)} ${trust(rows)}
+      <form method="post" action="${visit.url.pathname}" class="stack">
+        ${renderHidden("form_token", visit.formToken)}
+        ${hidden.map(([name, value]) => renderHidden(name, value))}
+        ${blocked === undefined && count !== undefined ? renderCount(count) : ""}
+        ${blocked === undefined && pin !== undefined ? renderPin(describeLeft(pin)) : ""}
+        <div class="buttons">${renderAnswers(asking)}</div>
+      </form>
+    </div>
+  </section>`;
 }
 
-function describeLeft(left: number): string {
+function renderAnswers({ question, back = "/", decides = false }: Asking): Html {
+  const { button, destroys, blocked } = question;
+  const look = destroys ? "main grave" : "main";
+  const yes = decides ? html` name="decision" value="approved"` : "";
+  return html`${
+    blocked === undefined ? html`<button class="${look}" ${yes}>${button}</button>` : ""
+  }
+  ${
+    decides
+      ? html`<button name="decision" value="declined" formnovalidate>Decline</button>`
+      : html`<a class="button" href="${back}">Leave it as it is</a>`
+  }`;
+}
+
+function describeLeft({ left }: AskedPin): string {
+  if (left === undefined) return "";
   return left === 1 ? "One try is left." : `${left} tries are left.`;
 }

@@ -1,13 +1,14 @@
 import type { Clock } from "../contract/clock.ts";
-import { readAtMost, type Incoming } from "../network/read-at-most.ts";
+import type { Incoming } from "../network/read-at-most.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Account } from "./account.ts";
 import { findAsset, isAsset } from "./assets.ts";
 import { html } from "./html.ts";
 import { listEntries } from "./layout.ts";
-import { createForm, type Form, type Page, type Reply, type Visit } from "./page.ts";
+import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, readPlace, type Place } from "./place.ts";
+import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
 import { createSessions, writeFormToken, type SessionRows, type Sessions } from "./session.ts";
 import {
@@ -34,8 +35,6 @@ export type ConsoleOptions = SignInOptions & {
   readonly report: (error: unknown) => string;
 };
 
-/** A page template as browsers send it, and once more within the form of whoever signs in again. */
-const bodyBytes = 1024 * 1024;
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
 export function createConsole(options: ConsoleOptions): Console {
@@ -73,9 +72,10 @@ async function answer(asked: Asked): Promise<Response> {
   if (isAsset(url.pathname)) return answerAsset(url.pathname);
   const place = readPlace(request, options.publicUrl);
   if (place === undefined) return tell(403, "Not over plain http", insecure);
-  const form = method === "POST" ? await readForm(asked, place) : undefined;
-  if (form === "foreign") return tell(403, "Not from here", "That came from another page.");
-  if (form === "too long") return tell(413, "Too long", "That is more than a form can hold.");
+  if (method === "POST" && !isFromHere(request, place)) return tellUnread("foreign");
+  if (method === "POST" && isUpload(request)) return answerUpload(asked, place);
+  const form = method === "POST" ? await readForm(asked) : undefined;
+  if (typeof form === "string") return tellUnread(form);
   const signingIn = { ...asked, place, form };
   if (isSignIn(url.pathname)) {
     const signed = await answerSignIn(signingIn);
@@ -85,6 +85,36 @@ async function answer(asked: Asked): Promise<Response> {
   const account = token === undefined ? undefined : await findAccount(token, asked);
   if (token === undefined || account === undefined) return renderSignInAgain(signingIn);
   return answerVisit({ token, account, form, url, place, sessions: asked.sessions });
+}
+
+/** Of whoever is not signed in no file is read, and none is kept until they are. */
+async function answerUpload(asked: Asked, place: Place): Promise<Response> {
+  const { url, sessions } = asked;
+  const token = place.cookies.read("session");
+  const account = token === undefined ? undefined : await findAccount(token, asked);
+  if (token === undefined || account === undefined) {
+    return renderSignInAgain({ ...asked, place, form: undefined });
+  }
+  const [page] = findPage(url.pathname, account);
+  if (page?.takesFile !== true) return tellUnread("foreign");
+  const form = await readUpload(asked);
+  if (typeof form === "string") return tellUnread(form);
+  return answerVisit({ token, account, form, url, place, sessions });
+}
+
+const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {
+  foreign: [403, "Not from here", "That came from another page."],
+  "too long": [
+    413,
+    "Too long",
+    "That is more than a form can hold. A file of links may have 4 MB here, and any size with " +
+      "waypost import in a terminal.",
+  ],
+  broken: [400, "Not read", "The file did not come as a whole. Try it once more."],
+};
+
+function tellUnread(why: Unread): Response {
+  return tell(...unread[why]);
 }
 
 function answerAsset(path: string): Response {
@@ -172,17 +202,6 @@ function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
 }
 
 type Cookies = readonly (readonly ["set-cookie", string])[];
-
-async function readForm(
-  { request, incoming }: Asked,
-  place: Place,
-): Promise<Form | "foreign" | "too long"> {
-  if (!isFromHere(request, place)) return "foreign";
-  const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return "foreign";
-  const bytes = await readAtMost(incoming ?? request, bodyBytes);
-  return bytes === undefined ? "too long" : createForm(new URLSearchParams(bytes.toString("utf8")));
-}
 
 function tell(status: number, title: string, text: string): Response {
   const body = html`<h1>${title}</h1>

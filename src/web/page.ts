@@ -10,6 +10,8 @@ export type Page = {
   /** The tool without which it is not there; of several, one is enough. */
   readonly needs?: string | readonly string[];
   readonly show: (visit: Visit) => Promise<Reply>;
+  /** Whether its form may come with a file. */
+  readonly takesFile?: boolean;
   /** What its form asks for; left out where it has none. */
   readonly submit?: (visit: Visit, form: Form) => Promise<Reply>;
 };
@@ -43,7 +45,11 @@ export type Form = {
   readonly read: (name: string) => string;
   readonly has: (name: string) => boolean;
   readonly entries: readonly (readonly [name: string, value: string])[];
+  /** The file that was sent with it. */
+  readonly upload: Upload | undefined;
 };
+
+export type Upload = { readonly name: string; readonly bytes: Uint8Array };
 
 export type Reply =
   | {
@@ -65,10 +71,11 @@ export type Reply =
       readonly bytes: Uint8Array;
     };
 
-export function createForm(params: URLSearchParams): Form {
+export function createForm(params: URLSearchParams, upload?: Upload): Form {
   return {
     read: (name) => params.get(name) ?? "",
     has: (name) => params.has(name),
     entries: [...params],
+    upload,
   };
 }

@@ -2,19 +2,26 @@ import type { Account } from "./account.ts";
 import { isThere, type Page, type Visit } from "./page.ts";
 import { appPage, deleteAppPage, newAppPage } from "./pages/app.ts";
 import { appsPage } from "./pages/apps.ts";
+import { auditPage } from "./pages/audit.ts";
 import { deletedLinksPage } from "./pages/deleted-links.ts";
-import { deleteLinkPage, linkPage, linkQrPage } from "./pages/link.ts";
+import { importPage } from "./pages/import.ts";
+import { cancelJobPage, jobPage, undoJobPage } from "./pages/job.ts";
+import { jobsPage } from "./pages/jobs.ts";
 import { keysPage, revokeKeyPage } from "./pages/keys.ts";
 import { linkFramePage } from "./pages/link-preview.ts";
+import { deleteLinkPage, linkPage, linkQrPage } from "./pages/link.ts";
 import { linksPage } from "./pages/links.ts";
-import { newLinkPage } from "./pages/new-link.ts";
 import { newKeyPage } from "./pages/new-key.ts";
+import { newLinkPage } from "./pages/new-link.ts";
+import { planPage } from "./pages/plan.ts";
 import { deleteProjectPage, projectPage, projectSettingsPage } from "./pages/project.ts";
 import { newProjectPage, projectsPage } from "./pages/projects.ts";
 import { settingsPage } from "./pages/settings.ts";
+import { severalPage } from "./pages/several.ts";
 import { startPage } from "./pages/start.ts";
 import { templatePage } from "./pages/template.ts";
 import { templateFramePage } from "./pages/template-preview.ts";
+import { waitingPage } from "./pages/waiting.ts";
 
 /** Every page of the console, in the order in which their entries stand. */
 export const pages: readonly Page[] = [
@@ -22,6 +29,8 @@ export const pages: readonly Page[] = [
   linksPage,
   newLinkPage,
   deletedLinksPage,
+  severalPage,
+  importPage,
   linkPage,
   linkQrPage,
   linkFramePage,
@@ -40,7 +49,14 @@ export const pages: readonly Page[] = [
   keysPage,
   newKeyPage,
   revokeKeyPage,
+  planPage,
+  jobsPage,
+  jobPage,
+  cancelJobPage,
+  undoJobPage,
+  auditPage,
   settingsPage,
+  waitingPage,
 ];
 
 export function findPage(

@@ -80,16 +80,21 @@ function renderStep(name: string, address: string): Html {
   return html`<a class="button small" href="${address}">${name}</a>`;
 }
 
-type Column = { readonly name: string; readonly look?: string };
+type Column = {
+  readonly name: string;
+  readonly look?: string;
+  /** In place of the name. */
+  readonly head?: Html;
+};
 
 export function renderTable(
   caption: string,
   columns: readonly Column[],
   rows: readonly Html[],
 ): Html {
-  const heads = columns.map(({ name, look }) => {
+  const heads = columns.map(({ name, look, head = name }) => {
     const styled = look === undefined ? "" : html` class="${look}"`;
-    return html`<th scope="col" ${styled}>${name}</th>`;
+    return html`<th scope="col" ${styled}>${head}</th>`;
   });
   return html`<table>
     <caption class="hidden">
@@ -121,6 +126,14 @@ export function renderPin(hint: string, isFirst = false): Html {
       aria-describedby="pin-hint"
     />
     <p class="hint" id="pin-hint">The PIN that the operator of this server set. ${hint}</p>
+  </div>`;
+}
+
+/** Whoever types it has seen that they are many. */
+export function renderCount(count: number): Html {
+  return html`<div class="field">
+    <label for="count">Type ${count}, the number of links</label>
+    <input id="count" name="count" inputmode="numeric" autocomplete="off" required />
   </div>`;
 }
 

@@ -30,3 +30,9 @@ export function readParam(params: Readonly<Record<string, string>>, name: string
     return "";
   }
 }
+
+/** Counted from 1, as an address says it. */
+export function readPage({ searchParams }: URL): number {
+  const page = searchParams.get("page") ?? "";
+  return /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
+}

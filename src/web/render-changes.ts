@@ -16,18 +16,15 @@ export function renderChanges(changes: readonly JsonObject[], visit: Visit): Htm
 function renderChange(change: JsonObject, visit: Visit): Html {
   const target = readRecord(change, "target");
   const name = readText(target, "name") || nameKind(readText(target, "kind"));
-  const isLink = readText(target, "kind") === "link" && visit.account.mayUse("get_link");
-  const id = readText(target, "id");
-  const isGone = readText(change, "tool").startsWith("delete_");
-  const shown = html`<bdi>${name}</bdi>`;
-  const subject =
-    isLink && id !== "" && !isGone
-      ? html`<a href="/links/${encodeURIComponent(id)}">${shown}</a>`
-      : shown;
+  const address = findAddress(change, visit);
+  // What a job did is told by its name.
+  const isJob = readText(target, "kind") === "job";
+  const shown = html`<bdi>${isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name}</bdi>`;
+  const subject = address === undefined ? shown : html`<a href="${address}">${shown}</a>`;
   return html`<li>
     <div class="split">
       <div>
-        <p>${describeAct(change)} ${subject}</p>
+        <p>${isJob ? "" : describeAct(change)} ${subject}</p>
         ${renderFields(change)}
         <p class="hint">${renderTime(readText(change, "at"))}${describeWriter(change)}</p>
       </div>
@@ -38,6 +35,17 @@ function renderChange(change: JsonObject, visit: Visit): Html {
 
 function nameKind(kind: string): string {
   return kind.replaceAll("_", " ").replace(/\bapi\b/, "API");
+}
+
+/** Where it is to be seen as it is now. */
+function findAddress(change: JsonObject, { account }: Visit): string | undefined {
+  const target = readRecord(change, "target");
+  const id = readText(target, "id");
+  if (id === "" || readText(change, "tool").startsWith("delete_")) return undefined;
+  const kind = readText(target, "kind");
+  if (kind === "link" && account.mayUse("get_link")) return `/links/${encodeURIComponent(id)}`;
+  const isSeen = kind === "job" && account.mayUse("get_job");
+  return isSeen ? `/jobs/${encodeURIComponent(id)}` : undefined;
 }
 
 const verbs: Readonly<Record<string, string>> = {

@@ -67,13 +67,53 @@ document.addEventListener("keydown", (event) => {
   field.focus();
 });
 
+document.addEventListener("change", ({ target }) => {
+  const form = target.form;
+  if (!form?.matches("[data-select]")) return;
+  const boxes = [...form.querySelectorAll("[name=path]")];
+  const [all, told] = [form.querySelector("[data-all]"), form.querySelector("[data-count]")];
+  if (target === all) for (const box of boxes) box.checked = all.checked;
+  const count = boxes.filter((box) => box.checked).length;
+  all.checked = count === boxes.length;
+  all.indeterminate = count > 0 && !all.checked;
+  told.textContent = form.elements.all?.checked ? "All selected" : count + " selected";
+});
+
+const drop = document.querySelector("[data-drop]");
+if (drop) {
+  const judge = () => {
+    const isLarge = drop.files[0]?.size > drop.dataset.most;
+    drop.setCustomValidity(isLarge ? "The file is larger than 4 MB." : "");
+  };
+  const light = (isOver) => drop.classList.toggle("over", isOver);
+  drop.addEventListener("change", judge);
+  addEventListener("dragover", (event) => {
+    event.preventDefault();
+    light(true);
+  });
+  addEventListener("dragleave", (event) => event.relatedTarget === null && light(false));
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    light(false);
+    if (event.dataTransfer.files.length === 0) return;
+    drop.files = event.dataTransfer.files;
+    judge();
+    drop.form.requestSubmit();
+  });
+}
+
 const follow = () => {
-  if (!document.querySelector("[data-follow]")) return;
+  const parts = [...document.querySelectorAll("[data-follow]")];
+  if (parts.length === 0) return;
   setTimeout(async () => {
-    if (!document.hidden) {
-      const page = await load(location.href).catch(() => undefined);
-      for (const part of document.querySelectorAll("[data-follow]")) replace(page, part.id);
-    }
+    const page = document.hidden ? undefined : await load(location.href).catch(() => undefined);
+    const isOver = ({ id }) => page?.getElementById(id)?.dataset.follow === undefined;
+    // What has ended may leave other things to do, anywhere on the page.
+    if (page && parts.some(isOver)) {
+      const wasIn = document.getElementById("main")?.contains(document.activeElement);
+      replace(page, "main");
+      if (wasIn) document.getElementById("main")?.focus();
+    } else for (const { id } of parts) replace(page, id);
     follow();
   }, 3000);
 };

@@ -2,6 +2,7 @@ import { base } from "../look/base.ts";
 import { controls } from "../look/controls.ts";
 import { facts } from "../look/facts.ts";
 import { tokens } from "../look/tokens.ts";
+import { bulkStyle } from "./style-bulk.ts";
 import { frame } from "./style-frame.ts";
 import { operator } from "./style-operator.ts";
 
@@ -72,5 +73,10 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
   border: 1px solid var(--line); }
 `;
 
-/** How the console looks: what all pages of ours share, and what is its own. */
-export const style = tokens + base + controls + facts + frame + parts + operator;
+const whole = tokens + base + controls + facts + frame + parts + operator + bulkStyle;
+
+/** How the console looks: what all pages of ours share, and what is its own, without its spaces. */
+export const style = whole
+  .replace(/\/\*.*?\*\//gs, "")
+  .replace(/\s*([{};])\s*/g, "$1")
+  .replace(/:\s+/g, ":");

@@ -219,7 +219,7 @@ function isObject(item: unknown): item is object {
 }
 
 /** The rows of a JSON file: the list itself, or the one list of objects inside an answer. */
-function listItems(given: unknown): readonly unknown[] | undefined {
+export function listItems(given: unknown): readonly unknown[] | undefined {
   if (Array.isArray(given)) return given;
   if (!isObject(given)) return undefined;
   // `links` is what we, Bitly and Short.io call it, whatever else is beside it.

@@ -62,7 +62,8 @@ function countPages(total: number): number {
   return Math.max(1, Math.ceil(total / rowsPerPage));
 }
 
-export function renderPlanPage({ rows, best, names, page, total }: PlanPage): string {
+/** The other pages are at that address. */
+export function renderPlanPage({ rows, best, names, page, total }: PlanPage, address = ""): string {
   const first = (page - 1) * rowsPerPage + 1;
   const range = total === 0 ? "none" : `${first} to ${first + rows.length - 1} of ${total}`;
   return `${best.length === 0 ? "" : renderBest(best, names)}
@@ -71,7 +72,7 @@ export function renderPlanPage({ rows, best, names, page, total }: PlanPage): st
 <ol class="rows" start="${first}">
 ${rows.map((row) => renderRow(row, names)).join("\n")}
 </ol>
-${renderWays(page, countPages(total))}
+${renderWays(page, countPages(total), address)}
 </section>`;
 }
 
@@ -85,8 +86,9 @@ ${best.map((row) => renderRow(row, names)).join("\n")}
 }
 
 /** Links, which work without a script; to follow them answers nothing. */
-function renderWays(page: number, last: number): string {
+function renderWays(page: number, last: number, address: string): string {
   if (last === 1) return "";
+  const renderWay = (to: number, text: string) => `<a href="${address}?page=${to}">${text}</a>`;
   const ways = [
     ...(page > 2 ? [renderWay(1, "First")] : []),
     ...(page > 1 ? [renderWay(page - 1, "Previous")] : []),
@@ -95,10 +97,6 @@ function renderWays(page: number, last: number): string {
     ...(page < last - 1 ? [renderWay(last, "Last")] : []),
   ];
   return `<nav aria-label="Pages of links">${ways.join(" ")}</nav>`;
-}
-
-function renderWay(page: number, text: string): string {
-  return `<a href="?page=${page}">${text}</a>`;
 }
 
 const acts: Readonly<Record<PlanRow["action"], string>> = {

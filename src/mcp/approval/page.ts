@@ -167,10 +167,11 @@ function refuse(visit: Visit, fault: string): Promise<Response> {
   return ask(visit, fault);
 }
 
-async function findYesFault(
+/** Why a yes does not count, wherever it is said; undefined where it does. */
+export async function findYesFault(
   approval: Approval,
   form: URLSearchParams,
-  options: PageOptions,
+  options: PinOptions,
 ): Promise<string | undefined> {
   const { count, rows } = readStored(approval);
   if (rows !== undefined) {

@@ -83,6 +83,15 @@ const groups: readonly Group[] = [
 ];
 export const linkFields = groups.flatMap((group) => group.fields);
 
+/** Those in which any text may stand. */
+export const textFields = listNames("text", "area");
+/** Those that are on or off. */
+export const flagFields = listNames("check");
+
+function listNames(...kinds: readonly Field["kind"][]): readonly string[] {
+  return linkFields.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name);
+}
+
 /** The values of a link that is there. */
 export function readValues(link: JsonObject): Values {
   return readFieldValues(linkFields, link);

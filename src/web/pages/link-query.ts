@@ -1,6 +1,8 @@
 import { conditions, linkFilters, ownLinkFilters, takes } from "../../contract/filters.ts";
 import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { writeLabel } from "../parts.ts";
+import { readPage } from "../read.ts";
 
 /** Which links a list shows, as its address says it: the same address shows the same place. */
 export type LinkQuery = {
@@ -38,14 +40,14 @@ export const conditionWords: Readonly<Partial<Record<AskedCondition, string>>> =
 /** What a name in an address is no condition of. */
 const mostFilters = 10;
 
-export function readLinkQuery({ searchParams }: URL): LinkQuery {
+export function readLinkQuery(url: URL): LinkQuery {
+  const { searchParams } = url;
   const sort = searchParams.get("sort") ?? "";
-  const page = Number(searchParams.get("page"));
   return {
     search: (searchParams.get("search") ?? "").trim(),
     sort: Object.hasOwn(sorts, sort) ? (sort as SortName) : "newest",
     filters: searchParams.getAll("filter").slice(0, mostFilters).flatMap(readFilter),
-    page: Number.isSafeInteger(page) && page > 0 ? page : 1,
+    page: readPage(url),
   };
 }
 
@@ -63,6 +65,12 @@ export function readFilter(text: string): readonly FilterInput[] {
   if (value === "") return [];
   const isNumber = kind === "integer" && /^\d+$/.test(value);
   return [{ field, condition, value: isNumber ? Number(value) : value }];
+}
+
+/** As a person reads it. */
+export function describeFilter({ field, condition, value }: FilterInput): string {
+  const words = `${writeLabel(field)} ${conditionWords[condition] ?? condition}`;
+  return typeof value === "boolean" ? words : `${words} ${String(value)}`;
 }
 
 export function writeFilter({ field, condition, value }: FilterInput): string {

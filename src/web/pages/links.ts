@@ -6,6 +6,7 @@ import { renderFault, renderHidden, renderNote, renderTable, writeLabel } from "
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
+  describeFilter,
   filterFields,
   readFilter,
   readLinkQuery,
@@ -15,6 +16,7 @@ import {
   writeLinkQuery,
   type LinkQuery,
 } from "./link-query.ts";
+import { renderPick, renderPickAll, renderSelecting } from "./select-links.ts";
 
 /** All links, searched while somebody types, filtered, in an order, page by page. */
 export const linksPage: Page = {
@@ -30,7 +32,8 @@ export const linksPage: Page = {
   show,
 };
 
-async function show({ account, url }: Visit): Promise<Reply> {
+async function show(visit: Visit): Promise<Reply> {
+  const { account, url } = visit;
   const query = readLinkQuery(url);
   const added = readAdded(url);
   if (added !== undefined) {
@@ -40,13 +43,18 @@ async function show({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_links", writeArguments(query));
   const list =
     answer.kind === "done"
-      ? renderList(answer.result, query)
+      ? renderList(answer.result, query, visit)
       : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
   const body = html`<div class="head">
       <h1>Links</h1>
       ${
         account.mayUse("list_changes") && account.mayUse("delete_link")
           ? html`<a class="button quiet" href="/links/deleted">Deleted</a>`
+          : ""
+      }
+      ${
+        account.mayUse("plan_links")
+          ? html`<a class="button quiet" href="/links/import">Import</a>`
           : ""
       }
       ${
@@ -151,19 +159,20 @@ function renderField(name: string): Html {
   return html`<option value="${name}">${writeLabel(name)}</option>`;
 }
 
-function describeFilter({ field, condition, value }: FilterInput): string {
-  const words = `${writeLabel(field)} ${conditionWords[condition] ?? condition}`;
-  return typeof value === "boolean" ? words : `${words} ${String(value)}`;
-}
-
-function renderList(result: JsonObject, query: LinkQuery): Html {
+function renderList(result: JsonObject, query: LinkQuery, visit: Visit): Html {
   const links = readRecords(result, "links");
   if (links.length === 0) return renderNone(query);
   const from = writeLinkQuery(query).slice(1);
-  const rows = links.map((link) => renderRow(link, from));
-  return html`${renderTable("Links", columns, rows)}
-  ${renderPaging(readRecord(result, "meta"), query)}`;
+  const meta = readRecord(result, "meta");
+  const canSelect = visit.account.mayUse("plan_links");
+  const rows = links.map((link) => renderRow(link, { from, canSelect }));
+  const paging = renderPaging(meta, query);
+  if (!canSelect) return html`${renderTable("Links", columns, rows)} ${paging}`;
+  const table = renderTable("Links", [selectColumn, ...columns], rows);
+  return renderSelecting({ table, paging, query, meta, visit });
 }
+
+const selectColumn = { name: "Select", look: "pick", head: renderPickAll() };
 
 const columns = [
   { name: "Link" },
@@ -171,12 +180,15 @@ const columns = [
   { name: "Clicks", look: "number clicks" },
 ];
 
-function renderRow(link: JsonObject, from: string): Html {
+type Listed = { readonly from: string; readonly canSelect: boolean };
+
+function renderRow(link: JsonObject, { from, canSelect }: Listed): Html {
   const [path, name] = [readText(link, "path"), readText(link, "name")];
   const destination = readText(link, "destination") || describeApps(link);
   const back = from === "" ? "" : `?from=${encodeURIComponent(from)}`;
   const address = `/links/${encodeURIComponent(readText(link, "id"))}${back}`;
   return html`<tr>
+    ${canSelect ? renderPick(path, name || `/${path}`) : ""}
     <td>
       <a class="line" href="${address}" dir="auto">${name || `/${path}`}</a>
       ${name === "" ? "" : html`<span class="line soft" dir="auto">/${path}</span>`}

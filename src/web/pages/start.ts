@@ -2,9 +2,10 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Waiting } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
+import { describeJob, isRunning, renderCounts, renderProgress } from "../job-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderNote } from "../parts.ts";
-import { readRecord, readRecords, readText } from "../read.ts";
+import { readRecords, readText } from "../read.ts";
 import { renderChanges } from "../render-changes.ts";
 import { renderConnection } from "./connect.ts";
 
@@ -23,7 +24,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     readList(account, "list_jobs", "jobs"),
     readList(account, "list_changes", "changes"),
   ]);
-  const running = jobs.filter((job) => job["state"] === "running");
+  const running = jobs.filter(isRunning);
   const body = html`<div class="head"><h1>Start</h1></div>
     ${renderNote(visit.url)} ${renderFault(fault)}
     <div class="columns">
@@ -71,7 +72,7 @@ function renderFacts({ facts }: Account): Html {
 function renderWaiting(waiting: readonly Waiting[]): Html | string {
   if (waiting.length === 0) return "";
   const rows = waiting.map(
-    ({ address, title, client }) =>
+    ({ id, title, client }) =>
       html`<li class="split">
         <div>
           <strong dir="auto">${title}</strong>
@@ -79,10 +80,10 @@ function renderWaiting(waiting: readonly Waiting[]): Html | string {
             ${client === undefined ? "An assistant" : client} waits for your answer.
           </p>
         </div>
-        <a class="button small" href="${address}">Look and answer</a>
+        <a class="button small" href="/waiting/${encodeURIComponent(id)}">Look and answer</a>
       </li>`,
   );
-  return html`<section class="card" aria-labelledby="waiting">
+  return html`<section class="card" id="asked" data-follow aria-labelledby="waiting">
     <h2 id="waiting">Waiting for you</h2>
     <div class="inside">
       <ul class="list">
@@ -106,16 +107,13 @@ function renderJobs(jobs: readonly JsonObject[]): Html | string {
 }
 
 function renderJob(job: JsonObject): Html {
-  const counts = readRecord(job, "counts");
-  const read = (name: string) => Number(counts[name] ?? 0);
-  const done = read("done") + read("rejected") + read("unknown");
-  const all = done + read("left");
-  const what = readText(job, "what") || "A job";
+  const address = `/jobs/${encodeURIComponent(readText(job, "id"))}`;
   return html`<li>
     <div class="split">
-      <span dir="auto">${what}</span> <span class="number soft">${done} of ${all}</span>
+      <a href="${address}" dir="auto">${describeJob(job)}</a>
+      <span class="number soft">${renderCounts(job)}</span>
     </div>
-    <progress max="${all}" value="${done}" aria-label="${what}"></progress>
+    ${renderProgress(job)}
   </li>`;
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Job } from "../../../state/jobs.ts";
 import { isFaulty, type Plan } from "../../../state/plans.ts";
@@ -89,16 +90,20 @@ function writePlace(row: number | undefined, link: string | undefined): string {
  * approves, once for the whole plan. To go on with an interrupted job is part of that approval,
  * unless apps are left to register; a cancelled job needs a new one, whatever it does.
  */
+export function needsYes(summary: PlanSummary, job: Job | undefined): boolean {
+  const apps = summary.registrations.length;
+  // An earlier version began jobs unasked that register apps, and nothing tells them from others.
+  if (job?.state === "interrupted") return apps > 0;
+  return job !== undefined || summary.update + summary.delete + apps > 0;
+}
+
 async function approve(tool: string, plan: Plan, job: Job | undefined, call: Call): Promise<void> {
   // What runs or is done already is only looked at.
   if (job?.state === "running" || job?.state === "done") return;
   const owner = call.keyContext;
   const summary = await owner.bulk.summarize(plan, owner, { job, signal: call.signal });
   requireActs(summary, call);
-  // An earlier version began jobs unasked that register apps, and nothing tells them from others.
-  if (job?.state === "interrupted" && summary.registrations.length === 0) return;
-  const changes = summary.update + summary.delete + summary.registrations.length;
-  if (job === undefined && changes === 0) return;
+  if (!needsYes(summary, job)) return;
   await call.approve({
     tool,
     args: { plan_id: plan.id },

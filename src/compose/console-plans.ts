@@ -1,0 +1,88 @@
+import type { KeyContext } from "../mcp/access/key-context.ts";
+import { renderFacts } from "../mcp/approval/page-facts.ts";
+import { readPlanPage, renderPlanPage } from "../mcp/approval/page-rows.ts";
+import { needsYes } from "../mcp/tools/bulk/jobs.ts";
+import { previewPlan } from "../mcp/tools/bulk/preview-plan.ts";
+import type { Job } from "../state/jobs.ts";
+import { countPlannedWrites, isFaulty, type Plan } from "../state/plans.ts";
+import type { Question, ShownPlan } from "../web/account.ts";
+import { clock } from "./embedded.ts";
+import type { LazyState } from "./lazy-state.ts";
+
+/** A plan as the approval page would show it, before anything is asked. */
+
+type PlanParts = {
+  readonly keyContext: KeyContext;
+  readonly state: Pick<LazyState, "open">;
+  readonly readPin: () => Promise<string | undefined>;
+};
+
+const mostConflicts = 100;
+
+export async function readPlan(
+  id: string,
+  page: number,
+  parts: PlanParts,
+): Promise<ShownPlan | undefined> {
+  const { bulk, origin } = parts.keyContext;
+  const plan = await bulk.findPlan(id, parts.keyContext);
+  // Where it was made for another deployment, nothing here is what it was made of.
+  if (plan?.origin !== origin) return undefined;
+  const { jobs } = await parts.state.open();
+  const job = await jobs.findOfPlan(plan.id);
+  const { counts, problems, request, undoes } = plan;
+  const isOver = job === undefined && plan.expires_at <= clock.now();
+  const isOpen = !isOver && !isFaulty(plan) && countLeft(plan, job) > 0;
+  const conflicts = await bulk.listRows(plan, { actions: ["conflict"], limit: mostConflicts });
+  const faulty = new Set(problems.flatMap(({ row, link }) => row ?? link ?? []));
+  return {
+    counts,
+    question: isOpen ? await describe(plan, job, page, parts) : undefined,
+    isFaulty: isFaulty(plan),
+    isOver,
+    jobId: job?.id,
+    undoes: undoes ?? undefined,
+    problems,
+    moreFaults: Math.max(0, counts.invalid - faulty.size),
+    conflicts: conflicts.map(({ row, path, link_id, message }) => ({
+      ...(row === null ? { link: path ?? link_id ?? "" } : { row }),
+      message: message ?? "",
+    })),
+    format: request?.source?.format,
+    unmapped: request?.source?.unmapped ?? [],
+  };
+}
+
+/** Of what runs nothing is left to be asked. */
+function countLeft({ counts }: Plan, job: Job | undefined): number {
+  if (job === undefined) return countPlannedWrites(counts);
+  const canGoOn = job.state === "interrupted" || job.state === "cancelled";
+  return canGoOn ? job.counts.left + job.counts.unknown : 0;
+}
+
+async function describe(
+  plan: Plan,
+  job: Job | undefined,
+  page: number,
+  { keyContext, state, readPin }: PlanParts,
+): Promise<Question> {
+  const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
+  const preview = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
+  const { title, button = "Go on", destroys = false, facts, rows, count } = preview;
+  const isAsked = needsYes(summary, job);
+  const asksPin = isAsked && (await readPin()) !== undefined;
+  const shown = rows && (await readPlanPage(await state.open(), rows, page));
+  return {
+    id: "",
+    title,
+    button,
+    destroys,
+    // Each row is shown below.
+    facts: renderFacts(facts.filter(({ isRow }) => isRow !== true)),
+    frames: "",
+    rows: shown === undefined ? "" : renderPlanPage(shown),
+    count: isAsked ? count : undefined,
+    pin: asksPin ? { left: undefined } : undefined,
+    blocked: undefined,
+  };
+}

@@ -1,0 +1,131 @@
+import type { KeyContext } from "../mcp/access/key-context.ts";
+import { askAgain, describeBlock } from "../mcp/approval/check-pin.ts";
+import { renderFacts } from "../mcp/approval/page-facts.ts";
+import { renderFrames } from "../mcp/approval/page-frames.ts";
+import { renderRecent } from "../mcp/approval/page-html.ts";
+import { readPlanPage, renderPlanPage } from "../mcp/approval/page-rows.ts";
+import { approvalPath, findYesFault, readStored } from "../mcp/approval/page.ts";
+import type { Approval } from "../state/approvals.ts";
+import type { Account, AskedByAssistant, Question, Typed, Waiting } from "../web/account.ts";
+import { consoleName } from "./console-parts.ts";
+import { clock } from "./embedded.ts";
+import type { LazyState } from "./lazy-state.ts";
+import { checkPin } from "./pin-file.ts";
+
+/** What is asked of a person, by a page of the console or by an assistant, and their answers. */
+
+type Asking = {
+  readonly keyContext: Pick<KeyContext, "key_print">;
+  readonly state: Pick<LazyState, "open" | "exists">;
+};
+
+export async function approve(
+  id: string,
+  typed: Typed,
+  asking: Asking,
+): Promise<string | undefined> {
+  const approval = await findOwn(id, asking);
+  // What is asked once more is shown as it is then.
+  return approval === undefined ? undefined : sayYes(approval, typed, asking);
+}
+
+/** The same act is the same question until its time is over. */
+const tryLater = "Leave it as it is, and try again in five minutes.";
+
+export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
+  const approval = await findOwn(id, asking);
+  return approval && describe(approval, 1, tryLater, asking);
+}
+
+export async function listWaiting({ keyContext, state }: Asking): Promise<readonly Waiting[]> {
+  if (!state.exists()) return [];
+  const { approvals } = await state.open();
+  const waiting = await approvals.listWaiting(keyContext.key_print);
+  return waiting.flatMap((approval) => {
+    const { title, asker } = readStored(approval);
+    // What was asked on a page of the console is answered there.
+    return asker?.client === consoleName ? [] : [{ id: approval.id, title, client: asker?.client }];
+  });
+}
+
+export async function readAsked(
+  id: string,
+  page: number,
+  asking: Asking,
+): Promise<AskedByAssistant | undefined> {
+  const approval = await findOwn(id, asking);
+  if (approval === undefined) return undefined;
+  const { asker } = readStored(approval);
+  return {
+    question: await describe(approval, page, askAgain, asking),
+    client: asker?.client,
+    end: ends[approval.status],
+  };
+}
+
+const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
+  waiting: undefined,
+  approved: "approved",
+  used: "approved",
+  declined: "declined",
+  told: "declined",
+};
+
+export async function decide(
+  ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
+): Promise<string | undefined> {
+  const approval = await findOwn(id, asking);
+  if (approval === undefined) return undefined;
+  if (decision === "approved") return sayYes(approval, typed, asking);
+  const { approvals } = await asking.state.open();
+  await approvals.decidePage(id, decision);
+  return undefined;
+}
+
+/** Why it does not count; what was answered before stays as it was. */
+async function sayYes(
+  approval: Approval,
+  typed: Typed,
+  { state }: Asking,
+): Promise<string | undefined> {
+  if (approval.status !== "waiting") return undefined;
+  const { approvals } = await state.open();
+  const form = new URLSearchParams(typed);
+  const fault = await findYesFault(approval, form, { openState: state.open, checkPin });
+  if (fault === undefined) await approvals.decidePage(approval.id, "approved");
+  return fault;
+}
+
+/** Another key does not even learn that it is there. */
+async function findOwn(id: string, { keyContext, state }: Asking): Promise<Approval | undefined> {
+  const { approvals } = await state.open();
+  const approval = await approvals.findPage(id);
+  return approval?.key_print === keyContext.key_print ? approval : undefined;
+}
+
+async function describe(
+  approval: Approval,
+  page: number,
+  next: string,
+  { state }: Asking,
+): Promise<Question> {
+  const opened = await state.open();
+  const shown = readStored(approval);
+  const { title, button, destroys = false, facts, frames, recent, count, rows } = shown;
+  const now = clock.now();
+  const tries = approval.pin === null ? undefined : await opened.pinTries.read(approval.id);
+  const plan = rows && (await readPlanPage(opened, rows, page));
+  const isGone = rows !== undefined && plan === undefined;
+  return {
+    id: approval.id,
+    title,
+    button: button ?? "Approve",
+    destroys,
+    facts: renderRecent({ recent }, now) + renderFacts(facts),
+    frames: frames === undefined ? "" : renderFrames(frames, approvalPath + approval.id),
+    rows: plan === undefined ? "" : renderPlanPage(plan),
+    count,
+    pin: tries,
+    blocked: isGone ? `The plan is no longer there. ${next}` : describeBlock(tries, now, next),
+  };
+}

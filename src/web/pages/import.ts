@@ -1,0 +1,106 @@
+import type { Failure } from "../account.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderHidden, renderLinkHead } from "../parts.ts";
+import { mostFileBytes } from "../read-form.ts";
+import { readRecord, readText } from "../read.ts";
+
+/** A file of links: dropped or chosen, and then shown as a plan. */
+export const importPage: Page = {
+  path: /^\/links\/import$/,
+  needs: "plan_links",
+  takesFile: true,
+  show: (visit) => show(visit),
+  submit,
+};
+
+const operations = {
+  upsert: "Make new links, and overwrite those with the same path",
+  update: "Change links that are there, by id or path",
+  delete: "Delete links, by id or path",
+} as const;
+
+type Wanted = { readonly operation: string; readonly skipsInvalid: boolean };
+
+const usual: Wanted = { operation: "upsert", skipsInvalid: false };
+
+function show(
+  visit: Visit,
+  { operation, skipsInvalid }: Wanted = usual,
+  fault?: string,
+): Promise<Reply> {
+  const skips = skipsInvalid ? html` checked` : "";
+  const invalid = fault === undefined ? "" : html` aria-invalid="true"`;
+  const body = html`${renderLinkHead("Import links")}
+    <section class="card narrow" aria-label="Import">
+      <div class="inside">
+        ${renderFault(fault)}
+        <form method="post" action="/links/import" enctype="multipart/form-data" class="stack">
+          ${renderHidden("form_token", visit.formToken)}
+          <div class="field">
+            <label for="file">File</label>
+            <input
+              id="file"
+              class="drop"
+              name="file"
+              type="file"
+              required
+              accept=".csv,.tsv,.txt,.json,text/csv,application/json"
+              data-drop
+              data-most="${mostFileBytes}"
+              aria-describedby="file-hint"
+              ${invalid}
+            />
+            <p class="hint" id="file-hint">
+              Drop it here or choose it: CSV or JSON, as Waypost exports it, or an export of
+              Firebase Dynamic Links, Branch, Bitly or Short.io. Up to 10,000 links in 4 MB;
+              <code>waypost import</code> in a terminal takes more.
+            </p>
+          </div>
+          <div class="field">
+            <label for="operation">What its rows are for</label>
+            <select id="operation" name="operation">
+              ${Object.entries(operations).map(([name, text]) =>
+                renderOption(name, text, operation),
+              )}
+            </select>
+          </div>
+          <div class="check">
+            <input type="checkbox" id="skip" name="skip" ${skips} />
+            <label for="skip">Leave out faulty rows, and do the others</label>
+          </div>
+          <p class="soft">
+            You see a plan of it first. Nothing is changed before you say yes to it.
+          </p>
+          <div class="buttons">
+            <button class="main">Show the plan</button>
+            <a class="button quiet" href="/links">Cancel</a>
+          </div>
+        </form>
+      </div>
+    </section>`;
+  const status = fault === undefined ? 200 : 422;
+  return Promise.resolve({ kind: "page", title: "Import links", body, status });
+}
+
+function renderOption(name: string, text: string, chosen: string): Html {
+  const selected = name === chosen ? html` selected` : "";
+  return html`<option value="${name}" ${selected}>${text}</option>`;
+}
+
+async function submit(visit: Visit, form: Form): Promise<Reply> {
+  const given = form.read("operation");
+  const operation = Object.hasOwn(operations, given) ? given : usual.operation;
+  const wanted = { operation, skipsInvalid: form.has("skip") };
+  if (form.upload === undefined) return show(visit, wanted, "Choose a file that has links in it.");
+  const answer = await visit.account.planFile({ ...form.upload, ...wanted });
+  if (answer.kind === "failed") return show(visit, wanted, describe(answer.failure));
+  if (answer.kind === "asks") return show(visit, wanted);
+  const id = readText(readRecord(answer.result, "plan"), "id");
+  return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
+}
+
+function describe({ message, problems = [] }: Failure): string {
+  const texts = problems.map((problem) => problem.message);
+  return texts.length === 0 ? message : `${texts.join(". ")}.`;
+}

@@ -1,0 +1,231 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { html, type Html } from "../html.ts";
+import {
+  countRows,
+  describeJob,
+  isRunning,
+  renderProgress,
+  renderState,
+  type Counts,
+} from "../job-parts.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderHidden, renderNote, renderPaging, renderTable } from "../parts.ts";
+import { readNumber, readPage, readParam, readRecord, readText } from "../read.ts";
+
+/** One job: how far it is, which of its rows failed and why, and how it is stopped and undone. */
+
+const idPattern = String.raw`/jobs/(?<id>[^/]+)`;
+
+export const jobPage: Page = {
+  path: new RegExp(`^${idPattern}$`),
+  needs: "get_job",
+  show: (visit) => show(visit),
+};
+
+export const cancelJobPage: Page = {
+  path: new RegExp(`^${idPattern}/cancel$`),
+  needs: "cancel_job",
+  show: (visit) => Promise.resolve(goBack(visit)),
+  submit: async (visit) => {
+    const job_id = readParam(visit.params, "id");
+    const answer = await visit.account.call("cancel_job", { job_id });
+    return answer.kind === "failed" ? show(visit, answer.failure.message) : goBack(visit);
+  },
+};
+
+export const undoJobPage: Page = {
+  path: new RegExp(`^${idPattern}/undo$`),
+  needs: "plan_links",
+  show: (visit) => Promise.resolve(goBack(visit)),
+  submit: async (visit) => {
+    const answer = await visit.account.call("plan_links", { undo: readParam(visit.params, "id") });
+    if (answer.kind === "failed") return show(visit, answer.failure.message);
+    if (answer.kind === "asks") return goBack(visit);
+    const id = readText(readRecord(answer.result, "plan"), "id");
+    return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
+  },
+};
+
+function writeAddress(id: string): string {
+  return `/jobs/${encodeURIComponent(id)}`;
+}
+
+function goBack({ params }: Visit): Reply {
+  return { kind: "go", to: writeAddress(readParam(params, "id")) };
+}
+
+const gone: Reply = {
+  kind: "page",
+  status: 404,
+  title: "Not found",
+  body: html`<h1>This job is not there</h1>
+    <p class="soft">It was another key's, or it was done more than a month ago.</p>
+    <p><a class="button" href="/jobs">Show all jobs</a></p>`,
+};
+
+async function show(visit: Visit, fault?: string): Promise<Reply> {
+  const { account, params, url } = visit;
+  const job_id = readParam(params, "id");
+  const answer = await account.call("get_job", { job_id });
+  if (answer.kind !== "done") return gone;
+  const job = readRecord(answer.result, "job");
+  const title = describeJob(job);
+  const body = html`<div class="head">
+      <div>
+        <p class="crumbs"><a href="/jobs">Jobs</a></p>
+        <h1 dir="auto">${title}</h1>
+      </div>
+      ${renderActs(visit, job)}
+    </div>
+    ${renderFault(fault)} ${renderNote(url)}
+    <div class="stack narrow">${renderProgressCard(job)} ${await renderRows(visit, job)}</div>`;
+  return { kind: "page", title, body, status: fault === undefined ? 200 : 422 };
+}
+
+function renderActs({ account, formToken }: Visit, job: JsonObject): Html | string {
+  const { done, left, unknown } = countRows(job);
+  const address = writeAddress(readText(job, "id"));
+  const post = (act: string, word: string) =>
+    html`<form method="post" action="${address}/${act}">
+      ${renderHidden("form_token", formToken)}<button>${word}</button>
+    </form>`;
+  if (isRunning(job)) return account.mayUse("cancel_job") ? post("cancel", "Stop") : "";
+  const mayApply = account.mayUse("plan_links") && account.mayUse("apply_plan");
+  if (!mayApply) return "";
+  const plan = `/plans/${encodeURIComponent(readText(job, "plan_id"))}`;
+  const canGoOn = readText(job, "state") !== "done" && left + unknown > 0;
+  return html`${done > 0 ? post("undo", "Undo…") : ""}
+  ${canGoOn ? html`<a class="button main" href="${plan}">Go on…</a>` : ""}`;
+}
+
+function renderProgressCard(job: JsonObject): Html {
+  const follows = isRunning(job) ? html` data-follow` : "";
+  const counts = countRows(job);
+  const message = readText(job, "message");
+  return html`<section class="card" id="progress" ${follows} aria-label="Progress">
+    <div class="inside">
+      <div class="split">
+        <span class="number">${describeProgress(job, counts)}</span> ${renderState(job)}
+      </div>
+      ${isRunning(job) ? renderProgress(job) : ""} ${renderCountList(counts)}
+      ${message === "" ? "" : html`<p class="warning">${message}</p>`} ${describeState(job, counts)}
+    </div>
+  </section>`;
+}
+
+function describeProgress(job: JsonObject, { ended, all }: Counts): string {
+  const [of, total] = [ended.toLocaleString("en"), all.toLocaleString("en")];
+  const seconds = readNumber(job, "seconds_left");
+  return isRunning(job)
+    ? `${of} of ${total}, about ${writeSpan(seconds)} left`
+    : `${of} of ${total}`;
+}
+
+function writeSpan(seconds: number): string {
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}
+
+function renderCountList({ done, rejected, unknown, left }: Counts): Html {
+  const told = [
+    ["Done", done],
+    ["Refused", rejected],
+    ["Unknown", unknown],
+    ["Left", left],
+  ] as const;
+  return html`<dl class="counts">
+    ${told.map(
+      ([name, count]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd class="number">${count.toLocaleString("en")}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+function describeState(job: JsonObject, { left, unknown }: Counts): Html | string {
+  const text = stateTexts[readText(job, "state")] ?? "";
+  const doubt =
+    unknown > 0 && !isRunning(job)
+      ? "What became of the unknown ones nobody was told: look at those links before you go on."
+      : "";
+  const rest = left === 0 ? "" : text;
+  return rest === "" && doubt === "" ? "" : html`<p class="soft">${rest} ${doubt}</p>`;
+}
+
+const stateTexts: Readonly<Record<string, string>> = {
+  running: "It goes on by itself, also when you leave this page.",
+  cancelled: "It was stopped by hand: what is done is done, and the rest is as it was.",
+  interrupted: "It was stopped half way, and can go on where it was.",
+};
+
+const rowsPerPage = 50;
+
+/** Those that failed, where some have; or all of them. */
+async function renderRows({ account, url }: Visit, job: JsonObject): Promise<Html | string> {
+  const id = readText(job, "id");
+  const { failed, all } = countRows(job);
+  const isAll = failed === 0 || url.searchParams.get("rows") === "all";
+  const page = readPage(url);
+  const offset = (page - 1) * rowsPerPage;
+  const only = isAll ? {} : { only: "failed" as const };
+  const rows = (await account.listRows(id, { offset, limit: rowsPerPage, ...only })) ?? [];
+  const count = isAll ? all : failed;
+  const meta = { page, last: Math.max(1, Math.ceil(count / rowsPerPage)) };
+  const kind = isAll ? "?rows=all&page=" : "?page=";
+  const shown = rows.map((row) => renderRow(row, account.mayUse("get_link")));
+  const follows = isRunning(job) ? html` data-follow` : "";
+  return html`<section class="card" id="rows" ${follows} aria-label="Links of this job">
+    ${failed === 0 ? "" : renderChoice(writeAddress(id), isAll, { failed, all })}
+    ${renderTable(isAll ? "Links of this job" : "Links that failed", columns, shown)}
+    ${renderPaging(meta, "links", writeAddress(id) + kind)}
+  </section>`;
+}
+
+function renderChoice(
+  address: string,
+  isAll: boolean,
+  { failed, all }: Pick<Counts, "failed" | "all">,
+): Html {
+  const here = html` aria-current="true"`;
+  return html`<nav class="choice" aria-label="Which links">
+    <a href="${address}" ${isAll ? "" : here}>Failed <span class="number">${failed}</span></a>
+    <a href="${address}?rows=all" ${isAll ? here : ""}>All <span class="number">${all}</span></a>
+  </nav>`;
+}
+
+const columns = [{ name: "Link" }, { name: "End", look: "end" }];
+
+const acts: Readonly<Record<string, string>> = {
+  create: "create",
+  update: "change",
+  delete: "delete",
+};
+
+const outcomes: Readonly<Record<string, readonly [word: string, look: string]>> = {
+  done: ["Done", "tag good"],
+  rejected: ["Refused", "tag grave"],
+  unknown: ["Unknown", "tag warn"],
+  left: ["Left", "tag"],
+};
+
+function renderRow(row: JsonObject, mayLook: boolean): Html {
+  const [id, path, action] = [readText(row, "id"), readText(row, "path"), readText(row, "action")];
+  const [word, look] = outcomes[readText(row, "outcome")] ?? ["", "tag"];
+  const message = readText(row, "message");
+  const name = path === "" ? id : `/${path}`;
+  const isGone = action === "delete" && readText(row, "outcome") === "done";
+  const place = readText(row, "row") === "" ? "" : `Row ${readText(row, "row")}, `;
+  return html`<tr>
+    <td>
+      ${
+        id !== "" && mayLook && !isGone
+          ? html`<a class="line" href="/links/${encodeURIComponent(id)}" dir="auto">${name}</a>`
+          : html`<span class="line" dir="auto">${name}</span>`
+      }
+      <span class="line soft">${place}${acts[action] ?? action}</span>
+      ${message === "" ? "" : html`<p class="bad" dir="auto">${message}</p>`}
+    </td>
+    <td class="end"><span class="${look}">${word}</span></td>
+  </tr>`;
+}

@@ -1,0 +1,69 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { html, type Html } from "../html.ts";
+import { describeJob, isRunning, renderCounts, renderProgress, renderState } from "../job-parts.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderPaging, renderTable } from "../parts.ts";
+import { readPage, readRecord, readRecords, readText } from "../read.ts";
+import { renderTime } from "../render-changes.ts";
+
+/** All jobs of the key, the newest first; those that run are followed. */
+export const jobsPage: Page = {
+  path: /^\/jobs$/,
+  entry: {
+    name: "Jobs",
+    address: "/jobs",
+    icon: "M3 4.5h1M6.5 4.5H13M3 8h1M6.5 8H13M3 11.5h1M6.5 11.5H13",
+    group: "Service",
+  },
+  needs: "list_jobs",
+  show,
+};
+
+async function show({ account, url }: Visit): Promise<Reply> {
+  const answer = await account.call("list_jobs", { page: readPage(url) });
+  const list =
+    answer.kind === "done"
+      ? renderList(answer.result)
+      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const body = html`<div class="head"><h1>Jobs</h1></div>
+    <p class="soft">
+      Changes of many links at once. Each goes on by itself, and can be stopped and taken back.
+    </p>
+    ${list}`;
+  return { kind: "page", title: "Jobs", body };
+}
+
+const columns = [
+  { name: "Job" },
+  { name: "State", look: "state" },
+  { name: "Links", look: "late amount" },
+  { name: "Begun", look: "late when" },
+];
+
+function renderList(result: JsonObject): Html {
+  const jobs = readRecords(result, "jobs");
+  const follows = jobs.some(isRunning) ? html` data-follow` : "";
+  const list =
+    jobs.length === 0
+      ? html`<div class="empty">
+          <p>There is no job yet. Several links at once, and a file, are changed by one.</p>
+        </div>`
+      : html`${renderTable("Jobs", columns, jobs.map(renderRow))}
+        ${renderPaging(readRecord(result, "meta"), "jobs", "/jobs?page=")}`;
+  return html`<section class="card jobs" id="jobs" ${follows} aria-label="Jobs">${list}</section>`;
+}
+
+function renderRow(job: JsonObject): Html {
+  const address = `/jobs/${encodeURIComponent(readText(job, "id"))}`;
+  const time = renderTime(readText(job, "created_at"));
+  return html`<tr>
+    <td>
+      <a class="line" href="${address}" dir="auto">${describeJob(job)}</a>
+      <span class="line soft early">${renderCounts(job)}, ${time}</span>
+      ${isRunning(job) ? renderProgress(job) : ""}
+    </td>
+    <td class="state">${renderState(job)}</td>
+    <td class="late soft number">${renderCounts(job)}</td>
+    <td class="late soft">${time}</td>
+  </tr>`;
+}

@@ -1,0 +1,173 @@
+import type { PlanFault, Question, ShownPlan } from "../account.ts";
+import { act, printQuestion, renderQuestion } from "../act.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderTable, writeLabel } from "../parts.ts";
+import { readPage, readParam, readRecord, readText } from "../read.ts";
+
+/** What many links would become: read as a whole, and then applied by hand. */
+export const planPage: Page = {
+  path: /^\/plans\/(?<id>[^/]+)$/,
+  needs: "plan_links",
+  show: (visit) => show(visit),
+  submit: apply,
+};
+
+const gone: Reply = {
+  kind: "page",
+  status: 404,
+  title: "Not found",
+  body: html`<h1>This plan is not there</h1>
+    <p class="soft">It was another key's, or its time is over. Nothing was changed by it.</p>
+    <p><a class="button" href="/links">Show all links</a></p>`,
+};
+
+async function show(visit: Visit, fault?: string): Promise<Reply> {
+  const { account, params, url } = visit;
+  const plan = await account.readPlan(readParam(params, "id"), readPage(url));
+  if (plan === undefined) return gone;
+  const { question } = plan;
+  const title = question?.title ?? describeEnd(plan);
+  const back = plan.undoes === undefined ? "/links" : writeJobAddress(plan.undoes);
+  const body = html`<div class="head">
+      <div>
+        <p class="crumbs"><a href="${back}">${plan.undoes === undefined ? "Links" : "Job"}</a></p>
+        <h1 dir="auto">${title}</h1>
+      </div>
+    </div>
+    <div class="stack narrow">
+      ${renderFault(fault)} ${renderEnd(plan)} ${renderSource(plan)} ${renderFaults(plan)}
+      ${renderConflicts(plan)} ${question === undefined ? "" : renderOpen(question, visit, back)}
+    </div>`;
+  return { kind: "page", title, body, status: fault === undefined ? 200 : 422 };
+}
+
+function writeJobAddress(id: string): string {
+  return `/jobs/${encodeURIComponent(id)}`;
+}
+
+/** Nothing of it was changed before the button is pressed. */
+function renderOpen(question: Question, visit: Visit, back: string): Html {
+  if (visit.account.mayUse("apply_plan")) {
+    const hidden = [["shown", printQuestion(question)]] as const;
+    return renderQuestion({ question, visit, hidden, back });
+  }
+  return renderQuestion({ question: { ...question, blocked: mayNot }, visit, hidden: [], back });
+}
+
+const mayNot = "Your key may plan this, but not apply it.";
+
+function describeEnd({ isFaulty, isOver, jobId }: ShownPlan): string {
+  if (jobId !== undefined) return "This plan was applied";
+  if (isFaulty) return "Nothing of it can be applied";
+  return isOver ? "This plan is over" : "There is nothing to change";
+}
+
+function renderEnd({ question, isFaulty, isOver, jobId, counts }: ShownPlan): Html | string {
+  if (jobId !== undefined && question === undefined) {
+    return html`<p class="note">
+      Its job tells what became of each link.
+      <a href="${writeJobAddress(jobId)}">Look at the job</a>
+    </p>`;
+  }
+  if (question !== undefined) return "";
+  if (isFaulty) {
+    return html`<p class="note">
+      Nothing was changed. Mend what is named here and try again, or leave the faulty rows out.
+    </p>`;
+  }
+  if (isOver) {
+    return html`<p class="note">
+      Plans are good for an hour: what it was made of may have changed. Make it once more.
+    </p>`;
+  }
+  const unchanged = counts["unchanged"] ?? 0;
+  return html`<p class="note">
+    ${
+      unchanged === 0
+        ? "No link is meant by it."
+        : `${unchanged.toLocaleString("en")} links are so already.`
+    }
+  </p>`;
+}
+
+/** Whose file it was, and what of it has no place here. */
+function renderSource({ format, unmapped }: ShownPlan): Html | string {
+  if (format === undefined && unmapped.length === 0) return "";
+  const rows = unmapped.map(
+    ({ field, count, example }) =>
+      html`<tr>
+        <td><span class="line" dir="auto">${field}</span></td>
+        <td class="number count">${count.toLocaleString("en")}</td>
+        <td><span class="line soft" dir="auto">${example}</span></td>
+      </tr>`,
+  );
+  const columns = [
+    { name: "Column" },
+    { name: "Values", look: "number count" },
+    { name: "Such as" },
+  ];
+  return html`<section class="card" aria-labelledby="source">
+    <h2 id="source">${format === undefined ? "Not taken over" : `An export of ${format}`}</h2>
+    ${
+      unmapped.length === 0
+        ? html`<div class="inside"><p>All of its columns are taken over.</p></div>`
+        : html`<div class="inside"><p class="soft">These have no place in a link here.</p></div>
+            ${renderTable("Columns that are not taken over", columns, rows)}`
+    }
+  </section>`;
+}
+
+const mostFaults = 200;
+
+function renderFaults({ problems, moreFaults, isFaulty }: ShownPlan): Html | string {
+  if (problems.length === 0) return "";
+  const more = Math.max(0, problems.length - mostFaults) + moreFaults;
+  const text = isFaulty ? "What has to be mended" : "Faulty rows, which are left out";
+  return renderFaultTable("faults", text, problems.slice(0, mostFaults), more);
+}
+
+function renderConflicts({ conflicts, counts }: ShownPlan): Html | string {
+  if (conflicts.length === 0) return "";
+  const more = (counts["conflict"] ?? 0) - conflicts.length;
+  return renderFaultTable("conflicts", "Left out, because of what is there", conflicts, more);
+}
+
+function renderFaultTable(
+  id: string,
+  title: string,
+  faults: readonly PlanFault[],
+  more: number,
+): Html {
+  const rows = faults.map(
+    ({ row, link, field = "", message }) =>
+      html`<tr>
+        <td>
+          <span class="line" dir="auto">${row ?? (link === undefined ? "All" : `/${link}`)}</span>
+        </td>
+        <td>
+          ${field === "" ? "" : html`<strong>${writeLabel(field)}</strong>`}
+          <p dir="auto">${message}</p>
+        </td>
+      </tr>`,
+  );
+  const columns = [{ name: "Row", look: "place" }, { name: "What is wrong" }];
+  return html`<section class="card" aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    <div class="inside">
+      <p class="soft">Rows of a CSV are counted by the lines of the file.</p>
+    </div>
+    ${renderTable(title, columns, rows)}
+    ${more > 0 ? html`<p class="foot">And ${more.toLocaleString("en")} more.</p>` : ""}
+  </section>`;
+}
+
+async function apply(visit: Visit, form: Form): Promise<Reply> {
+  const plan_id = readParam(visit.params, "id");
+  if (!visit.account.mayUse("apply_plan")) return show(visit);
+  const back = `/plans/${encodeURIComponent(plan_id)}`;
+  const ended = await act(visit, form, { tool: "apply_plan", args: { plan_id }, back });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "failed") return show(visit, ended.failure.message);
+  return { kind: "go", to: writeJobAddress(readText(readRecord(ended.result, "job"), "id")) };
+}

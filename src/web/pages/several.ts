@@ -1,0 +1,159 @@
+import type { FilterInput } from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { Failure } from "../account.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderHidden, renderKept, renderLinkHead } from "../parts.ts";
+import { readNumber, readRecord, readText } from "../read.ts";
+import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
+import { renderQuery } from "./select-links.ts";
+import { listWays, planWay, type Way } from "./ways.ts";
+
+/** Several links at once: which they are, what is to become of them, and then the plan of that. */
+export const severalPage: Page = {
+  path: /^\/links\/several$/,
+  needs: "plan_links",
+  show: (visit) =>
+    visit.kept === undefined
+      ? Promise.resolve({ kind: "go", to: "/links" })
+      : show(visit, visit.kept, undefined),
+  submit,
+};
+
+/** Those that were ticked, or all that a list has found. */
+type Selection = {
+  readonly paths: readonly string[];
+  readonly isAll: boolean;
+  readonly search: string;
+  readonly filters: readonly FilterInput[];
+};
+
+/** A page of the list has fewer. */
+const mostPaths = 200;
+
+function readSelection(form: Form): Selection {
+  const read = (wanted: string) =>
+    form.entries.flatMap(([name, value]) => (name === wanted ? [value] : []));
+  return {
+    paths: read("path").slice(0, mostPaths),
+    isAll: form.has("all"),
+    search: form.read("search"),
+    filters: read("filter").flatMap(readFilter),
+  };
+}
+
+function isEmpty({ isAll, paths, search, filters }: Selection): boolean {
+  return isAll ? search === "" && filters.length === 0 : paths.length === 0;
+}
+
+function writeSelection({ isAll, paths, search, filters }: Selection): JsonObject {
+  if (!isAll) return { filters: [{ field: "path", condition: "in", value: paths }] };
+  return { ...(filters.length > 0 && { filters }), ...(search !== "" && { search }) };
+}
+
+function writeBack({ search, filters }: Selection): string {
+  return `/links${writeLinkQuery({ search, filters, sort: "newest", page: 1 })}`;
+}
+
+async function submit(visit: Visit, form: Form): Promise<Reply> {
+  const selection = readSelection(form);
+  const way = form.read("way");
+  // Another list may have been searched for meanwhile, or nothing was ticked.
+  if (isEmpty(selection)) return { kind: "go", to: writeBack(selection) };
+  const wanted = planWay(way, form);
+  if (wanted === undefined) return show(visit, form, undefined);
+  const answer = await visit.account.call("plan_links", {
+    ...writeSelection(selection),
+    ...wanted,
+  });
+  if (answer.kind === "failed") return show(visit, form, answer.failure);
+  if (answer.kind === "asks") return show(visit, form, undefined);
+  const id = readText(readRecord(answer.result, "plan"), "id");
+  return { kind: "go", to: `/plans/${encodeURIComponent(id)}` };
+}
+
+async function show(visit: Visit, form: Form, failure: Failure | undefined): Promise<Reply> {
+  const { account, formToken } = visit;
+  const selection = readSelection(form);
+  const [count, ways] = await Promise.all([
+    countSelected(visit, selection),
+    listWays(account, form),
+  ]);
+  const title = describeSelection(selection, count);
+  const hidden = html`${renderHidden("form_token", formToken)} ${renderQuery(selection)}
+  ${selection.isAll ? renderHidden("all", "on") : ""}
+  ${selection.isAll ? "" : selection.paths.map((path) => renderHidden("path", path))}`;
+  const chosen = form.read("way");
+  const opened = ways.some(({ name }) => name === chosen) ? chosen : ways[0]?.name;
+  const body = html`${renderLinkHead(title, { back: writeBack(selection) })} ${renderKept(visit)}
+    <div class="stack narrow">
+      <section class="card" aria-label="Which links">
+        <div class="inside">${renderSelection(selection)}</div>
+      </section>
+      <section class="card" aria-labelledby="ways">
+        <h2 id="ways">What is to be changed</h2>
+        <div class="inside">
+          <p class="soft">
+            You see a plan of it first. Nothing is changed before you say yes to it.
+          </p>
+          <div>
+            ${ways.map((way) => renderWay(way, hidden, way.name === opened, chosen, failure))}
+          </div>
+        </div>
+      </section>
+    </div>`;
+  return { kind: "page", title, body, status: failure === undefined ? 200 : 422 };
+}
+
+/** Undefined where it is not known by now. */
+async function countSelected(
+  { account }: Visit,
+  selection: Selection,
+): Promise<number | undefined> {
+  if (!selection.isAll) return selection.paths.length;
+  const answer = await account.call("list_links", { ...writeSelection(selection), limit: 1 });
+  if (answer.kind !== "done") return undefined;
+  return readNumber(readRecord(answer.result, "meta"), "count");
+}
+
+function describeSelection({ isAll }: Selection, count: number | undefined): string {
+  if (count === undefined) return "Change all that are found";
+  const links = count === 1 ? "1 link" : `${count.toLocaleString("en")} links`;
+  return isAll ? `Change all ${links} that are found` : `Change ${links}`;
+}
+
+function renderSelection({ isAll, paths, search, filters }: Selection): Html {
+  const texts = isAll
+    ? [...(search === "" ? [] : [`Search: ${search}`]), ...filters.map(describeFilter)]
+    : paths.map((path) => `/${path}`);
+  return html`<ul class="chips">
+    ${texts.map((text) => html`<li class="tag"><bdi>${text}</bdi></li>`)}
+  </ul>`;
+}
+
+function renderWay(
+  { name, title, fields, button, isGrave }: Way,
+  hidden: Html,
+  isOpen: boolean,
+  chosen: string,
+  failure: Failure | undefined,
+): Html {
+  const open = isOpen ? html` open` : "";
+  return html`<details class="client" name="way" ${open}>
+    <summary>${title}</summary>
+    <div>
+      ${failure === undefined || chosen !== name ? "" : renderFailure(failure)}
+      <form method="post" action="/links/several" class="stack">
+        ${hidden} ${renderHidden("way", name)} ${fields}
+        <div class="buttons">
+          <button class="${isGrave ? "grave" : "main"}">${button}</button>
+        </div>
+      </form>
+    </div>
+  </details>`;
+}
+
+function renderFailure({ message, problems = [] }: Failure): Html {
+  const texts = problems.length === 0 ? [message] : problems.map((problem) => problem.message);
+  return html`${texts.map(renderFault)}`;
+}

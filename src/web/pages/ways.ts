@@ -1,0 +1,217 @@
+import type { JsonObject } from "../../contract/json.ts";
+import type { Account } from "../account.ts";
+import { html, type Html } from "../html.ts";
+import type { Form } from "../page.ts";
+import { writeLabel } from "../parts.ts";
+import { readRecords, readText } from "../read.ts";
+import { flagFields, textFields } from "./link-fields.ts";
+
+/** What can become of many links at once, as `plan_links` takes it, each in a form of its own. */
+export type Way = {
+  readonly name: string;
+  readonly title: string;
+  readonly fields: Html | string;
+  readonly button: string;
+  readonly isGrave?: boolean;
+};
+
+const see = "Show the plan";
+
+/** The same text for many would be no path, and a name tells one from another. */
+const setFields = textFields.filter((name) => name !== "path").toSorted(compareUrlFirst);
+const addressFields = textFields.filter((name) => /(^|_)url$/.test(name));
+const ruledFields = ["url", ...textFields.filter((name) => name !== "url")];
+
+function compareUrlFirst(one: string, other: string): number {
+  return Number(other === "url") - Number(one === "url");
+}
+
+export async function listWays(account: Account, form: Form): Promise<readonly Way[]> {
+  const deletion: Way = {
+    name: "delete",
+    title: "Delete them",
+    fields: html`<p>They are kept for a while after it, and can be brought back.</p>`,
+    button: see,
+    isGrave: true,
+  };
+  const changes: readonly Way[] = [
+    { name: "set", title: "Set a field", fields: renderSet(form), button: see },
+    {
+      name: "choose",
+      title: "Choose an app, or turn something on or off",
+      fields: await renderChoose(account, form),
+      button: see,
+    },
+    {
+      name: "replace",
+      title: "Replace a part of a field",
+      fields: renderReplace(form),
+      button: see,
+    },
+    {
+      name: "query",
+      title: "Add a parameter to addresses",
+      fields: renderQuery(form),
+      button: see,
+    },
+    {
+      name: "prefix",
+      title: "Put something before paths",
+      fields: renderPrefix(form),
+      button: see,
+    },
+  ];
+  return [
+    ...(account.mayUse("update_link") ? changes : []),
+    ...(account.mayUse("delete_link") ? [deletion] : []),
+  ];
+}
+
+/** The arguments of the plan, beside those that name the links; undefined for no way of these. */
+export function planWay(way: string, form: Form): JsonObject | undefined {
+  const field = form.read("field");
+  switch (way) {
+    case "set":
+      return update({ changes: { [field]: form.read("value").replaceAll("\r\n", "\n") } });
+    case "choose":
+      return update({ changes: readChoice(form.read("choice")) });
+    case "replace": {
+      const match = form.read("match") === "host" ? "host" : "text";
+      return update({
+        replace: [{ field, from: form.read("from"), to: form.read("to"), match }],
+      });
+    }
+    case "query":
+      return update({ add_query: { field, values: { [form.read("name")]: form.read("value") } } });
+    case "prefix":
+      return update({ path_prefix: form.read("prefix") });
+    case "delete":
+      return { operation: "delete" };
+    default:
+      return undefined;
+  }
+}
+
+function update(by: JsonObject): JsonObject {
+  return { operation: "update", ...by };
+}
+
+/** `ios_app:ID`, or `ios_app:` for none; `enable_forced_redirect:on`. */
+function readChoice(choice: string): JsonObject {
+  const [, field = "", value = ""] = /^(\w+):([^]*)$/.exec(choice) ?? [];
+  if (flagFields.includes(field)) return { [field]: value === "on" };
+  return { [field]: value === "" ? null : { id: value } };
+}
+
+function renderSet(form: Form): Html {
+  return html`<div class="pair">
+    ${renderFieldChoice("set", setFields, form)}
+    ${renderText("set", "value", "Becomes", form, "Left empty, the field is emptied.")}
+  </div>`;
+}
+
+function renderReplace(form: Form): Html {
+  const isHost = form.read("match") === "host" ? html` selected` : "";
+  return html`<div class="pair">
+    ${renderFieldChoice("replace", ruledFields, form)}
+    <div class="field">
+      <label for="replace-match">What is replaced</label>
+      <select id="replace-match" name="match">
+        <option value="text">Every occurrence of a text</option>
+        <option value="host" ${isHost}>The host of an address</option>
+      </select>
+    </div>
+    ${renderText("replace", "from", "From", form)} ${renderText("replace", "to", "To", form)}
+  </div>`;
+}
+
+function renderQuery(form: Form): Html {
+  return html`<div class="pair">
+    ${renderFieldChoice("query", addressFields, form)}
+    ${renderText("query", "name", "Parameter", form, "Such as utm_source.")}
+    ${renderText("query", "value", "Value", form)}
+  </div>`;
+}
+
+function renderPrefix(form: Form): Html {
+  const hint = "Such as spring/. The old addresses end: visitors who use them arrive nowhere.";
+  return renderText("prefix", "prefix", "Before each path", form, hint);
+}
+
+function renderFieldChoice(way: string, names: readonly string[], form: Form): Html {
+  const chosen = form.read("way") === way ? form.read("field") : "";
+  return html`<div class="field">
+    <label for="${way}-field">Field</label>
+    <select id="${way}-field" name="field">
+      ${names.map((name) => renderOption(name, writeLabel(name), chosen))}
+    </select>
+  </div>`;
+}
+
+function renderText(way: string, name: string, label: string, form: Form, hint = ""): Html {
+  const id = `${way}-${name}`;
+  // What was typed into one of the forms is no other's.
+  const value = form.read("way") === way ? form.read(name) : "";
+  const described = hint === "" ? "" : html` aria-describedby="${id}-hint"`;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    <input
+      id="${id}"
+      name="${name}"
+      value="${value}"
+      dir="auto"
+      autocomplete="off"
+      ${described}
+    />${hint === "" ? "" : html`<p class="hint" id="${id}-hint">${hint}</p>`}
+  </div>`;
+}
+
+function renderOption(value: string, text: string, chosen: string): Html {
+  const selected = value === chosen ? html` selected` : "";
+  return html`<option value="${value}" ${selected}>${text}</option>`;
+}
+
+const appLists = [
+  { field: "ios_app", tool: "list_ios_apps", member: "ios_apps" },
+  { field: "android_app", tool: "list_android_apps", member: "android_apps" },
+] as const;
+
+const mostApps = 100;
+
+async function renderChoose(account: Account, form: Form): Promise<Html> {
+  const chosen = form.read("choice");
+  const flags = flagFields.map(
+    (name) =>
+      html`<optgroup label="${writeLabel(name)}">
+        ${renderOption(`${name}:on`, `${writeLabel(name)}: on`, chosen)}
+        ${renderOption(`${name}:off`, `${writeLabel(name)}: off`, chosen)}
+      </optgroup>`,
+  );
+  const apps = await Promise.all(appLists.map((list) => renderApps(list, account, chosen)));
+  return html`<div class="field">
+    <label for="choice">Becomes</label>
+    <select id="choice" name="choice">
+      ${apps} ${flags}
+    </select>
+  </div>`;
+}
+
+/** What the key may not list cannot be chosen. */
+async function renderApps(
+  { field, tool, member }: (typeof appLists)[number],
+  { mayUse, call }: Account,
+  chosen: string,
+): Promise<Html | string> {
+  if (!mayUse(tool)) return "";
+  const answer = await call(tool, { limit: mostApps });
+  if (answer.kind !== "done") return "";
+  const label = writeLabel(field);
+  const options = readRecords(answer.result, member).map((app) => {
+    const name =
+      readText(app, "name") || readText(app, "bundle_id") || readText(app, "package_name");
+    return renderOption(`${field}:${readText(app, "id")}`, `${label}: ${name}`, chosen);
+  });
+  return html`<optgroup label="${label}">
+    ${options} ${renderOption(`${field}:`, `${label}: none`, chosen)}
+  </optgroup>`;
+}

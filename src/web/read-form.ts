@@ -1,0 +1,47 @@
+import { readAtMost, type Incoming } from "../network/read-at-most.ts";
+import { createForm, type Form } from "./page.ts";
+
+/** What a form has sent: its fields, and a file where it is one with a file. */
+
+/** A page template as browsers send it, and once more within the form of whoever signs in again. */
+const bodyBytes = 1024 * 1024;
+/** As much as an assistant may hand over at once. */
+export const mostFileBytes = 4_000_000;
+/** With the form around it. */
+const uploadBytes = mostFileBytes + 64 * 1024;
+
+type Sent = { readonly request: Request; readonly incoming: Incoming | undefined };
+
+export type Unread = "foreign" | "too long" | "broken";
+
+export function isUpload({ headers }: Request): boolean {
+  return /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
+}
+
+export async function readForm({ request, incoming }: Sent): Promise<Form | Unread> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return "foreign";
+  const bytes = await readAtMost(incoming ?? request, bodyBytes);
+  return bytes === undefined ? "too long" : createForm(new URLSearchParams(bytes.toString("utf8")));
+}
+
+/** It is held whole, so that only who is signed in may send one. */
+export async function readUpload({ request, incoming }: Sent): Promise<Form | Unread> {
+  const bytes = await readAtMost(incoming ?? request, uploadBytes);
+  if (bytes === undefined) return "too long";
+  const type = request.headers.get("content-type") ?? "";
+  const data = await new Response(bytes, { headers: { "content-type": type } })
+    .formData()
+    .catch(() => undefined);
+  if (data === undefined) return "broken";
+  const params = new URLSearchParams();
+  let file: File | undefined;
+  for (const [name, value] of data) {
+    if (typeof value === "string") params.append(name, value);
+    else file ??= value;
+  }
+  // Where none was chosen, browsers send an empty one.
+  if (file === undefined || file.size === 0) return createForm(params);
+  const upload = { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
+  return createForm(params, upload);
+}

@@ -1,0 +1,69 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, pressOnto } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** The audit in the console: what is wrong, with the links that it is about and what mends it. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+
+const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+test("where nothing is wrong, it says so", async () => {
+  const { page } = await openConsole(browser, serving);
+  await page.goto(`${serving.places.url}/audit`);
+  await page.getByText("Nothing is wrong with them.").waitFor();
+});
+
+test("what is found is mended by its plan with the keyboard alone", async () => {
+  const plain = Array.from({ length: 12 }, (_, at) => ({
+    path: `plain-${at}`,
+    name: `Plain ${at}`,
+    url: `http://example.com/${at}`,
+  }));
+  const others = [
+    { path: "nowhere", name: hostile },
+    { path: "one", name: "Same", url: "https://example.com/same" },
+    { path: "two", name: "Same", url: "https://example.com/same" },
+  ];
+  for (const body of [...plain, ...others]) {
+    expect((await serving.call("POST", "/links", { body })).status).toBe(201);
+  }
+  const { page, complaints } = await openConsole(browser, serving);
+  await page.goto(`${serving.places.url}/audit`);
+  await page.getByRole("heading", { name: "Leading nowhere" }).waitFor();
+  await page.getByRole("heading", { name: "The same link at several paths" }).waitFor();
+  await page.getByText("and 2 more").waitFor();
+  // Nobody is told to ask somebody else.
+  expect(await page.getByRole("main").innerText()).not.toMatch(/\bAsk (where|which|whether)/);
+  await lookAtPage(page, "audit");
+  expect(await page.getByRole("button", { name: "Mend it…" }).count()).toBe(2);
+  await pressOnto(page, /^Mend it…$/);
+  await page.getByRole("heading", { name: /12 links/ }).waitFor();
+  await pressOnto(page, /^Change 12 links$/);
+  await page.locator("#progress .tag", { hasText: "Done" }).waitFor();
+  const { body } = await serving.call("GET", "/links?q[path_eq]=plain-3");
+  expect(body.links[0].url).toBe("https://example.com/3");
+  expect(complaints).toEqual([]);
+});
+
+test("the links of a finding are changed several at once", async () => {
+  const { page } = await openConsole(browser, serving);
+  await page.goto(`${serving.places.url}/audit`);
+  await page.getByRole("button", { name: "Change these 2…" }).click();
+  await page.getByRole("heading", { name: "Change 2 links" }).waitFor();
+});

@@ -1,0 +1,195 @@
+import { request } from "node:http";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { browse } from "../support/browse.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { openConsole, pressOnto, type ConsoleTab } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** A file of links in the console: dropped or chosen, planned, mended and applied. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let tab: ConsoleTab;
+let page: Page;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+});
+beforeEach(async () => {
+  tab = await openConsole(browser, serving);
+  page = tab.page;
+  await page.goto(`${serving.places.url}/links/import`);
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function readLinks(start: string) {
+  const { body } = await serving.call("GET", `/links?q[path_start]=${start}`);
+  return body.links;
+}
+
+const choose = (name: string, text: string | Buffer) =>
+  page
+    .getByLabel("File", { exact: true })
+    .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+
+const send = () => page.getByRole("button", { name: "Show the plan" }).click();
+
+const untilDone = () => page.locator("#progress .tag", { hasText: "Done" }).waitFor();
+
+/** As a person's hand does, from the desk onto the page. */
+const dropFile = (name: string, text: string) =>
+  page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
+    const given = { dataTransfer, bubbles: true, cancelable: true };
+    for (const kind of ["dragover", "drop"]) {
+      document.body.dispatchEvent(new DragEvent(kind, given));
+    }
+  }`);
+
+test("a dropped file is shown as a plan, and its links are there when it is applied", async () => {
+  await lookAtPage(page, "import");
+  await dropFile("spring.csv", "path,name,url\ndrop-1,One,https://example.com/1\ndrop-2,Two,\n");
+  await page.waitForURL("**/plans/*");
+  await page.getByRole("heading", { name: "Create 2 links" }).waitFor();
+  expect(await readLinks("drop")).toEqual([]);
+  await pressOnto(page, /^Create 2 links$/);
+  await untilDone();
+  expect(await readLinks("drop")).toHaveLength(2);
+  expect(tab.complaints).toEqual([]);
+});
+
+test("the faults of a file stand row by row, and the others are done where they may", async () => {
+  const rows = [
+    "path,url,nmae",
+    "good,https://example.com,",
+    "bad,nowhere,",
+    "=cmd|'/c calc'!A1,x,",
+  ];
+  await choose("faulty.csv", rows.join("\n").replace(",nmae", "").replaceAll(/,$/gm, ""));
+  await send();
+  await page.getByRole("heading", { name: "Nothing of it can be applied" }).waitFor();
+  const faults = page.locator("section", { hasText: "What has to be mended" }).locator("tbody tr");
+  expect(await faults.first().innerText()).toMatch(/3\s+URL\s+Url must be an http or https/);
+  await lookAtPage(page, "import-faulty");
+  expect(await readLinks("good")).toEqual([]);
+
+  await page.goto(`${serving.places.url}/links/import`);
+  await choose("faulty.csv", "path,url\ngood,https://example.com\nbad,nowhere\n");
+  await page.getByLabel("Leave out faulty rows").check();
+  await send();
+  await page.getByRole("heading", { name: "Faulty rows, which are left out" }).waitFor();
+  await lookAtPage(page, "import-left-out");
+  await pressOnto(page, /^Create 1 link$/);
+  await untilDone();
+  expect(await readLinks("good")).toHaveLength(1);
+});
+
+test("an export of another service tells what of it has no place here", async () => {
+  const text =
+    "Name,Short Link,Link,Total Clicks\n" +
+    "Spring,https://x.page.link/fb-1,https://example.com/spring,17\n";
+  await choose("firebase.csv", text);
+  await send();
+  await page.getByText("An export of Firebase Dynamic Links").waitFor();
+  await page.getByText("Total Clicks").waitFor();
+  await lookAtPage(page, "import-firebase");
+  // It is told on every page of the plan's, and not only on the first look.
+  await page.reload();
+  await page.getByText("Total Clicks").waitFor();
+});
+
+test.each([
+  ["a list", "list.json", JSON.stringify([{ path: "json-1" }])],
+  ["what an answer has", "answer.json", JSON.stringify({ links: [{ path: "json-2" }], meta: {} })],
+  ["UTF-16", "sheet.csv", Buffer.from("\ufeffpath,name\njson-3,größe\n", "utf16le")],
+])("%s is read", async (_, name, text) => {
+  await choose(name, text);
+  await send();
+  await page.getByRole("heading", { name: "Create 1 link" }).waitFor();
+});
+
+describe("a file that is none of links", () => {
+  test.each([
+    ["torn.json", '{"links": [', "The file is no JSON"],
+    ["other.json", '{"a": 1}', "There is no list of links in the file."],
+    ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is no UTF-8 text"],
+  ])("such as %s is refused with a sentence", async (name, text, told) => {
+    await choose(name, text);
+    await send();
+    await page.getByText(told).waitFor();
+    expect(await page.getByLabel("File", { exact: true }).getAttribute("aria-invalid")).toBe(
+      "true",
+    );
+  });
+
+  test("has no NUL, and no formula that a sheet would run", async () => {
+    await choose("nul.csv", "path,name\nnul-1,a\u0000b\n");
+    await send();
+    await page.getByRole("heading", { name: "Nothing of it can be applied" }).waitFor();
+  });
+});
+
+test("a file of 100 MB is refused before it is read, and says what to do", async () => {
+  const hand = browse(serving.places.url);
+  await hand.open("/sign-in");
+  await hand.submit({ key: serving.key });
+  const cookie = [...hand.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const answer = await upload({ cookie, "content-length": String(100 * 1024 * 1024) });
+  expect(answer).toMatchObject({ status: 413, text: expect.stringContaining("waypost import") });
+  // One that does not say how long it is is no longer read than the longest may be.
+  const unsaid = await upload({ cookie, "transfer-encoding": "chunked" }, 6);
+  expect(unsaid.status).toBe(413);
+  // Of somebody who is not signed in nothing is read at all.
+  const foreign = await upload({ "content-length": String(100 * 1024 * 1024) });
+  expect(foreign).toMatchObject({ status: 303 });
+});
+
+/** So many megabytes of it are sent. */
+function upload(headers: Record<string, string>, megabytes = 1) {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const sent = request(
+      `${serving.places.url}/links/import`,
+      {
+        method: "POST",
+        agent: false,
+        headers: {
+          accept: "text/html",
+          origin: serving.places.url,
+          "content-type": "multipart/form-data; boundary=x",
+          ...headers,
+        },
+      },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("end", () => {
+          resolve({ status: response.statusCode, text });
+          sent.destroy();
+        });
+      },
+    );
+    sent.on("error", reject);
+    for (let at = 0; at < megabytes; at += 1) sent.write(Buffer.alloc(1024 * 1024));
+  });
+}
+
+test("without script a file is chosen and sent all the same", async () => {
+  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  await bare.goto(`${serving.places.url}/links/import`);
+  await bare.getByLabel("File", { exact: true }).setInputFiles({
+    name: "bare.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("path\nbare-1\n"),
+  });
+  await bare.getByRole("button", { name: "Show the plan" }).click();
+  await bare.getByRole("heading", { name: "Create 1 link" }).waitFor();
+});

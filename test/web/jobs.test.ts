@@ -1,0 +1,208 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { browse } from "../support/browse.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { callTool } from "../support/console-ground.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { openConsole, pressOnto, type ConsoleTab } from "../support/console-tab.ts";
+import { lookAtPage, saveShot } from "../support/look-at-page.ts";
+
+/** Plans and jobs in the console: applied by hand, followed, stopped, gone on with and undone. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let tab: ConsoleTab;
+let page: Page;
+
+const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+});
+beforeEach(async () => {
+  tab = await openConsole(browser, serving);
+  page = tab.page;
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const go = (path: string) => page.goto(serving.places.url + path);
+
+async function plan(args: object): Promise<string> {
+  const { plan: made } = await callTool(serving, "plan_links", args);
+  return made.id;
+}
+
+const untilDone = () => page.locator("#progress .tag", { hasText: "Done" }).waitFor();
+
+async function countLinks(start: string): Promise<number> {
+  const { body } = await serving.call("GET", `/links?q[path_start]=${start}&limit=100`);
+  return body.links.length;
+}
+
+function makeRows(start: string, count: number) {
+  return Array.from({ length: count }, (_, at) => ({ path: `${start}-${at}`, name: hostile }));
+}
+
+test("a plan is applied, stopped and gone on with by the keyboard alone", async () => {
+  const id = await plan({ operation: "upsert", rows: makeRows("week", 150) });
+  await go(`/plans/${id}`);
+  expect(await countLinks("week")).toBe(0);
+  await pressOnto(page, /^Create 150 links$/);
+  await page.getByText("Running").waitFor();
+  await pressOnto(page, /^Stop$/);
+  await page.getByText("Cancelled").waitFor();
+  expect(await countLinks("week")).toBeLessThan(100);
+  await lookAtPage(page, "job-stopped");
+
+  // Whoever has stopped it is asked before it goes on.
+  await pressOnto(page, /^Go on…$/);
+  await page.getByRole("heading", { name: /^Go on with a cancelled job/ }).waitFor();
+  await pressOnto(page, /^Create/);
+  await page.waitForURL("**/jobs/*");
+  await page.getByText("Running").waitFor();
+  await pressOnto(page, /^Stop$/);
+  await page.getByText("Cancelled").waitFor();
+  await go("/jobs");
+  await page.getByRole("table").waitFor();
+  tab.takeBytes();
+  await page.reload();
+  await lookAtPage(page, "jobs");
+  expect(tab.takeBytes()).toBeLessThan(60_000);
+  expect(tab.complaints).toEqual([]);
+});
+
+test("what a job did is taken back by another one", async () => {
+  const id = await plan({ operation: "upsert", rows: makeRows("back", 3) });
+  await go(`/plans/${id}`);
+  await lookAtPage(page, "plan");
+  await pressOnto(page, /^Create 3 links$/);
+  await untilDone();
+  await pressOnto(page, /^Undo…$/);
+  await page.getByRole("heading", { name: /^Undo a job: Delete 3 links/ }).waitFor();
+  await lookAtPage(page, "undo");
+  await pressOnto(page, /^Delete 3 links$/);
+  await untilDone();
+  expect(await countLinks("back")).toBe(0);
+});
+
+test("each row that failed stands there with the API's own sentence", async () => {
+  const made = await serving.call("POST", "/links", { body: { path: "moved", name: "Moved" } });
+  const rows = [{ path: "fresh" }, { path: "moved", name: hostile }];
+  const id = await plan({ operation: "upsert", rows });
+  await serving.call("PATCH", `/links/${made.body.id}`, { body: { name: "Somebody else's" } });
+  await go(`/plans/${id}`);
+  await pressOnto(page, /^Create 1 link and change 1$|^Create 1 link/);
+  await untilDone();
+  await page.getByRole("link", { name: /^Failed 1/ }).waitFor();
+  const shown = page.locator("tbody tr");
+  expect(await shown.count()).toBe(1);
+  expect(await shown.innerText()).toMatch(/\/moved\s[^]*Row 2, change\s+\S.+[^]*Refused/);
+  await lookAtPage(page, "job-failed");
+  await page.getByRole("link", { name: /^All 2/ }).click();
+  await page.waitForURL("**?rows=all");
+  expect(await shown.count()).toBe(2);
+});
+
+test("what runs on the first page leads to its job, and goes when it is done", async () => {
+  const id = await plan({ operation: "upsert", rows: makeRows("front", 40) });
+  await go(`/plans/${id}`);
+  await pressOnto(page, /^Create 40 links$/);
+  await go("/");
+  await page.locator("#jobs").waitFor();
+  await saveShot(page, "start-running");
+  await page.locator("#jobs").waitFor({ state: "detached" });
+  // What happened last tells of it by now, without anybody having loaded the page again.
+  await page.getByRole("link", { name: "Created 40 links" }).click();
+  await page.waitForURL("**/jobs/*");
+});
+
+test("without script a plan is applied, and its job looked at", async () => {
+  const id = await plan({ operation: "upsert", rows: makeRows("bare", 2) });
+  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  await bare.goto(`${serving.places.url}/plans/${id}`);
+  await bare.getByRole("button", { name: "Create 2 links" }).click();
+  await bare.waitForURL("**/jobs/*");
+  await expect
+    .poll(async () => {
+      await bare.reload();
+      return bare.locator("#progress").innerText();
+    })
+    .toContain("2 of 2");
+});
+
+test("a plan that was changed is shown once more, and applied once", async () => {
+  await serving.call("POST", "/links", { body: { path: "twice", name: "Before" } });
+  const id = await plan({ operation: "upsert", rows: [{ path: "twice", name: "After" }] });
+  const hand = browse(serving.places.url);
+  await hand.open("/sign-in");
+  await hand.submit({ key: serving.key });
+  const shown = await hand.open(`/plans/${id}`);
+  const again = await hand.submit({ shown: "of something else" });
+  expect(again.text).toContain("It was changed meanwhile.");
+  const fields = readFields(again.text);
+  expect(fields["question"]).not.toBe("");
+  const sent = await Promise.all(
+    [fields, fields, readFields(shown.text)].map((form) => press(`/plans/${id}`, form)),
+  );
+  const jobs = await hand.open("/jobs");
+  expect(sent.length).toBe(3);
+  expect(jobs.text.match(/Changed 1 link/g)?.length).toBe(1);
+
+  /** Another tab of the same browser. */
+  function press(path: string, form: Record<string, string>) {
+    const other = browse(serving.places.url);
+    for (const [name, value] of hand.cookies) other.cookies.set(name, value);
+    return other.post(path, form);
+  }
+});
+
+test("another key has neither the plan nor the job, and a looking one makes none", async () => {
+  const id = await plan({ operation: "upsert", rows: makeRows("mine", 1) });
+  const words = ["keys", "create", "--data", folder.path];
+  const stranger = browse(serving.places.url);
+  await stranger.open("/sign-in");
+  await stranger.submit({ key: (await runJson(words)).token });
+  const { text: start } = await stranger.open("/");
+  const form_token = /name="form_token" value="([^"]+)"/.exec(start)?.[1] ?? "";
+  await go(`/plans/${id}`);
+  await pressOnto(page, /^Create 1 link$/);
+  await page.waitForURL("**/jobs/*");
+  const job = new URL(page.url()).pathname;
+  for (const path of [`/plans/${id}`, job]) {
+    expect((await stranger.open(path)).status).toBe(404);
+  }
+  for (const path of [`${job}/cancel`, `${job}/undo`, `/plans/${id}`]) {
+    expect((await stranger.post(path, { form_token })).status).toBe(404);
+  }
+  const { token } = await runJson([...words, "--scopes", "links.index,links.show"]);
+  const viewer = browse(serving.places.url);
+  await viewer.open("/sign-in");
+  await viewer.submit({ key: token });
+  expect((await viewer.open("/links")).text).not.toMatch(/links\/(several|import)/);
+  for (const path of ["/links/several", "/links/import", `/plans/${id}`]) {
+    expect((await viewer.open(path)).status).toBe(404);
+  }
+});
+
+function readFields(text: string): Record<string, string> {
+  const main = text.replace(/<header[^]*?<\/header>/, "");
+  const tags = [...main.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([tag]) => tag);
+  return Object.fromEntries(
+    tags.map((tag) => [
+      /name="([^"]*)"/.exec(tag)?.[1] ?? "",
+      /value="([^"]*)"/.exec(tag)?.[1] ?? "",
+    ]),
+  );
+}

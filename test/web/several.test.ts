@@ -1,0 +1,131 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import {
+  openConsole,
+  pressEnter,
+  pressOnto,
+  tabTo,
+  type ConsoleTab,
+} from "../support/console-tab.ts";
+import { lookAtPage, saveShot } from "../support/look-at-page.ts";
+
+/** Several links at once in the console: ticked or found, planned, looked at and applied. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let tab: ConsoleTab;
+let page: Page;
+
+const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
+const many = 55;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  const weeks = Array.from({ length: many }, (_, at) => ({
+    path: `week-${at}`,
+    name: `Week ${at}`,
+  }));
+  const others = [
+    { path: "größe/'\"<b>", name: hostile },
+    { path: "b", name: "B" },
+    { path: "c", name: "C" },
+  ];
+  await Promise.all(
+    [...weeks, ...others].map((link) =>
+      serving.call("POST", "/links", { body: { ...link, url: "https://example.com/a" } }),
+    ),
+  );
+});
+beforeEach(async () => {
+  tab = await openConsole(browser, serving);
+  page = tab.page;
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const go = (path: string) => page.goto(serving.places.url + path);
+
+async function readLinks(query: string) {
+  const { body } = await serving.call("GET", `/links?${query}&limit=100`);
+  return body.links;
+}
+
+async function untilDone(): Promise<void> {
+  await page.locator("#progress .tag", { hasText: "Done" }).waitFor();
+}
+
+test("links are ticked, and a field is set in all of them with the keyboard alone", async () => {
+  await go("/links?sort=path");
+  await tabTo(page, /^Select B$/);
+  await page.keyboard.press("Space");
+  await tabTo(page, /^Select C$/);
+  await page.keyboard.press("Space");
+  await page.getByText("2 selected").waitFor();
+  await saveShot(page, "links-selected");
+  await pressOnto(page, /^Change…$/);
+  await page.getByRole("heading", { name: "Change 2 links" }).waitFor();
+  await tabTo(page, /^Becomes$/);
+  await page.keyboard.type("https://elsewhere.example/new");
+  await pressEnter(page);
+  await page.getByRole("heading", { name: /^Point 2 links to/ }).waitFor();
+  await lookAtPage(page, "several-plan");
+  expect((await readLinks("q[path_eq]=b"))[0].url).toBe("https://example.com/a");
+  await pressOnto(page, /^Change 2 links$/);
+  await untilDone();
+  expect((await readLinks("q[path_eq]=b"))[0].url).toBe("https://elsewhere.example/new");
+  expect(tab.complaints).toEqual([]);
+});
+
+test("all that are found are changed, where somebody has typed how many they are", async () => {
+  await go("/links?search=week");
+  await page.getByLabel("Select all on this page").check();
+  await page.getByText("20 selected").waitFor();
+  await page.getByLabel(`All ${many} that are found`).check();
+  await page.getByRole("button", { name: "Change…" }).click();
+  await page.getByRole("heading", { name: `Change all ${many} links` }).waitFor();
+  await page.getByText("Add a parameter to addresses").click();
+  await page.getByLabel("Parameter").fill("utm_source");
+  await page.getByLabel("Value").fill("spring");
+  await page.locator("details[open] button").click();
+  await page.getByLabel(`Type ${many}, the number of links`).fill("54");
+  const button = page.getByRole("button", { name: `Change ${many} links` });
+  await button.click();
+  await page.getByText(`Type the number of links, ${many}, to approve.`).waitFor();
+  await saveShot(page, "several-count");
+  await page.getByLabel(`Type ${many}, the number of links`).fill(String(many));
+  await button.click();
+  await page.waitForURL("**/jobs/*");
+  const changed = { url: "https://example.com/a?utm_source=spring" };
+  await expect
+    .poll(() => readLinks("q[path_start]=week"))
+    .toContainEqual(expect.objectContaining(changed));
+});
+
+test("what the plan refuses stands above what was typed", async () => {
+  await go("/links?search=week-1");
+  await page.getByLabel("Select Week 10").check();
+  await page.getByRole("button", { name: "Change…" }).click();
+  await page.getByLabel("Becomes").first().fill("nowhere");
+  await page.locator("details[open] button").click();
+  await page.getByText("must be an http or https address").waitFor();
+  expect(await page.getByLabel("Becomes").first().inputValue()).toBe("nowhere");
+  await lookAtPage(page, "several-refused");
+});
+
+test("without script links are ticked and deleted, and a hostile name is a name", async () => {
+  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  await bare.goto(`${serving.places.url}/links?search=script`);
+  await bare.locator("input[name=path]").check();
+  await bare.getByRole("button", { name: "Delete…" }).click();
+  await bare.getByRole("heading", { name: "Delete 1 link" }).waitFor();
+  await bare.getByRole("button", { name: "Delete 1 link" }).click();
+  await bare.waitForURL("**/jobs/*");
+  await expect.poll(() => readLinks("q[path_start]=gr")).toEqual([]);
+});

@@ -1,0 +1,115 @@
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { browse, type Browsing } from "../support/browse.ts";
+import { decideInTab, launchBrowser, openTab } from "../support/browser.ts";
+import { callTool } from "../support/console-ground.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { openConsole, pressOnto } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** What assistants wait for, answered in the console: as on its own page, and only once. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  const pin = join(dirname(folder.path), "pin");
+  await writeFile(pin, "135790\n", { mode: 0o600 });
+  const env = { WAYPOST_APPROVAL_PIN_FILE: pin };
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path, [], { env })]);
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const hostile = `"><script>alert(1)</script>'&lt; \u202e${"x".repeat(70)}`;
+
+/** A link that an assistant wants to delete; answers what it was told. */
+async function askToDelete(path: string) {
+  await serving.call("POST", "/links", { body: { path, name: hostile } });
+  const { error } = await callTool(serving, "delete_link", { id: path });
+  expect(error.code).toBe("approval_required");
+  const url: string = error.approval.url;
+  return { url, here: `/waiting/${url.split("/").at(-1)}` };
+}
+
+async function signIn(key = serving.key): Promise<Browsing> {
+  const hand = browse(serving.places.url);
+  await hand.open("/sign-in");
+  await hand.submit({ key });
+  return hand;
+}
+
+test("a question is found on the first page, and answered by keyboard and PIN", async () => {
+  await askToDelete("doomed");
+  const { page, complaints } = await openConsole(browser, serving);
+  await pressOnto(page, /^Look and answer$/);
+  await page.getByRole("heading", { name: /^Delete the link/ }).waitFor();
+  await lookAtPage(page, "waiting");
+  await page.getByLabel("PIN").focus();
+  await page.keyboard.type("135790");
+  await pressOnto(page, /^Delete/);
+  await page.getByText("It was answered with yes").waitFor();
+  await lookAtPage(page, "waiting-approved");
+  const { deleted } = await callTool(serving, "delete_link", { id: "doomed" });
+  expect(deleted.path).toBe("doomed");
+  expect(complaints).toEqual([]);
+});
+
+test("a wrong PIN decides nothing, and no needs none", async () => {
+  const { here } = await askToDelete("kept");
+  const hand = await signIn();
+  await hand.open(here);
+  const wrong = await hand.submit({ decision: "approved", pin: "111111" });
+  expect(wrong.text).toMatch(/The PIN is wrong\.[^]*4 tries are left\./);
+  const declined = await hand.submit({ decision: "declined" });
+  expect(declined.text).toContain("It was answered with no");
+  const { error } = await callTool(serving, "delete_link", { id: "kept" });
+  expect(error.code).toBe("approval_declined");
+});
+
+test("what was answered on its own page meanwhile says so, and stays so", async () => {
+  const { url, here } = await askToDelete("elsewhere");
+  const hand = await signIn();
+  await hand.open(here);
+  await decideInTab(await openTab(browser), url, "decline");
+  const late = await hand.submit({ decision: "approved", pin: "135790" });
+  expect(late.text).toContain("It was answered with no, here or on its own page.");
+});
+
+test("another key neither sees a question nor answers it", async () => {
+  const { here } = await askToDelete("others");
+  const stranger = await signIn((await runJson(["keys", "create", "--data", folder.path])).token);
+  const { text } = await stranger.open("/");
+  expect(text).not.toContain("Waiting for you");
+  const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
+  expect((await stranger.open(here)).status).toBe(404);
+  await stranger.post(here, { form_token, decision: "approved", pin: "135790" });
+  const hand = await signIn();
+  expect((await hand.open(here)).text).toContain('value="approved"');
+});
+
+test("a plan asks for the PIN on its own page, and counts the wrong ones", async () => {
+  await serving.call("POST", "/links", { body: { path: "planned", name: "Before" } });
+  const rows = [{ path: "planned", name: "After" }];
+  const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });
+  const hand = await signIn();
+  const shown = await hand.open(`/plans/${plan.id}`);
+  expect(shown.text).toContain('name="pin"');
+  const wrong = await hand.submit({ pin: "111111" });
+  expect(wrong.text).toMatch(/The PIN is wrong\.[^]*4 tries are left\./);
+  const done = await hand.submit({ pin: "135790" });
+  expect(done.path).toMatch(/^\/jobs\//);
+});
