@@ -26,7 +26,7 @@ import { showTools } from "./commands/tools.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
 import { Problem } from "./contract/problem.ts";
 import { NoEngine } from "./sql/engine.ts";
-import { StoreBusy, StoreUnusable } from "./sql/faults.ts";
+import { readOutage, StoreUnusable } from "./sql/faults.ts";
 import { findNearest } from "./text/nearest-name.ts";
 
 /** The process: which command, with what, and how it ends. */
@@ -222,9 +222,9 @@ function explain(error: unknown): number {
     say(`waypost: ${message}`);
     return interrupted;
   }
-  if (error instanceof StoreBusy) {
-    const held = "another process holds the data folder for too long; try again";
-    say(`waypost: ${error.isAway ? message : held}`);
+  const outage = error instanceof StoreUnusable ? undefined : readOutage(error);
+  if (outage !== undefined) {
+    say(`waypost: ${outages[outage] ?? message}`);
     return 2;
   }
   const isKnown = [UsageFault, StoreUnusable, NoEngine, Problem].some(
@@ -233,5 +233,14 @@ function explain(error: unknown): number {
   say(`waypost: ${isKnown ? "" : "unexpected error: "}${message}`);
   return isKnown ? 2 : 1;
 }
+
+/** Where the error's own words are not for the person. */
+const outages = {
+  busy: "another process holds the data folder for too long; try again",
+  away: undefined,
+  unknown:
+    "the database stopped answering, and it is not known whether this was written; look before " +
+    "you repeat it",
+} as const;
 
 void main(process.argv.slice(2)).then((code) => (process.exitCode = code));

@@ -28,6 +28,7 @@ import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
 import { openDestinationCheck } from "./destination-check.ts";
 import { clock, random } from "./embedded.ts";
+import { explainStoreFault } from "./explain-store-fault.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { createFindOwner } from "./lost-jobs.ts";
 import { openClient, sleep } from "./open-client.ts";
@@ -216,7 +217,8 @@ function createLookUp(
   const look = followKey(key);
   return () =>
     look().catch((error: unknown) => {
-      report(error);
+      // The call itself tells of a store that does not answer.
+      if (explainStoreFault(error) === undefined) report(error);
       return undefined;
     });
 }

@@ -6,6 +6,7 @@ import type { Account } from "../web/account.ts";
 import { createAccount } from "./console-account.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { clock } from "./embedded.ts";
+import { explainStoreFault } from "./explain-store-fault.ts";
 import { checkPin, openOwnPin } from "./pin-file.ts";
 
 /** The console of a process: the pages of `web`, upon the tools that assistants have. */
@@ -38,6 +39,7 @@ async function openConsole(parts: ConsoleParts) {
     hostnames,
     publicUrl: config.public_url,
     clock,
+    explainStoreFault,
     report,
   });
 }

@@ -2,13 +2,11 @@ import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
-import { overloaded } from "../contract/problem.ts";
 import type { WatchRequest, WatchSend } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createKeyUses } from "../service/key-uses.ts";
 import { createService, type Service } from "../service/service.ts";
-import { StoreBusy } from "../store/store.ts";
 import {
   clock,
   openEmbedded,
@@ -17,6 +15,7 @@ import {
   type Embedded,
   type EmbeddedOptions,
 } from "./embedded.ts";
+import { explainStoreFault } from "./explain-store-fault.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
 export type Deployment = {
@@ -111,5 +110,5 @@ export function identifyOwn({ followKey }: Pick<Deployment, "followKey">) {
 
 /** Only the store knows whose a token is; while it is away, whoever shows it is to come back. */
 function refuseForNow(error: unknown): never {
-  throw error instanceof StoreBusy ? overloaded() : error;
+  throw explainStoreFault(error) ?? error;
 }

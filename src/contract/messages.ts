@@ -21,8 +21,12 @@ export const messages = {
   rate_limited: "Rate limit exceeded. Too many requests.",
   changed_since: "It changed after it was read. Read it again.",
   took_too_long: "Request took too long. Try again.",
+  store_away: "The database does not answer now. Try again in a moment.",
   internal: (reference: string) => `Something went wrong on our side (reference ${reference}).`,
   outcome_unknown: "It is not known whether this was written; look before you repeat it.",
+  store_went_away:
+    "The database stopped answering, and it is not known how much of this was done; look before " +
+    "you repeat it.",
   store_full: "The disk of the store is full; nothing was written.",
   route_unknown: "Not found: there is no such endpoint.",
   method_unknown: (known: string) => `Method not allowed: this path takes ${known}.`,

@@ -81,9 +81,27 @@ export function changedSince(): Problem {
   return new Problem(412, messages.changed_since);
 }
 
-/** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */
+/** Why a store gives no answer (sql/faults.ts). */
+export type Outage = "busy" | "away" | "unknown";
+
+/** What is said of it, by whichever door somebody came. */
+export function explainOutage(outage: Outage): Problem {
+  if (outage === "unknown") return outcomeUnknown();
+  return outage === "away" ? comeBack(messages.store_away) : overloaded();
+}
+
+/** The code by which assistants and people know it (design.md, "Results"). */
+export function readOutageCode({ message }: Problem): "overloaded" | "outcome_unknown" {
+  return message === messages.outcome_unknown ? "outcome_unknown" : "overloaded";
+}
+
 export function overloaded(): Problem {
-  return new Problem(503, messages.took_too_long, { headers: { "retry-after": "1" } });
+  return comeBack(messages.took_too_long);
+}
+
+/** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */
+function comeBack(message: string): Problem {
+  return new Problem(503, message, { headers: { "retry-after": "1" } });
 }
 
 /** Something was being written, and nobody knows yet whether it is kept. */

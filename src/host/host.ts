@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Random } from "../contract/clock.ts";
 import { readQuery } from "../contract/rules/address-query.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
-import { StoreBusy } from "../store/store.ts";
+import { readOutage } from "../store/store.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
 import { createQrPictures } from "./answer-qr.ts";
 import { answerVisit } from "./answer-visit.ts";
@@ -110,7 +110,7 @@ export function createHost(options: HostOptions): Host {
   };
 
   function answerError(error: unknown): Answer {
-    if (error instanceof StoreBusy) return storeBusy;
+    if (readOutage(error) !== undefined) return storeBusy;
     report(error);
     return unexpectedError;
   }

@@ -1,15 +1,14 @@
 import type { ApiReply } from "../contract/api-message.ts";
 import { messages } from "../contract/messages.ts";
 import {
-  outcomeUnknown,
-  overloaded,
+  explainOutage,
   Problem,
   takenFault,
   unauthorized,
   validationFailed,
 } from "../contract/problem.ts";
 import { ProjectGone } from "../store/project-tallies.ts";
-import { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../store/store.ts";
+import { Duplicate, isFull, readOutage } from "../store/store.ts";
 
 /** The headers of every reply with a body. Replies carry private data: no cache may store them. */
 const headers = {
@@ -49,10 +48,10 @@ export function respondWithProblem(problem: Problem): ApiReply {
  */
 export function toProblem(error: unknown, report: (error: unknown) => string): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof StoreBusy) return overloaded();
+  const outage = readOutage(error);
+  if (outage !== undefined) return explainOutage(outage);
   if (error instanceof Duplicate) return describeDuplicate(error);
   if (error instanceof ProjectGone) return unauthorized(messages.key_invalid);
-  if (error instanceof OutcomeUnknown) return outcomeUnknown();
   if (isFull(error)) return new Problem(500, messages.store_full);
   return new Problem(500, messages.internal(report(error)));
 }

@@ -27,6 +27,19 @@ export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
 
+/**
+ * Why a store gives no answer, which it may give later: another process holds it, it cannot be
+ * reached, or it went away while it was told to keep something. Undefined for any other error.
+ * Whatever tells somebody of an outage asks here.
+ */
+export function readOutage(error: unknown): "busy" | "away" | "unknown" | undefined {
+  if (error instanceof OutcomeUnknown) return "unknown";
+  // What cannot be opened while it is away can be opened later.
+  if (error instanceof StoreUnusable) return readOutage(error.cause);
+  if (!(error instanceof StoreBusy)) return undefined;
+  return error.isAway ? "away" : "busy";
+}
+
 /** The tables are of an earlier version, and the caller may change nothing. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";

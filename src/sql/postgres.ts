@@ -92,7 +92,8 @@ async function checkDatabase(
 ): Promise<{ readonly isSpread: boolean }> {
   const place = describeDatabase(url);
   const { rows } = await pool.run(selectFacts).catch((error: unknown) => {
-    throw new StoreUnusable(`${place} cannot be opened: ${explainFault(error)}`, { cause: error });
+    const cause = translatePostgresFault(error);
+    throw new StoreUnusable(`${place} cannot be opened: ${explainFault(error)}`, { cause });
   });
   const [{ version, encoding, tables, own, citus } = {}] = rows;
   if (Number(version) < oldestVersion) {

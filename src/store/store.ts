@@ -20,7 +20,7 @@ import { projectPages } from "./migrations/010-project-pages.ts";
 import { keyUses } from "./migrations/011-key-uses.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
-export { Duplicate, isFull, OutcomeUnknown, StoreBusy } from "../sql/faults.ts";
+export { Duplicate, isFull, readOutage, StoreBusy } from "../sql/faults.ts";
 
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
 export type Store = Omit<WatchedSql<Tables>, "engine"> & {

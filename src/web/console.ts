@@ -1,4 +1,5 @@
 import type { Clock } from "../contract/clock.ts";
+import { readOutageCode, type Problem } from "../contract/problem.ts";
 import type { Incoming } from "../network/read-at-most.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Account } from "./account.ts";
@@ -31,6 +32,8 @@ export type ConsoleOptions = SignInOptions & {
   readonly hostnames: readonly string[];
   readonly publicUrl: string | undefined;
   readonly clock: Pick<Clock, "now">;
+  /** What is to be said while the store does not answer; undefined for any other error. */
+  readonly explainStoreFault: (error: unknown) => Problem | undefined;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown) => string;
 };
@@ -45,6 +48,8 @@ export function createConsole(options: ConsoleOptions): Console {
       try {
         return await answer({ request, url, address, incoming, options, sessions });
       } catch (error) {
+        const problem = options.explainStoreFault(error);
+        if (problem !== undefined) return tellOutage(problem, request);
         const reference = options.report(error);
         return tell(500, "Something went wrong", `Try again. The reference is ${reference}.`);
       }
@@ -203,8 +208,23 @@ function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
 
 type Cookies = readonly (readonly ["set-cookie", string])[];
 
-function tell(status: number, title: string, text: string): Response {
+/** Whoever sent a form may have had it done: not all that comes after it is a part of it. */
+function tellOutage(problem: Problem, { method }: Request): Response {
+  const { message, status, headers } = problem;
+  const code = readOutageCode(problem);
+  const look = "What you sent may not have been done: look before you send it once more.";
+  const isLookEnough = method !== "POST" || code === "outcome_unknown";
+  const text = `${message}${isLookEnough ? "" : ` ${look}`} (${code})`;
+  return tell(status, "Waypost cannot answer now", text, Object.entries(headers));
+}
+
+function tell(
+  status: number,
+  title: string,
+  text: string,
+  headers?: Parameters<typeof respondPage>[2],
+): Response {
   const body = html`<h1>${title}</h1>
     <p>${text}</p>`;
-  return respondPage(status, { title, body, frame: undefined });
+  return respondPage(status, { title, body, frame: undefined }, headers);
 }

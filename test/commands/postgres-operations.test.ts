@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { browse } from "../support/browse.ts";
 import { createFolder, startServe } from "../support/command.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { modernCall, post, withSession } from "../support/mcp-post.ts";
@@ -64,3 +65,80 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   await serving.stop();
   await database.giveBack();
 });
+
+test("every door says that PostgreSQL is away, and opens again by itself", async () => {
+  const database = await takeDatabase();
+  await using proxy = await openPostgresProxy(database.url);
+  await using folder = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: proxy.url };
+  await using serving = await startServe(folder.path, [], { env });
+  await using local = await connectV2({ transport: "stdio", data: folder.path, env });
+  const { key, places } = serving;
+  const link = { path: "one", url: "https://a.example" };
+  await local.callTool("create_link", link);
+  const planned = await local.callTool("plan_links", { operation: "upsert", rows: [link] });
+  const asked = await local.callTool("delete_link", { id: "one" });
+  const shown = await local.callTool("preview_template", {});
+  const tab = browse(places.url);
+  await tab.open("/sign-in");
+  await tab.submit({ key });
+  const pages = [asked.structured.error.approval.url, shown.structured.preview_url];
+  const doors: Readonly<Record<string, () => Promise<readonly [number, string]>>> = {
+    approval: async () => openPage(pages[0]),
+    preview: async () => openPage(pages[1]),
+    console: async () => readShown(await tab.open("/links")),
+    "a form of the console": async () => readShown(await tab.post("/links", {})),
+  };
+  const calls: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+    ["list_links", {}],
+    ["list_changes", {}],
+    ["list_jobs", {}],
+    ["plan_links", { operation: "upsert", rows: [link] }],
+    ["apply_plan", { plan_id: planned.structured.plan.id }],
+    ["update_link", { id: "one", name: "One" }],
+    ["delete_link", { id: "one" }],
+    ["undo", {}],
+  ];
+  for (const [door, open] of Object.entries(doors)) {
+    expect([door, (await open())[0]]).toEqual([door, 200]);
+  }
+
+  proxy.cut();
+  for (const [tool, args] of calls) {
+    const { structured } = await local.callTool(tool, args);
+    const told = { code: "overloaded", effect: "none", retry: "later" };
+    expect([tool, structured]).toEqual([tool, { error: expect.objectContaining(told) }]);
+    expect(structured.error.message).toContain("The database does not answer now.");
+  }
+  for (const [door, open] of Object.entries(doors)) {
+    const [status, text] = await open();
+    expect([door, status]).toEqual([door, 503]);
+    expect(text).toMatch(/[Tt]he database does not answer now/);
+    expect(text).toContain("(overloaded)");
+  }
+
+  proxy.restore();
+  for (const [door, open] of Object.entries(doors)) {
+    await waitUntil(async () => (await open())[0] === 200);
+    expect([door, (await open())[0]]).toEqual([door, 200]);
+  }
+  for (const [tool, args] of calls) {
+    const { structured } = await local.callTool(tool, args);
+    expect([tool, structured.error?.code ?? "done"]).toEqual([
+      tool,
+      tool === "delete_link"
+        ? "approval_required"
+        : expect.stringMatching(/done|approval_required/),
+    ]);
+  }
+  await database.giveBack();
+});
+
+async function openPage(url: string): Promise<readonly [number, string]> {
+  const response = await fetch(url);
+  return [response.status, await response.text()];
+}
+
+function readShown({ status, text }: { readonly status: number; readonly text: string }) {
+  return [status, text] as const;
+}

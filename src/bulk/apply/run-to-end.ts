@@ -1,11 +1,11 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
-import { Problem } from "../../contract/problem.ts";
+import { explainOutage, Problem } from "../../contract/problem.ts";
 import type { WatchRow } from "../../contract/watch.ts";
 import type { Run } from "../../state/job-leases.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Plan, PlanAction } from "../../state/plans.ts";
-import type { State } from "../../state/state.ts";
+import { readOutage, type State } from "../../state/state.ts";
 import { OtherProject } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { runJob } from "./apply-rows.ts";
@@ -150,6 +150,8 @@ async function noteEnd({ ended }: RunnerState, jobs: Jobs, { id }: Run): Promise
 function explain({ report }: RunnerState, error: unknown, requestId: string | undefined): string {
   if (error instanceof Problem || error instanceof CallFailure) return error.message;
   if (error instanceof OtherProject) return error.message;
+  const outage = readOutage(error);
+  if (outage !== undefined) return explainOutage(outage).message;
   return `Something went wrong inside Waypost (reference ${report(error, requestId)}).`;
 }
 

@@ -8,6 +8,7 @@ import type { Approval } from "../../state/approvals.ts";
 import { isSameSecret } from "../../text/same-secret.ts";
 import type { Preview } from "./approval-request.ts";
 import { askAgain, describeBlock, findPinFault, type PinOptions } from "./check-pin.ts";
+import { explainPageFault } from "./page-fault.ts";
 import { answerFrame } from "./page-frames.ts";
 import { elsewhere, pageHeaders, renderNotice, renderQuestion, wrongMethod } from "./page-html.ts";
 import { readPageNumber, readPlanPage } from "./page-rows.ts";
@@ -53,8 +54,8 @@ export function createApprovalPages(options: PageOptions): ApprovalPages {
       try {
         return await answer(asked);
       } catch (error) {
-        const reference = options.report(error);
-        return show(500, renderNotice("Something went wrong", describeFault(reference)));
+        const { status, html, headers } = explainPageFault(error, undecided, options.report);
+        return show(status, html, headers);
       }
     },
   };
@@ -156,6 +157,7 @@ async function decide(visit: Visit): Promise<Response> {
   const isFirst = await approvals.decidePage(approval.id, said);
   if (isFirst) options.onDecided(approval.id, said, address);
   else noteRefused(visit, "This was answered before.");
+  if (isFirst) return show(200, renderEnd({ ...approval, status: said }));
   // Two persons who press at once are both shown the decision of the first.
   const decided = await approvals.findPage(approval.id);
   if (decided === undefined || decided.status === "waiting") return show(404, over);
@@ -199,9 +201,7 @@ async function signPage({ id }: Approval, { openState }: PageOptions): Promise<s
     .digest("base64url");
 }
 
-function describeFault(reference: string): string {
-  return `Nothing was decided. Open the address again. Reference ${reference}.`;
-}
+const undecided = "Nothing was decided.";
 
 const over = renderNotice(
   "This approval is over",
@@ -257,6 +257,6 @@ async function readForm(request: Request): Promise<URLSearchParams | undefined> 
   return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
 }
 
-function show(status: number, html: string, more: Record<string, string> = {}): Response {
+function show(status: number, html: string, more: Readonly<Record<string, string>> = {}): Response {
   return new Response(html, { status, headers: { ...pageHeaders, ...more } });
 }

@@ -1,5 +1,6 @@
 import { hostHeaderValidationResponse } from "@modelcontextprotocol/server";
 import type { Previews } from "../../state/previews.ts";
+import { explainPageFault } from "../approval/page-fault.ts";
 import { elsewhere, pageHeaders, renderNotice, wrongMethod } from "../approval/page-html.ts";
 
 /**
@@ -54,9 +55,8 @@ export function createPreviewPages(options: Options): PreviewPages {
       try {
         return await answer(request, options);
       } catch (error) {
-        const reference = options.report(error);
-        const fault = `Open the address again. Reference ${reference}.`;
-        return tell(500, renderNotice("Something went wrong", fault));
+        const { status, html, headers: more } = explainPageFault(error, "", options.report);
+        return tell(status, html, more);
       }
     },
   };
@@ -82,6 +82,6 @@ const over = renderNotice(
   "It was there for ten minutes, or it never was. Ask your assistant for another one.",
 );
 
-function tell(status: number, html: string, more: Record<string, string> = {}): Response {
+function tell(status: number, html: string, more: Readonly<Record<string, string>> = {}): Response {
   return new Response(html, { status, headers: { ...pageHeaders, ...more } });
 }

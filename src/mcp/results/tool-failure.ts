@@ -3,7 +3,7 @@ import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { messages } from "../../contract/messages.ts";
-import { changedSince, Problem } from "../../contract/problem.ts";
+import { changedSince, explainOutage, Problem, type Outage } from "../../contract/problem.ts";
 import { advise, codes, type Code } from "./advice-by-code.ts";
 import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts";
 
@@ -95,9 +95,10 @@ export function refuseUnnoted(tool: string, message: string): ToolFailure {
   return new ToolFailure({ code: "internal", message, effect: "none", retry, next });
 }
 
-/** Whatever it was to be noted in or read from is busy, or away; nothing was asked for. */
-export function refuseForNow(tool: string): ToolFailure {
-  const message = messages.took_too_long;
+/** Whatever it was to be noted in or read from gives no answer; nothing was asked for. */
+export function refuseForNow(tool: string, outage: Outage): ToolFailure {
+  // That nobody knows what became of a note is of no weight then.
+  const { message } = explainOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
   return new ToolFailure({ code: "overloaded", message, ...facts, next });

@@ -12,6 +12,7 @@ import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
+import { explainOutage, type Acted } from "../results/explain-outage.ts";
 import type { Task } from "../results/job-task.ts";
 import { readTimes, tellTimes } from "../results/tell-times.ts";
 import { noteWarned, tellProblems, tellWarnings, type Warned } from "../results/tell-warnings.ts";
@@ -51,6 +52,7 @@ type Running = {
   readonly tool: Tool;
   readonly args: JsonObject;
   readonly warned: Warned;
+  readonly acted: Acted;
 };
 
 /** Enough to tell a few keys apart. */
@@ -85,13 +87,14 @@ async function answer(
   watched?: Watched<string>,
 ): Promise<CallToolResult> {
   const { access, timeZone } = context.keyContext;
+  const acted: Acted = { hasBegun: false, endpoint: undefined };
   try {
     const denied = tool.readAccess(access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
     const args = readTimes(tool.check(given), timeZone);
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
-    const result = await runTool({ context, tool, args, warned }, extras);
+    const result = await runTool({ context, tool, args, warned, acted }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
     const shown = keepNextToTools(told, context.isAbsent);
     watched?.end("ok");
@@ -102,13 +105,23 @@ async function answer(
       watched?.end("asked");
       throw error;
     }
-    const failure =
-      error instanceof ToolFailure
-        ? error.failure
-        : explainInternal(tool, describeFault(context.report(error, context.requestId)));
+    const failure = explainError(error, tool, acted, context);
     watched?.end(failure.code);
     return answerFailure(tellTimes(keepNextToTools(failure, context.isAbsent), timeZone));
   }
+}
+
+function explainError(
+  error: unknown,
+  tool: Tool,
+  acted: Acted,
+  { report, requestId }: CallContext,
+): Failure {
+  if (error instanceof ToolFailure) return error.failure;
+  return (
+    explainOutage(error, tool, acted) ??
+    explainInternal(tool, describeFault(report(error, requestId)))
+  );
 }
 
 /** Where nothing serves the addresses that it names, or not for long, the first result says so. */
@@ -142,6 +155,9 @@ function makeCall(running: Running, extras: Extras): Call {
     sendBy: (send) => {
       const elsewhere = { ...context, keyContext: { ...keyContext, call: send } };
       return makeCall({ ...running, context: elsewhere }, extras);
+    },
+    noteActing: () => {
+      running.acted.hasBegun = true;
     },
     requireAct: (endpoint) => {
       if (!keyContext.isActAllowed(endpoint)) throw refuseTakenAway(endpoint);
@@ -186,9 +202,10 @@ function describePlace({ known, origin }: KeyContext): string | undefined {
 async function ask<E extends Endpoint>(
   endpoint: E,
   input: Input<E>,
-  { context: { keyContext, leaving, requestId }, tool, warned }: Running,
+  { context: { keyContext, leaving, requestId }, tool, warned, acted }: Running,
   condition: Condition | undefined,
 ): Promise<Answer<E>> {
+  if (endpoint.effect !== "read") Object.assign(acted, { hasBegun: true, endpoint });
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
     const body = await keyContext.call(endpoint, input, leaving, { condition, requestId });

@@ -88,6 +88,8 @@ export type Call = {
   ) => Promise<Answer<E>>;
   /** The same call, whose requests go this way. */
   readonly sendBy: (send: KeyContext["call"]) => Call;
+  /** From now on nobody knows of a call that fails what it has done, as after a write's `ask`. */
+  readonly noteActing: () => void;
   /** Throws where the operator lets no tool do what this endpoint does. */
   readonly requireAct: (endpoint: Endpoint) => void;
   /** As `ask`, for what changes something: it is noted in the history before and after. */

@@ -54,6 +54,7 @@ function createApplyPlan(mode: Mode): Tool {
       await approve(name, plan, seen, call);
       const begun = performance.now();
       const named = { ...owner, requestId: call.requestId };
+      call.noteActing();
       const job = await bulk.apply(plan, named, seen, { ...call.writer, tool: name });
       // A dead process's job may have been waited for already.
       return watch(job, call, performance.now() - begun);
@@ -185,6 +186,7 @@ function createCancelJob(): Tool {
     result: { job: otherJobSchema },
     run: async (args, call) => {
       const job = await requireJob(args, call);
+      call.noteActing();
       return answerJob(await call.keyContext.bulk.cancel(job), call);
     },
   });

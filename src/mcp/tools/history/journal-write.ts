@@ -5,7 +5,7 @@ import { messages } from "../../../contract/messages.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
-import { isFull, StoreBusy } from "../../../state/state.ts";
+import { isFull, readOutage } from "../../../state/state.ts";
 import {
   describeFault,
   isRefused,
@@ -49,7 +49,8 @@ export async function journalWrite<E extends Endpoint>(
   const { keyContext, tool, writer, report, ask } = journaling;
   const { kind, before } = known;
   const explain = (error: unknown) => {
-    if (error instanceof StoreBusy) throw refuseForNow(tool);
+    const outage = readOutage(error);
+    if (outage !== undefined) throw refuseForNow(tool, outage);
     const message = isFull(error) ? messages.store_full : describeFault(report(error));
     throw refuseUnnoted(tool, message);
   };

@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { OutcomeUnknown, StoreBusy, StoreUnusable } from "../../../src/sql/faults.ts";
+import {
+  createAssistantWorld,
+  readToken,
+  type AssistantWorld,
+} from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/**
+ * While what Waypost remembers cannot be read or written: who is told what, by which door. None of
+ * it is reported as unexpected (openForEach looks).
+ */
+
+let assistant: AssistantWorld;
+
+openForEach(createAssistantWorld, async (opened) => {
+  assistant = opened;
+  await assistant.plant("link", { path: "spring", name: "Spring", url: "https://a.example" });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const away = new StoreBusy("connect ECONNREFUSED 10.0.0.7:5432", { isAway: true });
+const held = new StoreBusy("the store is busy");
+const silent = "The database does not answer now. Try again in a moment.";
+const none = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
+
+describe("a call", () => {
+  test.each<[string, Error, string]>([
+    ["is away", away, silent],
+    ["cannot be opened, for it is away", new StoreUnusable("at", { cause: away }), silent],
+    ["is held by another process", held, "Request took too long. Try again."],
+  ])("is to come again where the database %s, and then it is answered", async (_, fault, said) => {
+    vi.spyOn(assistant.state.history, "list").mockRejectedValueOnce(fault);
+    const { isError, structured } = await assistant.callTool("list_changes");
+    const next = "Wait a little, then call list_changes again.";
+    expect([isError, structured]).toEqual([true, { error: { ...none, message: said, next } }]);
+    expect((await assistant.callTool("list_changes")).isError).toBe(false);
+  });
+
+  test.each([away, new OutcomeUnknown("lost")])(
+    "that could not ask a person has done nothing (%s)",
+    async (fault) => {
+      vi.spyOn(assistant.state.approvals, "askPage").mockRejectedValueOnce(fault);
+      const { structured } = await assistant.callTool("delete_link", { id: "spring" });
+      expect(structured.error).toMatchObject({ ...none, message: silent });
+      expect(assistant.writes).toEqual([]);
+    },
+  );
+
+  test("that could not be noted any more may be done, and is not simply made again", async () => {
+    await assistant.callTool("update_link", { id: "spring", name: "Summer" });
+    const { note } = assistant.state.history;
+    vi.spyOn(assistant.state.history, "note").mockImplementation((id, ended) =>
+      ended.state === "done" ? Promise.reject(away) : note(id, ended),
+    );
+    const { structured } = await assistant.callTool("undo");
+    expect(structured.error).toEqual({
+      code: "outcome_unknown",
+      message:
+        "The database stopped answering, and it is not known how much of this was done; look " +
+        "before you repeat it.",
+      effect: "unknown",
+      retry: "never",
+      next: expect.stringContaining("first look with list_links whether it happened"),
+    });
+  });
+
+  test("that begins a job may be repeated, whatever became of it", async () => {
+    const rows = [{ path: "one", url: "https://a.example" }];
+    const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
+    const plan_id = structured.plan.id;
+    const lost = new OutcomeUnknown("the answer to a commit was lost");
+    vi.spyOn(assistant.state.jobs, "open").mockRejectedValueOnce(lost);
+    const told = (await assistant.callTool("apply_plan", { plan_id })).structured;
+    expect(told.error).toMatchObject({
+      code: "outcome_unknown",
+      effect: "unknown",
+      retry: "later",
+      next: "Call apply_plan again later: to repeat it does no harm.",
+    });
+    const again = await assistant.callTool("apply_plan", { plan_id });
+    expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
+  });
+
+  test("of a resource is refused as a tool's is", async () => {
+    const rows = [{ path: "one", url: "https://a.example" }];
+    const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
+    const uri = `waypost://plans/${structured.plan.id}/1`;
+    vi.spyOn(assistant.state.plans, "find").mockRejectedValueOnce(away);
+    const refused = assistant.readResource(uri);
+    await expect(refused).rejects.toMatchObject({ message: expect.stringContaining(silent) });
+    await expect(refused).rejects.toMatchObject({ data: { error: { ...none, message: silent } } });
+    expect((await assistant.readResource(uri)).contents).toHaveLength(1);
+  });
+});
+
+describe("a person", () => {
+  test("who opens an approval's page then is asked to open it again", async () => {
+    const url = await ask();
+    vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(away);
+    const page = await assistant.visit(url);
+    expect([page.status, readHeading(page.html)]).toEqual([
+      503,
+      "The database does not answer now",
+    ]);
+    expect(page.headers.get("retry-after")).toBe("1");
+    expect(page.html).toContain("Nothing was decided. Open the address again in a moment.");
+    expect(page.html).toContain("(overloaded)");
+    expect(page.html).not.toContain("10.0.0.7");
+    expect((await assistant.visit(url)).status).toBe(200);
+  });
+
+  test("whose yes nobody knows of is told so, and sees it when it counted", async () => {
+    const url = await ask();
+    const { approvals } = assistant.state;
+    const { decidePage } = approvals;
+    vi.spyOn(approvals, "decidePage").mockImplementationOnce(async (id, said) => {
+      await decidePage(id, said);
+      throw new OutcomeUnknown("the answer to a commit was lost");
+    });
+    const page = await assistant.press(url, "approve");
+    expect([page.status, readHeading(page.html)]).toEqual([
+      503,
+      "It is not known whether this counted",
+    ]);
+    expect(page.html).toContain("(outcome_unknown)");
+    expect(page.html).not.toContain("Nothing was decided");
+    expect(readHeading((await assistant.visit(url)).html)).toBe("Approved");
+  });
+
+  test("whose yes counted is told so, whatever cannot be read after it", async () => {
+    const url = await ask();
+    const { approvals } = assistant.state;
+    const token = readToken((await assistant.visit(url)).html);
+    const { findPage } = approvals;
+    vi.spyOn(approvals, "findPage").mockImplementationOnce(findPage).mockRejectedValue(away);
+    const page = await assistant.visit(url, { token, decision: "approve" });
+    expect([page.status, readHeading(page.html)]).toEqual([200, "Approved"]);
+  });
+
+  test("who opens a preview then is asked to open it again", async () => {
+    const { preview_url } = (await assistant.callTool("preview_template")).structured;
+    vi.spyOn(assistant.state.previews, "find").mockRejectedValueOnce(held);
+    const page = await assistant.visit(preview_url);
+    expect([page.status, readHeading(page.html)]).toEqual([503, "The store is busy now"]);
+    expect((await assistant.visit(preview_url)).status).toBe(200);
+  });
+});
+
+async function ask(): Promise<string> {
+  const { structured } = await assistant.callTool("delete_link", { id: "spring" });
+  return structured.error.approval.url;
+}
+
+function readHeading(html: string): string | undefined {
+  return /<h1>(.*?)<\/h1>/.exec(html)?.[1];
+}
