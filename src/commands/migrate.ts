@@ -8,7 +8,8 @@ import { copyRows } from "../copies/copy-rows.ts";
 import { countRows, withSnapshots } from "../copies/snapshots.ts";
 import { isDatabaseUrl } from "../network/database-url.ts";
 import { describeDatabase } from "../sql/postgres.ts";
-import { quote } from "../text/show-hidden.ts";
+import { forgottenAfter_s, listProcesses } from "../sql/processes.ts";
+import { quote, showHidden } from "../text/show-hidden.ts";
 import { fillPlace, readSecrets } from "./copies/fill-place.ts";
 import {
   addRows,
@@ -60,9 +61,11 @@ type Copy = {
 };
 
 async function copy({ config, databases, place, signal }: Copy): Promise<readonly CopiedSum[]> {
+  await requireAlone(databases);
   const before = await readVersions(databases);
   const requireUnchanged = async () => {
     if ((await readVersions(databases)) !== before) throw new CopyFault(written);
+    await requireAlone(databases);
   };
   return withSnapshots(databases, toReadSignal(signal), async (snapshots) => {
     const progress = followRows(await countRows(snapshots));
@@ -78,6 +81,19 @@ async function copy({ config, databases, place, signal }: Copy): Promise<readonl
   });
 }
 
+/** Of a file the engine itself says it (`isHeldElsewhere`), and holds it from then on. */
+async function requireAlone([first]: readonly CopiedDatabase[]): Promise<void> {
+  const [other] = first === undefined ? [] : await listProcesses(first.sql.db);
+  if (other === undefined) return;
+  const host = showHidden(other.host).slice(0, mostHost);
+  throw refuseBusy(
+    ` (${host}, process ${other.pid}, seen ${other.seen_s} seconds ago)`,
+    `; one that was killed is forgotten ${forgottenAfter_s} seconds later`,
+  );
+}
+
+const mostHost = 100;
+
 async function readVersions(databases: readonly CopiedDatabase[]): Promise<string> {
   const versions: number[] = [];
   for (const { sql } of databases) versions.push(await sql.readVersion());
@@ -88,10 +104,10 @@ const written =
   "something was written to the old store meanwhile; stop every waypost that uses it, and run " +
   "the same command again";
 
-function refuseBusy(): UsageFault {
+function refuseBusy(which = "", when = ""): UsageFault {
   return new UsageFault(
-    "another process uses the store; stop every waypost that does (serve, and clients that start " +
-      "it), and run the same command again",
+    `another process uses the store${which}; stop every waypost that does (serve, and clients ` +
+      `that start it), and run the same command again${when}`,
   );
 }
 

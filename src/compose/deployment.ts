@@ -1,3 +1,4 @@
+import type { Kysely } from "kysely";
 import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
@@ -16,6 +17,7 @@ import {
   type EmbeddedOptions,
 } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
+import { showProcess } from "./show-process.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
 export type Deployment = {
@@ -56,6 +58,10 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const { config, readLinkOrigin, report, watchRequest } = options;
   const embedded = await openEmbedded(config, options);
   const { store } = embedded;
+  const isShown = embedded.stateTables !== undefined && options.isLook !== true;
+  // The statements of it name their table themselves.
+  const db = store.db as unknown as Kysely<unknown>;
+  const shown = isShown ? await showProcess({ db, report }) : undefined;
   const clicks = createClicks({ store, setAlarm, report });
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
@@ -84,6 +90,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     close: async () => {
       await clicks.close();
       await keyUses?.close();
+      await shown?.end();
       await store.close();
     },
   };

@@ -82,12 +82,13 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   sign_in_tries: alone("counted by address, for an hour"),
   secrets: alone("a few texts"),
   request_counts: alone("what each process has counted for a minute"),
+  waypost_processes: alone("who has the database open, for half a minute"),
   migrations: alone("marks of what was done"),
   state_migrations: alone("marks of what was done"),
 };
 
 /** Tables that no room has among its own, for whatever it is that makes them. */
-type Unnamed = "waypost_writers" | "migrations" | "state_migrations";
+type Unnamed = "waypost_writers" | "waypost_processes" | "migrations" | "state_migrations";
 
 export type SpreadTable = { readonly name: string } & Place;
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { spreadTables, writeDistribution } from "../../src/compose/spread-tables.ts";
+import { renewProcess } from "../../src/sql/processes.ts";
 import { openState } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -21,6 +22,10 @@ beforeAll(async () => {
   database = await takeDatabase();
   const store = await openStore(await database.open<Tables>(), neverRing);
   await store.write(() => Promise.resolve());
+  // The table is made by the first process that stands in it.
+  const any = await database.open<Record<never, never>>();
+  await renewProcess(any.db, { id: "a", host: "here", pid: 1 });
+  await any.close();
   await store.close();
   const random = { bytes: (count: number) => randomBytes(count) };
   const clock = { now: Date.now, monotonic: () => performance.now() };

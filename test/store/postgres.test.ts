@@ -1,4 +1,6 @@
+import type { Kysely } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { renewProcess } from "../../src/sql/processes.ts";
 import { listSlow } from "../../src/store/engines/describe-database.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
@@ -30,6 +32,7 @@ describe("the tables on PostgreSQL", () => {
     database = await takeDatabase();
     store = await openStore(await database.open<Tables>(), neverRing);
     await store.write(() => Promise.resolve());
+    await renewProcess(store.db as unknown as Kysely<unknown>, { id: "a", host: "here", pid: 1 });
   });
   afterAll(async () => {
     await store.close();

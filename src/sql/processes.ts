@@ -1,0 +1,85 @@
+import { sql, type Kysely } from "kysely";
+import { readEngine } from "./open-kysely.ts";
+import { isMissingTable } from "./postgres-faults.ts";
+
+/**
+ * The processes that have a PostgreSQL database open, each with a row that it renews: whose its
+ * connections are the database cannot tell, where a pooler stands between. A process that was
+ * killed is forgotten soon. Times are the database's own, for the machines' clocks may differ.
+ */
+
+export type OwnProcess = { readonly id: string; readonly host: string; readonly pid: number };
+
+export type OpenProcess = Omit<OwnProcess, "id"> & {
+  /** How long ago it renewed its row. */
+  readonly seen_s: number;
+};
+
+/** One that has not renewed its row for so long is taken for dead. */
+export const forgottenAfter_s = 30;
+const keptFor_s = 60 * 60;
+
+const createTable = sql`
+  create table if not exists waypost_processes (
+    id text collate "C" primary key,
+    host text collate "C" not null,
+    pid integer not null,
+    seen_at timestamptz not null
+  )
+`;
+
+/** Answers what time it is for the database. */
+export async function renewProcess(db: Kysely<unknown>, own: OwnProcess): Promise<number> {
+  const renew = sql<{ readonly now: number }>`
+    insert into waypost_processes (id, host, pid, seen_at)
+    values (${own.id}, ${own.host}, ${own.pid}, clock_timestamp())
+    on conflict (id) do update set seen_at = excluded.seen_at
+    returning ${now}
+  `;
+  const renewed = await renew.execute(db).catch(async (error: unknown) => {
+    if (!isMissingTable(error)) throw error;
+    // Of two that make it at once, one meets the other's.
+    await createTable.execute(db).catch(() => undefined);
+    return renew.execute(db);
+  });
+  return readNow(renewed.rows);
+}
+
+/** Undefined for a file, which has no clock of its own. */
+export async function readDatabaseTime(db: Kysely<unknown>): Promise<number | undefined> {
+  if (readEngine(db) === "sqlite") return undefined;
+  return readNow((await sql<{ readonly now: number }>`select ${now}`.execute(db)).rows);
+}
+
+const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
+
+function readNow([row]: readonly { readonly now: number }[]): number {
+  if (row === undefined) throw new Error("the database told no time");
+  return row.now;
+}
+
+/** Takes its row away, and what processes of long ago have left. */
+export async function removeProcess(db: Kysely<unknown>, id: string): Promise<void> {
+  await sql`
+    delete from waypost_processes
+    where id = ${id} or seen_at < clock_timestamp() - make_interval(secs => ${keptFor_s})
+  `.execute(db);
+}
+
+/** Those that live, the one that was seen last first; of a file none is known. */
+export async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
+  if (readEngine(db) === "sqlite") return [];
+  const found = sql<OpenProcess>`
+    select host, pid,
+      greatest(0, extract(epoch from clock_timestamp() - seen_at))::integer as seen_s
+    from waypost_processes
+    where seen_at > clock_timestamp() - make_interval(secs => ${forgottenAfter_s})
+    order by seen_at desc
+  `;
+  const { rows } = await found.execute(db).catch((error: unknown) => {
+    // No process of a version that knows of it was here yet.
+    if (!isMissingTable(error)) throw error;
+    return { rows: [] };
+  });
+  return rows;
+}

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createFolder, run, startServe } from "../support/command.ts";
+import { connectV2 } from "../support/mcp-clients.ts";
+import { query, takeDatabase } from "../support/postgres.ts";
+
+/** Who has a database open, though it asks nothing of it: what `waypost migrate` has to know. */
+
+test("a database that an idle process has open is not migrated until that is gone", async () => {
+  const database = await takeDatabase();
+  await using folder = await createFolder();
+  await using other = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  const move = () =>
+    run(["migrate", "--to", `sqlite:${other.path}`, "--data", folder.path], { env });
+  const count = async () => {
+    const [row] = await query(database.url, "select count(*)::int as all from waypost_processes");
+    return row?.["all"];
+  };
+  await using serving = await startServe(folder.path, [], { env });
+  const refused = await move();
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  const who = `\\(\\S+, process ${serving.pid}, seen \\d+ seconds ago\\)`;
+  expect(refused.stderr).toMatch(new RegExp(`another process uses the store ${who}; stop every`));
+  expect(existsSync(other.path)).toBe(false);
+  // Who ends in order is forgotten at once.
+  await serving.stop();
+  expect(await count()).toBe(0);
+  await using local = await connectV2({ transport: "stdio", data: folder.path, env });
+  await local.callTool("list_links");
+  expect((await move()).stderr).toContain(`process ${local.process?.pid},`);
+  await local.close();
+  expect(await count()).toBe(0);
+
+  await using killed = await startServe(folder.path, [], { env });
+  await killed.stop("SIGKILL");
+  expect((await move()).stderr).toContain("one that was killed is forgotten 30 seconds later");
+  await query(
+    database.url,
+    "update waypost_processes set seen_at = seen_at - interval '31 seconds'",
+  );
+  expect(await move()).toMatchObject({ code: 0 });
+  await database.giveBack();
+});
