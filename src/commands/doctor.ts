@@ -1,25 +1,27 @@
-import { CallFailure } from "../client/call-failure.ts";
-import { createClient, type Client } from "../client/client.ts";
+import type { Kysely } from "kysely";
+import type { Client } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
+import { findClockFault } from "../compose/compare-clocks.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
-import { clock, random } from "../compose/embedded.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
 import { writeDistribution } from "../compose/spread-tables.ts";
-import { readApiKey, readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
-import { UsageFault, type Config } from "../config.ts";
-import { contract } from "../contract/index.ts";
-import { Problem } from "../contract/problem.ts";
+import { readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
+import type { Config } from "../config.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
-import { NotMigrated, StoreUnusable } from "../sql/faults.ts";
+import { NotMigrated } from "../sql/faults.ts";
 import { describeDatabase } from "../sql/postgres.ts";
+import { readDatabaseTime } from "../sql/processes.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { listSlow } from "../store/engines/describe-database.ts";
+import type { Store } from "../store/store.ts";
+import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
+import { noteUsageFault, type Finding, type Note } from "./doctor/finding.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
@@ -35,12 +37,12 @@ type DoctorOptions = {
   readonly flags: FlagValues<typeof doctorFlags>;
 };
 
-type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
-
 /**
- * Looks at everything that has to be right, says a line about each, and what to do about it. False
- * when something has to be set right; changes nothing but what `--probe` is asked to remember.
+ * Looks at everything that has to be right, says a line about each, and what to do about it. It
+ * makes and changes nothing, but for what `--probe` is asked to remember.
  */
+
+/** False when something has to be set right. */
 export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   const { config, version } = options;
   const findings: Finding[] = [];
@@ -61,8 +63,6 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   }
   return findings.every(({ fault }) => fault === undefined);
 }
-
-type Note = (finding: Finding) => void;
 
 function describeConfiguration(config: Config, version: string): Finding {
   const { base_url, mode, tools, destinations, data, trusted_proxies } = config;
@@ -104,11 +104,6 @@ function trySettings(config: Config, note: Note): boolean {
   return faults.length === 0;
 }
 
-function noteUsageFault(about: string, error: unknown, note: Note): void {
-  if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
-  note({ about, fault: error.message });
-}
-
 async function tryOpen(
   { config, flags }: DoctorOptions,
   note: Note,
@@ -122,10 +117,12 @@ async function tryOpen(
       return undefined;
     }
     const readLinkOrigin = () => describeLinkOrigin(config, config.port);
-    const deployment = await openDeployment({ config, readLinkOrigin, report, isLook: true });
+    const deployment = await openDeployment({ config, readLinkOrigin, report, ...looking });
     if (deployment.own === undefined) return deployment;
-    const slow = await listSlow(deployment.own.store.db);
+    const { db } = deployment.own.store;
+    const slow = await listSlow(db);
     note({ about, said: ["opens, and is well", ...slow].join("; ") });
+    await noteClock(db, note);
     const isSpreadable = flags.database === true && readDatabaseUrl(config) !== undefined;
     if (isSpreadable) for (const line of writeDistribution()) print(line);
     return deployment;
@@ -136,6 +133,17 @@ async function tryOpen(
     return undefined;
   }
 }
+
+/** A file has no clock of its own, and nothing is said of it. */
+async function noteClock(db: Store["db"], note: Note): Promise<void> {
+  // The statement names no table.
+  const readTime = () => readDatabaseTime(db as unknown as Kysely<unknown>);
+  if ((await readTime()) === undefined) return;
+  const fault = await findClockFault(readTime);
+  note({ about: "clock", said: "goes as the database's does", ...(fault && { fault }) });
+}
+
+const looking = { isLook: true } as const;
 
 const earlier = "is of an earlier version; the next start brings it up to date, then look again";
 
@@ -236,7 +244,7 @@ async function noteDeviations(
 
 async function tryState(config: Config, { own }: Deployment, note: Note): Promise<void> {
   const about = "approvals";
-  const state = createLazyState(config, { tables: own?.stateTables, isLook: true });
+  const state = createLazyState(config, { tables: own?.stateTables, ...looking });
   try {
     if (state.exists()) await state.open();
     else checkDataFolder(config.data);
@@ -248,53 +256,3 @@ async function tryState(config: Config, { own }: Deployment, note: Note): Promis
     await state.close();
   }
 }
-
-function tryKey(config: Config, note: Note): string | undefined {
-  const about = "key";
-  try {
-    const key = readApiKey(config);
-    if (key !== undefined) return key;
-    note({ about, fault: "there is none; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE" });
-  } catch (error) {
-    noteUsageFault(about, error, note);
-  }
-  return undefined;
-}
-
-/**
- * One harmless request: whether the deployment answers, and what it says of the key. False where
- * there is no use in going on.
- */
-async function askDeployment(
-  deployment: Deployment,
-  key: string | undefined,
-  note: Note,
-): Promise<boolean> {
-  const { origin, own } = deployment;
-  const client = openClient(deployment, key);
-  try {
-    await client.call(contract.links.index, { limit: 1 });
-    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
-    note({ about: "key", said: "works" });
-    return true;
-  } catch (error) {
-    if (error instanceof CallFailure) {
-      note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)` });
-      return false;
-    }
-    if (!(error instanceof Problem)) throw error;
-    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
-    if (key === undefined) return true;
-    const isRejected = /invalid\.|suspended/i.test(error.message);
-    const said = `is known (${error.message})`;
-    note({ about: "key", said, ...(isRejected && { fault: error.message }) });
-    return !isRejected;
-  }
-}
-
-function openClient({ origin, send }: Deployment, key: string | undefined): Client {
-  return createClient({ target: { origin, key }, send, clock, random, sleep: skip });
-}
-
-/** A person waits for the answer, so that a second try follows at once. */
-const skip = () => Promise.resolve();

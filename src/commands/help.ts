@@ -73,7 +73,8 @@ doctor
   --probe              finds out once what the key may do at a deployment elsewhere: says what it
                        will send, asks, and remembers the answers for 30 days
   --yes                without asking
-  --database           the statements that spread the tables over the machines of Citus, as a script
+  --database           the statements that spread the tables over the machines of Citus, as a
+                       script, and whether this machine's clock goes as the database's
 
 keys create
   --project NAME       id or subdomain; not needed where there is only one project

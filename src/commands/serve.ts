@@ -115,7 +115,8 @@ async function serveHere(options: ServeHere): Promise<number> {
   try {
     const readLinkOrigin = () => addresses.links ?? "";
     const watches = { ...traces, ...joinWatches(metrics, traces) };
-    const parts = { ...options, ...watches, readLinkOrigin, report, noteStore: log.warn };
+    const told = { noteStore: log.warn, warn: log.warn };
+    const parts = { ...options, ...watches, ...told, readLinkOrigin, report };
     await withDeployment(parts, (deployment) =>
       serveDeployment(server, { ...parts, toolbox, port, addresses, metrics, deployment }),
     );

@@ -69,7 +69,8 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const { readLinkOrigin } = listener;
   const traces = await openTraces(options.version, log);
   const parts = { ...options, ...traces, report };
-  await withDeployment({ ...parts, readLinkOrigin, noteStore: log.warn }, (deployment) =>
+  const told = { noteStore: log.warn, warn: log.warn };
+  await withDeployment({ ...parts, ...told, readLinkOrigin }, (deployment) =>
     serve({ ...parts, deployment, listener, serveCommand, output, toolbox, log }),
   );
 }

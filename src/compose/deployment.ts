@@ -44,6 +44,8 @@ export type DeploymentOptions = EmbeddedOptions & {
   readonly report: (error: unknown) => string;
   readonly watchRequest?: WatchRequest | undefined;
   readonly watchSend?: WatchSend | undefined;
+  /** Tells the operator what is to be set right. */
+  readonly warn?: ((facts: object, message: string) => unknown) | undefined;
 };
 
 /** A name that is never looked up: requests to it are answered in this process. */
@@ -55,13 +57,13 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 }
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
-  const { config, readLinkOrigin, report, watchRequest } = options;
+  const { config, readLinkOrigin, report, watchRequest, warn = () => {} } = options;
   const embedded = await openEmbedded(config, options);
   const { store } = embedded;
   const isShown = embedded.stateTables !== undefined && options.isLook !== true;
   // The statements of it name their table themselves.
   const db = store.db as unknown as Kysely<unknown>;
-  const shown = isShown ? await showProcess({ db, report }) : undefined;
+  const shown = isShown ? await showProcess({ db, warn, report }) : undefined;
   const clicks = createClicks({ store, setAlarm, report });
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });

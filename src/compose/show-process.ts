@@ -2,13 +2,16 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Kysely } from "kysely";
 import { removeProcess, renewProcess } from "../sql/processes.ts";
+import { findClockFault } from "./compare-clocks.ts";
 import { setAlarm } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 
-/** Shows others that this process has the database open. */
+/** Shows others that this process has the database open, and looks at the clocks on the way. */
 
 type Showing = {
   readonly db: Kysely<unknown>;
+  /** Tells the operator. */
+  readonly warn: (facts: object, message: string) => unknown;
   readonly report: (error: unknown) => unknown;
 };
 
@@ -16,17 +19,20 @@ type Showing = {
 const renewEvery_ms = 10_000;
 
 /** Resolves when others can see it. */
-export async function showProcess({ db, report }: Showing) {
+export async function showProcess({ db, warn, report }: Showing) {
   const own = { id: randomUUID(), host: hostname(), pid: process.pid };
   let isOver = false;
   let isSeen = false;
   let isFailing = false;
-  let stopAlarm = () => {};
+  let isClockTold = false;
+  let stopAlarm: (() => void) | undefined;
 
   async function renew(): Promise<void> {
-    await renewProcess(db, own);
+    const fault = await findClockFault(() => renewProcess(db, own));
     isSeen = true;
     isFailing = false;
+    if (fault !== undefined && !isClockTold) warn({}, fault);
+    isClockTold = fault !== undefined;
   }
 
   async function turn(): Promise<void> {
@@ -47,7 +53,7 @@ export async function showProcess({ db, report }: Showing) {
   return {
     end: async () => {
       isOver = true;
-      stopAlarm();
+      stopAlarm?.();
       await turning;
       // Where it is away a stop need not wait for it: the row is forgotten by itself.
       if (isSeen) await removeProcess(db, own.id).catch(() => undefined);

@@ -1,0 +1,61 @@
+import { CallFailure } from "../../client/call-failure.ts";
+import { createClient, type Client } from "../../client/client.ts";
+import type { Deployment } from "../../compose/deployment.ts";
+import { clock, random } from "../../compose/embedded.ts";
+import { readApiKey } from "../../compose/secrets.ts";
+import type { Config } from "../../config.ts";
+import { contract } from "../../contract/index.ts";
+import { Problem } from "../../contract/problem.ts";
+import { noteUsageFault, type Note } from "./finding.ts";
+
+/** The key, and what the deployment says when it is shown. */
+
+export function tryKey(config: Config, note: Note): string | undefined {
+  const about = "key";
+  try {
+    const key = readApiKey(config);
+    if (key !== undefined) return key;
+    note({ about, fault: "there is none; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE" });
+  } catch (error) {
+    noteUsageFault(about, error, note);
+  }
+  return undefined;
+}
+
+/**
+ * One harmless request: whether the deployment answers, and what it says of the key. False where
+ * there is no use in going on.
+ */
+export async function askDeployment(
+  deployment: Deployment,
+  key: string | undefined,
+  note: Note,
+): Promise<boolean> {
+  const { origin, own } = deployment;
+  const client = openClient(deployment, key);
+  try {
+    await client.call(contract.links.index, { limit: 1 });
+    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
+    note({ about: "key", said: "works" });
+    return true;
+  } catch (error) {
+    if (error instanceof CallFailure) {
+      note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)` });
+      return false;
+    }
+    if (!(error instanceof Problem)) throw error;
+    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
+    if (key === undefined) return true;
+    const isRejected = /invalid\.|suspended/i.test(error.message);
+    const said = `is known (${error.message})`;
+    note({ about: "key", said, ...(isRejected && { fault: error.message }) });
+    return !isRejected;
+  }
+}
+
+export function openClient({ origin, send }: Deployment, key: string | undefined): Client {
+  return createClient({ target: { origin, key }, send, clock, random, sleep: skip });
+}
+
+/** A person waits for the answer, so that a second try follows at once. */
+const skip = () => Promise.resolve();

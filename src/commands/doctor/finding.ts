@@ -1,0 +1,12 @@
+import { UsageFault } from "../../config.ts";
+import { StoreUnusable } from "../../sql/faults.ts";
+
+/** One thing that the doctor has looked at, and what is wrong with it or to be said of it. */
+export type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
+
+export type Note = (finding: Finding) => void;
+
+export function noteUsageFault(about: string, error: unknown, note: Note): void {
+  if (!(error instanceof UsageFault) && !(error instanceof StoreUnusable)) throw error;
+  note({ about, fault: error.message });
+}
