@@ -143,7 +143,8 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
   note({ about: "clock", said: "goes as the database's does", ...(fault && { fault }) });
 }
 
-const looking = { isLook: true } as const;
+/** A start looks at the beginning of a large file alone. */
+const looking = { isLook: true, checksAll: true } as const;
 
 const earlier = "is of an earlier version; the next start brings it up to date, then look again";
 

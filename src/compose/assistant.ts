@@ -24,6 +24,7 @@ import { createDirectCalls, type DirectCalls } from "../mcp/protocol/direct-call
 import { createServer } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
+import { isUnusable } from "../sql/faults.ts";
 import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
 import { openDestinationCheck } from "./destination-check.ts";
@@ -112,8 +113,13 @@ export function createAssistant(options: AssistantOptions): Assistant {
     },
     openPreviewPages: (hostnames) => createPreviewPages({ openPreviews, hostnames, report }),
     loadUnfinished: async () => {
-      // A client that cannot be told of old jobs can be served all the same.
-      if (state.exists()) await bulk.loadUnfinished().catch(report);
+      if (!state.exists()) return;
+      await bulk.loadUnfinished().catch((error: unknown) => {
+        // Whoever has to mend it is told now, and not when a write fails that was to be noted.
+        if (isUnusable(error)) throw error;
+        // A client that cannot be told of old jobs can be served all the same.
+        report(error);
+      });
     },
     followLost: () => {
       const finding = { ...options, bulk, readKnown, createKeyContext: createContext };

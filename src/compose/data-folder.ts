@@ -80,7 +80,7 @@ export const keptFiles = [ownerKeyFile, httpTokenFile] as const;
  */
 export function listData(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
-  const emptyNames = /^(?:(?:waypost|state)\.db(?:-wal|-shm)?|compiled-.*|lost\+found)$/;
+  const emptyNames = /^(?:(?:waypost|state)\.db(?:-[\w-]+)?|compiled-.*|lost\+found)$/;
   return readdirSync(folder).filter((name) => !emptyNames.test(name));
 }
 

@@ -57,6 +57,8 @@ function drawBytes(count: number): Uint8Array {
 export type EmbeddedOptions = {
   /** A mere look needs a store that is there, and leaves it as it is. */
   readonly isLook?: boolean | undefined;
+  /** Looks at all of a file first, however long that takes. */
+  readonly checksAll?: boolean | undefined;
   /** Notes where the operator looks what the store has not done as it should. */
   readonly noteStore?: NoteSql | undefined;
   readonly traceSql?: TraceSql | undefined;
@@ -64,11 +66,12 @@ export type EmbeddedOptions = {
 
 export async function openEmbedded(
   place: DataPlace,
-  { isLook = false, noteStore, traceSql }: EmbeddedOptions = {},
+  options: EmbeddedOptions = {},
 ): Promise<Embedded> {
+  const { isLook = false, noteStore } = options;
   const { data } = place;
   if (!isLook) prepareDataFolder(data);
-  const sql = await openTables(place, traceSql);
+  const sql = await openTables(place, options);
   const store = await openStore(sql, setAlarm, isLook, noteStore);
   // The same connections serve for other tables as well.
   const own = sql as unknown as Sql<StateTables>;
@@ -87,11 +90,14 @@ export async function openEmbedded(
   }
 }
 
-async function openTables(place: DataPlace, trace: TraceSql | undefined): Promise<Sql<Tables>> {
+async function openTables(
+  place: DataPlace,
+  { checksAll, traceSql: trace }: EmbeddedOptions,
+): Promise<Sql<Tables>> {
   const url = readDatabaseUrl(place);
   if (url !== undefined) return openPostgres(url, trace);
   requireNotEmptied(place.data);
-  return openSqlite(join(place.data, databaseFile), { applicationId, trace });
+  return openSqlite(join(place.data, databaseFile), { applicationId, checksAll, trace });
 }
 
 /** As `withEmbedded`, but a folder without a store is a mistyped one. */

@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { StoreUnusable } from "../sql/faults.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
@@ -33,11 +34,13 @@ type LazyOptions = {
   readonly tables?: Sql<StateTables> | undefined;
   /** A mere look makes no file, and changes none of an earlier version. */
   readonly isLook?: boolean | undefined;
+  /** Looks at all of its file first, however long that takes. */
+  readonly checksAll?: boolean | undefined;
   readonly traceSql?: TraceSql | undefined;
 };
 
 export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
-  const { isLook = false, traceSql } = options;
+  const { isLook = false, checksAll, traceSql } = options;
   const { data } = place;
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
@@ -61,7 +64,10 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
   async function openTables(): Promise<State> {
     const given = { clock, random };
     const url = readDatabaseUrl(place);
-    if (url === undefined) return openStateFile(file, given, isLook, traceSql);
+    if (url === undefined) {
+      requireNotEmptied(file);
+      return openStateFile(file, given, { isLook, checksAll, trace: traceSql });
+    }
     const { tables } = options;
     const sql =
       tables === undefined ? await openPostgres<StateTables>(url, traceSql) : share(tables);
@@ -85,6 +91,15 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
       await (await opening?.catch(() => undefined))?.close();
     },
   };
+}
+
+/** What was approved of, and what jobs have done, would be forgotten without a word. */
+function requireNotEmptied(file: string): void {
+  if (!existsSync(file) || statSync(file).size > 0) return;
+  throw new StoreUnusable(
+    `${file} is empty, and something else has emptied it; restore it from a backup, or remove it ` +
+      "to go on without what Waypost remembered (plans, jobs, approvals, history)",
+  );
 }
 
 const closeNothing = () => Promise.resolve();

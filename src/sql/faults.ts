@@ -40,6 +40,12 @@ export function readOutage(error: unknown): "busy" | "away" | "unknown" | undefi
   return error.isAway ? "away" : "busy";
 }
 
+/** Waiting and making room mend nothing: somebody has to bring the file back. */
+export function isUnusable(error: unknown): boolean {
+  const isUnopened = error instanceof StoreUnusable;
+  return isUnopened && !isFull(error) && readOutage(error) === undefined;
+}
+
 /** The tables are of an earlier version, and the caller may change nothing. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
@@ -8,6 +8,13 @@ import { openLogSync, type LogSync } from "./log-sync.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
 import { openReader } from "./reader.ts";
+import {
+  damaged,
+  makePrivateFile,
+  notOurs,
+  refuseFault,
+  refuseForeignFile,
+} from "./sqlite-file.ts";
 import { createStatementRunner, type Ran, type StatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 import { traceStatements, traceTransactions, type TraceSql } from "./trace-sql.ts";
@@ -17,6 +24,8 @@ type OpenOptions = {
   readonly applicationId: number;
   /** How much of the file each connection may keep in memory. */
   readonly cache_mb?: number;
+  /** Looks at every page, however many there are. */
+  readonly checksAll?: boolean | undefined;
   readonly trace?: TraceSql | undefined;
 };
 
@@ -26,9 +35,9 @@ type OpenOptions = {
  */
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
   refuseForeignFile(path, options.applicationId);
-  makePrivateFile(path);
+  makePrivateFile(path, options.applicationId);
   const writer = await openConnection(path, options);
-  await refuseDamage(writer, path);
+  await refuseDamage(writer, path, options);
   const reader = await openConnection(path, options);
   const log = await openLogSync(readFile(writer)).catch((error: unknown) => {
     for (const connection of [reader, writer]) ignoreFault(() => connection.close());
@@ -145,15 +154,6 @@ export function isHeld(path: string): boolean {
   }
 }
 
-/**
- * Made by us, so that it is private from its first moment; SQLite gives its mode to -wal and -shm.
- * Never once a connection is open: closing any descriptor of a file drops all the locks that the
- * process holds on it, and then another program may take the log away while we write to it.
- */
-function makePrivateFile(path: string): void {
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-}
-
 async function openConnection(path: string, options: OpenOptions): Promise<Database> {
   const database = openDatabase(path);
   try {
@@ -165,19 +165,18 @@ async function openConnection(path: string, options: OpenOptions): Promise<Datab
   }
 }
 
-function refuseFault(path: string, error: unknown): StoreUnusable {
-  const fault = error instanceof Error ? error.message : "unknown fault";
-  const message = isDamage(error) ? damaged(path) : `${path} cannot be opened: ${fault}`;
-  return new StoreUnusable(message, { cause: error });
-}
-
 const usualCache_mb = 64;
 /** Looking at every page of a larger file would hold up the start for too long. */
 const checkedBytes = 16 * 1024 * 1024;
 
-async function refuseDamage(database: Database, path: string): Promise<void> {
-  if (statSync(path).size > checkedBytes) return;
-  const check = () => database.prepare("PRAGMA quick_check(1)").all();
+const lookAtSchema = "SELECT 'ok' FROM (SELECT count(*), max(sql) FROM sqlite_schema)";
+
+async function refuseDamage(
+  database: Database,
+  path: string,
+  { checksAll = statSync(path).size <= checkedBytes }: OpenOptions,
+): Promise<void> {
+  const check = () => database.prepare(checksAll ? "PRAGMA quick_check(1)" : lookAtSchema).all();
   const rows = await retryWhileBusy(check, isBusy).catch((error: unknown) => {
     if (!isDamage(error)) throw error;
     return [];
@@ -208,39 +207,6 @@ function prepareConnection(
   // In this thread nothing can come between: whoever asks is still there.
   defineIsAwaited(database, () => true);
   return database;
-}
-
-const keepAdvice = "It was not changed; restore it from a backup or choose another data folder.";
-
-function notOurs(path: string): string {
-  return `${path} is not a Waypost database. ${keepAdvice}`;
-}
-
-function damaged(path: string): string {
-  return `${path} cannot be opened: it is damaged. ${keepAdvice}`;
-}
-
-/** Reads the bytes before SQLite does, so that nothing is written into a file that is not ours. */
-function refuseForeignFile(path: string, applicationId: number): void {
-  if (!existsSync(path)) return;
-  const { size } = statSync(path);
-  if (!statSync(path).isFile()) throw new StoreUnusable(notOurs(path));
-  if (size === 0) return;
-  const header = Buffer.alloc(100);
-  const file = openSync(path, "r");
-  const length = readSync(file, header, 0, header.length, 0);
-  closeSync(file);
-  if (length < header.length || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
-    throw new StoreUnusable(notOurs(path));
-  }
-  if (header.readUInt32BE(68) !== applicationId) throw new StoreUnusable(notOurs(path));
-  // A file that ends before its last page was cut off; a log beside it may hold what is missing.
-  const hasLog = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
-  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (!hasLog && isCountValid && header.readUInt32BE(28) * pageSize > size) {
-    throw new StoreUnusable(`${path} is damaged: it is cut off. ${keepAdvice}`);
-  }
 }
 
 function readPragma(database: Database, name: string): unknown {

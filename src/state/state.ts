@@ -88,14 +88,19 @@ const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
 
+type StateFileOptions = {
+  readonly isLook?: boolean;
+  readonly checksAll?: boolean | undefined;
+  readonly trace?: TraceSql | undefined;
+};
+
 /** In a file of its own. */
 export async function openStateFile(
   path: string,
   given: ClockAndRandom,
-  isLook = false,
-  trace?: TraceSql,
+  { isLook = false, ...opening }: StateFileOptions = {},
 ): Promise<State> {
-  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb, trace });
+  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb, ...opening });
   return openState(sql, given, isLook);
 }
 

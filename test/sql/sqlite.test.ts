@@ -78,6 +78,22 @@ describe("a file that cannot be used is refused with a clear message and left as
   });
 });
 
+test("a damaged page of a large file is found where every page is looked at", async () => {
+  await makeOurs(sql`
+    create table many as
+    with recursive rows (number) as (select 1 union all select number + 1 from rows limit 20000)
+    select number, hex(zeroblob(500)) as filling from rows
+  `);
+  expect(statSync(path).size).toBeGreaterThan(16 * 1024 * 1024);
+  const checkAll = () => openSqlite<Tables>(path, { applicationId, checksAll: true });
+  await (await checkAll()).close();
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xa5, 4096 * 2000, 4096 * 2001));
+  // To look at all of them would take too long for a start.
+  await (await open()).close();
+  await expect(checkAll()).rejects.toThrow("is damaged");
+});
+
 describe("a file that is opened", () => {
   test("lies there whole once it is closed, with nothing left in its log", async () => {
     await using store = await openStored();

@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { openForAll } from "../support/open-for.ts";
+
+/** What Waypost remembers, as something else has left it: told at the start, and left as it is. */
+
+let folder: Folder;
+
+openForAll(createFolder, async (created) => {
+  folder = created;
+  const input = "path,url\nspring,https://a.example/\n";
+  const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
+  expect(made).toMatchObject({ code: 0 });
+});
+
+const foreign = "is not a Waypost database. It was not changed; restore it from a backup";
+const damaged = "It was not changed; restore it from a backup";
+
+type Case = readonly [what: string, spoil: (path: string) => void, told: string];
+
+const cases: readonly Case[] = [
+  ["its header was overwritten", (path) => overwrite(path, 0, 100), foreign],
+  ["its schema was overwritten", (path) => overwrite(path, 100, 3996), damaged],
+  ["pages in its middle were overwritten", (path) => overwrite(path, 3 * 4096, 8192), damaged],
+  ["its end was cut off", (path) => truncateSync(path, 5 * 4096), damaged],
+  ["it was cut off inside its header", (path) => truncateSync(path, 60), foreign],
+  [
+    "it was emptied",
+    (path) => truncateSync(path, 0),
+    "is empty, and something else has emptied it",
+  ],
+];
+
+function overwrite(path: string, start: number, length: number): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, start, start + length);
+  writeFileSync(path, bytes);
+}
+
+describe.each(cases)("where %s", (_, spoil, told) => {
+  test("no server, session or look takes it for a new one, and it is left as it is", async () => {
+    await using other = await createFolder();
+    await cp(folder.path, other.path, { recursive: true });
+    const path = join(other.path, "state.db");
+    spoil(path);
+    const before = readFileSync(path);
+    const serving = startServe(other.path);
+    await expect(serving).rejects.toThrow(told);
+    await expect(serving).rejects.toThrow(/"code":2,"stdout":""/);
+    const stdio = await run(["--data", other.path], { input: "" });
+    expect(stdio).toMatchObject({ code: 2, stdout: "" });
+    expect(stdio.stderr).toMatch(/^waypost: [^\n]*state\.db [^\n]+\n$/);
+    expect(stdio.stderr).toContain(told);
+    const looked = await run(["doctor", "--data", other.path]);
+    expect(looked.code).toBe(1);
+    expect(looked.stdout).toMatch(/^FAULT approvals +\S+state\.db /m);
+    expect(looked.stdout).toContain(told);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    const names = readdirSync(other.path).filter((name) => name.startsWith("state.db"));
+    expect(names.filter((name) => !/^state\.db(?:-wal|-shm)?$/.test(name))).toEqual([]);
+    // With its file as it was, everything is as it was.
+    await cp(join(folder.path, "state.db"), path);
+    const mended = await run(["jobs", "--data", other.path]);
+    expect(mended).toMatchObject({ code: 0 });
+    expect(mended.stdout).toContain("done");
+  });
+});
