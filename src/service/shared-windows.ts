@@ -86,6 +86,8 @@ function countOthers({ others }: Window, now: number): number {
 
 /** No window is longer. */
 const longest_ms = 60_000;
+/** A store that takes no write is not tried again with each request. */
+const pause_ms = 1000;
 /** Machines' clocks differ by less. */
 const mostSkew_ms = 60_000;
 
@@ -96,6 +98,7 @@ export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Te
   let running: Promise<boolean> = Promise.resolve(true);
   let next: Promise<boolean> | undefined;
   let droppedAt = -Infinity;
+  let refusedAt = -Infinity;
 
   /** All that is to be told by the time of a turn shares its write and its read. */
   async function takeTurn(before: Promise<boolean>): Promise<boolean> {
@@ -106,7 +109,10 @@ export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Te
     // Whatever is wrong with the store the requests themselves will meet.
     return exchange(windows).then(
       () => true,
-      () => false,
+      () => {
+        refusedAt = clock.monotonic();
+        return false;
+      },
     );
   }
 
@@ -131,13 +137,20 @@ export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Te
     }
   }
 
-  return (window) => {
+  /** The turn that comes next, and all that it takes along. */
+  function wait(window: Window): Promise<boolean> {
     untold.set(window.name, window);
     if (next === undefined) {
       next = takeTurn(running);
       running = next;
     }
-    return next.finally(() => {
+    return next;
+  }
+
+  return (window) => {
+    const isRefused = clock.monotonic() - refusedAt < pause_ms;
+    const told = isRefused ? Promise.resolve(false) : wait(window);
+    return told.finally(() => {
       window.telling = undefined;
     });
   };

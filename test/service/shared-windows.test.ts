@@ -113,8 +113,17 @@ test("what is over is taken away, and what a clock that was set back has left", 
   expect(await countRows(world)).toBe(1);
 });
 
-test("a process that cannot tell the others counts for itself", async () => {
+test("a process that cannot tell the others counts alone, and tries once a second", async () => {
   await using world = await createWorld();
-  const alone = startProcess(world, { ...world.store, write: refuseWrite });
-  expect(await countPassed([alone], 700, { key: world.key })).toBe(600);
+  let tries = 0;
+  const write = () => {
+    tries += 1;
+    return refuseWrite();
+  };
+  const alone = startProcess(world, { ...world.store, write });
+  expect(await countPassed([alone], 300, { key: world.key })).toBe(300);
+  expect(tries).toBe(1);
+  world.advance(1000);
+  expect(await countPassed([alone], 400, { key: world.key })).toBe(300);
+  expect(tries).toBe(2);
 });
