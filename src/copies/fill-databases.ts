@@ -8,6 +8,7 @@ import {
 } from "./copied-database.ts";
 import { claimDatabase, isHalfFilled, type Claim, type Filling } from "./fill-database.ts";
 import { readRows } from "./read-rows.ts";
+import { listTablesAt } from "./table-plan.ts";
 import { createTableSum, writeRow, type Row } from "./row-digest.ts";
 
 /** Rows on their way into a table. */
@@ -42,7 +43,7 @@ export async function fillDatabases(
     await claimAll(databases, copy.claim, targets);
     for (const { name, filling } of targets) await filling.makeTables(copy.levels[name] ?? 0);
     const sums = await copy.pour((pouring) => insert(targets, pouring));
-    await compare(targets, sums);
+    await compare(targets, sums, copy.levels);
     copy.complete();
     for (const { filling } of targets.toReversed()) await filling.finish();
     return sums;
@@ -73,10 +74,15 @@ async function insert(targets: readonly Target[], pouring: Pouring): Promise<voi
 }
 
 /** Reads everything again: what was written is what was handed on. */
-async function compare(targets: readonly Target[], wanted: readonly CopiedSum[]): Promise<void> {
+async function compare(
+  targets: readonly Target[],
+  wanted: readonly CopiedSum[],
+  levels: Levels,
+): Promise<void> {
   for (const { database, table: name, columns, rows, digest } of wanted) {
     const { sql, copied } = findTarget(targets, database);
-    const table = copied.tables.find((known) => known.name === name);
+    const tables = listTablesAt(copied, levels[database] ?? 0);
+    const table = tables.find((known) => known.name === name);
     if (table === undefined) throw new CopyFault(`the table ${name} is not known`);
     const sum = createTableSum();
     for await (const page of readRows(sql.db, table, columns)) {

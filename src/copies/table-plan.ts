@@ -6,15 +6,21 @@ export type TablePlan = { readonly table: CopiedTable; readonly columns: readonl
 
 /** Those that a database has at this level of migrations; an earlier version had fewer. */
 export async function planTables(
-  { migrations, tables }: CopiedTables,
+  copied: CopiedTables,
   level: number,
 ): Promise<readonly TablePlan[]> {
-  const described = await describeTables(takeUpTo(migrations.sqlite, level).list);
-  return tables.flatMap(({ earlier, ...known }) => {
-    const isEarlier = earlier !== undefined && level < earlier.below;
-    const table = isEarlier ? { ...known, key: earlier.key } : known;
+  const described = await describeTables(takeUpTo(copied.migrations.sqlite, level).list);
+  return listTablesAt(copied, level).flatMap((table) => {
     const columns = described.get(table.name)?.filter(({ name }) => !isLeft(table, name));
     return columns === undefined ? [] : [{ table, columns }];
+  });
+}
+
+/** All that are known, each with the key that it had at this level of migrations. */
+export function listTablesAt({ tables }: CopiedTables, level: number): readonly CopiedTable[] {
+  return tables.map(({ earlier, ...known }) => {
+    const isEarlier = earlier !== undefined && level < earlier.below;
+    return isEarlier ? { ...known, key: earlier.key } : known;
   });
 }
 
