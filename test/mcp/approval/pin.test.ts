@@ -107,7 +107,7 @@ describe("a page that asks for a PIN", () => {
   test("lets an act through for the right one", async () => {
     const url = await ask("a");
     const { html } = await assistant.visit(url);
-    expect(html).toMatch(/<input type="password" name="pin" autocomplete="off" required /);
+    expect(html).toMatch(/<input id="pin" type="password" name="pin" autocomplete="off" required /);
     expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
     expect((await call("a")).deleted).toBeDefined();
   });
