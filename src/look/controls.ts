@@ -17,6 +17,7 @@ button.grave:not(.main), .button.grave:not(.main) { color: var(--grave); }
 .small { min-height: 1.875rem; padding: 0 var(--s2); font-size: var(--small); }
 .wide { width: 100%; }
 .buttons { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: center; }
+.buttons > * { max-width: 100%; white-space: normal; }
 
 .stack { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
 .pair { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }

@@ -31,7 +31,9 @@ nav a { font-weight: 600; padding: .6rem .25rem; min-height: 2.75rem; }
 nav span { color: var(--soft); }
 .field input { max-width: 16rem; }
 .buttons button { min-height: 2.9rem; padding: 0 var(--s5); }
-@media (max-width: 39.99rem) { .buttons { display: grid; } }
+@media (max-width: 39.99rem) {
+  .buttons { display: grid; grid-template-columns: minmax(0, 1fr); }
+}
 @media (min-width: 40rem) {
   .alone { padding-top: var(--s7); }
   .alone .question { padding: var(--s6); }
