@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { assetPath } from "./asset-path.ts";
 import { frames } from "../look/frames.ts";
 import { script } from "./script.ts";
@@ -15,6 +16,13 @@ const ofFrames = [nameStyle(frames + devices + editor), nameScript(editorScript)
 const files = [...ofAll, ...ofFrames];
 
 type Asset = { readonly type: string; readonly text: string; readonly address: string };
+
+/** An asset as a browser is sent it. */
+type SentAsset = {
+  readonly type: string;
+  readonly body: string | Uint8Array;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+};
 
 /** The files that a page has, in the order in which they count. */
 export function listAssets(hasFrames: boolean): {
@@ -45,9 +53,25 @@ export function isAsset(path: string): boolean {
   return path.startsWith(assetPath);
 }
 
-export function findAsset(path: string): Asset | undefined {
-  return files.find(({ address }) => address === path);
+/** Nothing of a visit is in them, so that nothing is told by how small they become. */
+export function findAsset(path: string, accepted: string | null): SentAsset | undefined {
+  const file = files.find(({ address }) => address === path);
+  if (file === undefined) return undefined;
+  const { type, text } = file;
+  const kept = [
+    ["cache-control", "public, max-age=31536000, immutable"],
+    ["vary", "accept-encoding"],
+  ] as const;
+  if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted ?? "")) {
+    return { type, body: text, headers: kept };
+  }
+  const packed = packs.get(path) ?? gzipSync(text);
+  packs.set(path, packed);
+  return { type, body: packed, headers: [...kept, ["content-encoding", "gzip"]] };
 }
+
+/** Those that somebody has asked for, by their addresses. */
+const packs = new Map<string, Uint8Array>();
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 16);

@@ -74,7 +74,7 @@ async function answer(asked: Asked): Promise<Response> {
     return tell(403, "Not from here", "Open the console by the address that Waypost tells.");
   }
   if (!methods.has(method)) return tell(405, "Not in this way", "Open it in a browser.");
-  if (isAsset(url.pathname)) return answerAsset(url.pathname);
+  if (isAsset(url.pathname)) return answerAsset(url.pathname, request);
   const place = readPlace(request, options.publicUrl);
   if (place === undefined) return tell(403, "Not over plain http", insecure);
   if (method === "POST" && !isFromHere(request, place)) return tellUnread("foreign");
@@ -122,11 +122,10 @@ function tellUnread(why: Unread): Response {
   return tell(...unread[why]);
 }
 
-function answerAsset(path: string): Response {
-  const file = findAsset(path);
+function answerAsset(path: string, { headers }: Request): Response {
+  const file = findAsset(path, headers.get("accept-encoding"));
   if (file === undefined) return tell(404, "Not found", "There is no such file.");
-  const kept = ["cache-control", "public, max-age=31536000, immutable"] as const;
-  return respondFile(file.type, file.text, [kept]);
+  return respondFile(file.type, file.body, file.headers);
 }
 
 /** What was typed in an earlier session is shown again, and done when it is sent from there. */

@@ -9,7 +9,7 @@ export type ConsoleTab = {
   /** Those since they were last asked for. */
   readonly takeComplaints: () => readonly string[];
   /** What was sent over the network, in bytes, since it was last asked for. */
-  readonly takeBytes: () => number;
+  readonly takeBytes: () => Promise<number>;
 };
 
 export async function openConsole(
@@ -19,7 +19,7 @@ export async function openConsole(
 ): Promise<ConsoleTab> {
   const page = await openTab(browser, options);
   const complaints: string[] = [];
-  let counted = { bytes: 0 };
+  let sent: Promise<number>[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
@@ -28,13 +28,10 @@ export async function openConsole(
     if (!request.url().startsWith(places.url)) complaints.push(`asked ${request.url()}`);
   });
   page.on("response", (response) => {
-    // What comes late is of what was asked for then.
-    const own = counted;
-    void response.body().then(
-      (body) => (own.bytes += body.byteLength),
-      // A redirect has none.
-      () => undefined,
-    );
+    // As they are sent: what the browser unpacks was smaller on its way.
+    const sizes = response.finished().then(() => response.request().sizes());
+    // What was given up has none.
+    sent.push(sizes.then(({ responseBodySize }) => responseBodySize).catch(() => 0));
   });
   await page.goto(places.url);
   // By the keyboard alone: the field has the focus, soon after it is there.
@@ -45,10 +42,10 @@ export async function openConsole(
     page,
     complaints,
     takeComplaints: () => complaints.splice(0),
-    takeBytes: () => {
-      const { bytes } = counted;
-      counted = { bytes: 0 };
-      return bytes;
+    takeBytes: async () => {
+      const all = await Promise.all(sent);
+      sent = [];
+      return all.reduce((sum, bytes) => sum + bytes, 0);
     },
   };
 }

@@ -89,10 +89,10 @@ test("the pages are what axe lets pass in every look, and small, for hostile nam
   }
   const { page, complaints, takeBytes } = await openConsole(browser, serving);
   const go = (path: string) => page.goto(serving.places.url + path);
-  takeBytes();
+  await takeBytes();
   await go("/apps");
   await lookAtPage(page, "apps");
-  expect(takeBytes()).toBeLessThan(60_000);
+  expect(await takeBytes()).toBeLessThan(60_000);
   await go(`/apps/ios/${id}`);
   expect(await page.getByLabel("Name").inputValue()).toBe(hostile);
   await lookAtPage(page, "app");

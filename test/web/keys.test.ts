@@ -71,10 +71,10 @@ test("a key is made, shown once and revoked with the keyboard alone", async () =
   await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
   expect(await page.content()).not.toContain(token);
 
-  takeBytes();
+  await takeBytes();
   await pressOnto(page, /^I have copied it$/);
   await page.getByText("manager, links.index").waitFor();
-  expect(takeBytes()).toBeLessThan(60_000);
+  expect(await takeBytes()).toBeLessThan(60_000);
   await lookAtPage(page, "keys");
   const { id } = (await listKeys()).at(-1);
   await pressOnto(page, new RegExp(`^Revoke …${id.slice(-8)}…$`));

@@ -48,11 +48,11 @@ function readGround(): Promise<string> {
 
 test("the page is seen on each phone by day and by night, and anew when it is saved", async () => {
   const id = await plant({ path: "spring", name: "Spring" });
-  tab.takeBytes();
+  await tab.takeBytes();
   await go(id);
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
   await page.waitForLoadState("networkidle");
-  expect(tab.takeBytes()).toBeLessThan(60_000);
+  expect(await tab.takeBytes()).toBeLessThan(60_000);
   expect(await framed.locator("body").getAttribute("class")).toBe("ios");
   expect(await readGround()).toBe("rgb(255, 255, 255)");
   await page.getByLabel("Dark").check();

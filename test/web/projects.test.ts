@@ -85,11 +85,11 @@ test("the pages are what axe lets pass in every look, and small, for hostile nam
   const { page, complaints, takeBytes } = await openConsole(browser, { ...serving, key: master });
   await page.goto(`${serving.places.url}/projects`);
   await lookAtPage(page, "projects");
-  takeBytes();
+  await takeBytes();
   await page.goto(`${serving.places.url}/projects/${id}`);
   expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe(hostile);
   await lookAtPage(page, "project");
-  expect(takeBytes()).toBeLessThan(60_000);
+  expect(await takeBytes()).toBeLessThan(60_000);
   await page.goto(`${serving.places.url}/projects/new`);
   await lookAtPage(page, "new-project");
   expect(complaints).toEqual([]);

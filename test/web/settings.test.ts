@@ -75,10 +75,10 @@ test("the page is found with the keyboard, and is what axe lets pass in every lo
   const browser = await launchBrowser();
   try {
     const { page, complaints, takeBytes } = await openConsole(browser, serving);
-    takeBytes();
+    await takeBytes();
     await pressOnto(page, /^Settings$/);
     await page.getByRole("heading", { name: "What runs" }).waitFor();
-    expect(takeBytes()).toBeLessThan(60_000);
+    expect(await takeBytes()).toBeLessThan(60_000);
     await lookAtPage(page, "settings");
     expect(complaints).toEqual([]);
   } finally {

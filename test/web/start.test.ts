@@ -41,10 +41,10 @@ test("the first page tells how to connect, and a change is undone with the keybo
     args: [expect.stringMatching(/waypost\.js$/), "--data", folder.path],
   });
   // Of the sign-in page before it nothing is counted.
-  takeBytes();
+  await takeBytes();
   await page.reload();
   await lookAtPage(page, "start");
-  expect(takeBytes()).toBeLessThan(60_000);
+  expect(await takeBytes()).toBeLessThan(60_000);
   await pressOnto(page, /^Undo: Changed Summer/);
   await page.getByText("Undone.").waitFor();
   const { body } = await serving.call("GET", "/links?q[path_eq]=spring");

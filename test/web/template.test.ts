@@ -141,12 +141,12 @@ function readGround(): Promise<string> {
 }
 
 test("the editor is what axe lets pass, in every look, with and without problems", async () => {
-  tab.takeBytes();
+  await tab.takeBytes();
   await go("/template?from=starter");
   await page.getByText("This is the starter template.").waitFor();
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
   await page.waitForLoadState("networkidle");
-  expect(tab.takeBytes()).toBeLessThan(60_000);
+  expect(await tab.takeBytes()).toBeLessThan(60_000);
   await lookAtPage(page, "template");
   await page.getByLabel("Body").fill(broken);
   await page.getByLabel("CSS").fill("h1 {\n  color: url(x);\n}\n");
