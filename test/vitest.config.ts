@@ -12,10 +12,10 @@ const onPostgres = ["test/**/postgres*.test.ts"];
  * remembers something in them. Left out is
  * - what makes no use of a store, or has another one put in its place (client, template, network);
  * - texts, pages and the protocol, which are the same whatever answers below them;
- * - what starts the command, but for `postgres*.test.ts` and two servers;
- * - of approvals what tells many calls at once apart by who comes first (interleavings), and what
- *   happens in a browser (scenarios, acts, states, page), which costs the most;
- * - what counts turns of the event loop until nobody has anything to do (bulk, doubt, plan-undo);
+ * - what starts the command, but for `postgres*.test.ts` and two servers, where a job that was
+ *   killed goes on as in `bulk-acceptance`, and need not keep the budget's pace;
+ * - what an approval's page looks like, and how a browser shows it (acts, states, page): what is
+ *   kept of an approval and counted is asked for by the others, once in a browser as well;
  * - the largest of the bins, over and over in one database (bin); the API's tests restore from
  *   them;
  * - what is about SQLite's own file, thread, index of texts and shared transactions.
@@ -26,13 +26,14 @@ const onBoth = [
   "test/web/session.test.ts",
   "test/store/chores.test.ts",
   "test/host/{clicks,hosts,paths,restored}.test.ts",
-  "test/bulk/simulator.test.ts",
-  "test/bulk/apply/{apply-rows,lease,two-jobs}.test.ts",
+  "test/bulk/{bulk,simulator}.test.ts",
+  "test/bulk/apply/{apply-rows,doubt,every-step,go-on-with-lost,lease,two-jobs}.test.ts",
   "test/bulk/files/round-trip.test.ts",
-  "test/bulk/plan/make-plan.test.ts",
+  "test/bulk/plan/{make-plan,plan-undo}.test.ts",
   "test/bulk/select/*.test.ts",
   "test/mcp/access/key-access.test.ts",
-  "test/mcp/approval/{address,between,bypass,form,pin,preview,require-approval,what-asks}.test.ts",
+  "test/mcp/approval/{address,between,bypass,form,interleavings,pin,preview}.test.ts",
+  "test/mcp/approval/{require-approval,scenarios,what-asks}.test.ts",
   "test/mcp/deployments/find-by-anything.test.ts",
   "test/mcp/results/sentences.test.ts",
   "test/mcp/tools/{destinations,tools}.test.ts",

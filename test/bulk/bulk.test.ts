@@ -67,10 +67,13 @@ describe("a job", () => {
     const plan = await planUpserts(20);
     let calls = 0;
     interfere = (tool) => {
-      if (tool === "upsert_link" && (calls += 1) === 8) throw new Error("the process was killed");
+      if (tool === "upsert_link" && (calls += 1) >= 8) throw new Error("the process was killed");
     };
     const job = await timeless.untilRest(bulk.apply(plan, owner));
-    expect(job).toMatchObject({ state: "interrupted", counts: { done: 7, unknown: 1, left: 12 } });
+    expect(job).toMatchObject({ state: "interrupted", counts: { done: 7 } });
+    const { unknown, left } = job.counts;
+    // How many were beside the one that failed first is for the engine to say.
+    expect([unknown > 0, unknown <= 8, unknown + left]).toEqual([true, true, 13]);
     expect(timeless.reported).toHaveLength(1);
     interfere = () => {};
     const ended = await timeless.untilRest(bulk.apply(plan, owner));

@@ -35,7 +35,7 @@ type Wanted = {
 
 export async function openBulk(world: World, wanted: Wanted = {}): Promise<TimelessBulk> {
   const { clock = world.clock, meet = (call) => call } = wanted;
-  const time = createVirtualTime(() => undefined);
+  const time = createVirtualTime(() => undefined, world.isBusy);
   const reported: unknown[] = [];
   const random = { bytes: (count: number) => randomBytes(count) };
   const state = await world.openState({ clock, random });

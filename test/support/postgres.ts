@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { openPostgres } from "../../src/sql/postgres.ts";
-import type { Sql } from "../../src/sql/sql.ts";
+import type { PoolMeasures, Sql } from "../../src/sql/sql.ts";
 
 /** Databases for tests, on the server of this run (postgres-setup.ts). */
 
@@ -9,6 +9,8 @@ import type { Sql } from "../../src/sql/sql.ts";
 export type TestDatabase = {
   readonly url: string;
   readonly open: <Tables>() => Promise<Sql<Tables>>;
+  /** Whether anything is asked of the server, or waits for that, by what was opened on it. */
+  readonly isBusy: () => boolean;
   /** The address of one that is new, and that nobody has afterwards. */
   readonly createOther: () => Promise<string>;
   /** Empties it for the next one; everything that was opened on it must be closed. */
@@ -22,9 +24,19 @@ const free: string[] = [];
 
 export async function takeDatabase(): Promise<TestDatabase> {
   const url = free.pop() ?? (await createDatabase());
+  const measures: (() => PoolMeasures | undefined)[] = [];
   return {
     url,
-    open: () => openPostgres(url),
+    open: async <Tables>() => {
+      const sql = await openPostgres<Tables>(url);
+      measures.push(() => sql.measurePool?.());
+      return sql;
+    },
+    isBusy: () =>
+      measures.some((measure) => {
+        const { open = 0, idle = 0, waiting = 0 } = measure() ?? {};
+        return open - idle + waiting > 0;
+      }),
     createOther: createDatabase,
     giveBack: async () => {
       await empty(url);

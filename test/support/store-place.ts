@@ -21,6 +21,8 @@ export type StorePlace = {
   /** What Waypost itself remembers there: its tables, and all of it, as another process would. */
   readonly openStateSql: () => Promise<Sql<StateTables>>;
   readonly openState: (given: ClockAndRandom) => Promise<State>;
+  /** Whether an answer of it is on the way: what a file is asked is answered at once. */
+  readonly isBusy: () => boolean;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -40,6 +42,7 @@ export async function createPlace(): Promise<StorePlace> {
     open: () => database?.open() ?? openSqlite(file, { applicationId: 0x57415950 }),
     openStateSql,
     openState: async (given) => openState(await openStateSql(), given),
+    isBusy: () => database?.isBusy() === true,
     [Symbol.asyncDispose]: async () => {
       await database?.giveBack();
       await rm(folder, { recursive: true, force: true });

@@ -35,6 +35,7 @@ export type World = {
   /** The store's tables once more, as another process would open them. */
   readonly openSql: StorePlace["open"];
   readonly openState: StorePlace["openState"];
+  readonly isBusy: StorePlace["isBusy"];
   readonly project: StoredProject;
   /** The token of the project's owner: full access. */
   readonly key: string;
@@ -138,6 +139,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     file: place.file,
     openSql: place.open,
     openState: place.openState,
+    isBusy: place.isBusy,
     project,
     key,
     master,

@@ -25,7 +25,7 @@ let time: VirtualTime;
 
 openForAll(createWorld, (opened) => {
   world = opened;
-  time = createVirtualTime(() => undefined);
+  time = createVirtualTime(() => undefined, opened.isBusy);
 });
 
 /** How many rows may be on the way, and how many with those whose ends are being noted. */

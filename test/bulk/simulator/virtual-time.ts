@@ -18,6 +18,10 @@ export type VirtualTime = {
   readonly drain: () => Promise<void>;
 };
 
+type Advance = (milliseconds: number) => void;
+/** Whether an answer is on its way that takes real time, and goes on with somebody. */
+type IsBusy = () => boolean;
+
 /** What runs waits for something that will never come, or goes on for ever. */
 class Standstill extends Error {
   override readonly name = "Standstill";
@@ -32,7 +36,7 @@ const mostRealWaits = 1000;
 /** No run of a job takes a working day. */
 const longest_ms = 8 * 60 * 60_000;
 
-export function createVirtualTime(advance: (milliseconds: number) => void): VirtualTime {
+export function createVirtualTime(advance: Advance, isBusy: IsBusy = () => false): VirtualTime {
   const sleepers = new Set<Sleeper>();
   let elapsed = 0;
   let inHand = 0;
@@ -52,8 +56,8 @@ export function createVirtualTime(advance: (milliseconds: number) => void): Virt
       turns < (isWanted() && sleepers.size === 0 ? mostIdleTurns : idleTurns);
     for (let turns = 0; isEarly(turns); turns += 1) {
       await last;
-      await setImmediate();
-      if (inHand > 0) turns = -1;
+      await (isBusy() ? setTimeout(1) : setImmediate());
+      if (inHand > 0 || isBusy()) turns = -1;
     }
   }
 
