@@ -41,6 +41,7 @@ select { padding-right: var(--s1); }
 input:hover, select:hover, textarea:hover { border-color: var(--soft); }
 [aria-invalid="true"] { border-color: var(--grave) !important; }
 ::placeholder { color: var(--soft); opacity: 1; }
+input:placeholder-shown { text-overflow: ellipsis; }
 .check { display: flex; gap: var(--s2); align-items: start; }
 .check input { margin: .1875rem 0 0; width: 1rem; height: 1rem; flex: none;
   accent-color: var(--accent); }

@@ -148,6 +148,11 @@ export function renderCopy(text: string, id: string, label: string): Html {
   </div>`;
 }
 
+/** As much of a text as is seen of it: whole, it may be longer than the rest of the page. */
+export function shorten(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
+}
+
 /** A field as a person calls it: "iOS fallback URL". */
 export function writeLabel(name: string): string {
   const words = name

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
 import type { Visit } from "./page.ts";
-import { renderHidden } from "./parts.ts";
+import { renderHidden, shorten } from "./parts.ts";
 import { readRecord, readText } from "./read.ts";
 
 /** What was changed: what it was, when and by whom, and how it is taken back. */
@@ -19,7 +19,8 @@ function renderChange(change: JsonObject, visit: Visit): Html {
   const address = findAddress(change, visit);
   // What a job did is told by its name.
   const isJob = readText(target, "kind") === "job";
-  const shown = html`<bdi>${isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name}</bdi>`;
+  const told = isJob ? name.charAt(0).toUpperCase() + name.slice(1) : name;
+  const shown = html`<bdi>${shorten(told, mostOfName)}</bdi>`;
   const subject = address === undefined ? shown : html`<a href="${address}">${shown}</a>`;
   return html`<li>
     <div class="split">
@@ -83,6 +84,7 @@ const byHand: ReadonlySet<string> = new Set(["api_key", "project_settings"]);
 
 const mostFields = 3;
 const mostCharacters = 48;
+const mostOfName = 120;
 
 function renderFields(change: JsonObject): Html | string {
   const names = Object.keys(readRecord(change, "fields"));
@@ -101,7 +103,7 @@ function write(value: unknown): string {
   if (value === null || value === undefined || value === "") return "empty";
   if (typeof value === "boolean") return value ? "on" : "off";
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > mostCharacters ? `${text.slice(0, mostCharacters).toWellFormed()}…` : text;
+  return shorten(text, mostCharacters);
 }
 
 /** On the user's clocks, as the tool has told it. */
@@ -126,6 +128,8 @@ function renderUndo(change: JsonObject, { account, formToken, url }: Visit): Htm
   return html`<form method="post" action="/">
     ${renderHidden("form_token", formToken)} ${renderHidden("back", url.pathname)}
     ${renderHidden("change_id", readText(change, "id"))}
-    <button class="small" aria-label="Undo: ${describeAct(change)} ${name}">Undo</button>
+    <button class="small" aria-label="Undo: ${describeAct(change)} ${shorten(name, mostOfName)}">
+      Undo
+    </button>
   </form>`;
 }

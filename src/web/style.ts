@@ -34,6 +34,7 @@ td > a.line:hover { color: var(--accent); }
 .list { list-style: none; margin: 0; padding: 0; }
 .list > li { padding: var(--s3) 0; border-top: 1px solid var(--line); display: grid;
   gap: var(--s1); min-width: 0; }
+.list > li.split { display: flex; gap: var(--s3); }
 .list > li:first-child { border-top: 0; padding-top: 0; }
 .list > li:last-child { padding-bottom: 0; }
 .split { display: flex; gap: var(--s3); align-items: start; justify-content: space-between; }
