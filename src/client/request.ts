@@ -93,10 +93,11 @@ function fillPath({ path }: Endpoint, input: JsonObject): string {
 }
 
 function buildQuery({ list }: Endpoint, input: ListInput): URLSearchParams {
-  const { page, limit, filters = [], sort, search } = input;
+  const { page, limit, filters = [], sort, search, count_to } = input;
   const query = new URLSearchParams();
   if (page !== undefined) query.set("page", String(page));
   if (limit !== undefined) query.set("limit", String(limit));
+  if (count_to !== undefined) query.set("count_to", String(count_to));
   if (sort !== undefined) query.set("q[s]", `${sort.field} ${sort.direction}`);
   if (search !== undefined) query.set(`f[${searchName}]`, search);
   for (const { field, condition, value } of filters.map(toPlainFilter)) {

@@ -3,6 +3,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
+import { paging } from "../contract/limits.ts";
 import { Problem } from "../contract/problem.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
 import { uncounted } from "../mcp/approval/approve-overwrite.ts";
@@ -94,7 +95,8 @@ async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContex
 }
 
 async function call(name: string, args: JsonObject, parts: Acting): Promise<Answer> {
-  const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
+  const { toolbox, requireApproval, report, watchCall } = parts;
+  const keyContext = name === index.tool ? countLess(parts.keyContext) : parts.keyContext;
   const tool = toolbox.find(name);
   if (tool === undefined) return fail("not_found", "This server does not offer that.");
   const result = await callTool(tool, args, {
@@ -132,6 +134,21 @@ async function explain(failure: ToldFailure, parts: Acting): Promise<Answer> {
   const id = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = id === undefined ? undefined : await readQuestion(id, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
+}
+
+const { index } = contract.links;
+
+/** A person turns so many pages at the most; to count what very many links have takes long. */
+function countLess(keyContext: KeyContext): KeyContext {
+  const { call: ask, checksConditions } = keyContext;
+  if (!checksConditions) return keyContext;
+  return {
+    ...keyContext,
+    call: (endpoint, input, ...more) => {
+      const counted = Object.assign({}, input, { count_to: paging.most_counted });
+      return ask(endpoint, endpoint.tool === index.tool ? counted : input, ...more);
+    },
+  };
 }
 
 type ToldFailure = Failure & {

@@ -40,6 +40,8 @@ export type ListQuery = {
   readonly limit: number;
   readonly filters: readonly Filter[];
   readonly sorts: readonly Sort[];
+  /** So many are counted at the most, and one more where there are more. */
+  readonly count_to?: number | undefined;
 };
 
 /** The same as it was asked for. */
@@ -73,6 +75,8 @@ export type ListInput = {
   readonly sort?: Sort | undefined;
   /** Only of lists that have fields of ours. */
   readonly search?: string | undefined;
+  /** Our own service heeds it where the console asks, whose reader goes no further. */
+  readonly count_to?: number | undefined;
 };
 
 /** Which links are meant. */

@@ -4,6 +4,8 @@ export const paging = {
   max_limit: 100,
   max_filters: 50,
   max_search_words: 10,
+  /** Of what is searched for at the console; who wants to know how many there are, filters on. */
+  most_counted: 10_000,
 } as const;
 
 export const limits = {

@@ -53,6 +53,9 @@ export function readListQuery(
       sorts: sorts.filter((sort) => sort !== undefined),
       applied: ours.applied,
       search: ours.search,
+      ...(query.has("count_to") && {
+        count_to: readPositive(query, "count_to", paging.most_counted),
+      }),
     },
     ignored: [
       ...named.flatMap(([name], index) => (filters[index] === undefined ? [name] : [])),

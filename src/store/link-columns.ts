@@ -1,7 +1,7 @@
-import type { ListQuery } from "../contract/filters.ts";
+import type { Filter, ListQuery } from "../contract/filters.ts";
 import { addressField } from "../contract/rules/read-search.ts";
 import { fold } from "../contract/text.ts";
-import { indexedColumns, type IndexedColumn } from "./engines/link-search.ts";
+import { indexedColumns, type IndexedColumn, type Inside } from "./engines/link-search.ts";
 import {
   isFoundInside,
   isServedByIndex,
@@ -19,7 +19,7 @@ import { findSearch } from "./trigram-index.ts";
 /** A list of a project's links. */
 export function describeLinks(
   { db, projectId }: Tenant,
-  { filters }: ListQuery,
+  { filters, count_to }: ListQuery,
   isIndexed: boolean,
 ): Omit<ListSource, "shown"> {
   const search = findSearch(db);
@@ -49,7 +49,26 @@ export function describeLinks(
     isFoundInside: filters.some((filter) => isFoundInside(filter, columns)),
     isScanned: filters.length > 0 && filters.every((one) => !isServedByIndex(one, columns)),
   };
-  return { table: "links", columns, ...search.describeRows(projectId, found) };
+  // It does not end where nobody waits any more, and is for those alone who count no further.
+  const together = isIndexed && count_to !== undefined ? readTogether(filters) : undefined;
+  const matched = together && search.matchTogether(projectId, together);
+  return { table: "links", columns, matched, ...search.describeRows(projectId, found) };
+}
+
+/** Undefined where a filter is about something else than what stands inside the indexed texts. */
+function readTogether(filters: readonly Filter[]): readonly (readonly Inside[])[] | undefined {
+  const read = filters.map(({ join, tests }) => {
+    if (join === "and" && tests.length > 1) return undefined;
+    const inside = tests.map(({ field, condition, value }) => {
+      const column = indexedColumns.find((each) => each === field);
+      const isInside = column !== undefined && condition === "cont" && typeof value === "string";
+      return isInside ? { column, folded: fold(value) } : undefined;
+    });
+    const known = inside.filter((one) => one !== undefined);
+    return known.length === inside.length ? known : undefined;
+  });
+  const known = read.filter((one) => one !== undefined);
+  return known.length === read.length && known.length > 0 ? known : undefined;
 }
 
 const created_via = { column: "links.created_via", folded: "links.created_via" };

@@ -9,7 +9,8 @@ import { indexedColumns, wholeIndex } from "./engines/link-search.ts";
 import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
 import { isQuickList } from "./is-quick-list.ts";
-import { countRows, deferredFrom, readPage, type ListSource, type Page } from "./list-page.ts";
+import { countRows, deferredFrom, isCountCut, readPage } from "./list-page.ts";
+import type { ListSource, Page } from "./list-page.ts";
 import { prepareInsert, prepareQuery, prepareRows } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
@@ -110,12 +111,16 @@ async function readLinks(
   tally: Tally,
 ): Promise<Page<Link>> {
   if (isUsualList(query)) return readNewest(tenant, query, tally.links);
-  const isIndexed = tally.indexed_to === wholeIndex;
-  const source = { shown: shownColumns, ...describeLinks(tenant, query, isIndexed) };
+  const describe = (isIndexed: boolean) => {
+    return { shown: shownColumns, ...describeLinks(tenant, query, isIndexed) };
+  };
+  const indexed = describe(tally.indexed_to === wholeIndex);
   const count =
     query.filters.length === 0
       ? tally.links
-      : await countFiltered(tenant, counts, source, query, tally);
+      : await countFiltered(tenant, counts, indexed, query, tally);
+  // What so many have is soon met along the order, and an index would collect all of them first.
+  const source = isCountCut(query, count) ? describe(false) : indexed;
   const { items, meta } = await readPage<LinkRow>(tenant.db, source, query, count);
   return { items: items.map(toLink), meta };
 }
@@ -272,7 +277,7 @@ async function countFiltered(
   const isByClicks = query.filters.some(({ tests }) =>
     tests.some(({ field }) => field === "clicks"),
   );
-  const filters = JSON.stringify(query.filters);
+  const filters = JSON.stringify([query.filters, query.count_to]);
   const key = isByClicks ? `${projectId} ${clicked} ${filters}` : `${projectId} ${filters}`;
   const known = counts.find(key, generation);
   if (known !== undefined) return known;

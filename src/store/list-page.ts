@@ -24,6 +24,15 @@ export type ListSource = {
    * takes four times as long.
    */
   readonly scannedBy?: string;
+  /** All rows that match, where one look into an index finds them. */
+  readonly matched?: Matched | undefined;
+};
+
+export type Matched = {
+  /** A query of their keys. */
+  readonly keys: RawBuilder<unknown>;
+  /** Whether a row is one of them. */
+  readonly isOne: RawBuilder<SqlBool>;
 };
 
 /** Up to so many matching rows are collected before they are put in order. */
@@ -33,10 +42,17 @@ export const deferredFrom = 500;
 
 export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
   const where = writeWhere(source, source.ownRowsUnindexed ?? source.ownRows, query);
-  const { rows } = await sql<{ total: number }>`
-    select count(*) as total from ${writeTable(source)} where ${where}
-  `.execute(db);
+  const from = sql`from ${writeTable(source)} where ${where}`;
+  const { count_to } = query;
+  const found = source.matched?.keys ?? sql`select 1 ${from}`;
+  const all = count_to === undefined ? from : sql`from (${found} limit ${count_to + 1}) as counted`;
+  const { rows } = await sql<{ total: number }>`select count(*) as total ${all}`.execute(db);
   return rows[0]?.total ?? 0;
+}
+
+/** Whether there are more than were counted. */
+export function isCountCut({ filters, count_to }: ListQuery, count: number): boolean {
+  return filters.length > 0 && count_to !== undefined && count > count_to;
 }
 
 /** One page, given how many rows there are in all. */
@@ -50,11 +66,13 @@ export async function readPage<Row>(
   if (meta.from === 0) return { items: [], meta };
   const skipped = meta.from - 1;
   // The far half of a long list is nearer from its end.
-  const isReversed = skipped > count / 2;
+  const isCut = isCountCut(query, count);
+  const isReversed = !isCut && skipped > count / 2;
   const offset = isReversed ? count - meta.to : skipped;
   const order = sortsToSql(query.sorts, source.columns, isReversed);
   const slice = sql`order by ${order} limit ${meta.to - skipped} offset ${offset}`;
-  const isFew = query.filters.length > 0 && count <= collectedUpTo;
+  const mostCollected = source.matched === undefined || isCut ? collectedUpTo : count;
+  const isFew = query.filters.length > 0 && count <= mostCollected;
   const isNear = offset < deferredFrom;
   const statement =
     isNear && !isFew
@@ -97,7 +115,9 @@ function readByIds<Row>(
  */
 function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Part {
   const columns = sortColumnsToSql(query.sorts, source.columns);
-  const where = writeWhere(source, (isFew && source.ownRowsUnindexed) || source.ownRows, query);
+  const own = (isFew && source.ownRowsUnindexed) || source.ownRows;
+  const { matched } = source;
+  const where = matched ? sql`${own} and ${matched.isOne}` : writeWhere(source, own, query);
   return isFew
     ? sql`materialized (select id, ${columns} from ${writeTable(source)} where ${where})`
     : sql`not materialized (select id, ${columns} from ${sql.table(source.table)} where ${where})`;

@@ -18,7 +18,12 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   index: async (call) => {
     await waitForClicks(call);
     const { applied, filters } = call.list;
-    const query = { ...call.list, filters: [...filters, ...readSearched(call)] };
+    const query = {
+      ...call.list,
+      filters: [...filters, ...readSearched(call)],
+      // All others are told how many there are.
+      count_to: call.via === "console" ? call.list.count_to : undefined,
+    };
     const { items, meta } = await listLinks(
       readTenant(call),
       call.services.store,

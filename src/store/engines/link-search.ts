@@ -1,5 +1,5 @@
 import type { RawBuilder, SqlBool } from "kysely";
-import type { ListSource } from "../list-page.ts";
+import type { ListSource, Matched } from "../list-page.ts";
 import type { Db, Tenant } from "../tenant.ts";
 
 /** How links are found in large projects, as far as the engines differ. */
@@ -20,6 +20,11 @@ export type LinkSearch = {
     column: IndexedColumn,
     folded: string,
   ) => RawBuilder<SqlBool> | undefined;
+  /** The links of a project that all of these hold for, each where one of its texts is there. */
+  readonly matchTogether: (
+    projectId: string,
+    all: readonly (readonly Inside[])[],
+  ) => Matched | undefined;
   /** Decides on an index of one project's texts; the chore then fills it. */
   readonly createIndex: (tenant: Tenant) => Promise<void>;
   /** Indexes the next links in the order of their ids; true when none are left. */
@@ -30,6 +35,9 @@ export type LinkSearch = {
   readonly unindexLink: IndexChange;
   readonly dropIndex: (db: Db, projectId: string) => Promise<void>;
 };
+
+/** A folded text inside a column. */
+export type Inside = { readonly column: IndexedColumn; readonly folded: string };
 
 type IndexChange = (tenant: Tenant, id: string, indexedTo: string | null) => Promise<void>;
 

@@ -8,6 +8,7 @@ import type { LinkSearch } from "./link-search.ts";
 export const postgresSearch: LinkSearch = {
   describeRows: (projectId) => ({ ownRows: sql`links.project_id = ${projectId}` }),
   matchContains: () => undefined,
+  matchTogether: () => undefined,
   createIndex: () => Promise.resolve(),
   indexBatch: () => Promise.resolve(true),
   indexLink: () => Promise.resolve(),

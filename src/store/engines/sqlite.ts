@@ -3,7 +3,9 @@ import { uuidPattern } from "../../contract/fields.ts";
 import { whileAwaited } from "../../sql/long-reads.ts";
 import { queueChore } from "../queue-chore.ts";
 import type { Db, Tenant } from "../tenant.ts";
-import { indexedColumns, wholeIndex, type IndexedColumn, type LinkSearch } from "./link-search.ts";
+import type { Matched } from "../list-page.ts";
+import { indexedColumns, wholeIndex, type IndexedColumn } from "./link-search.ts";
+import type { Inside, LinkSearch } from "./link-search.ts";
 
 /**
  * The trigram index behind `cont` on links, one FTS5 table for each project that is large enough:
@@ -16,6 +18,7 @@ import { indexedColumns, wholeIndex, type IndexedColumn, type LinkSearch } from 
 export const sqliteSearch: LinkSearch = {
   describeRows,
   matchContains,
+  matchTogether,
   createIndex,
   indexBatch,
   indexLink,
@@ -58,10 +61,22 @@ function matchContains(
   column: IndexedColumn,
   folded: string,
 ): RawBuilder<SqlBool> | undefined {
-  if (Array.from(folded).length < shortestTerm) return undefined;
+  return matchTogether(projectId, [[{ column, folded }]])?.isOne;
+}
+
+function matchTogether(
+  projectId: string,
+  all: readonly (readonly Inside[])[],
+): Matched | undefined {
+  if (all.flat().some(({ folded }) => Array.from(folded).length < shortestTerm)) return undefined;
   const table = sql.table(nameIndex(projectId));
-  const phrase = `${column} : "${folded.replaceAll('"', '""')}"`;
-  return sql<SqlBool>`links.rowkey in (select rowid from ${table} where ${table} match ${phrase})`;
+  const phrases = all.map((some) => `(${some.map(writePhrase).join(" OR ")})`);
+  const keys = sql`select rowid from ${table} where ${table} match ${phrases.join(" AND ")}`;
+  return { keys, isOne: sql<SqlBool>`links.rowkey in (${keys})` };
+}
+
+function writePhrase({ column, folded }: Inside): string {
+  return `${column} : "${folded.replaceAll('"', '""')}"`;
 }
 
 async function createIndex({ db, projectId }: Tenant): Promise<void> {

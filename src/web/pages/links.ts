@@ -1,8 +1,16 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { paging } from "../../contract/limits.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote, renderTable, writeLabel } from "../parts.ts";
+import {
+  renderFault,
+  renderHidden,
+  renderNote,
+  renderTable,
+  shorten,
+  writeLabel,
+} from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
@@ -162,7 +170,9 @@ function renderField(name: string): Html {
 function renderList(result: JsonObject, query: LinkQuery, visit: Visit): Html {
   const links = readRecords(result, "links");
   if (links.length === 0) return renderNone(query);
-  const from = writeLinkQuery(query).slice(1);
+  const text = writeLinkQuery(query).slice(1);
+  // It stands in every row.
+  const from = text.length > mostOfQuery ? "" : text;
   const meta = readRecord(result, "meta");
   const canSelect = visit.account.mayUse("plan_links");
   const rows = links.map((link) => renderRow(link, { from, canSelect }));
@@ -171,6 +181,10 @@ function renderList(result: JsonObject, query: LinkQuery, visit: Visit): Html {
   const table = renderTable("Links", [selectColumn, ...columns], rows);
   return renderSelecting({ table, paging, query, meta, visit });
 }
+
+const mostOfQuery = 300;
+/** Of each text in a row, which has one line for it. */
+const mostOfText = 120;
 
 const selectColumn = { name: "Select", look: "pick", head: renderPickAll() };
 
@@ -183,8 +197,9 @@ const columns = [
 type Listed = { readonly from: string; readonly canSelect: boolean };
 
 function renderRow(link: JsonObject, { from, canSelect }: Listed): Html {
-  const [path, name] = [readText(link, "path"), readText(link, "name")];
-  const destination = readText(link, "destination") || describeApps(link);
+  const read = (field: string) => shorten(readText(link, field), mostOfText);
+  const [path, name] = [read("path"), read("name")];
+  const destination = read("destination") || shorten(describeApps(link), mostOfText);
   const back = from === "" ? "" : `?from=${encodeURIComponent(from)}`;
   const address = `/links/${encodeURIComponent(readText(link, "id"))}${back}`;
   return html`<tr>
@@ -204,8 +219,12 @@ function describeApps(link: JsonObject): string {
   return apps.filter((name) => name !== "").join(", ") || "No destination";
 }
 
-function renderNone({ search, filters }: LinkQuery): Html {
-  if (search !== "" || filters.length > 0) {
+function isNarrowed({ search, filters }: LinkQuery): boolean {
+  return search !== "" || filters.length > 0;
+}
+
+function renderNone(query: LinkQuery): Html {
+  if (isNarrowed(query)) {
     return html`<div class="empty">
       <p>No link is like that.</p>
       <a class="button" href="/links">Show all links</a>
@@ -217,9 +236,19 @@ function renderNone({ search, filters }: LinkQuery): Html {
 }
 
 function renderPaging(meta: JsonObject, query: LinkQuery): Html {
-  const [page, last] = [readNumber(meta, "page"), readNumber(meta, "last")];
-  const [from, to] = [readNumber(meta, "from"), readNumber(meta, "to")];
-  const count = readNumber(meta, "count").toLocaleString("en");
+  const [page, from, to] = [
+    readNumber(meta, "page"),
+    readNumber(meta, "from"),
+    readNumber(meta, "to"),
+  ];
+  const all = readNumber(meta, "count");
+  const { most_counted } = paging;
+  // One more than are counted says that there are more.
+  const isMore = isNarrowed(query) && all === most_counted + 1;
+  const last = isMore ? most_counted / readNumber(meta, "limit") : readNumber(meta, "last");
+  const count = isMore
+    ? `more than ${most_counted.toLocaleString("en")}`
+    : all.toLocaleString("en");
   const step = (name: string, to_page: number, isThere: boolean) =>
     isThere
       ? html`<a class="button small" href="/links${writeLinkQuery({ ...query, page: to_page })}"

@@ -1,5 +1,6 @@
 import { measureHttpCalls, measureStdioCalls } from "./calls.ts";
 import { measureClients } from "./clients.ts";
+import { measureConsole } from "./console.ts";
 import { measureCreates } from "./creates.ts";
 import { measureCrowd } from "./crowd.ts";
 import { measureImport } from "./import.ts";
@@ -33,6 +34,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "memory", rounds: 1, measure: measureMemory },
   // What comes from here on leaves the large data folder with an index.
   { name: "lists", rounds: 1, measure: measureLists },
+  { name: "console", rounds: 1, isAlone: true, measure: measureConsole },
   { name: "planning", rounds: 1, measure: measurePlanning },
   { name: "crowd", rounds: 1, measure: measureCrowd },
   { name: "templates", rounds: 1, isAlone: true, measure: measureTemplates },
