@@ -1,4 +1,5 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { gzipSync } from "node:zlib";
+import type { Browser, BrowserContextOptions, Page, Response } from "playwright-core";
 import { openTab } from "./browser.ts";
 import type { Serving } from "./command.ts";
 
@@ -28,10 +29,7 @@ export async function openConsole(
     if (!request.url().startsWith(places.url)) complaints.push(`asked ${request.url()}`);
   });
   page.on("response", (response) => {
-    // As they are sent: what the browser unpacks was smaller on its way.
-    const sizes = response.finished().then(() => response.request().sizes());
-    // What was given up has none.
-    sent.push(sizes.then(({ responseBodySize }) => responseBodySize).catch(() => 0));
+    sent.push(weighResponse(response));
   });
   await page.goto(places.url);
   // By the keyboard alone: the field has the focus, soon after it is there.
@@ -48,6 +46,14 @@ export async function openConsole(
       return all.reduce((sum, bytes) => sum + bytes, 0);
     },
   };
+}
+
+/** As it is sent to a browser that has kept nothing, whether this one had it from another page. */
+export async function weighResponse(response: Response): Promise<number> {
+  // A redirect has none, and neither has what was given up.
+  const body = await response.body().catch(() => Buffer.alloc(0));
+  const isPacked = response.headers()["content-encoding"] === "gzip";
+  return isPacked ? gzipSync(body).byteLength : body.byteLength;
 }
 
 /** Goes on with the keyboard until something of this name has the focus, and presses Enter. */

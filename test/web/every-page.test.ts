@@ -1,0 +1,337 @@
+import type { Browser, Page, Response } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { pages } from "../../src/web/pages.ts";
+import { browse, type Browsing } from "../support/browse.ts";
+import { launchBrowser, openTab } from "../support/browser.ts";
+import { createServed } from "../support/command.ts";
+import { callTool, hostile, plantConsole, type ConsoleGround } from "../support/console-ground.ts";
+import {
+  openConsole,
+  pressEnter,
+  tabTo,
+  weighResponse,
+  type ConsoleTab,
+} from "../support/console-tab.ts";
+import { lookAtPage, sizes } from "../support/look-at-page.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { walkPage } from "../support/walk-page.ts";
+
+/**
+ * What holds for every page of the console, whoever has made it: how it looks on each screen, what
+ * it weighs, what it forbids the browser, and what it makes of a name that a stranger has given.
+ */
+
+type Ground = ConsoleGround & Planned;
+type Write = (ground: Ground) => string;
+type Who = "owner" | "master";
+
+/** A page that is not among them fails a test below. */
+const shown: Readonly<Record<string, Write>> = {
+  start: () => "/",
+  links: () => "/links",
+  "links, searched and filtered": () =>
+    `/links?search=${encodeURIComponent('"><script>')}&filter=clicks+gteq+0&sort=name`,
+  "no link": () => "/links?search=nothing-is-called-so",
+  "a new link": () => "/links/new",
+  "deleted links": () => "/links/deleted",
+  "a link": ({ link }) => `/links/${link}`,
+  apps: () => "/apps",
+  "further apps": () => "/apps?android=2",
+  "a new app": () => "/apps/android/new",
+  "an app": ({ app }) => `/apps/ios/${app}`,
+  keys: () => "/keys",
+  "a new key": () => "/keys/new",
+  settings: () => "/settings",
+  "the page template": () => "/template",
+  "an import": () => "/links/import",
+  "a plan": ({ plan }) => `/plans/${plan}`,
+  jobs: () => "/jobs",
+  "a job": ({ job }) => `/jobs/${job}`,
+  "the audit": () => "/audit",
+  "what an assistant waits for": ({ waiting }) => `/waiting/${waiting}`,
+};
+/** These are shown for a master key. */
+const forMaster: Readonly<Record<string, Write>> = {
+  "a master's start": () => "/",
+  projects: () => "/projects",
+  "a new project": () => "/projects/new",
+  "a project": ({ project }) => `/projects/${project}`,
+  "a master's settings": () => "/settings",
+};
+/** What answers with something else than a page of its own. */
+const beside: Readonly<Record<string, Write>> = {
+  "a picture of a code": ({ link }) => `/links/${link}/qr.png`,
+  "several links, chosen on the list": () => "/links/several",
+  "a job's end": ({ job }) => `/jobs/${job}/cancel`,
+  "a job's undoing": ({ job }) => `/jobs/${job}/undo`,
+  "a link's page in its frame": ({ link }) => `/links/${link}/page`,
+  "a template's page in its frame": () => "/template/page/none",
+  "a link's deletion": ({ link }) => `/links/${link}/delete`,
+  "an app's deletion": ({ app }) => `/apps/ios/${app}/delete`,
+  "a key's end": ({ key }) => `/keys/${key}/revoke`,
+  "what a project is set to": ({ project }) => `/projects/${project}/settings`,
+  "a project's deletion": ({ project }) => `/projects/${project}/delete`,
+};
+/** These are told that there is nothing. */
+const missing: Readonly<Record<string, Write>> = {
+  nowhere: () => "/nowhere",
+  "a link that is gone": () => "/links/019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
+};
+/** Those show how pages of links look, in frames of their own. */
+const showsPages: ReadonlySet<string> = new Set(["a link", "the page template"]);
+const all = { ...shown, ...forMaster, ...missing };
+const readWho = (name: string): Who => (name in forMaster ? "master" : "owner");
+
+let served: Awaited<ReturnType<typeof createServed>>;
+let browser: Browser;
+let ground: Ground;
+/** In a browser, as the network sees it, and in a browser that runs no script. */
+let tabs: Readonly<Record<Who, ConsoleTab>>;
+let plain: Readonly<Record<Who, Browsing>>;
+let bare: Readonly<Record<Who, ConsoleTab>>;
+let tab: ConsoleTab;
+let page: Page;
+
+beforeAll(async () => {
+  [served, browser] = await Promise.all([createServed(), launchBrowser()]);
+  const planted = await plantConsole(served);
+  const { places, key } = served.serving;
+  const open = async (secret: string) => {
+    const opened = browse(places.url);
+    await opened.open("/sign-in");
+    await opened.submit({ key: secret });
+    return opened;
+  };
+  const look = (secret: string, javaScriptEnabled = true) =>
+    openConsole(browser, { places, key: secret }, { javaScriptEnabled });
+  const { master } = planted;
+  tabs = { owner: await look(key), master: await look(master) };
+  bare = { owner: await look(key, false), master: await look(master, false) };
+  plain = { owner: await open(key), master: await open(master) };
+  ground = { ...planted, ...(await plantPlans(plain.owner)) };
+  tab = tabs.owner;
+  page = tab.page;
+});
+afterAll(async () => {
+  await browser.close();
+  await served[Symbol.asyncDispose]();
+});
+
+type Planned = { readonly plan: string; readonly job: string; readonly waiting: string };
+
+/** A plan that was applied by hand, one that was not, and what the assistant waits for. */
+async function plantPlans(tab: Browsing): Promise<Planned> {
+  await tab.open(`/plans/${await plan("applied")}`);
+  const { path } = await tab.submit({});
+  await waitUntil(async () => />\s*Done\s*</.test((await tab.open(path)).text));
+  const { text } = await tab.open("/");
+  const waiting = /\/waiting\/([\w-]+)/.exec(text)?.[1] ?? "none";
+  return { plan: await plan("planned"), job: path.replace(/^\/jobs\//, ""), waiting };
+}
+
+async function plan(path: string): Promise<string> {
+  const rows = [{ path, name: hostile, url: "https://example.com/planned" }];
+  const made = await callTool(served.serving, "plan_links", { operation: "upsert", rows });
+  return made.plan.id;
+}
+
+const go = (write: Write, to = page) => to.goto(served.serving.places.url + write(ground));
+
+test("no page of the console is left out here", () => {
+  const paths = Object.values({ ...all, ...beside }).map((write) => write(ground).split("?")[0]);
+  const found = new Set(paths.map((path = "") => pages.find((each) => each.path.test(path))));
+  expect(pages.filter((each) => !found.has(each)).map(({ path }) => path)).toEqual([]);
+});
+
+describe.each(Object.entries(all))("%s", (name, write) => {
+  const who = readWho(name);
+  beforeEach(() => {
+    tab = tabs[who];
+    page = tab.page;
+  });
+  afterAll(() => {
+    tab = tabs.owner;
+    page = tab.page;
+  });
+
+  test("is what axe lets pass on every screen, and complains of nothing", async () => {
+    tab.takeComplaints();
+    await go(write);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await lookAtPage(page, name);
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    expect(await page.evaluate(countMoving)).toBe(0);
+    await page.emulateMedia({ reducedMotion: null });
+    // Nothing of a stranger's has run or become a part of the page.
+    expect(await page.evaluate("window.hacked")).toBeUndefined();
+    const strange = "main script, main style, main [src=x], main [onerror], main [onclick]";
+    expect(await page.locator(strange).count()).toBe(0);
+    const isExpected = (text: string) => name in missing && / 404 /.test(text);
+    expect(tab.takeComplaints().filter((text) => !isExpected(text))).toEqual([]);
+  });
+
+  test("is gone through with the keyboard, in its order and seen", async () => {
+    await page.setViewportSize(sizes.phone);
+    await go(write);
+    await walkPage(page);
+  });
+
+  test("lets the browser do nothing but what is ours, and is shown in no frame", async () => {
+    const { headers, status } = await plain[who].open(write(ground));
+    expect(status).toBe(name in missing ? 404 : 200);
+    const policy = String(headers["content-security-policy"]).replace(/nonce-[\w+/=]+/g, "nonce");
+    const frames = showsPages.has(name) ? "frame-src 'self'; " : "";
+    expect(policy).toBe(
+      "default-src 'none'; script-src 'nonce'; style-src 'nonce'; img-src 'self' data:; " +
+        `connect-src 'self'; ${frames}form-action 'self'; frame-ancestors 'none'; ` +
+        "base-uri 'none'",
+    );
+    expect(headers).toMatchObject({
+      "x-frame-options": "DENY",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+      "cross-origin-opener-policy": "same-origin",
+    });
+  });
+
+  test("weighs 60 KB at most with all that it loads, and 12 of them its script", async () => {
+    await page.setViewportSize(sizes.desktop);
+    const loaded = await weigh(page, () => go(write));
+    const scripts = loaded.map(({ script }) => script);
+    expect(scripts.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(12_000);
+    expect(scripts.filter((bytes) => bytes > 0).length).toBeGreaterThan(0);
+    expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
+  });
+
+  test("is for nobody who is not signed in, and changed from no other site", async () => {
+    const stranger = browse(served.serving.places.url);
+    const { path, text } = await stranger.open(write(ground));
+    expect(path).toMatch(/^\/sign-in/);
+    expect(text).not.toContain("week");
+    const address = write(ground);
+    const foreign = { origin: "https://evil.example" };
+    expect((await plain[who].post(address, {}, foreign)).status).toBe(403);
+  });
+
+  test("has the same without script, and every form a button", async () => {
+    const { page: other } = bare[who];
+    await go(write);
+    await go(write, other);
+    expect(await readHeadings(other)).toEqual(await readHeadings(page));
+    const forms = other.locator("main form");
+    for (let turn = 0; turn < (await forms.count()); turn += 1) {
+      const button = forms.nth(turn).locator("button:not([type=button])");
+      expect(await button.count()).toBeGreaterThan(0);
+    }
+  });
+});
+
+test("a page that asks before it acts looks and behaves as all others", async () => {
+  await go(({ link }) => `/links/${link}`);
+  await page.getByRole("button", { name: "Delete…" }).click();
+  await page.getByRole("heading", { name: /^Delete/ }).waitFor();
+  await lookAtPage(page, "question");
+  await page.setViewportSize(sizes.phone);
+  await walkPage(page);
+  expect(await page.evaluate("window.hacked")).toBeUndefined();
+});
+
+describe("on a phone", () => {
+  test("the menu is what axe lets pass, too", async () => {
+    await page.setViewportSize(sizes.phone);
+    await go(() => "/");
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("navigation", { name: "Pages", exact: true }).waitFor();
+    await lookAtPage(page, "menu");
+  });
+
+  test.each([true, false])("all pages are behind one button, script: %s", async (isScripted) => {
+    const options = { viewport: sizes.phone, javaScriptEnabled: isScripted };
+    const { page: phone } = await openConsole(browser, served.serving, options);
+    const menu = phone.getByRole("navigation", { name: "Pages", exact: true });
+    expect(await menu.isVisible()).toBe(false);
+    await tabTo(phone, /^Menu$/);
+    await phone.keyboard.press("Enter");
+    await menu.waitFor();
+    const named = pages.flatMap(({ entry }) => entry?.name ?? []);
+    const there = await menu.getByRole("link").allInnerTexts();
+    // Projects are for another kind of key.
+    const wanted = named.filter((name) => name !== "Projects");
+    expect(there.map((text) => text.trim()).toSorted()).toEqual(wanted.toSorted());
+    expect(await menu.locator("[aria-current=page]").innerText()).toBe("Start");
+    await phone.keyboard.press("Escape");
+    await menu.waitFor({ state: "hidden" });
+    // The button has the focus again.
+    await phone.keyboard.press("Enter");
+    await tabTo(phone, /^Links$/);
+    await pressEnter(phone);
+    expect(new URL(phone.url()).pathname).toBe("/links");
+    await phone.context().close();
+  });
+});
+
+/** What was typed into the first form of a page is there again after a new sign-in. */
+test.each(Object.entries(shown))(
+  "%s keeps what was typed when the session ends",
+  async (_, write) => {
+    await page.setViewportSize(sizes.desktop);
+    await go(write);
+    const typed = `"before" </textarea><script>window.hacked=1</script> ${hostile.slice(0, 40)}`;
+    const isThere = await page.evaluate<boolean>(`(() => {
+    const isText = ({ type }) => ["text", "textarea"].includes(type);
+    const form = [...document.querySelectorAll("main form[method=post]")].find((each) =>
+      [...each.elements].some(isText));
+    if (form === undefined) return false;
+    [...form.elements].find(isText).value = ${JSON.stringify(typed)};
+    form.noValidate = true;
+    form.id = "typed-into";
+    return true;
+  })()`);
+    if (!isThere) return;
+    await page.context().clearCookies();
+    const sent = page.waitForEvent("load");
+    await page.evaluate("document.getElementById('typed-into').requestSubmit()");
+    await sent;
+    await page.getByText("Your session is over.").waitFor();
+    await page.locator("#key:focus").waitFor();
+    await page.keyboard.type(served.serving.key);
+    await pressEnter(page);
+    const values = await page.evaluate<readonly string[]>(
+      "[...document.querySelectorAll('main input, main textarea')].map(({ value }) => value)",
+    );
+    expect(values).toContain(typed);
+    expect(await page.evaluate("window.hacked")).toBeUndefined();
+  },
+);
+
+test("the page on which an assistant's act is approved weighs no more", async () => {
+  const asked = await openTab(browser, { viewport: sizes.phone });
+  const loaded = await weigh(asked, () => asked.goto(ground.approval));
+  expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(60_000);
+  expect(await asked.locator("script").count()).toBe(0);
+  await walkPage(asked);
+});
+
+const readHeadings = (page: Page) => page.getByRole("heading").allInnerTexts();
+
+const countMoving = `[...document.querySelectorAll("*")].filter((element) => {
+  const { transitionDuration, animationName } = getComputedStyle(element);
+  return animationName !== "none" || !/^0s(, 0s)*$/.test(transitionDuration);
+}).length`;
+
+type Loaded = { readonly bytes: number; /** Where it is one. */ readonly script: number };
+
+/** All that comes while the page is opened, until nothing comes any more. */
+async function weigh(page: Page, open: () => Promise<unknown>): Promise<readonly Loaded[]> {
+  const coming: Promise<Loaded>[] = [];
+  const note = (response: Response) => {
+    const isScript = response.request().resourceType() === "script";
+    const weighed = weighResponse(response);
+    coming.push(weighed.then((bytes) => ({ bytes, script: isScript ? bytes : 0 })));
+  };
+  page.on("response", note);
+  await open();
+  await page.waitForLoadState("networkidle");
+  page.off("response", note);
+  return Promise.all(coming);
+}
