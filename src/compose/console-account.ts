@@ -48,6 +48,7 @@ export function createAccount(parts: Acting): Account {
       const act = visible.has(name) ? acts[name] : undefined;
       return act === undefined ? call(name, args, parts) : carryOut(act, args, parts);
     },
+    listLinks: (args) => call(index.tool, args, { ...parts, keyContext: countLess(keyContext) }),
     qr: { drawSvg, drawPng },
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
@@ -95,8 +96,7 @@ async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContex
 }
 
 async function call(name: string, args: JsonObject, parts: Acting): Promise<Answer> {
-  const { toolbox, requireApproval, report, watchCall } = parts;
-  const keyContext = name === index.tool ? countLess(parts.keyContext) : parts.keyContext;
+  const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
   const tool = toolbox.find(name);
   if (tool === undefined) return fail("not_found", "This server does not offer that.");
   const result = await callTool(tool, args, {

@@ -14,6 +14,8 @@ export type Account = {
   readonly mayUse: (tool: string) => boolean;
   /** Calls a tool as an assistant does, by the same rules. */
   readonly call: (tool: string, args: JsonObject) => Promise<Answer>;
+  /** The same for a list that a person turns over, counted as far as they go. */
+  readonly listLinks: (args: JsonObject) => Promise<Answer>;
   /** As it is kept, letter for letter; undefined where it is not there for this key. */
   readonly readRecord: (kind: RecordKind, id: string) => Promise<JsonObject | undefined>;
   readonly qr: Pictures;

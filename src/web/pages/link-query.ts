@@ -1,8 +1,9 @@
 import { conditions, linkFilters, ownLinkFilters, takes } from "../../contract/filters.ts";
 import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { paging } from "../../contract/limits.ts";
 import { writeLabel } from "../parts.ts";
-import { readPage } from "../read.ts";
+import { readNumber, readPage } from "../read.ts";
 
 /** Which links a list shows, as its address says it: the same address shows the same place. */
 export type LinkQuery = {
@@ -96,4 +97,20 @@ export function writeArguments({ search, sort, filters, page }: LinkQuery): Json
     sort: { field, direction },
     page,
   };
+}
+
+export function isNarrowed({ search, filters }: LinkQuery): boolean {
+  return search !== "" || filters.length > 0;
+}
+
+/** One more than are counted says that there are more. */
+export function isCountCut(meta: JsonObject, query: LinkQuery): boolean {
+  return isNarrowed(query) && readNumber(meta, "count") === paging.most_counted + 1;
+}
+
+/** How many links the list has found, as a person reads it. */
+export function writeFound(meta: JsonObject, query: LinkQuery): string {
+  const { most_counted } = paging;
+  if (isCountCut(meta, query)) return `more than ${most_counted.toLocaleString("en")}`;
+  return readNumber(meta, "count").toLocaleString("en");
 }

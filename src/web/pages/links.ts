@@ -16,11 +16,14 @@ import {
   conditionWords,
   describeFilter,
   filterFields,
+  isCountCut,
+  isNarrowed,
   readFilter,
   readLinkQuery,
   sorts,
   writeArguments,
   writeFilter,
+  writeFound,
   writeLinkQuery,
   type LinkQuery,
 } from "./link-query.ts";
@@ -48,7 +51,7 @@ async function show(visit: Visit): Promise<Reply> {
     const wanted = { ...query, filters: [...query.filters, ...added], page: 1 };
     return { kind: "go", to: `/links${writeLinkQuery(wanted)}` };
   }
-  const answer = await account.call("list_links", writeArguments(query));
+  const answer = await account.listLinks(writeArguments(query));
   const list =
     answer.kind === "done"
       ? renderList(answer.result, query, visit)
@@ -219,10 +222,6 @@ function describeApps(link: JsonObject): string {
   return apps.filter((name) => name !== "").join(", ") || "No destination";
 }
 
-function isNarrowed({ search, filters }: LinkQuery): boolean {
-  return search !== "" || filters.length > 0;
-}
-
 function renderNone(query: LinkQuery): Html {
   if (isNarrowed(query)) {
     return html`<div class="empty">
@@ -241,14 +240,9 @@ function renderPaging(meta: JsonObject, query: LinkQuery): Html {
     readNumber(meta, "from"),
     readNumber(meta, "to"),
   ];
-  const all = readNumber(meta, "count");
-  const { most_counted } = paging;
-  // One more than are counted says that there are more.
-  const isMore = isNarrowed(query) && all === most_counted + 1;
-  const last = isMore ? most_counted / readNumber(meta, "limit") : readNumber(meta, "last");
-  const count = isMore
-    ? `more than ${most_counted.toLocaleString("en")}`
-    : all.toLocaleString("en");
+  const isMore = isCountCut(meta, query);
+  const last = isMore ? paging.most_counted / readNumber(meta, "limit") : readNumber(meta, "last");
+  const count = writeFound(meta, query);
   const step = (name: string, to_page: number, isThere: boolean) =>
     isThere
       ? html`<a class="button small" href="/links${writeLinkQuery({ ...query, page: to_page })}"

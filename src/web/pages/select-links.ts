@@ -3,7 +3,7 @@ import { html, type Html } from "../html.ts";
 import type { Visit } from "../page.ts";
 import { renderHidden } from "../parts.ts";
 import { readNumber } from "../read.ts";
-import { writeFilter, type LinkQuery } from "./link-query.ts";
+import { isNarrowed, writeFilter, writeFound, type LinkQuery } from "./link-query.ts";
 
 /** Rows of the list that are ticked, and what is done with them. */
 
@@ -60,12 +60,11 @@ export function renderQuery({ search, filters }: Pick<LinkQuery, "search" | "fil
 }
 
 /** Where nothing narrows the list down, all would be every link there is. */
-function renderAll({ search, filters }: LinkQuery, meta: JsonObject): Html | string {
-  const count = readNumber(meta, "count");
+function renderAll(query: LinkQuery, meta: JsonObject): Html | string {
   const isOnPage = readNumber(meta, "last") <= 1;
-  if (isOnPage || (search === "" && filters.length === 0)) return "";
+  if (isOnPage || !isNarrowed(query)) return "";
   return html`<label class="check">
     <input type="checkbox" name="all" />
-    <span>All ${count.toLocaleString("en")} that are found</span>
+    <span>All ${writeFound(meta, query)} that are found</span>
   </label>`;
 }
