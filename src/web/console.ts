@@ -5,7 +5,7 @@ import { isSameSecret } from "../text/same-secret.ts";
 import type { Account } from "./account.ts";
 import { findAsset, isAsset } from "./assets.ts";
 import { html } from "./html.ts";
-import { listEntries } from "./layout.ts";
+import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, readPlace, type Place } from "./place.ts";
@@ -88,13 +88,24 @@ async function answer(asked: Asked): Promise<Response> {
   }
   const token = place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, asked);
-  if (token === undefined || account === undefined) return renderSignInAgain(signingIn);
-  return answerVisit({ token, account, form, url, place, sessions: asked.sessions });
+  const isLeaving = url.pathname === "/sign-out" && form !== undefined;
+  if (token === undefined || account === undefined) {
+    return isLeaving ? respondGo("/sign-in") : renderSignInAgain(signingIn);
+  }
+  const signedIn = { token, account, form, url };
+  return isLeaving ? signOut(signedIn, asked, place) : answerVisit(signedIn);
+}
+
+async function signOut(signedIn: SignedIn, { sessions }: Asked, { cookies }: Place) {
+  const { token, form } = signedIn;
+  if (!isOurs(form, token)) return respondGo(markNotSent("/"));
+  await sessions.end(token);
+  return respondGo("/sign-in", [["set-cookie", cookies.write("session", "")]]);
 }
 
 /** Of whoever is not signed in no file is read, and none is kept until they are. */
 async function answerUpload(asked: Asked, place: Place): Promise<Response> {
-  const { url, sessions } = asked;
+  const { url } = asked;
   const token = place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, asked);
   if (token === undefined || account === undefined) {
@@ -104,7 +115,7 @@ async function answerUpload(asked: Asked, place: Place): Promise<Response> {
   if (page?.takesFile !== true) return tellUnread("foreign");
   const form = await readUpload(asked);
   if (typeof form === "string") return tellUnread(form);
-  return answerVisit({ token, account, form, url, place, sessions });
+  return answerVisit({ token, account, form, url });
 }
 
 const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {
@@ -158,24 +169,19 @@ type SignedIn = {
   readonly account: Account;
   readonly form: Form | undefined;
   readonly url: URL;
-  readonly place: Place;
-  readonly sessions: Sessions;
 };
 
 async function answerVisit(signedIn: SignedIn): Promise<Response> {
-  const { token, account, form, url, place, sessions } = signedIn;
-  const formToken = writeFormToken(token);
-  const isOurs = form !== undefined && isSameSecret(form.read("form_token"), formToken);
-  if (url.pathname === "/sign-out" && isOurs) {
-    await sessions.end(token);
-    return respondGo("/sign-in", [["set-cookie", place.cookies.write("session", "")]]);
-  }
+  const { token, account, form, url } = signedIn;
   const [page, params] = findPage(url.pathname, account);
   // What a form of an earlier session holds is shown again, and done only when sent from there.
-  const kept = form !== undefined && !isOurs ? form : undefined;
-  const visit: Visit = { account, url, params, formToken, kept };
-  const reply = await answerPage(page, visit, isOurs ? form : undefined);
-  return send(reply, visit);
+  const [sent, kept] = isOurs(form, token) ? [form, undefined] : [undefined, form];
+  const visit: Visit = { account, url, params, formToken: writeFormToken(token), kept };
+  return send(await answerPage(page, visit, sent), visit);
+}
+
+function isOurs(form: Form | undefined, token: string): boolean {
+  return form !== undefined && isSameSecret(form.read("form_token"), writeFormToken(token));
 }
 
 function answerPage(page: Page | undefined, visit: Visit, form: Form | undefined): Promise<Reply> {
@@ -194,7 +200,9 @@ const nothingThere: Reply = {
 };
 
 function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
-  if (reply.kind === "go") return respondGo(reply.to, headers);
+  if (reply.kind === "go") {
+    return respondGo(visit.kept === undefined ? reply.to : markNotSent(reply.to), headers);
+  }
   if (reply.kind === "file") {
     const disposition = ["content-disposition", `attachment; filename="${reply.name}"`] as const;
     return respondFile(reply.type, reply.bytes, [disposition, ...headers]);

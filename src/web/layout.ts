@@ -16,7 +16,9 @@ export type Shell = {
   readonly hasFrames?: boolean;
 };
 
-type Frame = Pick<Visit, "account" | "url" | "formToken"> & { readonly entries: readonly Entry[] };
+type Frame = Pick<Visit, "account" | "url" | "formToken" | "kept"> & {
+  readonly entries: readonly Entry[];
+};
 
 type Entry = NonNullable<Page["entry"]> & { readonly isHere: boolean };
 
@@ -62,7 +64,8 @@ function renderAlone(body: Html): Html {
   </div>`;
 }
 
-function renderFramed(body: Html, { account, entries, formToken }: Frame): Html {
+function renderFramed(body: Html, frame: Frame): Html {
+  const { account, entries, formToken } = frame;
   return html`<a class="skip" href="#main">Skip to content</a>
     <div class="shell">
       <header class="rail">
@@ -79,8 +82,23 @@ function renderFramed(body: Html, { account, entries, formToken }: Frame): Html 
           </form>
         </div>
       </header>
-      <main id="main" tabindex="-1">${body}</main>
+      <main id="main" tabindex="-1">${renderAgain(frame)} ${body}</main>
     </div>`;
+}
+
+const notSent = "again";
+
+/** The address to which a form of an earlier session leads. */
+export function markNotSent(to: string): string {
+  return `${to}${to.includes("?") ? "&" : "?"}${notSent}=1`;
+}
+
+/** What a form of an earlier session holds is shown by the pages that can; none has acted on it. */
+function renderAgain({ kept, url }: Frame): Html | string {
+  if (kept === undefined && !url.searchParams.has(notSent)) return "";
+  return html`<p class="note" role="status">
+    You are signed in again. Nothing was done yet: look at this, and press the button once more.
+  </p>`;
 }
 
 function renderPlace({ projectName, host }: Account): Html | string {

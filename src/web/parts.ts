@@ -1,6 +1,5 @@
 import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
-import type { Visit } from "./page.ts";
 import { readNumber } from "./read.ts";
 
 /** Pieces that several pages have. */
@@ -25,14 +24,6 @@ const notes: Readonly<Record<string, string>> = {
 export function renderNote({ searchParams }: URL): Html | string {
   const text = notes[searchParams.get("done") ?? ""];
   return text === undefined ? "" : html`<p class="note good" role="status">${text}</p>`;
-}
-
-/** Above what was typed when the session was over. */
-export function renderKept({ kept }: Pick<Visit, "kept">): Html | string {
-  if (kept === undefined) return "";
-  return html`<p class="note" role="status">
-    You are signed in again. This is what you had typed: look at it, and press the button once more.
-  </p>`;
 }
 
 /** Why something was not done; nothing where it was. */

@@ -14,14 +14,7 @@ import {
 } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import {
-  renderFault,
-  renderHead,
-  renderHidden,
-  renderKept,
-  renderNote,
-  writeLabel,
-} from "../parts.ts";
+import { renderFault, renderHead, renderHidden, renderNote, writeLabel } from "../parts.ts";
 import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderChanges } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
@@ -78,7 +71,7 @@ async function showNew(visit: Visit, typed?: Values, failure?: Failure): Promise
   const { formToken, kept, url } = visit;
   const { fields, label } = kind;
   const values = typed ?? (kept === undefined ? {} : readTyped(fields, kept));
-  const body = html`${renderHead(`New ${label}`, list)} ${renderKept(visit)}
+  const body = html`${renderHead(`New ${label}`, list)}
     <section class="card narrow" aria-label="Fields">
       <div class="inside">
         <form method="post" action="${url.pathname}" class="stack">
@@ -140,7 +133,7 @@ async function show(visit: Visit, again: Again, fault?: string): Promise<Reply> 
       </form>`
     : "";
   const body = html`${renderHead(title, list, beside)} ${renderNote(url)} ${renderFault(fault)}
-    ${renderKept(visit)}
+
     <div class="columns">
       <div class="column">
         <section class="card" aria-label="Fields"><div class="inside">${form}</div></section>

@@ -7,7 +7,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import {
   renderCopy,
   renderHidden,
-  renderKept,
+  renderFault,
   renderLinkHead,
   renderNote,
   writeLabel,
@@ -58,7 +58,7 @@ export const deleteLinkPage: Page = {
     const back = `/links/${encodeURIComponent(id)}`;
     const ended = await act(visit, form, { tool: "delete_link", args: { id }, back });
     if (ended.kind === "reply") return ended.reply;
-    if (ended.kind === "failed") return { kind: "go", to: back };
+    if (ended.kind === "failed") return show(visit, { refused: ended.failure.message });
     return { kind: "go", to: "/links?done=deleted" };
   },
 };
@@ -72,7 +72,12 @@ const gone: Reply = {
     <p><a class="button" href="/links">Show all links</a></p>`,
 };
 
-async function show(visit: Visit, again: Again): Promise<Reply> {
+type Told = Again & {
+  /** Why it was not deleted. */
+  readonly refused?: string;
+};
+
+async function show(visit: Visit, again: Told): Promise<Reply> {
   const { account, params } = visit;
   const id = readParam(params, "id");
   const [record, answer] = await Promise.all([
@@ -92,7 +97,7 @@ async function show(visit: Visit, again: Again): Promise<Reply> {
   ]);
   const beside = renderDelete(visit, id);
   const body = html`${renderLinkHead(title, { back: readBack(visit.url), beside })}
-    ${renderNote(visit.url)} ${renderKept(visit)}
+    ${renderNote(visit.url)} ${renderFault(again.refused)}
     <div class="columns">
       <div class="column">
         ${renderAddresses(link)}
@@ -100,7 +105,8 @@ async function show(visit: Visit, again: Again): Promise<Reply> {
       </div>
       <div class="column">${side}</div>
     </div>`;
-  const status = again.failure === undefined ? 200 : 422;
+  const isRefused = again.failure !== undefined || again.refused !== undefined;
+  const status = isRefused ? 422 : 200;
   const hasFrames = account.mayUse("preview_template");
   return { kind: "page", title, body, status, hasFrames };
 }

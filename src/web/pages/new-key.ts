@@ -6,7 +6,7 @@ import { act } from "../act.ts";
 import { readTyped, renderField, renderOthers, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHead, renderHidden, renderKept } from "../parts.ts";
+import { renderCopy, renderHead, renderHidden } from "../parts.ts";
 import { readRecord, readText } from "../read.ts";
 import { describeAccess } from "./keys.ts";
 
@@ -46,7 +46,7 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
   const values = typed === undefined ? usual : readTyped(fields, typed);
   const placed = failure && { ...failure, problems: failure.problems?.map(placeProblem) };
   const rendered = fields.map((field) => renderField(field, values, placed?.problems));
-  const body = html`${renderHead("New key", list)} ${renderKept(visit)}
+  const body = html`${renderHead("New key", list)}
     <section class="card narrow" aria-label="Key">
       <div class="inside">
         <form method="post" action="/keys/new" class="stack key">

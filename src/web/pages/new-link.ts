@@ -3,7 +3,7 @@ import { act } from "../act.ts";
 import { listChanged, type Values } from "../form-fields.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderHidden, renderKept, renderLinkHead } from "../parts.ts";
+import { renderHidden, renderLinkHead } from "../parts.ts";
 import { readRecord, readText } from "../read.ts";
 import { linkFields, readTyped, readValues, renderFields, writeChanges } from "./link-fields.ts";
 
@@ -20,7 +20,7 @@ const blank = readValues({});
 async function show(visit: Visit, values: Values, failure?: Failure): Promise<Reply> {
   const { account, formToken } = visit;
   const fields = await renderFields({ account, values, failure });
-  const body = html`${renderLinkHead("New link")} ${renderKept(visit)}
+  const body = html`${renderLinkHead("New link")}
     <section class="card narrow" aria-label="Fields">
       <div class="inside">
         <form method="post" action="/links/new" class="stack">

@@ -11,14 +11,7 @@ import {
 } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import {
-  renderCopy,
-  renderFault,
-  renderHead,
-  renderHidden,
-  renderKept,
-  renderNote,
-} from "../parts.ts";
+import { renderCopy, renderFault, renderHead, renderHidden, renderNote } from "../parts.ts";
 import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderChanges } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
@@ -110,7 +103,7 @@ async function show(visit: Visit, sent: Sent): Promise<Reply> {
       </form>`
     : "";
   const body = html`${renderHead(title, projectList, beside)} ${renderNote(url)}
-    ${renderFault(sent.fault)} ${renderKept(visit)}
+    ${renderFault(sent.fault)}
     <div class="columns">
       <div class="column">
         ${renderPart(own, record, visit, sent)}

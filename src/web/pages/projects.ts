@@ -8,7 +8,6 @@ import {
   renderFault,
   renderHead,
   renderHidden,
-  renderKept,
   renderNote,
   renderPaging,
   renderTable,
@@ -95,7 +94,7 @@ function showNew(visit: Visit, typed?: Values, failure?: Failure): Promise<Reply
   const { formToken, kept } = visit;
   const values = typed ?? (kept === undefined ? {} : readTyped(projectFields, kept));
   const fields = projectFields.map((field) => renderField(field, values, failure?.problems));
-  const body = html`${renderHead("New project", projectList)} ${renderKept(visit)}
+  const body = html`${renderHead("New project", projectList)}
     <section class="card narrow" aria-label="Fields">
       <div class="inside">
         <form method="post" action="/projects/new" class="stack">

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Failure } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderKept, renderLinkHead } from "../parts.ts";
+import { renderFault, renderHidden, renderLinkHead } from "../parts.ts";
 import { readNumber, readRecord, readText } from "../read.ts";
 import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
@@ -85,7 +85,7 @@ async function show(visit: Visit, form: Form, failure: Failure | undefined): Pro
   ${selection.isAll ? "" : selection.paths.map((path) => renderHidden("path", path))}`;
   const chosen = form.read("way");
   const opened = ways.some(({ name }) => name === chosen) ? chosen : ways[0]?.name;
-  const body = html`${renderLinkHead(title, { back: writeBack(selection) })} ${renderKept(visit)}
+  const body = html`${renderLinkHead(title, { back: writeBack(selection) })}
     <div class="stack narrow">
       <section class="card" aria-label="Which links">
         <div class="inside">${renderSelection(selection)}</div>

@@ -3,7 +3,7 @@ import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderKept, renderNote } from "../parts.ts";
+import { renderFault, renderHidden, renderNote } from "../parts.ts";
 import { renderFindings, renderTemplateFields } from "./template-fields.ts";
 import {
   chooseLink,
@@ -79,7 +79,7 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
           : ""
       }
     </div>
-    ${renderNote(visit.url)} ${renderKept(visit)}
+    ${renderNote(visit.url)}
     ${source.told === undefined ? "" : html`<p class="note" role="status">${source.told}</p>`}
     <div class="columns editing">
       ${editor}
