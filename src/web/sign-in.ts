@@ -126,11 +126,16 @@ function readNext(next: string, { origin }: Place): URL {
   const home = new URL("/", origin);
   try {
     const url = new URL(next, home);
-    return url.origin === home.origin && !isSignIn(url.pathname) ? url : home;
+    // A browser takes what begins with two strokes for another host's.
+    const isOurs = url.origin === home.origin && !url.pathname.startsWith("//");
+    return isOurs && !isSignIn(url.pathname) ? url : home;
   } catch {
     return home;
   }
 }
+
+/** A PIN is typed for what is shown beside it, and stands in no other page. */
+const unkept = new Set(["form_token", "pin"]);
 
 /** Where nobody is signed in, or nobody is any more: what a form held is kept. */
 export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {
@@ -141,7 +146,7 @@ export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {
     return Promise.resolve(respondGo(wanted));
   }
   const kept = new URLSearchParams();
-  for (const [name, value] of form.entries) if (name !== "form_token") kept.append(name, value);
+  for (const [name, value] of form.entries) if (!unkept.has(name)) kept.append(name, value);
   const fault = "Your session is over. Sign in again: what you typed is shown again then.";
   return render(signingIn, { isOnce: false, next, kept: String(kept), fault, status: 401 });
 }

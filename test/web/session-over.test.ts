@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Browsing } from "../support/browse.ts";
+import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
+
+/** What becomes of a form that was sent when its session was over. */
+
+let folder: Folder;
+let serving: Serving;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  serving = await startServe(folder.path);
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const signIn = (): Promise<Browsing> => signInAt(serving);
+
+test("a form of the session before is shown again, and done only from there", async () => {
+  const tab = await signIn();
+  const old = await readFormToken(tab);
+  await tab.open("/sign-in");
+  await tab.submit({ key: serving.key });
+  const typed = { path: "typed-before", name: "Typed before" };
+  const shown = await tab.post("/links/new", { form_token: old, ...typed });
+  expect(shown.text).toContain("Typed before");
+  const find = () => serving.call("GET", "/links?q[path_eq]=typed-before");
+  expect((await find()).body.links).toEqual([]);
+  await tab.submit(typed);
+  expect((await find()).body.links).toHaveLength(1);
+});
+
+test("whoever leaves when the session is over is not asked to sign in first", async () => {
+  const tab = await signIn();
+  const form_token = await readFormToken(tab);
+  await tab.post("/sign-out", { form_token });
+  const { path, text } = await tab.post("/sign-out", { form_token });
+  expect([path, text.includes('name="kept"')]).toEqual(["/sign-in", false]);
+});
+
+test("a PIN that was typed stands in no other page", async () => {
+  const tab = await signIn();
+  const form_token = await readFormToken(tab);
+  await tab.post("/sign-out", { form_token });
+  const { text } = await tab.post("/links/new", { form_token, pin: "135790", path: "kept-1" });
+  expect(text).toContain("kept-1");
+  expect(text).not.toMatch(/135790|form_token%3D|form_token=/);
+});
