@@ -1,10 +1,10 @@
-import { lookup } from "node:dns/promises";
 import type { Config } from "../config.ts";
 import type { Internet } from "../network/hosts/ask-address.ts";
 import {
   createDestinationCheck,
   type DestinationCheck,
 } from "../network/hosts/check-destinations.ts";
+import { resolveHost } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 import type { State } from "../state/state.ts";
 import { setAlarm } from "./embedded.ts";
@@ -21,10 +21,7 @@ export function openDestinationCheck(
 }
 
 const publicInternet: Internet = {
-  resolve: async (hostname) => {
-    const found = await lookup(hostname, { all: true, verbatim: true });
-    return found.map(({ address }) => address);
-  },
+  resolve: resolveHost,
   isPublic: isPublicAddress,
   ports: new Set([80, 443]),
 };

@@ -1,0 +1,87 @@
+import { lookup } from "node:dns/promises";
+import type { LookupFunction } from "node:net";
+import { Agent } from "undici";
+
+/**
+ * Connections to hosts that strangers name, which reach nothing that they must not: a name is
+ * looked up once, every address that it has must be allowed, and the connection goes to one of
+ * those that were looked at. To look it up again would be the way around the rule.
+ */
+
+/** Which addresses may be connected to, and how they are found. */
+export type Reach = {
+  /** Every address of a host's name. */
+  readonly resolve: (hostname: string) => Promise<readonly string[]>;
+  /** Whether an address is of the public internet, or else one that may be reached. */
+  readonly isPublic: (address: string) => boolean;
+  /** Whose certificates count; left out, those that the machine trusts. */
+  readonly authorities?: readonly string[];
+};
+
+/** What may not be asked. The message is for people, as the end of a sentence. */
+export class NotAsked extends Error {
+  override readonly name = "NotAsked";
+}
+
+const mostHeaders_bytes = 16 * 1024;
+
+/** The address that a connection to the URL's host goes to; throws NotAsked where none may. */
+export async function findAddress(
+  { hostname }: Pick<URL, "hostname">,
+  { resolve, isPublic }: Reach,
+  signal: AbortSignal,
+): Promise<string> {
+  const literal = /^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname;
+  const found = resolve(literal).catch(() => []);
+  const [address, ...others] = await orAborted(found, signal);
+  // One that is not public among others would be the way around the rule. Nobody is told whether
+  // there is such a host: by that, a stranger could learn which names a private network has.
+  const isAllowed = address !== undefined && [address, ...others].every(isPublic);
+  if (!isAllowed) throw new NotAsked("no host of the public internet");
+  return address;
+}
+
+/** Connects to that address alone, whatever name is asked for; it is to be destroyed. */
+export function openPinned(address: string, { authorities }: Pick<Reach, "authorities">): Agent {
+  return new Agent({
+    connect: {
+      lookup: answerAlways(address),
+      ...(authorities && { ca: [...authorities] }),
+    },
+    maxHeaderSize: mostHeaders_bytes,
+  });
+}
+
+/** As the machine itself looks names up. */
+export async function resolveHost(hostname: string): Promise<readonly string[]> {
+  const found = await lookup(hostname, { all: true, verbatim: true });
+  return found.map(({ address }) => address);
+}
+
+/** Why there was no answer. Never the error's own words: they may be a stranger's. */
+export function describeEnd(error: unknown, signal: AbortSignal): string {
+  if (error instanceof NotAsked) return error.message;
+  if (signal.aborted) return "no answer in time";
+  const code = String((error as { readonly code?: unknown } | null)?.code);
+  if (code === "ECONNREFUSED") return "the connection was refused";
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) return "a certificate that is not valid";
+  return "no answer that could be read";
+}
+
+/** A lookup cannot be broken off, but nobody has to wait for it. */
+function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new Error("aborted"));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
+function answerAlways(address: string): LookupFunction {
+  const family = address.includes(":") ? 6 : 4;
+  return (_hostname, options, callback) => {
+    if (options.all === true) callback(null, [{ address, family }]);
+    else callback(null, address, family);
+  };
+}

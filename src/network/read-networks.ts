@@ -1,0 +1,21 @@
+import { loopbackNetworks, normalizeAddress, readFamily, type Network } from "./ip-address.ts";
+
+/** `10.0.0.0/8, fd00::/8, 192.0.2.1, loopback`. Undefined where one of the words is none. */
+export function readNetworks(text: string): readonly Network[] | undefined {
+  const networks = text.split(",").flatMap<Network | undefined>((word) => {
+    return word.trim() === "loopback" ? loopbackNetworks : [readNetwork(word.trim())];
+  });
+  const known = networks.filter((network) => network !== undefined);
+  return known.length === networks.length ? known : undefined;
+}
+
+/** An address alone is a network of one. A prefix of 0 would be everybody. */
+function readNetwork(word: string): Network | undefined {
+  const [, text = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(word) ?? [];
+  const address = normalizeAddress(text);
+  // IPv4 within IPv6 has a prefix of its own, which would be misread here.
+  if (address === undefined || (text.includes(":") && !address.includes(":"))) return undefined;
+  const most = readFamily(address) === "ipv4" ? 32 : 128;
+  const prefix = bits === undefined ? most : Number(bits);
+  return prefix <= most ? { address, prefix } : undefined;
+}
