@@ -4,10 +4,9 @@ import { renderFacts } from "../mcp/approval/page-facts.ts";
 import { renderFrames } from "../mcp/approval/page-frames.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
 import { readPlanPage, renderPlanPage } from "../mcp/approval/page-rows.ts";
-import { approvalPath, findYesFault, readStored } from "../mcp/approval/page.ts";
+import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
 import type { Approval } from "../state/approvals.ts";
 import type { Account, AskedByAssistant, Question, Typed, Waiting } from "../web/account.ts";
-import { consoleName } from "./console-parts.ts";
 import { clock } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 import { checkPin } from "./pin-file.ts";
@@ -24,7 +23,7 @@ export async function approve(
   typed: Typed,
   asking: Asking,
 ): Promise<string | undefined> {
-  const approval = await findOwn(id, asking);
+  const approval = await findByHand(id, asking);
   // What is asked once more is shown as it is then.
   return approval === undefined ? undefined : sayYes(approval, typed, asking);
 }
@@ -33,7 +32,7 @@ export async function approve(
 const tryLater = "Leave it as it is, and try again in five minutes.";
 
 export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
-  const approval = await findOwn(id, asking);
+  const approval = await findByHand(id, asking);
   return approval && describe(approval, 1, tryLater, asking);
 }
 
@@ -43,8 +42,7 @@ export async function listWaiting({ keyContext, state }: Asking): Promise<readon
   const waiting = await approvals.listWaiting(keyContext.key_print);
   return waiting.flatMap((approval) => {
     const { title, asker } = readStored(approval);
-    // What was asked on a page of the console is answered there.
-    return asker?.client === consoleName ? [] : [{ id: approval.id, title, client: asker?.client }];
+    return isByHand(approval) ? [] : [{ id: approval.id, title, client: asker?.client }];
   });
 }
 
@@ -53,7 +51,7 @@ export async function readAsked(
   page: number,
   asking: Asking,
 ): Promise<AskedByAssistant | undefined> {
-  const approval = await findOwn(id, asking);
+  const approval = await findAsked(id, asking);
   if (approval === undefined) return undefined;
   const { asker } = readStored(approval);
   return {
@@ -74,7 +72,7 @@ const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
 export async function decide(
   ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
 ): Promise<string | undefined> {
-  const approval = await findOwn(id, asking);
+  const approval = await findAsked(id, asking);
   if (approval === undefined) return undefined;
   if (decision === "approved") return sayYes(approval, typed, asking);
   const { approvals } = await asking.state.open();
@@ -94,6 +92,18 @@ async function sayYes(
   const fault = await findYesFault(approval, form, { openState: state.open, checkPin });
   if (fault === undefined) await approvals.decidePage(approval.id, "approved");
   return fault;
+}
+
+/** What a page of the console has asked is answered there, and nothing else is. */
+async function findByHand(id: string, asking: Asking): Promise<Approval | undefined> {
+  const approval = await findOwn(id, asking);
+  return approval !== undefined && isByHand(approval) ? approval : undefined;
+}
+
+/** What an assistant has asked. */
+async function findAsked(id: string, asking: Asking): Promise<Approval | undefined> {
+  const approval = await findOwn(id, asking);
+  return approval !== undefined && !isByHand(approval) ? approval : undefined;
 }
 
 /** Another key does not even learn that it is there. */

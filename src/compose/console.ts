@@ -55,6 +55,7 @@ function createIdentify(
     readPin,
     openState: state.open,
     openPage: (id) => Promise.resolve(id),
+    isByHand: true,
     clock,
   });
   const contexts = new Map<string, KeyContext>();

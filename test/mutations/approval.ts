@@ -25,8 +25,8 @@ export const approval: readonly Mutation[] = [
     id: "B3",
     file: "src/mcp/approval/approval-request.ts",
     what: "target's state left out of the digest",
-    find: "digestOf([key_print, realm, tool, args, target, state])",
-    replace: "digestOf([key_print, realm, tool, args, target])",
+    find: "digestOf([key_print, realm, tool, args, target, state, ...door])",
+    replace: "digestOf([key_print, realm, tool, args, target, ...door])",
     tests: ["test/mcp/approval/bypass.test.ts"],
   },
   {

@@ -14,6 +14,7 @@ import {
 } from "../support/command.ts";
 import { openConsole, pressOnto } from "../support/console-tab.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
+import { modernCall, post } from "../support/mcp-post.ts";
 
 /** What assistants wait for, answered in the console: as on its own page, and only once. */
 
@@ -43,6 +44,10 @@ async function askToDelete(path: string) {
   expect(error.code).toBe("approval_required");
   const url: string = error.approval.url;
   return { url, here: `/waiting/${url.split("/").at(-1)}` };
+}
+
+function readHidden(text: string, name: string): string {
+  return new RegExp(`name="${name}"\\s+value="([^"]+)"`).exec(text)?.[1] ?? "";
 }
 
 async function signIn(key = serving.key): Promise<Browsing> {
@@ -87,6 +92,48 @@ test("what was answered on its own page meanwhile says so, and stays so", async 
   await decideInTab(await openTab(browser), url, "decline");
   const late = await hand.submit({ decision: "approved", pin: "135790" });
   expect(late.text).toContain("It was answered with no, here or on its own page.");
+});
+
+test("what an assistant asked and what a person does by hand are two questions", async () => {
+  const { body } = await serving.call("POST", "/links", { body: { path: "both" } });
+  // As the console asks for it, letter for letter.
+  const ask = () => callTool(serving, "delete_link", { id: body.id });
+  const [{ error }, hand] = await Promise.all([ask(), signIn()]);
+  const byAssistant: string = error.approval.url.split("/").at(-1);
+  const shown = await hand.open(`/links/${body.id}`);
+  expect(shown.text).toContain("Delete…");
+  const form_token = readHidden(shown.text, "form_token");
+  const press = (fields = {}) => hand.post(`/links/${body.id}/delete`, { form_token, ...fields });
+  const byHand = readHidden((await press()).text, "question");
+  expect(byHand).not.toBe(byAssistant);
+
+  // A no to the assistant is told to the assistant, and takes nothing from the person.
+  await hand.post(`/waiting/${byAssistant}`, { form_token, decision: "declined" });
+  expect(readHidden((await press()).text, "question")).toBe(byHand);
+  expect((await ask()).error.code).toBe("approval_declined");
+
+  // Neither is answered in the place of the other, nor lets the other's act through.
+  const next: string = (await ask()).error.approval.url.split("/").at(-1);
+  const here = await hand.post(`/waiting/${byHand}`, { form_token, decision: "declined" });
+  expect(here.status).toBe(404);
+  const page = await fetch(error.approval.url.replace(byAssistant, byHand));
+  expect(page.status).toBe(404);
+  const foreign = await press({ question: next, pin: "135790" });
+  expect(readHidden(foreign.text, "question")).toBe(byHand);
+  expect((await ask()).error.approval.url).toContain(next);
+  await hand.post(`/waiting/${next}`, { form_token, decision: "approved", pin: "135790" });
+  expect(readHidden((await press()).text, "question")).toBe(byHand);
+  expect((await press({ question: byHand, pin: "135790" })).path).toBe("/links?done=deleted");
+  expect((await ask()).error.code).toBe("not_found");
+});
+
+test("an assistant that calls itself the console waits for a person all the same", async () => {
+  await serving.call("POST", "/links", { body: { path: "masked" } });
+  const call = modernCall(serving.key, 1, "delete_link", { id: "masked" });
+  const body = call.body.replace('"name":"raw"', '"name":"Waypost console"');
+  await post(serving.places.mcp, { ...call, body });
+  const hand = await signIn();
+  expect((await hand.open("/")).text).toContain("Waypost console");
 });
 
 test("another key neither sees a question nor answers it", async () => {

@@ -85,10 +85,18 @@ export type Fact = {
 
 export type Line = { readonly kind: "added" | "removed"; readonly text: string };
 
-/** Two calls with the same digest are the same request of the same key, at one deployment. */
-export function digestRequest(request: ApprovalRequest, { key_print, realm }: AskingKey): string {
+/**
+ * Two calls with the same digest are the same request of the same key, at one deployment. What a
+ * person does by hand is never the same as what an assistant does.
+ */
+export function digestRequest(
+  request: ApprovalRequest,
+  { key_print, realm }: AskingKey,
+  isByHand = false,
+): string {
   const { tool, args, target, state } = request;
-  return digestOf([key_print, realm, tool, args, target, state]);
+  const door = isByHand ? ["by hand"] : [];
+  return digestOf([key_print, realm, tool, args, target, state, ...door]);
 }
 
 /** A client's form and a model's context have room for a page of text, not for more. */

@@ -32,7 +32,10 @@ export type PageOptions = PinOptions & {
 type Decision = "approved" | "declined";
 
 /** What an approval keeps of its request, as JSON: what is shown, and who asked. */
-export type StoredPreview = Preview & { readonly asker?: Asker };
+export type StoredPreview = Preview & {
+  readonly asker?: Asker;
+  readonly isByHand?: boolean;
+};
 
 export const approvalPath = "/approve/";
 
@@ -85,7 +88,7 @@ async function answer(asked: Asked): Promise<Response> {
   const { request, options } = asked;
   const { pathname, searchParams } = new URL(request.url);
   const approval = await findApproval(pathname, options);
-  if (approval === undefined) {
+  if (approval === undefined || (isByHand(approval) && !searchParams.has("frame"))) {
     noteRefused(asked, "This approval is over.");
     return show(404, over);
   }
@@ -185,6 +188,11 @@ export async function findYesFault(
     return `Type the number of links, ${count}, to approve.`;
   }
   return findPinFault(approval, form.get("pin") ?? "", options);
+}
+
+/** It was asked by a page of the console, which alone takes the answer. */
+export function isByHand(approval: Approval): boolean {
+  return readStored(approval).isByHand === true;
 }
 
 /** What its page shows. */

@@ -30,11 +30,11 @@ type ApprovalOptions = PageOptions & {
 };
 
 export function createRequireApproval(options: ApprovalOptions): RequireApproval {
-  const { mode, readPin, openState, clock } = options;
+  const { mode, readPin, openState, clock, isByHand } = options;
   const requirePage = createRequirePage(options);
   return async (request, key, person) => {
     if (mode === "full") return;
-    const digest = digestRequest(request, key);
+    const digest = digestRequest(request, key, isByHand);
     if (mode === "two-step") return requireToken(request, digest, person.token);
     const { answer } = person;
     const pin = await readPin();

@@ -16,6 +16,8 @@ export type PageOptions = {
   readonly openState: () => Promise<State>;
   /** The address of an approval's page, which is open from now on; or throws NowhereToAsk. */
   readonly openPage: (id: string) => Promise<string>;
+  /** Whether a person acts by hand, at the console: its questions are apart from assistants'. */
+  readonly isByHand?: boolean;
 };
 
 /** One question to a person. */
@@ -32,12 +34,14 @@ export type Asking = {
 export function createRequirePage({
   openState,
   openPage,
+  isByHand = false,
 }: PageOptions): (asking: Asking) => Promise<void> {
   return async ({ request, digest, keyPrint, person, pin }) => {
     const { approvals } = await openState();
     const { client, place, key, waited } = person;
     const asker: Asker = { client, place, key };
-    const preview = JSON.stringify(storePreview(request.preview, asker));
+    const shown = { ...storePreview(request.preview, asker), ...(isByHand && { isByHand }) };
+    const preview = JSON.stringify(shown);
     const asked = await approvals.askPage({ digest, preview, key_print: keyPrint, pin, waited });
     if ("waits" in asked) throw await showPage(request, digest, person, asked.waits);
     if (asked.said === "declined") {
