@@ -1,24 +1,22 @@
-import { reservedFolders } from "../contract/rules/link-path.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
+import { listLinksOfNoApp } from "../store/links-of-no-app.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { describeAndroidEntry, describeIosEntry } from "../visit/association-entries.ts";
+import {
+  mostBrowserPaths,
+  selectBrowserPaths,
+  writeAndroidFile,
+  writeIosFile,
+  type AssociationSystem,
+} from "../visit/association-files.ts";
 import { answerFile, makeTag, type CachedFile } from "./cached-file.ts";
 import type { Site } from "./sites.ts";
 
-export type AssociationSystem = "ios" | "android";
-
-/** Apple reads no more of its file (link-services.md §3), and Google's is held to the same. */
-const mostFile_bytes = 128 * 1024;
 /** More apps than fit into a file, however short their names are. */
 const mostApps = 5000;
 
-/**
- * Answers the two files by which iOS and Android verify that a project's apps may open its links.
- * They name every app that can be verified, for every path: which apps a link is for is decided
- * only when the link is visited.
- */
+/** Answers the association files of a site. */
 export function createAssociationFiles() {
-  // A change of a project's apps makes another site of it, for which the files are built anew.
+  // A change of a project's apps or links makes another site of it, for which they are built anew.
   const files = { ios: new WeakMap<Site, CachedFile>(), android: new WeakMap<Site, CachedFile>() };
   return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
     const file = files[system].get(site) ?? (await buildFile(site.tenant, system));
@@ -28,7 +26,11 @@ export function createAssociationFiles() {
 }
 
 async function buildFile(tenant: Tenant, system: AssociationSystem): Promise<CachedFile> {
-  const body = await (system === "ios" ? buildIosFile(tenant) : buildAndroidFile(tenant));
+  const browserPaths = selectBrowserPaths(await listLinksOfNoApp(tenant, mostBrowserPaths));
+  const body =
+    system === "ios"
+      ? writeIosFile((await iosAppStore.list(tenant, everyApp)).items, browserPaths)
+      : writeAndroidFile((await androidAppStore.list(tenant, everyApp)).items, browserPaths);
   return { type: "application/json", etag: makeTag(body), read: () => Promise.resolve(body) };
 }
 
@@ -38,52 +40,3 @@ const everyApp = {
   filters: [],
   sorts: [{ field: "created_at", direction: "asc" }],
 } as const;
-
-/** The paths that the host answers itself open in the browser, all others in the app. */
-const components = [
-  ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true })),
-  { "/": "*.qr", exclude: true },
-  { "/": "*" },
-];
-
-async function buildIosFile(tenant: Tenant): Promise<string> {
-  const { items } = await iosAppStore.list(tenant, everyApp);
-  const entries = items.flatMap((app) => describeIosEntry(app) ?? []);
-  return writeWithinLimit(entries, (apps) => {
-    const appIDs = apps.map(({ appID }) => appID);
-    return {
-      applinks: { details: appIDs.length === 0 ? [] : [{ appIDs, components }] },
-      webcredentials: { apps: appIDs },
-      appclips: { apps: apps.flatMap(({ clipID }) => clipID ?? []) },
-    };
-  });
-}
-
-async function buildAndroidFile(tenant: Tenant): Promise<string> {
-  const { items } = await androidAppStore.list(tenant, everyApp);
-  const entries = items.flatMap((app) => describeAndroidEntry(app) ?? []);
-  return writeWithinLimit(entries, (apps) => apps.map(writeStatement));
-}
-
-type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
-
-function writeStatement({ package_name, fingerprints }: AndroidEntry) {
-  return {
-    relation: ["delegate_permission/common.handle_all_urls"],
-    target: {
-      namespace: "android_app",
-      package_name,
-      sha256_cert_fingerprints: fingerprints,
-    },
-  };
-}
-
-/** When there are too many apps for one file, the ones that were registered first stay in it. */
-function writeWithinLimit<App>(
-  apps: readonly App[],
-  describe: (apps: readonly App[]) => object,
-): string {
-  const body = JSON.stringify(describe(apps));
-  if (Buffer.byteLength(body) <= mostFile_bytes) return body;
-  return writeWithinLimit(apps.slice(0, Math.floor(apps.length * 0.9)), describe);
-}

@@ -3,11 +3,12 @@ import type { Random } from "../contract/clock.ts";
 import { readQuery } from "../contract/rules/address-query.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { readOutage } from "../store/store.ts";
+import { associationPaths } from "../visit/association-files.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
 import { createQrPictures } from "./answer-qr.ts";
 import { answerVisit } from "./answer-visit.ts";
 import { answerElse } from "./answer-else.ts";
-import { createAssociationFiles, type AssociationSystem } from "./association-files.ts";
+import { createAssociationFiles } from "./association-files.ts";
 import { createVisitorReader } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
@@ -116,10 +117,9 @@ export function createHost(options: HostOptions): Host {
   }
 }
 
-const associationFiles: ReadonlyMap<string, AssociationSystem> = new Map([
-  [".well-known/apple-app-site-association", "ios"],
-  [".well-known/assetlinks.json", "android"],
-]);
+const associationFiles = new Map(
+  (["ios", "android"] as const).map((system) => [associationPaths[system].slice(1), system]),
+);
 
 const asText = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
 const cachedForDay = { "cache-control": "public, max-age=86400" };

@@ -18,6 +18,7 @@ import { postgresSearch } from "./migrations/008-postgres-search.ts";
 import { postgresRequestCounts, requestCounts } from "./migrations/009-request-counts.ts";
 import { projectPages } from "./migrations/010-project-pages.ts";
 import { keyUses } from "./migrations/011-key-uses.ts";
+import { linksOfNoApp } from "./migrations/012-links-of-no-app.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -55,11 +56,19 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       requestCounts,
       projectPages,
       keyUses,
+      linksOfNoApp,
     ],
   },
   postgres: {
     table,
-    list: [postgresTables, postgresSearch, postgresRequestCounts, projectPages, keyUses],
+    list: [
+      postgresTables,
+      postgresSearch,
+      postgresRequestCounts,
+      projectPages,
+      keyUses,
+      linksOfNoApp,
+    ],
   },
 };
 const watchEvery_ms = 1000;

@@ -61,7 +61,7 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
   const system = systemNames[platform];
   const isOnLink = explained.appSources[platform] !== "none";
   if (!isOnLink || !canOpen(explained, platform)) {
-    // The association files name every app of a project, and for every path.
+    // The association files name every app of a project, but for what is on no app at all.
     const why = isOnLink
       ? `${system} cannot verify the app, so the link opens in the browser.`
       : `No ${system} app is on the link; another app of the project may still take it.`;

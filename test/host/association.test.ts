@@ -39,20 +39,14 @@ test("name the apps that can be verified, for every path but ours", async () => 
   await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha1, sha256] });
   await host.add("android_app", { package_name: "com.example.short", fingerprints: [sha1] });
   const appIDs = ["ABCDE12345.com.example.one", "ZYXWV98765.com.example.two"];
+  const components = [
+    { "/": "/.well-known/*", exclude: true },
+    { "/": "/_waypost/*", exclude: true },
+    { "/": "*.qr", exclude: true },
+    { "/": "*" },
+  ];
   expect(await read(ios)).toEqual({
-    applinks: {
-      details: [
-        {
-          appIDs,
-          components: [
-            { "/": "/.well-known/*", exclude: true },
-            { "/": "/_waypost/*", exclude: true },
-            { "/": "*.qr", exclude: true },
-            { "/": "*" },
-          ],
-        },
-      ],
-    },
+    applinks: { details: [{ appIDs, components }] },
     webcredentials: { apps: appIDs },
     appclips: { apps: ["ZYXWV98765.com.example.two.Clip"] },
   });
@@ -64,8 +58,45 @@ test("name the apps that can be verified, for every path but ours", async () => 
         package_name: "com.example.a",
         sha256_cert_fingerprints: [sha256],
       },
+      relation_extensions: {
+        "delegate_permission/common.handle_all_urls": { dynamic_app_link_components: components },
+      },
     },
   ]);
+});
+
+describe("links that name no app stay in the browser", () => {
+  test("on both systems, by both of their paths, until they name one", async () => {
+    const app = await addApps();
+    const web = await host.add("link", { path: "web", options: { shorten: true } });
+    host.world.advance(1);
+    await host.add("link", { path: "grüße/a b", url: "https://example.com" });
+    await host.add("link", { path: "in-app", ios_app: { id: app } });
+    const short = `/${web.shortened_path}`;
+    expect(await listExcluded()).toEqual([
+      ["/web", short, "/gr%C3%BC%C3%9Fe/a%20b"],
+      ["/web", short, "/grüße/a b"],
+    ]);
+    const change = { android_app: { package_name: "com.example.a" } };
+    await host.world.call("PATCH", `/links/${web.id}`, { body: change });
+    expect((await listExcluded())[1]).toEqual(["/grüße/a b"]);
+    await host.world.call("DELETE", `/ios_apps/${app}`);
+    await host.world.store.finishChores();
+    await host.add("ios_app", { bundle_id: "com.example.two", team_id });
+    expect((await listExcluded())[1]?.toSorted()).toEqual(["/grüße/a b", "/in-app"]);
+  });
+
+  test("up to two hundred paths, those of the oldest", async () => {
+    await addApps();
+    await plant(async (tenant) => {
+      for (let count = 0; count < 201; count += 1) {
+        await addLink(tenant, `web-${count}`, { now: now + count });
+      }
+    });
+    const [ofIos, ofAndroid] = await listExcluded();
+    expect(ofIos).toEqual(Array.from({ length: 200 }, (_, count) => `/web-${count}`));
+    expect(ofAndroid).toEqual(ofIos);
+  });
 });
 
 test("follow every change of an app at once", async () => {
@@ -116,16 +147,19 @@ describe.each([ios, android])("%s", (path) => {
   });
 
   test("is taken by no link, and is byte for byte the same after many were made", async () => {
-    await host.add("ios_app", { bundle_id: "com.example.one", team_id });
+    const app = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
     await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha256] });
     const before = await host.visit(path);
     for (const taken of [path, path.slice(1), path.toUpperCase(), encodeURIComponent(path)]) {
       const body = { path: taken, url: "https://evil.example/" };
       expect((await host.world.call("POST", "/links", { body })).status).toBe(422);
     }
-    await host.add("link", { path: `one${path}`, url: "https://evil.example/" });
+    const ios_app = { id: app.id };
+    await host.add("link", { path: `one${path}`, url: "https://evil.example/", ios_app });
     await plant(async (tenant) => {
-      for (let count = 0; count < 300; count += 1) await addLink(tenant, `many/${count}${path}`);
+      for (let count = 0; count < 300; count += 1) {
+        await addLink(tenant, `many/${count}${path}`, { ios_app_id: app.id });
+      }
     });
     const after = await host.visit(path);
     expect(after.bytes.equals(before.bytes)).toBe(true);
@@ -157,4 +191,19 @@ const noStore = { app_store_id: null, clip_bundle_id: null } as const;
 function plant(write: (tenant: Tenant) => Promise<void>): Promise<void> {
   const { store, project } = host.world;
   return store.write((db) => write({ db, projectId: project.id }));
+}
+
+/** The paths that each file keeps in the browser, beside our own. */
+async function listExcluded() {
+  const [[statement], { applinks }] = await Promise.all([read(android), read(ios)]);
+  const opening = statement.relation_extensions["delegate_permission/common.handle_all_urls"];
+  const lists = [applinks.details[0].components, opening.dynamic_app_link_components];
+  return lists.map((list) => list.slice(3, -1).map((one: { "/": string }) => one["/"]));
+}
+
+/** Answers the id of the iOS app. */
+async function addApps(): Promise<string> {
+  const { id } = await host.add("ios_app", { bundle_id: "com.example.one", team_id });
+  await host.add("android_app", { package_name: "com.example.a", fingerprints: [sha256] });
+  return String(id);
 }

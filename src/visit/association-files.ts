@@ -1,0 +1,124 @@
+import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
+import { encodePath, normalizeForSearch, reservedFolders } from "../contract/rules/link-path.ts";
+import { isBlank } from "../contract/text.ts";
+import { describeAndroidEntry, describeIosEntry } from "./association-entries.ts";
+
+/**
+ * The two files by which iOS and Android verify that a project's apps may open its links. They name
+ * every app that can be verified, for every path but those that stay in the browser; which apps a
+ * link is for is decided only when the link is visited.
+ */
+
+export type AssociationSystem = "ios" | "android";
+
+export const associationPaths: Readonly<Record<AssociationSystem, string>> = {
+  ios: "/.well-known/apple-app-site-association",
+  android: "/.well-known/assetlinks.json",
+};
+
+/** Apple reads no more of its file (link-services.md §3), and Google's is held to the same. */
+export const mostFile_bytes = 128 * 1024;
+
+/** Each is told to both systems for itself, so there is an end to them. */
+export const mostBrowserPaths = 200;
+
+/** A link that names no app. */
+export type BrowserLink = {
+  readonly path?: string | null | undefined;
+  readonly shortened_path?: string | null | undefined;
+};
+
+/** The oldest links come first: a new one changes nothing for those that were before it. */
+export function selectBrowserPaths(links: readonly BrowserLink[]): readonly string[] {
+  const paths = links.flatMap(({ path, shortened_path }) => [path, shortened_path]);
+  return paths.flatMap((path) => readBrowserPath(path) ?? []).slice(0, mostBrowserPaths);
+}
+
+/**
+ * A star or a question mark in a pattern stands for other characters too, and neither system has a
+ * way to write it as itself: such a path would keep other links out of their apps.
+ */
+function readBrowserPath(path: string | null | undefined): string | undefined {
+  if (isBlank(path) || /[*?]/.test(`${path}`)) return undefined;
+  return normalizeForSearch(`${path}`).toWellFormed();
+}
+
+/** First match decides. Apple's and Google's patterns are of one form (next-2026-11.md §2). */
+type Component = { readonly "/": string; readonly exclude?: true };
+
+/** The paths that the host answers itself open in the browser, all others in the app. */
+function listComponents(browserPaths: readonly string[]): readonly Component[] {
+  return [
+    ...reservedFolders.map((folder) => ({ "/": `/${folder}/*`, exclude: true }) as const),
+    { "/": "*.qr", exclude: true },
+    ...browserPaths.map((path) => ({ "/": `/${path}`, exclude: true }) as const),
+    { "/": "*" },
+  ];
+}
+
+export function writeIosFile(
+  apps: readonly IosAppFields[],
+  browserPaths: readonly string[],
+): string {
+  const entries = apps.flatMap((app) => describeIosEntry(app) ?? []);
+  // Apple compares what stands in the address.
+  const paths = browserPaths.map(encodePath);
+  return writeWithinLimit(entries, paths, (named, excluded) => {
+    const appIDs = named.map(({ appID }) => appID);
+    const components = listComponents(excluded);
+    return {
+      applinks: { details: appIDs.length === 0 ? [] : [{ appIDs, components }] },
+      webcredentials: { apps: appIDs },
+      appclips: { apps: named.flatMap(({ clipID }) => clipID ?? []) },
+    };
+  });
+}
+
+/** Android compares what the address's path is when it is decoded. */
+export function writeAndroidFile(
+  apps: readonly AndroidAppFields[],
+  browserPaths: readonly string[],
+): string {
+  const entries = apps.flatMap((app) => describeAndroidEntry(app) ?? []);
+  return writeWithinLimit(entries, browserPaths, (named, excluded) => {
+    const components = listComponents(excluded);
+    return named.map((entry) => writeStatement(entry, components));
+  });
+}
+
+const opensLinks = "delegate_permission/common.handle_all_urls";
+
+type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
+
+/** Android 15 and later go by the components; those before it know nothing of them. */
+function writeStatement(
+  { package_name, fingerprints }: AndroidEntry,
+  components: readonly Component[],
+) {
+  return {
+    relation: [opensLinks],
+    target: {
+      namespace: "android_app",
+      package_name,
+      sha256_cert_fingerprints: fingerprints,
+    },
+    relation_extensions: { [opensLinks]: { dynamic_app_link_components: components } },
+  };
+}
+
+/**
+ * An app that is left out opens no link at all, so that paths go first; of too many apps, the ones
+ * that were registered first stay.
+ */
+function writeWithinLimit<App>(
+  apps: readonly App[],
+  paths: readonly string[],
+  describe: (apps: readonly App[], paths: readonly string[]) => object,
+): string {
+  const body = JSON.stringify(describe(apps, paths));
+  if (new TextEncoder().encode(body).length <= mostFile_bytes) return body;
+  if (paths.length > 0) {
+    return writeWithinLimit(apps, paths.slice(0, Math.floor(paths.length / 2)), describe);
+  }
+  return writeWithinLimit(apps.slice(0, Math.floor(apps.length * 0.9)), paths, describe);
+}
