@@ -1,7 +1,8 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { SetAlarm } from "../contract/clock.ts";
-import { addClicks } from "../store/clicks.ts";
+import type { ClickCount } from "../store/clicks.ts";
 import type { Store } from "../store/store.ts";
+import { createClickBatches } from "./click-batches.ts";
 
 /**
  * Clicks, counted in memory and written to the store together: a durable write for each would cost
@@ -19,7 +20,10 @@ export type Clicks = {
   readonly close: () => Promise<void>;
 };
 
-/** Clicks since the start; those that wait are counted and not yet written. */
+/**
+ * Clicks since the start; those that wait are counted, and not yet written or not known to be. Of
+ * those that are lost, some may have been written.
+ */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {
@@ -29,52 +33,47 @@ type ClicksOptions = {
   readonly report: (error: unknown) => unknown;
 };
 
-type Count = { readonly projectId: string; readonly linkId: string; count: number };
+type Count = Omit<ClickCount, "count"> & { count: number };
 
 const flushInterval_ms = 1000;
 /** When so many links were visited, the counts are written before the second is over. */
 const earlyFlushLinks = 10_000;
-/**
- * Written in one transaction, which holds up other writers. Fewer would write the same pages again
- * and again, and wait for the disk more often.
- */
-const batchLinks = 4000;
 /** A store that takes nothing must not fill the memory: from here on, visits are lost. */
 const mostLinks = 100_000;
 
 export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks {
-  /** By link; what is being written is still here, for it may have to be written again. */
+  /** By link. */
   let counted = new Map<string, Count>();
-  let writing: readonly Count[] = [];
   let isFailing = false;
   const measured = { counted: 0, written: 0, lost: 0 };
   /** Who reads a count waits for its write, which is then in a hurry; else it lets others go. */
   let readers = 0;
+  const batches = createClickBatches({
+    store,
+    onEnd: (end, counts) => {
+      if (end === "unwritten") counts.forEach(add);
+      else measured[end] += counts.reduce((sum, { count }) => sum + count, 0);
+    },
+  });
 
   async function write(): Promise<void> {
-    // In the order of their ids: neighbours share pages, and two processes never deadlock.
-    writing = [...counted.values()].toSorted(byLink);
-    counted = new Map();
     try {
-      while (writing.length > 0) {
-        const batch = writing.slice(0, batchLinks);
-        await store.write((db) => addClicks(db, batch), { isPatient: readers === 0 });
-        for (const { count } of batch) measured.written += count;
-        writing = writing.slice(batchLinks);
-      }
+      await batches.settle();
+      const counts = [...counted.values()];
+      counted = new Map();
+      await batches.write(counts, () => readers === 0);
       isFailing = false;
     } catch (error) {
-      // The batch was not written; it stays with what follows it, and one report is enough.
-      for (const { projectId, linkId, count } of writing) add(projectId, linkId, count);
-      writing = [];
+      // One report is enough.
       if (!isFailing) report(error);
       isFailing = true;
+      flusher.schedule();
     }
   }
 
   const flusher = createFlusher(write, setAlarm);
 
-  function add(projectId: string, linkId: string, count: number): void {
+  function add({ projectId, linkId, count }: ClickCount): void {
     const known = counted.get(linkId);
     if (known !== undefined) known.count += count;
     else if (counted.size < mostLinks) counted.set(linkId, { projectId, linkId, count });
@@ -84,8 +83,9 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
 
   function isWaiting(projectId: string, linkId: string | undefined): boolean {
     if (linkId !== undefined && counted.has(linkId)) return true;
-    if (counted.size + writing.length === 0) return false;
-    const candidates = linkId === undefined ? [...counted.values(), ...writing] : writing;
+    const leaving = batches.list();
+    if (counted.size + leaving.length === 0) return false;
+    const candidates = linkId === undefined ? [...counted.values(), ...leaving] : leaving;
     return candidates.some(
       (one) => one.projectId === projectId && (linkId ?? one.linkId) === one.linkId,
     );
@@ -100,7 +100,7 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
   return {
     note: (projectId, linkId) => {
       measured.counted += 1;
-      add(projectId, linkId, 1);
+      add({ projectId, linkId, count: 1 });
       if (counted.size >= earlyFlushLinks && !isFailing) void flusher.flush();
     },
     flush: (projectId, linkId) => (isWaiting(projectId, linkId) ? flushForReader() : undefined),
@@ -110,10 +110,6 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
     },
     close: flusher.close,
   };
-}
-
-function byLink(one: Count, other: Count): number {
-  return one.linkId < other.linkId ? -1 : 1;
 }
 
 function createFlusher(write: () => Promise<void>, setAlarm: SetAlarm) {

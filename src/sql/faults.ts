@@ -15,7 +15,16 @@ export class StoreBusy extends Error {
 /** The answer to a commit was lost, and the store could not be asked what became of it in time. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
+  /** Asks again whether it was done; undefined where nobody will ever know. */
+  readonly lookUp: LookUp;
+
+  constructor(message: string, options: ErrorOptions & { readonly lookUp?: LookUp } = {}) {
+    super(message, options);
+    this.lookUp = options.lookUp ?? (() => Promise.resolve(undefined));
+  }
 }
+
+type LookUp = () => Promise<boolean | undefined>;
 
 /** What was committed may be lost: nobody reads it, and takes it for kept, nor writes after it. */
 export class DiskFailed extends Error {

@@ -18,9 +18,17 @@ import type { Ran } from "./run-statements.ts";
  * may give the same number to another transaction.
  */
 export type WriterRow = {
+  /**
+   * A connection for the next transaction. First it is found what nobody could be told of the last
+   * one: its number gives way to the next.
+   */
+  readonly take: () => Promise<PostgresConnection>;
   /** Begins a transaction; answers its number. */
   readonly begin: (connection: PostgresConnection) => Promise<number>;
-  /** Whether the transaction of that number was committed, whose answer was lost. */
+  /**
+   * Whether the transaction of that number was committed, whose answer was lost. Where that cannot
+   * be found in time, it is OutcomeUnknown, and can be asked for later.
+   */
   readonly isCommitted: (number: number, cause: unknown) => Promise<boolean>;
   /** Takes away what processes of long ago have left. */
   readonly tidy: () => Promise<void>;
@@ -32,6 +40,8 @@ const longestPause_ms = 30_000;
 const longestLook_ms = 8_000;
 const mostPause_ms = 100;
 const kept_ms = 60 * 60 * 1000;
+/** Well before the row of a process that cannot write is taken away by another one. */
+const longestDoubt_ms = kept_ms / 2;
 
 /** No session state: each transaction says it for itself. */
 const settings = [
@@ -58,6 +68,8 @@ const createTable = `
 export function createWriterRow(pool: PostgresPool): WriterRow {
   const id = randomUUID();
   let number = 0;
+  /** Of the transaction whose end is not known. */
+  let lookUp: (() => Promise<unknown>) | undefined;
 
   /** The id is ours, and the others are numbers: nothing of them needs quoting. */
   const write = (own: number, changes: string) => `
@@ -71,7 +83,16 @@ export function createWriterRow(pool: PostgresPool): WriterRow {
     return rows[0]?.["number"];
   }
 
+  async function settle(): Promise<void> {
+    await lookUp?.();
+    lookUp = undefined;
+  }
+
   return {
+    take: async () => {
+      await settle();
+      return pool.take();
+    },
     begin: async (connection) => {
       number += 1;
       const own = number;
@@ -96,15 +117,34 @@ export function createWriterRow(pool: PostgresPool): WriterRow {
           await setTimeout(Math.random() * mostPause_ms);
         }
       }
-      throw new OutcomeUnknown("the answer to a commit was lost", { cause });
+      const later = createLookUp(async () => (await findNumber()) === own);
+      lookUp = later;
+      throw new OutcomeUnknown("the answer to a commit was lost", { cause, lookUp: later });
     },
     tidy: async () => {
+      await settle();
       number += 1;
       const old = `delete from waypost_writers where at < ${Date.now() - kept_ms}`;
       // Its own number with it, so that no row goes without another one that tells of it.
       await runOnce(pool, mark(number), old);
     },
   };
+}
+
+/** Once it was answered, it answers the same: later transactions have other numbers. */
+function createLookUp(find: () => Promise<boolean>): () => Promise<boolean | undefined> {
+  const begun = performance.now();
+  let looking: Promise<boolean | undefined> | undefined;
+  const look = async () => {
+    const isDone = await find();
+    // Another process may have taken the row away by now, which says nothing.
+    return performance.now() - begun < longestDoubt_ms ? isDone : undefined;
+  };
+  return () =>
+    (looking ??= look().catch((error: unknown) => {
+      looking = undefined;
+      throw error;
+    }));
 }
 
 /** In a transaction of their own; what the last one found. */

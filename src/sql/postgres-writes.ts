@@ -55,7 +55,7 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
     work: () => Promise<Result>,
     isLong: boolean,
   ): Promise<Done<Result>> {
-    const connection = await pool.take();
+    const connection = await row.take();
     let own: number;
     let result: Result;
     try {

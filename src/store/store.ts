@@ -21,7 +21,7 @@ import { keyUses } from "./migrations/011-key-uses.ts";
 import { linksOfNoApp } from "./migrations/012-links-of-no-app.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
-export { Duplicate, isFull, readOutage, StoreBusy } from "../sql/faults.ts";
+export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
 
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
 export type Store = Omit<WatchedSql<Tables>, "engine"> & {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
-import { StoreBusy } from "../../src/store/store.ts";
+import { OutcomeUnknown, StoreBusy } from "../../src/store/store.ts";
 import { createGate } from "../support/gate.ts";
 import { neverRing } from "../support/alarms.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
@@ -254,6 +254,48 @@ describe("what is counted", () => {
     isBusy = false;
     await clicks.close();
     expect(await readStored(id)).toBe(4);
+  });
+
+  test.each([
+    [true, 3],
+    [false, 3],
+    // Rather too few than visits that nobody has made.
+    [undefined, 1],
+  ])("and may be in the store is not written before that is known: %s", async (isThere, total) => {
+    const { id } = await host.add("link", { path: "spring", url });
+    const { store, project } = host.world;
+    let fault: Error | undefined;
+    let isAway = true;
+    const lookUp = async () => {
+      if (isAway) throw new StoreBusy("away", { isAway });
+      return isThere;
+    };
+    const clicks = createClicks({
+      store: {
+        write: async (work, options) => {
+          if (fault === undefined) return store.write(work, options);
+          if (isThere !== false) await store.write(work, options);
+          throw fault;
+        },
+      },
+      setAlarm: neverRing,
+      report: () => undefined,
+    });
+    const visit = async (times: number) => {
+      for (let count = 0; count < times; count += 1) clicks.note(project.id, id);
+      await clicks.flush(project.id, id);
+    };
+    fault = new OutcomeUnknown("the answer was lost", { lookUp });
+    await visit(2);
+    fault = undefined;
+    await visit(1);
+    expect(clicks.measure()).toEqual({ counted: 3, written: 0, waiting: 3, lost: 0 });
+    isAway = false;
+    // Nobody came since; whoever reads the link asks.
+    await clicks.flush(project.id, id);
+    const stored = isThere === undefined ? 3 : total;
+    expect(await readStored(id)).toBe(stored);
+    expect(clicks.measure()).toMatchObject({ written: total, waiting: 0, lost: 3 - total });
   });
 
   test("is written before the second is over, once it is of ten thousand links", async () => {

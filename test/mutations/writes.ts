@@ -67,8 +67,8 @@ export const writes: readonly Mutation[] = [
     id: "W8",
     file: "src/host/clicks.ts",
     what: "a reader waits for clicks that let everybody go first",
-    find: "isPatient: readers === 0",
-    replace: "isPatient: true",
+    find: "() => readers === 0",
+    replace: "() => true",
     tests: ["test/host/clicks.test.ts"],
   },
 ];

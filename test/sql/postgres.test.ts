@@ -170,18 +170,51 @@ describe("the answer to a commit that is lost", () => {
     }
   });
 
-  test("and cannot be looked up is called neither done nor failed", async () => {
-    proxy.cutAtCommit("answered");
+  test.each([
+    ["answered", true],
+    ["asked", false],
+  ] as const)("and cannot be looked up is neither done nor failed: %s", async (moment, isDone) => {
+    const id = `unknown ${moment}`;
+    proxy.cutAtCommit(moment);
     const written = store.write(async (db) => {
-      await db.insertInto("things").values({ id: "unknown", number: 1 }).execute();
+      await db.insertInto("things").values({ id, number: 1 }).execute();
       // What is cut at the commit stays cut.
       setImmediate(() => proxy.refuse());
+      hurry();
     });
-    await expect(written).rejects.toBeInstanceOf(OutcomeUnknown);
+    const fault = await written.catch((error: unknown) => error);
+    if (!(fault instanceof OutcomeUnknown)) throw fault;
+    await expect(fault.lookUp()).rejects.toThrow();
+    await expect(add(store, `meanwhile ${moment}`)).rejects.toBeInstanceOf(StoreBusy);
     proxy.restore();
-    expect(await read(store, "unknown")).toBe(1);
+    // Those that come later write their own numbers where that of the first one was.
+    await add(store, `later ${moment}`);
+    await add(store, `last ${moment}`);
+    expect(await fault.lookUp()).toBe(isDone);
+    expect(await read(store, id)).toBe(isDone ? 1 : undefined);
+  });
+
+  test("is not guessed at where the row that told of it may have been taken away", async () => {
+    proxy.cutAtCommit("answered");
+    const written = store.write(async (db) => {
+      await db.insertInto("things").values({ id: "unseen", number: 1 }).execute();
+      setImmediate(() => proxy.refuse());
+      hurry();
+    });
+    const fault = await written.catch((error: unknown) => error);
+    proxy.restore();
+    hurry(60 * 60_000);
+    expect(await (fault as OutcomeUnknown).lookUp()).toBeUndefined();
   });
 });
+
+/** Whatever waits by this clock has soon waited for long. */
+function hurry(step_ms = 3000): void {
+  const begun = performance.now();
+  let steps = 1;
+  const spied = vi.spyOn(performance, "now").mockImplementation(() => begun + step_ms * steps++);
+  onTestFinished(() => spied.mockRestore());
+}
 
 describe("a way that breaks", () => {
   test("is told as a busy store, and the next call goes by a new one", async () => {
