@@ -202,6 +202,7 @@ function describeEndpoint(entry: Endpoint): string[] {
   const methods = listMethods(entry)
     .filter((method) => method !== "HEAD")
     .join(", ");
-  const needs = scope ?? { master: "master key", none: "no key", project: "a key" }[auth];
+  const keys = { master: "master key", none: "no key", project: "a key", client: "a client key" };
+  const needs = scope ?? keys[auth];
   return [`\`${methods} ${path}\``, needs, summary];
 }

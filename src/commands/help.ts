@@ -81,7 +81,9 @@ keys create
   --scopes A,B         only these; without it, full access
   --role ROLE          viewer, manager or owner (owner)
   --master             a key for projects and nothing else
-  --json               {id, token, scopes, role, project_id}
+  --client             a key for the SDK in an app, which everybody may read: it answers what the
+                       SDK asks of its project's links, and no other route
+  --json               {id, token, scopes, role, project_id}; of --client {id, token, project_id}
 
 projects create, projects update
   --name NAME          --subdomain NAME

@@ -1,4 +1,4 @@
-import { describeKeyChange } from "../compose/by-hand.ts";
+import { clientRecord, describeKeyChange } from "../compose/by-hand.ts";
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
 import { journalCommand } from "../compose/journal-command.ts";
@@ -6,8 +6,10 @@ import { readTimeZone } from "../compose/time-zone.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
-import { issueKey } from "../service/issue-key.ts";
+import { issueClientKey, issueKey } from "../service/issue-key.ts";
+import { deleteClientKey, listClientKeys, type ClientKey } from "../store/client-keys.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
+import type { Store } from "../store/store.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-choice.ts";
@@ -17,6 +19,7 @@ export const keyFlags = {
   scopes: { type: "string" },
   role: { type: "string" },
   master: { type: "boolean" },
+  client: { type: "boolean" },
   json: { type: "boolean" },
 } as const;
 
@@ -28,7 +31,9 @@ export async function runKeys(
   [subcommand, id, ...rest]: readonly string[],
   flags: KeyFlags,
 ): Promise<void> {
-  if (subcommand === "create" && id === undefined) return createKey(config, flags);
+  if (subcommand === "create" && id === undefined) {
+    return flags.client === true ? createClientKey(config, flags) : createKey(config, flags);
+  }
   if (subcommand === "list" && id === undefined) return showKeys(config, flags);
   if (subcommand === "revoke" && id !== undefined && rest.length === 0) {
     return revokeKey(config, id);
@@ -61,13 +66,35 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
   say(`Key ${key.id} (${describeReach(key)}). This is the only time that the key is shown.`);
 }
 
+/** Whoever has the app can read it: it is printed once all the same, for only its hash is kept. */
+async function createClientKey(config: Config, flags: KeyFlags): Promise<void> {
+  if ((flags.scopes ?? flags.role ?? flags.master) !== undefined) {
+    throw new UsageFault("--client has no --scopes, --role or --master: it answers an app's SDK");
+  }
+  const key = await withEmbedded(config, async (store) => {
+    const { id: project_id } = await requireProject(store.db, flags.project);
+    return journalCommand(
+      config,
+      { ...describeKeyChange("keys create", project_id), id: null },
+      () => store.write((db) => issueClientKey(db, { clock, random }, { project_id })),
+      ({ id }) => ({ id, name: null, before: null, after: clientRecord }),
+    );
+  });
+  if (flags.json === true) return print(JSON.stringify(key));
+  print(key.token);
+  say(`Client key ${key.id}, for the SDK in an app. This is the only time that it is shown.`);
+}
+
 async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
   const { project: name } = flags;
-  const keys = await withKnownEmbedded(config, async ({ db }) => {
+  const [keys, clientKeys] = await withKnownEmbedded(config, async ({ db }) => {
     const project = name === undefined ? undefined : await requireProject(db, name);
-    return listKeys(db, project?.id);
+    return Promise.all([listKeys(db, project?.id), listClientKeys(db, project?.id)]);
   });
-  if (flags.json === true) return print(JSON.stringify({ keys: keys.map(present) }));
+  if (flags.json === true) {
+    const client_keys = clientKeys.map(presentClientKey);
+    return print(JSON.stringify({ keys: keys.map(present), client_keys }));
+  }
   const zone = readTimeZone(config);
   const rows = keys.map((key) => [
     key.id,
@@ -77,29 +104,51 @@ async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
     writeLocalTime(key.created_at, zone),
     key.last_used_at === null ? "(never)" : writeLocalTime(key.last_used_at, zone),
   ]);
-  print(formatTable([["ID", "PROJECT", "ROLE", "SCOPES", "CREATED", "LAST USED"], ...rows]));
+  const clientRows = clientKeys.map(({ id, project_id, created_at }) => {
+    return [id, project_id, "(client)", "(an app's SDK)", writeLocalTime(created_at, zone), ""];
+  });
+  const heads = ["ID", "PROJECT", "ROLE", "SCOPES", "CREATED", "LAST USED"];
+  print(formatTable([heads, ...rows, ...clientRows]));
 }
 
 async function revokeKey(config: Config, id: string): Promise<void> {
-  const refuse = () => new UsageFault(`there is no key ${id}; keys list shows them`);
   await withKnownEmbedded(config, async (store) => {
-    const key = (await listKeys(store.db)).find((each) => each.id === id);
-    if (key === undefined) throw refuse();
-    const { role, scopes: granted } = key;
+    const key = await findRevoked(store, id);
     await journalCommand(
       config,
       { ...describeKeyChange("keys revoke", key.project_id), id },
       async () => {
-        if (!(await store.write((db) => deleteKey(db, id)))) throw refuse();
+        if (!(await store.write((db) => key.revoke(db, id)))) throw refuseUnknown(id);
       },
-      () => ({ id, name: null, before: { role, scopes: granted }, after: null }),
+      () => ({ id, name: null, before: key.record, after: null }),
     );
   });
   say(`Key ${id} is revoked.`);
 }
 
+/** A key of either kind, and how it ends. */
+async function findRevoked({ db }: Store, id: string) {
+  const key = (await listKeys(db)).find((each) => each.id === id);
+  if (key !== undefined) {
+    const { project_id, role, scopes: granted } = key;
+    return { project_id, record: { role, scopes: granted }, revoke: deleteKey };
+  }
+  const clientKey = (await listClientKeys(db)).find((each) => each.id === id);
+  if (clientKey === undefined) throw refuseUnknown(id);
+  const { project_id } = clientKey;
+  return { project_id, record: clientRecord, revoke: deleteClientKey };
+}
+
+function refuseUnknown(id: string): UsageFault {
+  return new UsageFault(`there is no key ${id}; keys list shows them`);
+}
+
 function present({ created_at, last_used_at, ...key }: Key) {
   return { ...key, created_at: writeTime(created_at), last_used_at: writeTime(last_used_at) };
+}
+
+function presentClientKey({ created_at, ...key }: ClientKey) {
+  return { ...key, created_at: writeTime(created_at) };
 }
 
 function writeTime(time: number | null): string | null {

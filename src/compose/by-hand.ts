@@ -9,6 +9,9 @@ export function describeKeyChange(tool: "keys create" | "keys revoke", project_i
   return { tool, realm: project_id ?? embeddedOrigin, kind: "api_key", name: null, note };
 }
 
+/** What there is to say of a client key: it has no role and no scopes. */
+export const clientRecord = { role: "client" };
+
 export const projectSettings = {
   kind: "project_settings",
   note:

@@ -23,6 +23,7 @@ import type {
 } from "../web/account.ts";
 import type { Acting, ConsoleAct } from "./console-act.ts";
 import { describeConsole } from "./console-facts.ts";
+import { clientKeyActs } from "./console-client-keys.ts";
 import { keyActs } from "./console-keys.ts";
 import { consoleName } from "./console-parts.ts";
 import { readPlan } from "./console-plans.ts";
@@ -65,7 +66,12 @@ export function createAccount(parts: Acting): Account {
   };
 }
 
-const acts: Readonly<Record<string, ConsoleAct>> = { ...keyActs, ...projectActs, ...settingsActs };
+const acts: Readonly<Record<string, ConsoleAct>> = {
+  ...keyActs,
+  ...clientKeyActs,
+  ...projectActs,
+  ...settingsActs,
+};
 
 async function carryOut(act: ConsoleAct, args: JsonObject, acting: Acting): Promise<Answer> {
   try {

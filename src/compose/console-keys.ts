@@ -7,6 +7,7 @@ import { roles, scopes, type Role, type Scope } from "../contract/scopes-and-rol
 import type { Fact } from "../mcp/approval/approval-request.ts";
 import { hashToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
+import { listClientKeys } from "../store/client-keys.ts";
 import { deleteKey, findKeyHolder, findKeyHolderById, listKeys, type Key } from "../store/keys.ts";
 import { Duplicate } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
@@ -28,7 +29,7 @@ export const keyActs: Readonly<Record<string, ConsoleAct>> = {
   revoke_key: { isThere: (acting) => managesKeys(acting) && mayChange(acting), run: revokeKey },
 };
 
-function managesKeys({ config, deployment, keyContext }: Acting): boolean {
+export function managesKeys({ config, deployment, keyContext }: Acting): boolean {
   const { facts } = keyContext.known;
   if (deployment.own === undefined || facts === undefined || facts.suspended) return false;
   // What the operator says that the key may do limits it as well.
@@ -43,8 +44,9 @@ function makesKeys(role: Role, granted: readonly Scope[]): boolean {
 async function listAll(acting: Acting): Promise<JsonObject> {
   const { known, timeZone } = acting.keyContext;
   const own = readOwn(acting);
-  const [keys, kept] = await Promise.all([
+  const [keys, clientKeys, kept] = await Promise.all([
     listKeys(own.store.db, known.projectId),
+    listClientKeys(own.store.db, known.projectId),
     findKept(acting),
   ]);
   const told = keys.map(({ id, role, scopes: granted, created_at, last_used_at }) => ({
@@ -56,7 +58,10 @@ async function listAll(acting: Acting): Promise<JsonObject> {
     is_own: id === known.keyId,
     is_kept: id === kept,
   }));
-  return { keys: told };
+  const client_keys = clientKeys.map(({ id, created_at }) => {
+    return { id, created_at: writeLocalTime(created_at, timeZone) };
+  });
+  return { keys: told, client_keys };
 }
 
 /** The key that this process was started with, and whoever else names none. */
@@ -124,7 +129,7 @@ function readWanted(args: JsonObject): Wanted {
   return { role: found, scopes: granted, once };
 }
 
-function madeBefore(): Problem {
+export function madeBefore(): Problem {
   return new Problem(
     409,
     "This form has made its key already, and that was shown once. " +
@@ -133,7 +138,7 @@ function madeBefore(): Problem {
 }
 
 /** The same for the same form of the same key, and never that of another. */
-function deriveId(words: readonly string[]): string {
+export function deriveId(words: readonly string[]): string {
   const bytes = createHash("sha256").update(JSON.stringify(words)).digest().subarray(0, 16);
   // RFC 9562: a UUID of version 8 is made as its maker likes.
   bytes[6] = 0x80 | ((bytes[6] ?? 0) & 0x0f);
@@ -167,17 +172,17 @@ async function revokeKey(args: JsonObject, acting: Acting): Promise<JsonObject> 
   return { revoked: { id, is_own: id === acting.keyContext.known.keyId } };
 }
 
-function noSuchKey(): Problem {
+export function noSuchKey(): Problem {
   return notFound("There is no such key in this project. It may be revoked already.");
 }
 
-function readProject({ keyContext: { known } }: Acting): string {
+export function readProject({ keyContext: { known } }: Acting): string {
   if (known.projectId === undefined) throw unauthorized(messages.project_key_required);
   return known.projectId;
 }
 
 /** Whoever was revoked, or limited, while the form was on its way makes nothing any more. */
-async function requireMaker(db: Db, { keyContext: { known } }: Acting): Promise<void> {
+export async function requireMaker(db: Db, { keyContext: { known } }: Acting): Promise<void> {
   const maker = await findKeyHolderById(db, known.keyId ?? "");
   if (maker?.project?.suspended !== false || !makesKeys(maker.role, maker.scopes)) {
     throw unauthorized(messages.key_invalid);
@@ -185,7 +190,7 @@ async function requireMaker(db: Db, { keyContext: { known } }: Acting): Promise<
 }
 
 /** By the end of its id, for its beginning may only be a time. */
-function nameKey({ id }: Pick<Key, "id">): string {
+export function nameKey({ id }: Pick<Key, "id">): string {
   return `…${id.slice(-8)}`;
 }
 

@@ -64,6 +64,7 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
 
   projects: shared("found by the host of an address"),
   api_keys: shared("found by the hash of a token"),
+  client_keys: shared("found by the hash of a token"),
 
   waypost_writers: { lies: "told", why: "every write begins here, so that it ends as one" },
 

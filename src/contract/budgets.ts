@@ -8,8 +8,14 @@ export const budgets = {
 } as const;
 export type BudgetName = keyof typeof budgets;
 
-/** Requests per client address, for endpoints that need no key. */
-export const keylessBudget = { limit: 60, window_ms: 60_000 } as const;
+/** Requests per client address and window, for endpoints that no secret key is shown to. */
+export const addressBudgets = {
+  keyless: { limit: 60, window_ms: 60_000 },
+  // A carrier has many customers behind one address, and an app tells of each opening.
+  app_openings: { limit: 600, window_ms: 60_000 },
+  app_installs: { limit: 60, window_ms: 60_000 },
+} as const;
+export type AddressBudgetName = keyof typeof addressBudgets;
 
 /** A deployment's clock may be a little slower than ours. */
 const margin_ms = 1000;

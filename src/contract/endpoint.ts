@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { BudgetName } from "./budgets.ts";
+import type { AddressBudgetName, BudgetName } from "./budgets.ts";
 import type { FilterFields, ListInput } from "./filters.ts";
 import type { JsonObject } from "./json.ts";
 import type { Feature, PricingPlan } from "./pricing-plans.ts";
@@ -24,8 +24,8 @@ export type Endpoint = {
   /** Pages of other sites may ask it from a visitor's browser. */
   readonly cross_origin?: true;
 
-  /** Which kind of key answers: a project's, the master key, or none at all. */
-  readonly auth: "project" | "master" | "none";
+  /** Which kind of key answers: a project's, the master key, an app's, or none at all. */
+  readonly auth: "project" | "master" | "client" | "none";
   readonly scope?: Scope;
   /** Asked for as well when the call would replace something that exists (upsert). */
   readonly overwrite_scope?: Scope;
@@ -38,6 +38,8 @@ export type Endpoint = {
   /** What must be switched on for the project. */
   readonly feature?: Feature;
   readonly budget?: BudgetName;
+  /** What an address has for it, where no key tells who asks: without a key, or with an app's. */
+  readonly address_budget?: AddressBudgetName;
 
   readonly params?: z.ZodObject;
   /** Present on lists: the named array of the envelope, and the fields that filter and sort. */

@@ -187,11 +187,11 @@ export const shortLinks = {
     path: "/short_links/resolve",
     tool: "resolve_short_link",
     title: "Resolve a shortened address",
-    summary: "Find the link behind a shortened address. Needs no key.",
+    summary: "Find the link at a shortened or whole address. Needs no key.",
     auth: "none",
     // api-spec.md, "Short links": meant for client-side use.
     cross_origin: true,
-    body: z.object({ url: text("The shortened address.") }),
+    body: z.object({ url: text("The shortened address, or the link's whole address.") }),
     optional_wrapper: "short_link",
     required: ["url"],
     // Where an address with a query was shortened.

@@ -9,6 +9,11 @@ export const messages = {
   key_invalid: "API key is invalid.",
   key_malformed: "API key is invalid: the header must read Authorization: Token <API_KEY>.",
   key_ambiguous: "API key is invalid: the request carries different keys. Send one.",
+  client_key_here:
+    "API key is invalid here: a client key is for an app's SDK, which asks /links/attribute and " +
+    "/fingerprints/match alone.",
+  client_key_needed:
+    "Client API key is invalid. An app's SDK shows a client key: waypost keys create --client.",
   account_suspended: "Account is suspended.",
   master_required: "API key is invalid here: projects need a master API key.",
   project_key_required: "API key is invalid here: a master API key reaches only projects.",

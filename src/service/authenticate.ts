@@ -3,21 +3,41 @@ import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
+import type { ClientHolder } from "../store/client-keys.ts";
+import type { ClientKeyCache } from "./client-key-cache.ts";
+import { isClientToken } from "./ids.ts";
 import type { KeyCache } from "./key-cache.ts";
+
+type Shown = Pick<ApiRequest, "headers">;
 
 /** Finds the key in the header or in `api_key` (api-spec.md, "Authentication"). */
 export function authenticate(
-  { headers }: Pick<ApiRequest, "headers">,
+  request: Shown,
   query: URLSearchParams,
   keyCache: KeyCache,
 ): Awaitable<KeyHolder> {
-  const token = readToken(headers["authorization"] ?? "", query.getAll("api_key"));
-  return andThen(keyCache.find(token), requireHolder);
+  const token = readShown(request, query);
+  return andThen(keyCache.find(token), (holder) => {
+    if (holder !== undefined) return holder;
+    throw unauthorized(isClientToken(token) ? messages.client_key_here : messages.key_invalid);
+  });
 }
 
-function requireHolder(holder: KeyHolder | undefined): KeyHolder {
-  if (holder === undefined) throw unauthorized(messages.key_invalid);
-  return holder;
+/** Finds an app's key; no other key is good for what apps ask. */
+export function authenticateApp(
+  request: Shown,
+  query: URLSearchParams,
+  clientKeys: ClientKeyCache,
+): Awaitable<ClientHolder> {
+  return andThen(clientKeys.find(readShown(request, query)), (holder) => {
+    if (holder === undefined) throw unauthorized(messages.client_key_needed);
+    if (holder.project.suspended) throw unauthorized(messages.account_suspended);
+    return holder;
+  });
+}
+
+function readShown({ headers }: Shown, query: URLSearchParams): string {
+  return readToken(headers["authorization"] ?? "", query.getAll("api_key"));
 }
 
 /** As clients write it: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */

@@ -1,9 +1,11 @@
+import type { appSdk } from "../contract/app-sdk.ts";
 import type { Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
 import type { AskedList } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
+import type { ClientHolder } from "../store/client-keys.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Precondition } from "./precondition.ts";
@@ -29,11 +31,13 @@ export type Services = {
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;
 };
 
+/** A key that has a project, or an app's; nobody else is told apart. */
+type CallerOf<Auth> = Auth extends "project" ? Caller : Auth extends "client" ? ClientHolder : null;
+
 /** One request that passed every check that does not depend on its endpoint. */
 type Call<E extends Endpoint> = {
   readonly services: Services;
-  /** Only a project's endpoints have one. */
-  readonly caller: E["auth"] extends "project" ? Caller : null;
+  readonly caller: CallerOf<E["auth"]>;
   readonly params: Params<E>;
   readonly list: E["list"] extends object ? AskedList : null;
   readonly body: Body<E>;
@@ -62,7 +66,9 @@ export type GroupHandlers<Group extends Record<string, Endpoint>> = {
   readonly [Name in keyof Group]: Handler<Group[Name]>;
 };
 
-export type Handlers = { readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]> };
+export type Handlers = {
+  readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]>;
+} & { readonly appSdk: GroupHandlers<typeof appSdk> };
 
 /** What a handler needs of a call to write in its project. */
 export type WriteCall = {

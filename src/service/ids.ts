@@ -44,6 +44,17 @@ export function createToken(random: Random): string {
   return `waypost_${createCode(40, random)}`;
 }
 
+const clientPrefix = "waypost_client_";
+
+/** A new client key, which says what it is to whoever finds it. */
+export function createClientToken(random: Random): string {
+  return clientPrefix + createCode(40, random);
+}
+
+export function isClientToken(token: string): boolean {
+  return token.startsWith(clientPrefix);
+}
+
 /** What is stored of a token. It is random itself, so it needs no salt and no slow hash. */
 export function hashToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");

@@ -4,8 +4,10 @@ import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import { messages } from "../contract/messages.ts";
+import type { ClientHolder } from "../store/client-keys.ts";
 import type { KeyHolder } from "../store/keys.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, authenticateApp } from "./authenticate.ts";
+import type { ClientKeyCache } from "./client-key-cache.ts";
 import type { AddressCounter } from "./count-addresses.ts";
 import type { BudgetCounters } from "./count-budgets.ts";
 import type { Services } from "./handler.ts";
@@ -20,7 +22,7 @@ import { writeWarning } from "./write-warning.ts";
 /** A handler whose types the loop over the contract cannot follow. */
 export type AnyHandler = (call: {
   readonly services: Services;
-  readonly caller: KeyHolder | null;
+  readonly caller: KeyHolder | ClientHolder | null;
   readonly params: Readonly<Record<string, string>>;
   readonly list: unknown;
   readonly body: unknown;
@@ -44,6 +46,7 @@ type Asked = {
   readonly params: Readonly<Record<string, string>>;
   readonly services: Services;
   readonly keyCache: KeyCache;
+  readonly clientKeys: ClientKeyCache;
   readonly budgets: BudgetCounters;
   readonly addresses: AddressCounter;
   readonly signal: Waiter;
@@ -56,8 +59,7 @@ type Asked = {
 export function answer(asked: Asked): Awaitable<ApiReply> {
   const { endpoint, request } = asked;
   const query = readQuery(request.url);
-  const admitted = endpoint.auth === "none" ? admitStranger(asked) : admit(asked, query);
-  return andThen(admitted, (caller) => {
+  return andThen(admit(asked, query), (caller) => {
     const listed = endpoint.list && readListQuery(query, endpoint.list);
     const read = endpoint.body === undefined ? noBody : readBody(request, endpoint, endpoint.body);
     return andThen(read, ({ body, ignored }) => {
@@ -99,7 +101,22 @@ function warn(fields: readonly string[], filters: readonly string[]): string | u
   return writeWarning(messages.filters_ignored(filters.join(", ")));
 }
 
-function admit(
+function admit(asked: Asked, query: URLSearchParams): Awaitable<KeyHolder | ClientHolder | null> {
+  switch (asked.endpoint.auth) {
+    case "none":
+      return andThen(spendOfAddress(asked), () => null);
+    case "client":
+      // Whoever guesses at keys is counted as well.
+      return andThen(spendOfAddress(asked), () =>
+        authenticateApp(asked.request, query, asked.clientKeys),
+      );
+    case "project":
+    case "master":
+      return admitKey(asked, query);
+  }
+}
+
+function admitKey(
   { endpoint, request, services, keyCache, budgets }: Asked,
   query: URLSearchParams,
 ): Awaitable<KeyHolder> {
@@ -112,9 +129,9 @@ function admit(
 }
 
 /** A call within this process has no address, and is not a stranger's. */
-function admitStranger({ request: { address }, addresses }: Asked): Awaitable<null> {
-  if (address === undefined) return null;
-  return andThen(addresses.spend(address), () => null);
+function spendOfAddress({ request: { address }, addresses, endpoint }: Asked): Awaitable<void> {
+  if (address === undefined) return undefined;
+  return addresses.spend(address, endpoint.address_budget ?? "keyless");
 }
 
 /** It is only read. */

@@ -1,3 +1,4 @@
+import { appSdk } from "../contract/app-sdk.ts";
 import type { KnownKey } from "../contract/access.ts";
 import type { AnswerApi, ApiReply, CarriedRequest } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
@@ -18,11 +19,13 @@ import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts
 import type { WatchRequest } from "../contract/watch.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
+import { createClientKeyCache } from "./client-key-cache.ts";
 import { createAddressCounter } from "./count-addresses.ts";
 import { createBudgetCounters } from "./count-budgets.ts";
 import { answerPreflight, findOpen, openToPages } from "./cross-origin.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
+import { appSdkHandlers } from "./handlers/app-sdk.ts";
 import { linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
@@ -66,6 +69,7 @@ const handlers: Handlers = {
   androidApps: androidAppHandlers,
   projects: projectHandlers,
   pageTemplate: pageTemplateHandlers,
+  appSdk: appSdkHandlers,
 };
 
 const router = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
@@ -81,6 +85,7 @@ export function createService(options: ServiceOptions): Service {
   const budgets = createBudgetCounters(services.clock, tell);
   const addresses = createAddressCounter(services.clock, tell);
   const keyCache = createKeyCache(services.store, services.clock);
+  const clientKeys = createClientKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, Known>();
 
   function answerRoute(
@@ -93,7 +98,7 @@ export function createService(options: ServiceOptions): Service {
     if (url.length > limits.address_characters) throw new Problem(414, messages.address_too_long);
     const { target, params } = found;
     const [endpoint, handler] = target;
-    const counted = { keyCache, budgets, addresses };
+    const counted = { keyCache, clientKeys, budgets, addresses };
     return answer({ endpoint, handler, request, params, services, ...counted, signal });
   }
 
@@ -229,7 +234,7 @@ function answerOther(method: string, allowed: readonly string[]): ApiReply {
 
 /** Each entry beside the handler of the same name; their types were matched in `Handlers`. */
 function pairHandlers(): readonly (readonly [Endpoint, AnyHandler])[] {
-  return Object.entries(contract).flatMap(([group, entries]) => {
+  return Object.entries({ ...contract, appSdk }).flatMap(([group, entries]) => {
     // The loop cannot follow which entry belongs to which handler; the mapped type has checked it.
     const named = handlers[group as keyof Handlers] as unknown as Record<string, AnyHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {

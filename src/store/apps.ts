@@ -65,6 +65,23 @@ export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Andr
   toColumns: (values) => ({ ...values, fingerprints: JSON.stringify(values.fingerprints) }),
 });
 
+/** Whether one of the project's apps is opened by addresses of that scheme. */
+export async function hasAppWithScheme(
+  { db, projectId }: Tenant,
+  scheme: string,
+): Promise<boolean> {
+  for (const table of ["ios_apps", "android_apps"] as const) {
+    const found = await db
+      .selectFrom(table)
+      .select("id")
+      .where("project_id", "=", projectId)
+      .where("custom_scheme_lc", "=", fold(scheme))
+      .executeTakeFirst();
+    if (found !== undefined) return true;
+  }
+  return false;
+}
+
 function createAppStore<App, Values extends object, Row>({
   kind,
   identifier,

@@ -13,6 +13,7 @@ export const storeCopy: CopiedTables = {
     // How far an index has come: the copy has none yet.
     { name: "tallies", key: ["project_id"], leaves: ["indexed_to"] },
     { name: "api_keys", key: ["id"] },
+    { name: "client_keys", key: ["id"] },
     { name: "ios_apps", key: ["project_id", "id"] },
     { name: "android_apps", key: ["project_id", "id"] },
     { name: "links", key: ["project_id", "id"], leaves: ["rowkey"] },

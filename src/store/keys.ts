@@ -30,8 +30,22 @@ export type KeyHolder = {
 };
 
 /** All but what visitors of the host alone are led by. */
-type HeldProject = ProjectValues &
+export type HeldProject = ProjectValues &
   Omit<ProjectSettings, keyof ProjectPages> & { readonly id: string };
+
+/** Of a key's project. */
+export const heldColumns = [
+  "plan",
+  "suspended",
+  "max_links",
+  "subdomain",
+  "custom_domain",
+  "custom_domain_verified",
+  "link_in_referrer",
+  "projects.name",
+  "templates_enabled",
+  "destinations",
+] as const;
 
 type HolderRow = NonNullable<Awaited<ReturnType<typeof selectHolder>>>;
 
@@ -43,9 +57,7 @@ function selectHolders(db: Db) {
     .selectFrom("api_keys")
     .leftJoin("projects", "projects.id", "api_keys.project_id")
     .select(["api_keys.id", "token_hash", "scopes", "role", "api_keys.project_id"])
-    .select(["plan", "suspended", "max_links"])
-    .select(["subdomain", "custom_domain", "custom_domain_verified", "link_in_referrer"])
-    .select(["projects.name", "templates_enabled", "destinations"]);
+    .select(heldColumns);
 }
 
 export function findKeyHolder(db: Db, tokenHash: string): Awaitable<KeyHolder | undefined> {
@@ -58,20 +70,26 @@ export function findKeyHolderById(db: Db, id: string): Awaitable<KeyHolder | und
 
 function readHolder(row: HolderRow): KeyHolder {
   const { id, token_hash, role, project_id } = row;
-  const project =
-    project_id === null
-      ? null
-      : {
-          id: project_id,
-          plan: row.plan ?? "free",
-          max_links: row.max_links ?? 0,
-          subdomain: row.subdomain ?? "",
-          custom_domain: row.custom_domain,
-          name: row.name ?? "",
-          destinations: row.destinations,
-          ...readFlags(row),
-        };
+  const project = project_id === null ? null : readHeldProject(project_id, row);
   return { key_id: id, token_hash, scopes: readScopes(row.scopes), role, project };
+}
+
+type HeldRow = Pick<HolderRow, "plan" | "max_links" | "subdomain" | "custom_domain" | "name"> &
+  Pick<HolderRow, "destinations"> &
+  Parameters<typeof readFlags>[0];
+
+/** A joined row has nulls where there is no project. */
+export function readHeldProject(id: string, row: HeldRow): HeldProject {
+  return {
+    id,
+    plan: row.plan ?? "free",
+    max_links: row.max_links ?? 0,
+    subdomain: row.subdomain ?? "",
+    custom_domain: row.custom_domain,
+    name: row.name ?? "",
+    destinations: row.destinations,
+    ...readFlags(row),
+  };
 }
 
 export async function insertKey(db: Db, key: NewKey): Promise<void> {

@@ -105,6 +105,7 @@ export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
   await db.deleteFrom("api_keys").where("project_id", "=", id).execute();
+  await db.deleteFrom("client_keys").where("project_id", "=", id).execute();
   // Without its tally no write that is already on its way finds the project.
   await db.deleteFrom("tallies").where("project_id", "=", id).execute();
   // What else was to be done for it would find it gone.

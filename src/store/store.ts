@@ -19,6 +19,7 @@ import { postgresRequestCounts, requestCounts } from "./migrations/009-request-c
 import { projectPages } from "./migrations/010-project-pages.ts";
 import { keyUses } from "./migrations/011-key-uses.ts";
 import { linksOfNoApp } from "./migrations/012-links-of-no-app.ts";
+import { clientKeys, postgresClientKeys } from "./migrations/013-client-keys.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -57,6 +58,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       projectPages,
       keyUses,
       linksOfNoApp,
+      clientKeys,
     ],
   },
   postgres: {
@@ -68,6 +70,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       projectPages,
       keyUses,
       linksOfNoApp,
+      postgresClientKeys,
     ],
   },
 };

@@ -12,6 +12,7 @@ export type Tables = {
   readonly projects: ProjectTable;
   readonly tallies: TallyTable;
   readonly api_keys: KeyTable;
+  readonly client_keys: ClientKeyTable;
   readonly links: LinkTable;
   readonly addresses: AddressTable;
   readonly short_paths: ShortPathTable;
@@ -70,6 +71,13 @@ type KeyTable = Times & {
   readonly role: Role;
   /** To a few minutes; null where it was never used since this is noted. */
   readonly last_used_at: number | null;
+};
+
+type ClientKeyTable = {
+  readonly id: string;
+  readonly project_id: string;
+  readonly token_hash: string;
+  readonly created_at: number;
 };
 
 type LinkFlag = "enable_forced_redirect" | "ios_deferred_deep_linking_enabled";

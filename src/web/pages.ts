@@ -7,6 +7,7 @@ import { deletedLinksPage } from "./pages/deleted-links.ts";
 import { importPage } from "./pages/import.ts";
 import { cancelJobPage, jobPage, undoJobPage } from "./pages/job.ts";
 import { jobsPage } from "./pages/jobs.ts";
+import { newClientKeyPage, revokeClientKeyPage } from "./pages/client-keys.ts";
 import { keysPage, revokeKeyPage } from "./pages/keys.ts";
 import { linkFramePage } from "./pages/link-preview.ts";
 import { deleteLinkPage, linkPage, linkQrPage } from "./pages/link.ts";
@@ -49,6 +50,8 @@ export const pages: readonly Page[] = [
   keysPage,
   newKeyPage,
   revokeKeyPage,
+  newClientKeyPage,
+  revokeClientKeyPage,
   planPage,
   jobsPage,
   jobPage,

@@ -66,6 +66,34 @@ describe("a new key", () => {
     expect(await status(master.token, "GET", "/links")).toBe(401);
   });
 
+  test("with --client answers an app's SDK, and nothing else", async () => {
+    const made = await runJson(keys("create", "--client"));
+    expect(made).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      token: expect.stringMatching(/^waypost_client_\w{40}$/),
+      project_id: expect.any(String),
+    });
+    const ask = () => status(made.token, "POST", "/links/attribute", { url: "https://a.example" });
+    const mcp = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+      return (await fetch(serving.places.mcp, { method: "POST", headers, body: "{}" })).status;
+    };
+    expect(await ask()).toBe(200);
+    expect(await status(made.token, "GET", "/links")).toBe(401);
+    expect(await mcp(made.token)).toBe(401);
+    expect(await mcp(serving.key)).not.toBe(401);
+    const listed = (await runJson(keys("list"))).client_keys;
+    expect(listed).toEqual([
+      { id: made.id, project_id: made.project_id, created_at: expect.any(String) },
+    ]);
+    expect((await run(keys("list"))).stdout).toContain("(client)");
+    const { stderr } = await run(keys("revoke", made.id));
+    expect(stderr).toBe(`Key ${made.id} is revoked.\n`);
+    await untilSeen();
+    expect(await ask()).toBe(401);
+    expect((await runJson(keys("list"))).client_keys).toEqual([]);
+  });
+
   test("is printed alone on stdout, for a script to take; what is said of it is not", async () => {
     const { code, stdout, stderr } = await run(keys("create"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^waypost_\w{40}\n$/)]);
@@ -113,6 +141,7 @@ describe.concurrent("what cannot be made is refused in one line with exit code 2
     [["--master", "--project", "default"], "--master stands alone"],
     [["--name", "x"], "Unknown option '--name'"],
     [["more"], "use keys create"],
+    [["--client", "--role", "viewer"], "--client has no --scopes"],
   ])("keys create %j", async (words, message) => {
     const { code, stdout, stderr } = await run(keys("create", ...words));
     expect([code, stdout]).toEqual([2, ""]);

@@ -112,7 +112,8 @@ function findEntry(endpoint: string): Endpoint {
 
 function follow(world: World, endpoint: string, id = "", body?: object): Promise<Reply> {
   const [method = "", path = ""] = endpoint.split(" ");
-  const key = { none: null, master: world.master, project: world.key }[findEntry(endpoint).auth];
+  const keys = { none: null, client: null, master: world.master, project: world.key };
+  const key = keys[findEntry(endpoint).auth];
   return world.call(method, path.replace(":id", id), { key, ...(body && { body }) });
 }
 

@@ -340,6 +340,7 @@ async function recall({ store: { db } }: World, projectId: string): Promise<unkn
     "page_template_versions",
     "tallies",
     "api_keys",
+    "client_keys",
     "chores",
     "bin",
   ] as const;

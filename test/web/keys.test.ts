@@ -144,6 +144,27 @@ describe("who may not make all keys makes none", () => {
   });
 });
 
+test("a client key is made of one form once, shown, and revoked after a yes", async () => {
+  const tab = await signInAt(serving);
+  const { text } = await tab.open("/keys");
+  const form_token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
+  const once = /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";
+  const made = await tab.post("/keys/client", { form_token, once });
+  const token = /waypost_client_\w{40}/.exec(made.text)?.[0] ?? "";
+  const ask = async () =>
+    (await serving.call("POST", "/links/attribute", { key: token, body: { url: "x" } })).status;
+  expect([await ask(), await status(token)]).toEqual([200, 401]);
+  expect((await tab.post("/keys/client", { form_token, once })).status).toBe(409);
+  const { client_keys } = await runJson(inFolder("keys", "list"));
+  expect(client_keys).toHaveLength(1);
+  const [{ id }] = client_keys;
+  expect((await tab.open("/keys")).text).toContain(id.slice(-8));
+  const asked = await tab.post(`/keys/client/${id}/revoke`, { form_token });
+  expect([asked.text.includes("Revoke the client key"), await ask()]).toEqual([true, 200]);
+  await tab.submit({});
+  expect(await ask()).toBe(401);
+});
+
 test("what no key can be is refused beside its field", async () => {
   const tab = await signInAt(serving);
   const form = await openForm(tab);

@@ -3,16 +3,15 @@ import { limits } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { joinQueries, readQuery } from "../../contract/rules/address-query.ts";
-import { matchLinkHost } from "../../contract/rules/link-address.ts";
 import { findNewPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
 import { findLink, updateLink } from "../../store/links.ts";
 import { tallyWrite } from "../../store/project-tallies.ts";
-import { findProjectNamed, type StoredProject } from "../../store/projects.ts";
 import { findShortPath, insertShortPath } from "../../store/short-paths.ts";
-import type { Db, Tenant } from "../../store/tenant.ts";
+import type { Tenant } from "../../store/tenant.ts";
+import { findHostedProject, type Address } from "../find-addressed-link.ts";
 import { findVisitedAtPath } from "../find-link-at-path.ts";
-import { writeTenant, type GroupHandlers, type Services, type WriteCall } from "../handler.ts";
+import { writeTenant, type GroupHandlers, type WriteCall } from "../handler.ts";
 import { waitForClicksAt } from "../wait-for-clicks.ts";
 import { claimGeneratedPath, codeLength, createLink } from "../write-link.ts";
 
@@ -110,21 +109,6 @@ function requirePrefix(path: string, prefix: string): void {
   if (path.startsWith(prefix)) return;
   throw refuseField("prefix", `differs from the link's shortened path ${path}`, "errors");
 }
-
-/** The project whose link host an address is on: its subdomain, or its verified custom domain. */
-async function findHostedProject(
-  db: Db,
-  { readLinkOrigin }: Services,
-  { hostname }: Address,
-): Promise<StoredProject | undefined> {
-  const subdomain = matchLinkHost(readLinkOrigin(), hostname);
-  if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
-  const project = await findProjectNamed(db, "custom_domain", hostname);
-  return project?.custom_domain_verified === true ? project : undefined;
-}
-
-/** As it was written, and as a browser reads it. */
-type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
 
 function readAddress(text: string, key?: "errors"): Address {
   const fault = findWebAddressFault(text);

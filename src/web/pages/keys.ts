@@ -5,6 +5,7 @@ import type { Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
 import { readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
+import { renderClientKeys, writeKeyName } from "./client-keys.ts";
 
 /** The keys of the project: what each may do, when it was used, and its end. */
 export const keysPage: Page = {
@@ -47,6 +48,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, url } = visit;
   const answer = await account.call("list_keys", {});
   const keys = answer.kind === "done" ? readRecords(answer.result, "keys") : [];
+  const clientKeys = answer.kind === "done" ? readRecords(answer.result, "client_keys") : [];
   const failed = answer.kind === "failed" ? answer.failure.message : undefined;
   const rows = keys.toReversed().map((key) => renderRow(key, visit));
   const shown = account.mayUse("revoke_key") ? [...columns, revokeColumn] : columns;
@@ -58,7 +60,8 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     <p class="soft">
       Assistants and programs show a key. What it may do is decided when it is made.
     </p>
-    <section class="card" aria-label="Keys">${renderTable("Keys", shown, rows)}</section>`;
+    <section class="card" aria-label="Keys">${renderTable("Keys", shown, rows)}</section>
+    ${renderClientKeys(visit, clientKeys)}`;
   return { kind: "page", title: "Keys", body, status: fault === undefined ? 200 : 422 };
 }
 
@@ -87,11 +90,6 @@ function renderRow(key: JsonObject, visit: Visit): Html {
     <td class="late soft">${used}</td>
     ${renderRevoke(key, visit)}
   </tr>`;
-}
-
-/** The end of its id, by which approvals name it too. */
-function writeKeyName(id: string): string {
-  return `…${id.slice(-8)}`;
 }
 
 export function describeAccess(key: JsonObject): string {

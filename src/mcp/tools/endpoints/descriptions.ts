@@ -23,7 +23,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   delete_link: "Delete a link; embedded, it is kept 30 days. To redirect it use update_link.",
   shorten_link:
     "Make a short path for a link's address and its query (no undo) or any web address. Pro plan.",
-  resolve_short_link: "Find the link behind a shortened address. Needs no key.",
+  resolve_short_link: "Find the link at a shortened or whole address. Needs no key.",
   list_ios_apps: "List the iOS apps that links can open.",
   get_ios_app: "Read one iOS app.",
   register_ios_app: "Register an iOS app, so that links can open it.",

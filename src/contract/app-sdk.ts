@@ -1,0 +1,66 @@
+import * as z from "zod";
+import { asRead } from "./endpoint-defaults.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/**
+ * What the SDKs in apps ask (dynalinks/dynalinks-{ios,android,flutter,react-native}-sdk, MIT). No
+ * tool asks it, and no API key: an app shows a client key. An SDK takes every status but 2xx for a
+ * failure, so that a link that nobody knows is an answer like any other.
+ */
+
+/** As the SDKs read it: their readers stop at any other word, and at a missing `matched`. */
+const confidences = ["high", "medium", "low"] as const;
+
+const attributedLink = z.object({
+  id: z.string(),
+  name: z.string().nullable(),
+  path: z.string().nullable(),
+  shortened_path: z.string().nullable(),
+  /** The link's `url`, with the parameters of the visit in its query. */
+  url: z.string().nullable(),
+  /** The link's own address, with the same parameters. */
+  full_url: z.string(),
+  /** The path, from its slash on. */
+  deep_link_value: z.string(),
+  ios_deferred_deep_linking_enabled: z.boolean(),
+  android_fallback_url: z.string().nullable(),
+  ios_fallback_url: z.string().nullable(),
+  enable_forced_redirect: z.boolean(),
+  social_title: z.string().nullable(),
+  social_description: z.string().nullable(),
+  social_image_url: z.string().nullable(),
+  clicks: z.int(),
+  referrer: z.string().nullable(),
+  provider_token: z.string().nullable(),
+  campaign_token: z.string().nullable(),
+});
+export type AttributedLink = z.output<typeof attributedLink>;
+
+const attribution = z.object({
+  matched: z.boolean(),
+  confidence: z.enum(confidences).optional(),
+  /** From 0 to 100. */
+  match_score: z.int().optional(),
+  link: attributedLink.optional(),
+});
+export type Attribution = z.output<typeof attribution>;
+
+const platform = z.string().nullish();
+
+export const appSdk = {
+  attribute: {
+    ...asRead,
+    method: "POST",
+    path: "/links/attribute",
+    documented: false,
+    hidden: true,
+    tool: "attribute_link",
+    title: "Tell an app about its link",
+    summary: "The link whose address opened an app, or came with its install.",
+    auth: "client",
+    address_budget: "app_openings",
+    body: z.object({ url: z.string().nullish(), platform, is_deferred: z.boolean().nullish() }),
+    required: ["url"],
+    response: attribution,
+  },
+} as const satisfies Record<string, Endpoint>;

@@ -1,0 +1,59 @@
+import type { Link } from "../contract/links.ts";
+import { joinQueries, readQuery } from "../contract/rules/address-query.ts";
+import { matchLinkHost } from "../contract/rules/link-address.ts";
+import { normalizePath } from "../contract/rules/link-path.ts";
+import { findWebAddressFault } from "../contract/rules/web-address.ts";
+import { hasAppWithScheme } from "../store/apps.ts";
+import { findProjectNamed, type StoredProject } from "../store/projects.ts";
+import type { Db } from "../store/tenant.ts";
+import { findVisitedAtPath } from "./find-link-at-path.ts";
+import type { Services } from "./handler.ts";
+
+/** An address as it was written, and as a browser reads it. */
+export type Address = Pick<URL, "hostname" | "pathname"> & { readonly text: string };
+
+/** A link as an address names it. */
+type AddressedLink = {
+  readonly link: Link;
+  /** What the address, or what its short path stands for, adds to the link. */
+  readonly query: string;
+};
+
+/**
+ * The project's link whose address opened an app: one that a visitor could have typed, or the same
+ * below the scheme of one of the project's apps, as the buttons of a link's page write it.
+ */
+export async function findAddressedLink(
+  services: Services,
+  projectId: string,
+  text: string,
+): Promise<AddressedLink | undefined> {
+  const { db } = services.store;
+  const tenant = { db, projectId };
+  const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]*):\/\/([^#]*)/i.exec(text) ?? [];
+  const isWeb = /^https?$/i.test(scheme);
+  if (isWeb && findWebAddressFault(text) !== undefined) return undefined;
+  const isOwn = isWeb
+    ? (await findHostedProject(db, services, new URL(text)))?.id === projectId
+    : scheme !== "" && (await hasAppWithScheme(tenant, scheme));
+  if (!isOwn) return undefined;
+  const path = isWeb ? new URL(text).pathname : rest.split("?", 1)[0];
+  const visited = await findVisitedAtPath(tenant, normalizePath(path ?? ""));
+  if (visited === undefined) return undefined;
+  return { link: visited.link, query: joinQueries(visited.query, readQuery(text)) };
+}
+
+/** The project whose link host an address is on: its subdomain, or its verified custom domain. */
+export async function findHostedProject(
+  db: Db,
+  { readLinkOrigin, secondOrigin }: Services,
+  { hostname }: Pick<Address, "hostname">,
+): Promise<StoredProject | undefined> {
+  const origins = [readLinkOrigin(), ...(secondOrigin === undefined ? [] : [secondOrigin])];
+  for (const origin of origins) {
+    const subdomain = matchLinkHost(origin, hostname);
+    if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
+  }
+  const project = await findProjectNamed(db, "custom_domain", hostname);
+  return project?.custom_domain_verified === true ? project : undefined;
+}

@@ -1,0 +1,50 @@
+import type { appSdk, AttributedLink, Attribution } from "../../contract/app-sdk.ts";
+import type { Link } from "../../contract/links.ts";
+import { addQuery } from "../../contract/rules/address-query.ts";
+import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
+import { findAddressedLink } from "../find-addressed-link.ts";
+import type { GroupHandlers } from "../handler.ts";
+
+/** What an app is told of the link that opened it, or that it was installed for. */
+export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
+  attribute: async ({ services, caller, body }) => {
+    const { project } = caller;
+    const isInstall = body.is_deferred === true;
+    // Deferred deep linking is of the Pro plan; an app that is there opens by any link.
+    if (isInstall && project.plan !== "pro") return { body: noMatch };
+    const found = await findAddressedLink(services, project.id, body.url ?? "");
+    if (found === undefined) return { body: noMatch };
+    const origin = fillLinkOrigin(services.readLinkOrigin(), project);
+    const link = describeLink(found.link, found.query, origin);
+    return { body: { matched: true, confidence: "high", match_score: mostScore, link } };
+  },
+};
+
+const noMatch: Attribution = { matched: false };
+const mostScore = 100;
+/** Android reads a count as an Int of 32 bits, and takes a longer one for a broken answer. */
+const mostClicks = 2 ** 31 - 1;
+
+function describeLink(link: Link, query: string, origin: string): AttributedLink {
+  const path = link.path ?? "";
+  return {
+    id: link.id,
+    name: link.name,
+    path: link.path,
+    shortened_path: link.shortened_path,
+    url: link.url === null ? null : addQuery(link.url, query),
+    full_url: addQuery(writeAddress(origin, path), query),
+    deep_link_value: `/${path}`,
+    ios_deferred_deep_linking_enabled: link.ios_deferred_deep_linking_enabled,
+    android_fallback_url: link.android_fallback_url,
+    ios_fallback_url: link.ios_fallback_url,
+    enable_forced_redirect: link.enable_forced_redirect,
+    social_title: link.social_title,
+    social_description: link.social_description,
+    social_image_url: link.social_image_url,
+    clicks: Math.min(link.clicks, mostClicks),
+    referrer: link.referrer,
+    provider_token: link.provider_token,
+    campaign_token: link.campaign_token,
+  };
+}

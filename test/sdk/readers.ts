@@ -1,0 +1,108 @@
+/**
+ * How the public SDKs read an answer (dynalinks/dynalinks-ios-sdk, DeepLinkResult.swift and
+ * APIClient.swift; -android-sdk, LinkData.kt and APIClient.kt, by Moshi; what Flutter and React
+ * Native hand on is what these have read). Each throws where its SDK would.
+ */
+
+export type Read = {
+  readonly matched: boolean;
+  readonly confidence: string | null;
+  readonly match_score: number | null;
+  readonly link: Readonly<Record<string, string | number | boolean | null>> | null;
+};
+
+export type SdkAnswer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+};
+
+type Kind = "string" | "boolean" | "integer";
+
+/** `Int` has 64 bits on iOS and 32 on Android. */
+type Sdk = { readonly largest: number };
+
+export const sdks = {
+  ios: { largest: Number.MAX_SAFE_INTEGER },
+  android: { largest: 2 ** 31 - 1 },
+} as const satisfies Record<string, Sdk>;
+
+const members: Readonly<Record<string, Kind>> = {
+  name: "string",
+  path: "string",
+  shortened_path: "string",
+  url: "string",
+  full_url: "string",
+  deep_link_value: "string",
+  ios_deferred_deep_linking_enabled: "boolean",
+  android_fallback_url: "string",
+  ios_fallback_url: "string",
+  enable_forced_redirect: "boolean",
+  social_title: "string",
+  social_description: "string",
+  social_image_url: "string",
+  clicks: "integer",
+  referrer: "string",
+  provider_token: "string",
+  campaign_token: "string",
+};
+
+export function readAnswer(sdk: keyof typeof sdks, { status, text }: SdkAnswer): Read {
+  if (status < 200 || status > 299) throw new Error(`ServerError ${status}: ${text}`);
+  const body: unknown = JSON.parse(text);
+  const { largest } = sdks[sdk];
+  const confidence = readMember(body, "confidence", "string", largest);
+  if (confidence !== null && !["high", "medium", "low"].includes(String(confidence))) {
+    throw new Error(`no confidence: ${String(confidence)}`);
+  }
+  const link = readLink(pick(body, "link"), largest);
+  const score = readMember(body, "match_score", "integer", largest);
+  return {
+    matched: require(readMember(body, "matched", "boolean", largest)) === true,
+    confidence: confidence === null ? null : String(confidence),
+    match_score: score === null ? null : Number(score),
+    link,
+  };
+}
+
+/** `serverError(statusCode:message:)`: the message is read of `error`, or of `message`. */
+export function readRefusal({ status, text }: SdkAnswer): readonly [number, string] {
+  const body: unknown = JSON.parse(text);
+  const message = pick(body, "error") ?? pick(body, "message");
+  if (typeof message !== "string") throw new Error(`no message: ${text}`);
+  return [status, message];
+}
+
+function readLink(value: unknown, largest: number): Read["link"] {
+  if (value === undefined || value === null) return null;
+  const id = require(readMember(value, "id", "string", largest));
+  const read = Object.entries(members).map(
+    ([name, kind]) => [name, readMember(value, name, kind, largest)] as const,
+  );
+  return { id, ...Object.fromEntries(read) };
+}
+
+function readMember(
+  of: unknown,
+  name: string,
+  kind: Kind,
+  largest: number,
+): string | number | boolean | null {
+  const value = pick(of, name);
+  if (value === undefined || value === null) return null;
+  const isInteger = typeof value === "number" && Number.isInteger(value) && value <= largest;
+  const isRight = kind === "integer" ? isInteger : typeof value === kind;
+  if (!isRight) throw new Error(`${name} is no ${kind}: ${JSON.stringify(value)}`);
+  // It was found to be one of these.
+  return value as string | number | boolean;
+}
+
+function require<Value>(value: Value | null): Value {
+  if (value === null) throw new Error("a required member is missing");
+  return value;
+}
+
+function pick(of: unknown, name: string): unknown {
+  if (typeof of !== "object" || of === null || Array.isArray(of)) throw new Error("no object");
+  return (of as Readonly<Record<string, unknown>>)[name];
+}

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { listMethods } from "../../src/contract/endpoint.ts";
+import { apiPrefix, listEndpoints } from "../../src/contract/index.ts";
+import { issueClientKey } from "../../src/service/issue-key.ts";
+import { deleteClientKey, listClientKeys } from "../../src/store/client-keys.ts";
+import { deleteProject, updateProject } from "../../src/store/projects.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, origin, type World } from "../support/world.ts";
+import { readAnswer, readRefusal } from "../sdk/readers.ts";
+
+/** Client keys, and the route that tells an app of the link which opened it. */
+
+const host = "http://default.localhost:8787";
+const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345", custom_scheme: "Shop" };
+
+let world: World;
+let client: string;
+openForEach(createWorld, async (opened) => {
+  world = opened;
+  client = await makeClientKey(world.project.id);
+});
+
+async function makeClientKey(project_id: string): Promise<string> {
+  const maker = { clock: world.clock, random: { bytes: fill } };
+  return (await world.store.write((db) => issueClientKey(db, maker, { project_id }))).token;
+}
+
+let drawn = 0;
+const fill = (count: number) => Uint8Array.from({ length: count }, () => (drawn += 7) % 251);
+
+const ask = (url: unknown, more: object = {}, key = client) =>
+  world.call("POST", "/links/attribute", {
+    key,
+    body: { url, platform: "android", is_deferred: false, ...more },
+  });
+const make = async (fields: object) => (await world.call("POST", "/links", { body: fields })).body;
+
+describe("an app asks with its client key", () => {
+  test("and is told of the link at its address, as each SDK reads it", async () => {
+    const link = await make({ path: "Frühling/schuhe", name: "Shoes", url: "https://example.com" });
+    const reply = await ask(`${host}/Fr%C3%BChling/schuhe`);
+    expect([reply.status, reply.body]).toEqual([
+      200,
+      { matched: true, confidence: "high", match_score: 100, link: expect.anything() },
+    ]);
+    for (const sdk of ["ios", "android"] as const) {
+      const { link: read, ...rest } = readAnswer(sdk, reply);
+      expect(rest).toEqual({ matched: true, confidence: "high", match_score: 100 });
+      expect(read).toMatchObject({
+        id: link.id,
+        name: "Shoes",
+        path: "Frühling/schuhe",
+        url: "https://example.com",
+        full_url: `${host}/Fr%C3%BChling/schuhe`,
+        deep_link_value: "/Frühling/schuhe",
+        clicks: 0,
+        referrer: null,
+      });
+    }
+    expect(reply.headers.get("content-type")).toBe("application/json");
+    expect(reply.headers.get("cache-control")).toBe("no-store");
+    expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
+  });
+
+  test("and gets the parameters of the address, and those of a short path", async () => {
+    const url = "https://example.com/shoes?size=42";
+    const link = await make({ path: "shoes", url, options: { shorten: true } });
+    const short = await world.call("POST", "/short_links", { body: { url: `${host}/shoes?a=1` } });
+    const told = async (path: string) => (await ask(`${host}/${path}`)).body.link;
+    expect(await told("shoes?ref=anna&size=7")).toMatchObject({
+      id: link.id,
+      url: "https://example.com/shoes?size=42&ref=anna",
+      full_url: `${host}/shoes?ref=anna&size=7`,
+      deep_link_value: "/shoes",
+    });
+    expect(await told(`${link.shortened_path}?b=2`)).toMatchObject({
+      full_url: `${host}/shoes?b=2`,
+    });
+    expect(await told(`${short.body.shortened_path}?b=2`)).toMatchObject({
+      full_url: `${host}/shoes?a=1&b=2`,
+    });
+  });
+
+  test("also by an address below the scheme of one of the project's apps", async () => {
+    await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
+    const link = await make({ path: "shoes" });
+    expect((await ask("shop://shoes?ref=anna")).body.link).toMatchObject({
+      id: link.id,
+      full_url: `${host}/shoes?ref=anna`,
+    });
+    expect((await ask("other://shoes")).body).toEqual({ matched: false });
+  });
+
+  test("and no SDK stops at an address that is no link's", async () => {
+    await make({ path: "shoes" });
+    const strange = ["javascript:alert(1)", "content://media/1", "https://", "shop://", "\u0000"];
+    const others = ["https://example.com/shoes", `${host}/`, `${host}/%E0%A4`, `${host}/none`];
+    for (const url of [...strange, ...others, `http://a:b@default.localhost/shoes`, "x", 7]) {
+      const reply = await ask(url);
+      expect([url, reply.status, reply.body]).toEqual([url, 200, { matched: false }]);
+      expect(readAnswer("ios", reply).matched).toBe(false);
+    }
+    for (const body of [{}, { url: "" }]) {
+      const reply = await world.call("POST", "/links/attribute", { key: client, body });
+      expect(readRefusal(reply)).toEqual([400, "Required parameter is missing: url."]);
+    }
+  });
+
+  test("and of another project's links it is told nothing", async () => {
+    const other = await world.addProject({ subdomain: "other" });
+    const key = await world.addKey({ project: other });
+    await world.call("POST", "/ios_apps", { key, body: { ios_app: ios } });
+    await world.call("POST", "/links", { key, body: { path: "shoes" } });
+    for (const url of ["http://other.localhost:8787/shoes", "shop://shoes"]) {
+      expect((await ask(url)).body).toEqual({ matched: false });
+      expect((await ask(url, {}, await makeClientKey(other.id))).body.matched).toBe(true);
+    }
+  });
+
+  test("and of an install on the Pro plan alone", async () => {
+    await make({ path: "shoes" });
+    const install = () => ask(`${host}/shoes`, { is_deferred: true });
+    expect((await install()).body.matched).toBe(true);
+    await world.store.write((db) => updateProject(db, world.project.id, { plan: "free" }, 0));
+    expect((await install()).body).toEqual({ matched: false });
+    expect((await ask(`${host}/shoes`)).body.matched).toBe(true);
+  });
+});
+
+describe("a client key", () => {
+  test("is refused by every other route, as one that is not known", async () => {
+    const others = listEndpoints().filter(({ auth }) => auth !== "none");
+    for (const entry of others) {
+      const path = entry.path.replace(":id", "0190a000-0000-7000-8000-000000000000");
+      for (const method of listMethods(entry)) {
+        const reply = await world.call(method, path, { key: client, body: undefined });
+        expect([method, path, reply.status]).toEqual([method, path, 401]);
+        if (method === "HEAD") continue;
+        expect(reply.body.error).toContain("a client key is for an app's SDK");
+      }
+    }
+  });
+
+  test("alone opens its route: neither another key nor none does", async () => {
+    await make({ path: "shoes" });
+    for (const key of [world.key, world.master, "waypost_client_none"]) {
+      const reply = await ask(`${host}/shoes`, {}, key);
+      expect(readRefusal(reply)).toEqual([401, expect.stringContaining("keys create --client")]);
+    }
+    const reply = await world.call("POST", "/links/attribute", { key: null, body: {} });
+    expect(reply.status).toBe(401);
+  });
+
+  test("ends when it is revoked, and with its project", async () => {
+    await make({ path: "shoes" });
+    const other = await world.addProject({ subdomain: "other" });
+    const theirs = await makeClientKey(other.id);
+    expect((await ask("x", {}, theirs)).status).toBe(200);
+    const [key] = await listClientKeys(world.store.db, world.project.id);
+    await world.store.write((db) => deleteClientKey(db, key?.id ?? ""));
+    expect((await ask(`${host}/shoes`)).status).toBe(401);
+    expect((await ask("x", {}, theirs)).status).toBe(200);
+    await world.store.write((db) => deleteProject(db, other.id));
+    expect((await ask("x", {}, theirs)).status).toBe(401);
+    expect(await listClientKeys(world.store.db)).toEqual([]);
+  });
+
+  test("of a suspended project answers nothing", async () => {
+    await make({ path: "shoes" });
+    await world.store.write((db) => updateProject(db, world.project.id, { suspended: true }, 0));
+    expect(readRefusal(await ask(`${host}/shoes`))).toEqual([401, "Account is suspended."]);
+  });
+
+  test("is limited by the address that asks, known or not", async () => {
+    const url = `${origin}${apiPrefix}/links/attribute`;
+    const send = async (token: string, address: string) => {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+      const body = JSON.stringify({ url: "https://example.com" });
+      return (await world.answer({ method: "POST", url, headers, body, address })).status;
+    };
+    const statuses = new Set<number>();
+    for (let turn = 0; turn < 300; turn += 1) {
+      statuses.add(await send(client, "203.0.113.9"));
+      statuses.add(await send("guess", "203.0.113.9"));
+    }
+    expect([...statuses]).toEqual([200, 401]);
+    expect(await send(client, "203.0.113.9")).toBe(429);
+    expect(await send(client, "203.0.113.10")).toBe(200);
+  });
+
+  test("is kept as a hash alone", async () => {
+    const rows = await world.store.db.selectFrom("client_keys").selectAll().execute();
+    expect(JSON.stringify(rows)).not.toContain(client.slice("waypost_client_".length));
+    expect(client).toMatch(/^waypost_client_\w{40}$/);
+  });
+});
