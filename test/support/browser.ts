@@ -20,12 +20,17 @@ const careless = new Set([
   "--single-process",
 ]);
 
+/** Without a graphics card to imitate, a page is drawn for half of the processor's time. */
+const imitation = /gpu|-gl=|-angle=|swiftshader/;
+
 const manifest = join(import.meta.dirname, "../../node_modules/@sparticuz/chromium/package.json");
 
 export async function launchBrowser(): Promise<Browser> {
   return playwright.launch({
     executablePath: await unpack(),
-    args: chromium.args.filter((word) => !careless.has(word)),
+    args: chromium.args
+      .filter((word) => !careless.has(word) && !imitation.test(word))
+      .concat("--disable-gpu"),
     headless: true,
     timeout: 0,
   });

@@ -20,7 +20,9 @@ const screens = {
   tablet: { width: 768, height: 1024 },
 };
 /** In other colours all else is the same. */
-const coloured = '{ runOnly: ["color-contrast", "link-in-text-block"] }';
+const coloured = { runOnly: ["color-contrast", "link-in-text-block"] };
+/** What is all right need not be described, and what is not is found by its HTML. */
+const described = { resultTypes: ["violations"], selectors: false };
 /** Taller ones are more than the browser draws at once. */
 const mostHeight = 8000;
 const looks = Object.entries(screens).flatMap(([name, size]) =>
@@ -34,9 +36,10 @@ export async function lookAtPage(page: Page, name: string): Promise<void> {
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme });
     await saveShot(page, `${name} ${screen} ${colorScheme}`);
-    const only = colorScheme === "dark" ? coloured : "{}";
-    const run = `axe.run(document, Object.assign({ iframes: false }, ${only}))`;
-    const found = await page.evaluate<Found>(run);
+    const only = colorScheme === "dark" ? coloured : {};
+    const options = JSON.stringify({ iframes: false, ...described, ...only });
+    const run = `axe.run(document, ${options}).then(({ violations }) => violations)`;
+    const found = await page.evaluate<readonly Violation[]>(run);
     expect(describeFound(found), `${screen}, ${colorScheme}`).toEqual([]);
     const [wide, seen] = await page.evaluate<[number, number]>(
       "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
@@ -45,14 +48,12 @@ export async function lookAtPage(page: Page, name: string): Promise<void> {
   }
 }
 
-type Found = {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
+type Violation = {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
 };
 
-function describeFound({ violations }: Found): readonly string[] {
+function describeFound(violations: readonly Violation[]): readonly string[] {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
