@@ -6,7 +6,7 @@ import { renderRecent } from "../mcp/approval/page-html.ts";
 import { readPlanPage, renderPlanPage } from "../mcp/approval/page-rows.ts";
 import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
 import type { Approval } from "../state/approvals.ts";
-import type { Account, AskedByAssistant, Question, Typed, Waiting } from "../web/account.ts";
+import type { Account, AskedByAssistant, NoYes, Question, Typed, Waiting } from "../web/account.ts";
 import { clock } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 import { checkPin } from "./pin-file.ts";
@@ -22,10 +22,11 @@ export async function approve(
   id: string,
   typed: Typed,
   asking: Asking,
-): Promise<string | undefined> {
+): Promise<NoYes | undefined> {
   const approval = await findByHand(id, asking);
-  // What is asked once more is shown as it is then.
-  return approval === undefined ? undefined : sayYes(approval, typed, asking);
+  if (approval === undefined) return { kind: "over" };
+  const text = await sayYes(approval, typed, asking);
+  return text === undefined ? undefined : { kind: "fault", text };
 }
 
 /** The same act is the same question until its time is over. */

@@ -22,7 +22,7 @@ export type Account = {
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Says yes to a question; answers why that does not count. */
-  readonly approve: (questionId: string, typed: Typed) => Promise<string | undefined>;
+  readonly approve: (questionId: string, typed: Typed) => Promise<NoYes | undefined>;
   /** Whether an audit may ask strangers' hosts whether they answer. */
   readonly asksDestinations: boolean;
   /** Plans what a file of links says. */
@@ -106,6 +106,9 @@ export type Question = {
   /** Why nobody can say yes to it. */
   readonly blocked: string | undefined;
 };
+
+/** Why a yes does not count: what it was said to is over, or something else is wrong with it. */
+export type NoYes = { readonly kind: "over" } | { readonly kind: "fault"; readonly text: string };
 
 /** How many wrong PINs a question may still get, where it was asked before. */
 export type AskedPin = { readonly left: number | undefined };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
-import type { AskedPin, Failure, Question } from "./account.ts";
+import type { AskedPin, Failure, NoYes, Question } from "./account.ts";
 import { html, trust, type Html } from "./html.ts";
 import type { Form, Reply, Visit } from "./page.ts";
 import { renderCount, renderFault, renderHidden, renderPin } from "./parts.ts";
@@ -14,8 +14,8 @@ import { renderCount, renderFault, renderHidden, renderPin } from "./parts.ts";
 type Act = {
   readonly tool: string;
   readonly args: JsonObject;
-  /** Where whoever says no goes on. */
-  readonly back: string;
+  /** Where whoever says no goes on; left out, their form is shown again as they sent it. */
+  readonly back?: string;
 };
 
 export type Ended =
@@ -40,14 +40,27 @@ export async function act(visit: Visit, form: Form, { tool, args, back }: Act): 
   const { question } = answer;
   // A question that was answered, and is there again, is about something else by now.
   const isAnother = asked === "" ? shown !== "" && !isShown : question.id !== asked;
-  const told = isAnother ? "It was changed meanwhile. This is how it is now." : fault;
+  const told = isAnother && fault?.kind !== "over" ? changed : describeFault(fault);
+  const no = back === undefined ? leave : { to: back };
   const kept = form.entries.filter(([name]) => !own.has(name));
   const hidden = [["question", question.id] as const, ...kept];
   const body = html`<div class="head"><h1 dir="auto">${question.title}</h1></div>
-    ${renderQuestion({ question, visit, hidden, back, fault: told })}`;
+    ${renderQuestion({ question, visit, hidden, no, fault: told })}`;
   const hasFrames = question.frames !== "";
   return { kind: "reply", reply: { kind: "page", title: question.button, body, hasFrames } };
 }
+
+const changed = "It was changed meanwhile. This is how it is now.";
+const expired =
+  "The time to answer was over, so nothing was done. This is how it is now: " +
+  "look at it, and answer once more.";
+
+function describeFault(fault: NoYes | undefined): string | undefined {
+  return fault?.kind === "over" ? expired : fault?.text;
+}
+
+/** The name of the button that says no, and has what was typed before the question shown again. */
+export const leave = "leave";
 
 /** By this a question is known again that was shown before it was asked. */
 export function printQuestion({ title, facts, count }: Question): string {
@@ -59,14 +72,12 @@ type Asking = {
   readonly question: Question;
   readonly visit: Visit;
   readonly hidden: readonly (readonly [name: string, value: string])[];
-  /** Where whoever says no goes on; left out where the form says no as well. */
-  readonly back?: string;
+  /** How a no is said: by going on elsewhere, by going back to the form, or as a decision. */
+  readonly no: { readonly to: string } | "leave" | "decide";
   readonly fault?: string | undefined;
-  /** Whether the form sends the answer, be it yes or no. */
-  readonly decides?: boolean;
 };
 
-const own = new Set(["form_token", "question", "shown", "pin", "count"]);
+const own = new Set(["form_token", "question", "shown", "pin", "count", leave]);
 
 export function renderQuestion(asking: Asking): Html {
   const { question, visit, hidden, fault } = asking;
@@ -86,18 +97,22 @@ export function renderQuestion(asking: Asking): Html {
   </section>`;
 }
 
-function renderAnswers({ question, back = "/", decides = false }: Asking): Html {
+function renderAnswers({ question, no }: Asking): Html {
   const { button, destroys, blocked } = question;
   const look = destroys ? "main grave" : "main";
-  const yes = decides ? html` name="decision" value="approved"` : "";
+  const yes = no === "decide" ? html` name="decision" value="approved"` : "";
   return html`${
     blocked === undefined ? html`<button class="${look}" ${yes}>${button}</button>` : ""
   }
-  ${
-    decides
-      ? html`<button name="decision" value="declined" formnovalidate>Decline</button>`
-      : html`<a class="button" href="${back}">Leave it as it is</a>`
-  }`;
+  ${renderNo(no)}`;
+}
+
+function renderNo(no: Asking["no"]): Html {
+  if (no === "decide") {
+    return html`<button name="decision" value="declined" formnovalidate>Decline</button>`;
+  }
+  if (no === leave) return html`<button name="${leave}" formnovalidate>Leave it as it is</button>`;
+  return html`<a class="button" href="${no.to}">Leave it as it is</a>`;
 }
 
 function describeLeft({ left }: AskedPin): string {

@@ -3,6 +3,7 @@ import { readOutageCode, type Problem } from "../contract/problem.ts";
 import type { Incoming } from "../network/read-at-most.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Account } from "./account.ts";
+import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
@@ -175,8 +176,10 @@ async function answerVisit(signedIn: SignedIn): Promise<Response> {
   const { token, account, form, url } = signedIn;
   const [page, params] = findPage(url.pathname, account);
   // What a form of an earlier session holds is shown again, and done only when sent from there.
-  const [sent, kept] = isOurs(form, token) ? [form, undefined] : [undefined, form];
-  const visit: Visit = { account, url, params, formToken: writeFormToken(token), kept };
+  const isSent = isOurs(form, token);
+  const isLeft = isSent && form?.has(leave) === true;
+  const [sent, kept] = isSent && !isLeft ? [form, undefined] : [undefined, form];
+  const visit: Visit = { account, url, params, formToken: writeFormToken(token), kept, isLeft };
   return send(await answerPage(page, visit, sent), visit);
 }
 
@@ -201,7 +204,8 @@ const nothingThere: Reply = {
 
 function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
   if (reply.kind === "go") {
-    return respondGo(visit.kept === undefined ? reply.to : markNotSent(reply.to), headers);
+    const isOfBefore = visit.kept !== undefined && visit.isLeft !== true;
+    return respondGo(isOfBefore ? markNotSent(reply.to) : reply.to, headers);
   }
   if (reply.kind === "file") {
     const disposition = ["content-disposition", `attachment; filename="${reply.name}"`] as const;

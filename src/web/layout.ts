@@ -16,7 +16,7 @@ export type Shell = {
   readonly hasFrames?: boolean;
 };
 
-type Frame = Pick<Visit, "account" | "url" | "formToken" | "kept"> & {
+type Frame = Pick<Visit, "account" | "url" | "formToken" | "kept" | "isLeft"> & {
   readonly entries: readonly Entry[];
 };
 
@@ -94,7 +94,12 @@ export function markNotSent(to: string): string {
 }
 
 /** What a form of an earlier session holds is shown by the pages that can; none has acted on it. */
-function renderAgain({ kept, url }: Frame): Html | string {
+function renderAgain({ kept, url, isLeft = false }: Frame): Html | string {
+  if (isLeft) {
+    return html`<p class="note" role="status">
+      You left it as it is. This is what you had typed before you were asked.
+    </p>`;
+  }
   if (kept === undefined && !url.searchParams.has(notSent)) return "";
   return html`<p class="note" role="status">
     You are signed in again. Nothing was done yet: look at this, and press the button once more.

@@ -36,8 +36,10 @@ export type Visit = {
   readonly params: Readonly<Record<string, string>>;
   /** Stands in each form. */
   readonly formToken: string;
-  /** What was typed when the session was over, to be shown again. */
+  /** What was typed when the session was over, or before a no, to be shown again. */
   readonly kept: Form | undefined;
+  /** Whether it was a no, and not the end of a session. */
+  readonly isLeft?: boolean;
 };
 
 export type Form = {

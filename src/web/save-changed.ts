@@ -41,7 +41,7 @@ export async function saveChanged(
     // Whoever saves it once more has seen what is there now.
     return { kind: "again", again: { typed, was: { ...was, ...seen }, failure } };
   }
-  const ended = await act(visit, form, { tool, args: { ...args, ...write(typed, changed) }, back });
+  const ended = await act(visit, form, { tool, args: { ...args, ...write(typed, changed) } });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") {
     return { kind: "again", again: { typed, was, failure: ended.failure } };

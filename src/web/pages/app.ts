@@ -102,7 +102,7 @@ async function register(visit: Visit, form: Form): Promise<Reply> {
   const typed = readTyped(fields, form);
   const blank = readValues(fields, {});
   const args = writeFields(fields, typed, listChanged(fields, blank, typed));
-  const ended = await act(visit, form, { tool: `register_${name}`, args, back: "/apps" });
+  const ended = await act(visit, form, { tool: `register_${name}`, args });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return showNew(visit, typed, ended.failure);
   const id = readText(readRecord(ended.result, name), "id");

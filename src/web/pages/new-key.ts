@@ -126,7 +126,7 @@ async function make(visit: Visit, form: Form): Promise<Reply> {
     ...(!isFull && { scopes: chosen }),
     once: form.read("once"),
   };
-  const ended = await act(visit, form, { tool: "make_key", args, back: "/keys" });
+  const ended = await act(visit, form, { tool: "make_key", args });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "done") return showOnce(readRecord(ended.result, "key"));
   const { failure } = ended;

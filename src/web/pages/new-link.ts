@@ -38,7 +38,7 @@ async function show(visit: Visit, values: Values, failure?: Failure): Promise<Re
 async function create(visit: Visit, form: Form): Promise<Reply> {
   const typed = readTyped(form);
   const args = writeChanges(typed, listChanged(linkFields, blank, typed));
-  const ended = await act(visit, form, { tool: "create_link", args, back: "/links" });
+  const ended = await act(visit, form, { tool: "create_link", args });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, typed, ended.failure);
   const id = readText(readRecord(ended.result, "link"), "id");

@@ -48,11 +48,12 @@ function writeJobAddress(id: string): string {
 
 /** Nothing of it was changed before the button is pressed. */
 function renderOpen(question: Question, visit: Visit, back: string): Html {
+  const no = { to: back };
   if (visit.account.mayUse("apply_plan")) {
     const hidden = [["shown", printQuestion(question)]] as const;
-    return renderQuestion({ question, visit, hidden, back });
+    return renderQuestion({ question, visit, hidden, no });
   }
-  return renderQuestion({ question: { ...question, blocked: mayNot }, visit, hidden: [], back });
+  return renderQuestion({ question: { ...question, blocked: mayNot }, visit, hidden: [], no });
 }
 
 const mayNot = "Your key may plan this, but not apply it.";

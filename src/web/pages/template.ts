@@ -202,7 +202,7 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
       "save again to have it as you typed it.";
     return show(visit, { typed, was: now, failure: { code: "plan_changed", message } }, form);
   }
-  const ended = await act(visit, form, { tool: "save_template", args: typed, back: "/template" });
+  const ended = await act(visit, form, { tool: "save_template", args: typed });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "done") return undefined;
   return show(visit, { typed, was: now, failure: ended.failure }, form);
@@ -226,7 +226,7 @@ async function change(
   done: string,
 ): Promise<Reply> {
   const view = readView(visit.url, form);
-  const ended = await act(visit, form, { tool, args, back: "/template" });
+  const ended = await act(visit, form, { tool, args });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "done") return { kind: "go", to: writeView(view, done) };
   return show(visit, { ...readAgain(form), failure: ended.failure }, form);

@@ -37,7 +37,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     <p class="soft">${who} asks for your approval.</p>
     ${
       asked.end === undefined
-        ? renderQuestion({ question, visit, hidden: [], fault, decides: true })
+        ? renderQuestion({ question, visit, hidden: [], fault, no: "decide" })
         : renderEnd(asked.end)
     }`;
   const title = asked.end === undefined ? question.button : ends[asked.end].title;

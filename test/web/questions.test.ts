@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Browsing } from "../support/browse.ts";
+import { createServed, runJson } from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
+
+/** What a page of the console asks before it acts: a yes, a no, one too late, and one twice. */
+
+let served: Awaited<ReturnType<typeof createServed>>;
+let tab: Browsing;
+let form_token: string;
+
+beforeAll(async () => {
+  served = await createServed();
+  tab = await signInAt(served.serving);
+  form_token = await readFormToken(tab);
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+const call = (method: string, path: string, body?: object) =>
+  served.serving.call(method, path, body === undefined ? {} : { body });
+
+async function plantLink(path: string): Promise<string> {
+  const { body } = await call("POST", "/links", { path, url: "https://one.example/" });
+  return body.id;
+}
+
+const led = { "was.url": "https://one.example/", url: "https://two.example/" };
+
+/** Its form, with another host as its destination. */
+async function leadElsewhere(id: string, path: string, more: Record<string, string> = {}) {
+  const shown = { "was.path": path, path, ...led };
+  const asked = await tab.post(`/links/${id}`, { form_token, ...shown, ...more });
+  expect(asked.text).toContain("Leave it as it is");
+  return asked;
+}
+
+const readUrl = async (id: string) => (await call("GET", `/links/${id}`)).body.url;
+
+describe("whoever says no has the form again as it was sent, and nothing is done", () => {
+  test("of a link", async () => {
+    const id = await plantLink("left");
+    await leadElsewhere(id, "left", { name: 'Typed "so"' });
+    const left = await tab.submit({ leave: "" });
+    expect(left.status).toBe(200);
+    expect(left.text).toContain("You left it as it is.");
+    for (const value of ["Typed &quot;so&quot;", led.url, led["was.url"]]) {
+      expect(left.text).toContain(`value="${value}"`);
+    }
+    expect(await readUrl(id)).toBe(led["was.url"]);
+    // The same form is sent again, and agreed to.
+    await leadElsewhere(id, "left", { name: "Typed" });
+    expect((await tab.submit({})).path).toBe(`/links/${id}?done=saved`);
+    expect(await readUrl(id)).toBe(led.url);
+  });
+
+  test("of a new app", async () => {
+    const typed = { name: "Shop", bundle_id: "com.example.left", team_id: "ABCDE12345" };
+    const asked = await tab.post("/apps/ios/new", { form_token, ...typed });
+    expect(asked.text).toContain("Register the iOS app");
+    const left = await tab.submit({ leave: "" });
+    for (const value of Object.values(typed)) expect(left.text).toContain(`value="${value}"`);
+    expect((await call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
+  });
+
+  test("of a project's settings", async () => {
+    const inFolder = ["--data", served.folder.path];
+    const { token } = await runJson(["keys", "create", "--master", ...inFolder]);
+    const [project] = (await runJson(["projects", "list", ...inFolder])).projects;
+    const master = await signInAt(served.serving, token);
+    const typed = {
+      suspended: "on",
+      "was.plan": "pro",
+      plan: "pro",
+      home_url: "https://h.example",
+    };
+    const path = `/projects/${project.id}/settings`;
+    const asked = await master.post(path, {
+      form_token: await readFormToken(master),
+      "was.templates_enabled": "on",
+      templates_enabled: "on",
+      ...typed,
+    });
+    expect(asked.text).toContain("Suspend the project");
+    const left = await master.submit({ leave: "" });
+    expect(left.text).toMatch(/id="suspended"[^>]* checked/);
+    expect(left.text).toContain(typed.home_url);
+    expect((await runJson(["projects", "list", ...inFolder])).projects[0].suspended).toBe(false);
+  });
+});
+
+test("a yes that comes too late does nothing, and says why and what to do", async () => {
+  const id = await plantLink("late");
+  await leadElsewhere(id, "late");
+  // Of a question whose time is over nothing is kept.
+  const late = await tab.submit({ question: "x".repeat(27) });
+  expect(late.text).toContain("The time to answer was over, so nothing was done.");
+  expect(late.text).not.toContain("It was changed meanwhile.");
+  expect(await readUrl(id)).toBe(led["was.url"]);
+  expect((await tab.submit({})).path).toBe(`/links/${id}?done=saved`);
+  expect(await readUrl(id)).toBe(led.url);
+});
+
+test("what was changed before the yes is shown as it is then", async () => {
+  const id = await plantLink("moved");
+  await leadElsewhere(id, "moved");
+  await call("PATCH", `/links/${id}`, { social_title: "Theirs" });
+  const again = await tab.submit({});
+  expect(again.text).toContain("It was changed meanwhile.");
+  expect(await readUrl(id)).toBe(led["was.url"]);
+  await tab.submit({});
+  expect(await readUrl(id)).toBe(led.url);
+});
