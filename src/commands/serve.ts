@@ -165,14 +165,15 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     identify,
     onError: (error) => log.debug({ error: String(error) }, "protocol error"),
   });
-  const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log) });
+  const parts = { ...serving, state, assistant, hostnames };
+  const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log, "approval page") });
   const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
   const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
   const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
     api: own?.http,
     mcp: sessions.share(watchMcp(mcp, serving.watchMcp)),
-    console: createConsolePages({ ...serving, state, assistant, identify, hostnames }),
+    console: createConsolePages({ ...parts, ...noteAnswers(log, "console"), identify }),
     pages: {
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,
@@ -222,11 +223,10 @@ async function finish(
 }
 
 /** Where a person answers from is noted for the operator; the page's own address is a secret. */
-function noteAnswers(log: Log): Pick<PageOptions, "onDecided" | "onRefused"> {
+function noteAnswers(log: Log, page: string): Pick<PageOptions, "onDecided" | "onRefused"> {
   return {
-    onDecided: (_, decision, address) => log.info({ address, decision }, "approval page answered"),
-    onRefused: (reason, address) =>
-      log.info({ address, reason }, "approval page refused an answer"),
+    onDecided: (_, decision, address) => log.info({ address, decision }, `${page} answered`),
+    onRefused: (reason, address) => log.info({ address, reason }, `${page} refused an answer`),
   };
 }
 

@@ -105,14 +105,11 @@ async function serve(serving: Serving): Promise<void> {
     describeAddresses: listener.describeAddresses,
     saveFile: (type, texts) => saveFile(serving, type, texts),
   });
-  const pages = await assistant.openPages({
-    hostnames,
-    onDecided: pageServer.release,
-    // Whoever is asked sits here, and is told on the page.
-    onRefused: () => {},
-  });
+  // Whoever is asked sits here, and is told on the page.
+  const answered = { onDecided: pageServer.release, onRefused: () => {} };
+  const pages = await assistant.openPages({ hostnames, ...answered });
   if (own !== undefined) {
-    const showing = { pages, state, assistant };
+    const showing = { ...answered, pages, state, assistant };
     listener.setHandlers((listening) => makeHandlers(own, showing, listening, serving));
   }
   await assistant.loadUnfinished();
@@ -168,7 +165,7 @@ async function saveFile(
   }
 }
 
-type Showing = Pick<ConsoleParts, "state"> & {
+type Showing = Pick<ConsoleParts, "state" | "onDecided" | "onRefused"> & {
   readonly pages: ApprovalPages;
   readonly assistant: Assistant;
 };

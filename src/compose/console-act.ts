@@ -17,6 +17,8 @@ export type ConsoleAct = {
 };
 
 export type Acting = ConsoleParts & {
+  /** From where the person asks, as far as it is known. */
+  readonly address: string | undefined;
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
   /** The hash of the operator's PIN, where one is set. */

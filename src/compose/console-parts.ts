@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { WatchCall } from "../contract/watch.ts";
+import type { PageOptions } from "../mcp/approval/page.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Assistant, Caller } from "./assistant.ts";
@@ -8,7 +9,7 @@ import type { LazyState } from "./lazy-state.ts";
 
 /** What the console of a process is made of. */
 
-export type ConsoleParts = {
+export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   readonly config: Config;
   readonly version: string;
   readonly deployment: Deployment;

@@ -5,17 +5,25 @@ import { renderFrames } from "../mcp/approval/page-frames.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
 import { readPlanPage, renderPlanPage } from "../mcp/approval/page-rows.ts";
 import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
+import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../mcp/approval/write-asking.ts";
 import type { Approval } from "../state/approvals.ts";
-import type { Account, AskedByAssistant, NoYes, Question, Typed, Waiting } from "../web/account.ts";
+import type {
+  Account,
+  AskedByAssistant,
+  Decision,
+  NoYes,
+  Question,
+  Typed,
+  Waiting,
+} from "../web/account.ts";
+import type { Acting } from "./console-act.ts";
 import { clock } from "./embedded.ts";
-import type { LazyState } from "./lazy-state.ts";
 import { checkPin } from "./pin-file.ts";
 
 /** What is asked of a person, by a page of the console or by an assistant, and their answers. */
 
-type Asking = {
+type Asking = Pick<Acting, "state" | "address" | "onDecided" | "onRefused"> & {
   readonly keyContext: Pick<KeyContext, "key_print">;
-  readonly state: Pick<LazyState, "open" | "exists">;
 };
 
 export async function approve(
@@ -24,10 +32,15 @@ export async function approve(
   asking: Asking,
 ): Promise<NoYes | undefined> {
   const approval = await findByHand(id, asking);
-  if (approval === undefined) return { kind: "over" };
-  const text = await sayYes(approval, typed, asking);
+  if (approval === undefined) {
+    asking.onRefused(isOver, asking.address);
+    return { kind: "over" };
+  }
+  const text = await answer(approval, "approved", typed, asking);
   return text === undefined ? undefined : { kind: "fault", text };
 }
+
+const isOver = "This approval is over.";
 
 /** The same act is the same question until its time is over. */
 const tryLater = "Leave it as it is, and try again in five minutes.";
@@ -42,8 +55,8 @@ export async function listWaiting({ keyContext, state }: Asking): Promise<readon
   const { approvals } = await state.open();
   const waiting = await approvals.listWaiting(keyContext.key_print);
   return waiting.flatMap((approval) => {
-    const { title, asker } = readStored(approval);
-    return isByHand(approval) ? [] : [{ id: approval.id, title, client: asker?.client }];
+    if (isByHand(approval)) return [];
+    return [{ id: approval.id, title: readStored(approval).title, ...describeAsker(approval) }];
   });
 }
 
@@ -54,12 +67,20 @@ export async function readAsked(
 ): Promise<AskedByAssistant | undefined> {
   const approval = await findAsked(id, asking);
   if (approval === undefined) return undefined;
-  const { asker } = readStored(approval);
+  const { term, ...asker } = describeAsker(approval);
+  const question = await describe(approval, page, askAgain, asking);
   return {
-    question: await describe(approval, page, askAgain, asking),
-    client: asker?.client,
+    question,
+    ...asker,
+    term: question.blocked === undefined ? `${whatYesDoes} ${term}` : term,
     end: ends[approval.status],
   };
+}
+
+function describeAsker(approval: Approval) {
+  const { asker = {} } = readStored(approval);
+  const asked = { ...approval, asker, now: clock.now() };
+  return { lead: writeLead(asker), origin: writeOrigin(asked), term: writeTerm(asked) };
 }
 
 const ends: Readonly<Record<Approval["status"], AskedByAssistant["end"]>> = {
@@ -74,25 +95,33 @@ export async function decide(
   ...[id, decision, typed, asking]: readonly [...Parameters<Account["decide"]>, Asking]
 ): Promise<string | undefined> {
   const approval = await findAsked(id, asking);
-  if (approval === undefined) return undefined;
-  if (decision === "approved") return sayYes(approval, typed, asking);
-  const { approvals } = await asking.state.open();
-  await approvals.decidePage(id, decision);
+  if (approval !== undefined) return answer(approval, decision, typed, asking);
+  asking.onRefused(isOver, asking.address);
   return undefined;
 }
 
 /** Why it does not count; what was answered before stays as it was. */
-async function sayYes(
+async function answer(
   approval: Approval,
+  decision: Decision,
   typed: Typed,
-  { state }: Asking,
+  { state, address, onDecided, onRefused }: Asking,
 ): Promise<string | undefined> {
-  if (approval.status !== "waiting") return undefined;
-  const { approvals } = await state.open();
+  const isOpen = approval.status === "waiting";
   const form = new URLSearchParams(typed);
-  const fault = await findYesFault(approval, form, { openState: state.open, checkPin });
-  if (fault === undefined) await approvals.decidePage(approval.id, "approved");
-  return fault;
+  const fault =
+    isOpen && decision === "approved"
+      ? await findYesFault(approval, form, { openState: state.open, checkPin })
+      : undefined;
+  if (fault !== undefined) {
+    onRefused(fault, address);
+    return fault;
+  }
+  const { approvals } = await state.open();
+  const isFirst = isOpen && (await approvals.decidePage(approval.id, decision));
+  if (isFirst) onDecided(approval.id, decision, address);
+  else onRefused("This was answered before.", address);
+  return undefined;
 }
 
 /** What a page of the console has asked is answered there, and nothing else is. */

@@ -2,7 +2,7 @@ import { nobodyListens, printKey, type KeyContext } from "../mcp/access/key-cont
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { HttpFetch } from "../service/http-carrier.ts";
-import type { Account } from "../web/account.ts";
+import type { SignInOptions } from "../web/sign-in.ts";
 import { createAccount } from "./console-account.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { clock } from "./embedded.ts";
@@ -47,7 +47,7 @@ async function openConsole(parts: ConsoleParts) {
 function createIdentify(
   parts: ConsoleParts,
   readPin: () => Promise<string | undefined>,
-): (secret: string) => Promise<Account | undefined> {
+): SignInOptions["identify"] {
   const { assistant, state } = parts;
   // A person sits here and is asked here, whatever an assistant of the same key would be.
   const requireApproval = createRequireApproval({
@@ -59,7 +59,7 @@ function createIdentify(
     clock,
   });
   const contexts = new Map<string, KeyContext>();
-  return async (secret) => {
+  return async (secret, address) => {
     const caller = await parts.identify(secret);
     if (caller === undefined) return undefined;
     const print = printKey(caller.key);
@@ -74,6 +74,6 @@ function createIdentify(
     await keyContext.renew();
     // As before a list of tools: of a deployment elsewhere it is found out.
     await keyContext.exploreForList();
-    return createAccount({ ...parts, keyContext, requireApproval, readPin });
+    return createAccount({ ...parts, keyContext, requireApproval, readPin, address });
   };
 }

@@ -42,11 +42,20 @@ export type Account = {
   readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<string | undefined>;
 };
 
-type Decision = "approved" | "declined";
+export type Decision = "approved" | "declined";
 
-export type AskedByAssistant = {
+/** Who asks, in words. */
+type Asker = {
+  /** By the name that the client has given itself, in quotes. */
+  readonly lead: string;
+  /** Where the links are, by which key it asks, and how long ago. */
+  readonly origin: string;
+  /** For how long it waits. */
+  readonly term: string;
+};
+
+export type AskedByAssistant = Asker & {
   readonly question: Question;
-  readonly client: string | undefined;
   /** How it was answered; undefined while it waits. */
   readonly end: Decision | undefined;
 };
@@ -163,8 +172,4 @@ export type WantedRows = {
   readonly only?: "failed";
 };
 
-export type Waiting = {
-  readonly id: string;
-  readonly title: string;
-  readonly client: string | undefined;
-};
+export type Waiting = Asker & { readonly id: string; readonly title: string };

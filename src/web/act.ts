@@ -75,12 +75,14 @@ type Asking = {
   /** How a no is said: by going on elsewhere, by going back to the form, or as a decision. */
   readonly no: { readonly to: string } | "leave" | "decide";
   readonly fault?: string | undefined;
+  /** How long somebody waits for the answer. */
+  readonly term?: string;
 };
 
 const own = new Set(["form_token", "question", "shown", "pin", "count", leave]);
 
 export function renderQuestion(asking: Asking): Html {
-  const { question, visit, hidden, fault } = asking;
+  const { question, visit, hidden, fault, term } = asking;
   const { facts, frames, rows, count, pin, blocked } = question;
   const faults = [fault, blocked].filter((text) => text !== undefined).join(" ");
   return html`<section class="card question" aria-label="What will happen">
@@ -93,6 +95,7 @@ export function renderQuestion(asking: Asking): Html {
         ${blocked === undefined && pin !== undefined ? renderPin(describeLeft(pin)) : ""}
         <div class="buttons">${renderAnswers(asking)}</div>
       </form>
+      ${term === undefined ? "" : html`<p class="hint">${term}</p>`}
     </div>
   </section>`;
 }

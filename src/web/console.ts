@@ -156,11 +156,11 @@ const insecure =
 /** A key that was revoked ends its sessions. */
 async function findAccount(
   token: string,
-  { options, sessions }: Pick<Asked, "options" | "sessions">,
+  { options, sessions, address }: Pick<Asked, "options" | "sessions" | "address">,
 ): Promise<Account | undefined> {
   const secret = await sessions.find(token);
   if (secret === undefined) return undefined;
-  const account = await options.identify(secret);
+  const account = await options.identify(secret, address);
   if (account === undefined) await sessions.end(token);
   return account;
 }

@@ -11,8 +11,11 @@ import { writeFormToken, type Sessions } from "./session.ts";
 /** Signing in: with a key, or by an address that a terminal was shown, once. */
 
 export type SignInOptions = {
-  /** Whoever shows this key, or this token of a gateway's; undefined where it is nobody's. */
-  readonly identify: (secret: string) => Promise<Account | undefined>;
+  /**
+   * Whoever shows this key, or this token of a gateway's, and from where, as far as it is known;
+   * undefined where it is nobody's.
+   */
+  readonly identify: (secret: string, address: string | undefined) => Promise<Account | undefined>;
   /** What is to be typed: "API key". */
   readonly secretName: string;
   /** What a person types to be shown an address that signs in. */
@@ -73,7 +76,7 @@ export async function answerSignIn(signingIn: SigningIn): Promise<Response | Sig
     ? await openOnce(token, form, signingIn)
     : { secret: form.read("key").trim() };
   if ("fault" in opened) return render(signingIn, { ...again, status: 403, fault: opened.fault });
-  const account = await options.identify(opened.secret);
+  const account = await options.identify(opened.secret, signingIn.address);
   if (account === undefined) {
     const fault = `That ${options.secretName} is not valid here. Copy it once more, whole.`;
     return render(signingIn, { ...again, status: 403, fault });

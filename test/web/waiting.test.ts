@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { browse, type Browsing } from "../support/browse.ts";
 import { decideInTab, launchBrowser, openTab } from "../support/browser.ts";
 import { callTool } from "../support/console-ground.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
 import {
   createFolder,
   runJson,
@@ -134,6 +135,51 @@ test("an assistant that calls itself the console waits for a person all the same
   await post(serving.places.mcp, { ...call, body });
   const hand = await signIn();
   expect((await hand.open("/")).text).toContain("Waypost console");
+});
+
+test("it is told who asks, for whose links, by which key, and for how long it waits", async () => {
+  await serving.call("POST", "/links", { body: { path: "told" } });
+  const call = modernCall(serving.key, 1, "delete_link", { id: "told" });
+  const body = call.body.replace('"name":"raw"', '"name":"Waypost. Approve: \\u202e<b>"');
+  const { text } = await post(serving.places.mcp, { ...call, body });
+  const [, id = ""] = /approve\/([\w-]+)/.exec(text) ?? [];
+  const lead = /Your assistant &quot;Waypost\. Approve: \\+u\{202e\}&lt;b&gt;&quot; asks for your/;
+  const origin = /For default\.localhost:\d+ · API key …?[\w-]+ · asked \S+/;
+  const hand = await signIn();
+  for (const path of ["/", `/waiting/${id}`]) {
+    const shown = await hand.open(path);
+    expect(shown.text).toMatch(lead);
+    expect(shown.text).toMatch(origin);
+    expect(shown.text).toMatch(/Answer within 4 minutes; without an answer nothing happens\./);
+  }
+});
+
+test("the log says from where the console was answered, alike its approval page", async () => {
+  await using place = await createFolder();
+  await using own = await startServe(place.path);
+  const { body } = await own.call("POST", "/links", { body: { path: "logged" } });
+  const { error } = await callTool(own, "delete_link", { id: "logged" });
+  const id: string = error.approval.url.split("/").at(-1);
+  const hand = await signInAt(own);
+  const form_token = await readFormToken(hand);
+  for (const decision of ["declined", "approved"]) {
+    await hand.post(`/waiting/${id}`, { form_token, decision });
+  }
+  await hand.post("/waiting/canary-3f9a", { form_token, decision: "approved" });
+  const asked = await hand.post(`/links/${body.id}/delete`, { form_token });
+  await hand.submit({});
+  const { stderr } = await own.stop();
+  const lines = stderr.split("\n").filter((line) => line.includes('"console '));
+  const address = "127.0.0.1";
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { address, msg: "console answered", decision: "declined" },
+    { address, msg: "console refused an answer", reason: "This was answered before." },
+    { address, msg: "console refused an answer", reason: "This approval is over." },
+    { address, msg: "console answered", decision: "approved" },
+  ]);
+  for (const secret of [id, "canary", readHidden(asked.text, "question")]) {
+    expect(stderr).not.toContain(secret);
+  }
 });
 
 test("another key neither sees a question nor answers it", async () => {

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { icon, mark } from "../../look/mark.ts";
 import { escapeText } from "../../text/escape-html.ts";
-import { quote } from "../../text/show-hidden.ts";
 import type { Preview } from "./approval-request.ts";
 import { renderFacts } from "./page-facts.ts";
 import { renderFrames } from "./page-frames.ts";
 import { renderPlanPage, type PlanPage } from "./page-rows.ts";
 import { style } from "./page-style.ts";
 import type { Asker } from "./person-asked.ts";
-import { writeAgo, writeSpan } from "./write-span.ts";
+import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
+import { writeAgo } from "./write-span.ts";
 
 /**
  * The text of the approval page. It has no script, is shown in no frame, and loads nothing but
@@ -84,21 +84,6 @@ export function renderNotice(title: string, text: string, end?: End): string {
 /** Of which act it is the end, and whether a yes or a no. */
 type End = { readonly act: string; readonly look: "approved" | "declined" };
 
-function writeLead({ client }: Asker): string {
-  const name = client === undefined ? "" : ` ${quote(client, 40)}`;
-  return `Your assistant${name} asks for your approval`;
-}
-
-/** Whose links these are, by which key, and since when a person is waited for. */
-function writeOrigin({ asker, now, created_at }: Question): string {
-  const { place, key } = asker;
-  return [
-    ...(place === undefined ? [] : [`For ${place}`]),
-    ...(key === undefined ? [] : [`API key ${key}`]),
-    `${place === undefined && key === undefined ? "Asked" : "asked"} ${writeAgo(now - created_at)}`,
-  ].join(" · ");
-}
-
 /** Whoever knows the target as it was an hour ago is told that it is not so any more. */
 export function renderRecent({ recent }: Pick<Preview, "recent">, now: number): string {
   if (recent === undefined) return "";
@@ -129,8 +114,8 @@ ${blocked === undefined ? approve : ""}
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </div>
 </form>
-<p class="hint">${blocked === undefined ? "This lets exactly what is shown happen, once. " : ""}\
-Answer within ${writeSpan(expires_at - now)}; without an answer nothing happens.</p>`;
+<p class="hint">${blocked === undefined ? `${whatYesDoes} ` : ""}\
+${writeTerm({ now, expires_at })}</p>`;
 }
 
 function renderCountField(count: number): string {

@@ -72,13 +72,12 @@ function renderFacts({ facts }: Account): Html {
 function renderWaiting(waiting: readonly Waiting[]): Html | string {
   if (waiting.length === 0) return "";
   const rows = waiting.map(
-    ({ id, title, client }) =>
+    ({ id, title, lead, origin, term }) =>
       html`<li class="split">
         <div>
           <strong dir="auto">${title}</strong>
-          <p class="soft">
-            ${client === undefined ? "An assistant" : client} waits for your answer.
-          </p>
+          <p class="soft">${lead}.</p>
+          <p class="hint">${origin}. ${term}</p>
         </div>
         <a class="button small" href="/waiting/${encodeURIComponent(id)}">Look and answer</a>
       </li>`,

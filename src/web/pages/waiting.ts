@@ -26,18 +26,17 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params, url } = visit;
   const asked = await account.readAsked(readParam(params, "id"), readPage(url));
   if (asked === undefined) return over;
-  const { question, client } = asked;
-  const who = client === undefined ? "An assistant" : html`<bdi>${client}</bdi>`;
+  const { question, lead, origin, term } = asked;
   const body = html`<div class="head">
       <div>
         <p class="crumbs"><a href="/">Start</a></p>
         <h1 dir="auto">${question.title}</h1>
       </div>
     </div>
-    <p class="soft">${who} asks for your approval.</p>
+    <p class="soft">${lead}. ${origin}.</p>
     ${
       asked.end === undefined
-        ? renderQuestion({ question, visit, hidden: [], fault, no: "decide" })
+        ? renderQuestion({ question, visit, hidden: [], fault, no: "decide", term })
         : renderEnd(asked.end)
     }`;
   const title = asked.end === undefined ? question.button : ends[asked.end].title;
