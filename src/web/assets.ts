@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { assetPath } from "./asset-path.ts";
 import { frames } from "../look/frames.ts";
+import { canUnpack } from "./pack.ts";
 import { script } from "./script.ts";
 import { editorScript } from "./script-editor.ts";
 import { style } from "./style.ts";
@@ -54,7 +55,7 @@ export function isAsset(path: string): boolean {
 }
 
 /** Nothing of a visit is in them, so that nothing is told by how small they become. */
-export function findAsset(path: string, accepted: string | null): SentAsset | undefined {
+export function findAsset(path: string, request: Request): SentAsset | undefined {
   const file = files.find(({ address }) => address === path);
   if (file === undefined) return undefined;
   const { type, text } = file;
@@ -62,9 +63,7 @@ export function findAsset(path: string, accepted: string | null): SentAsset | un
     ["cache-control", "public, max-age=31536000, immutable"],
     ["vary", "accept-encoding"],
   ] as const;
-  if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(accepted ?? "")) {
-    return { type, body: text, headers: kept };
-  }
+  if (!canUnpack(request)) return { type, body: text, headers: kept };
   const packed = packs.get(path) ?? gzipSync(text);
   packs.set(path, packed);
   return { type, body: packed, headers: [...kept, ["content-encoding", "gzip"]] };

@@ -1,18 +1,19 @@
 import type { Clock } from "../contract/clock.ts";
 import { readOutageCode, type Problem } from "../contract/problem.ts";
 import type { Incoming } from "../network/read-at-most.ts";
-import { isSameSecret } from "../text/same-secret.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
+import { packPage } from "./pack.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, readPlace, type Place } from "./place.ts";
 import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
-import { createSessions, writeFormToken, type SessionRows, type Sessions } from "./session.ts";
+import { createSessions, isFormToken, writeFormToken } from "./session.ts";
+import type { SessionRows, Sessions } from "./session.ts";
 import {
   answerSignIn,
   isSignIn,
@@ -47,7 +48,8 @@ export function createConsole(options: ConsoleOptions): Console {
     fetch: async (request, address, incoming) => {
       const url = new URL(request.url);
       try {
-        return await answer({ request, url, address, incoming, options, sessions });
+        const asked = { request, url, address, incoming, options, sessions };
+        return await packPage(await answer(asked), request);
       } catch (error) {
         const problem = options.explainStoreFault(error);
         if (problem !== undefined) return tellOutage(problem, request);
@@ -134,8 +136,8 @@ function tellUnread(why: Unread): Response {
   return tell(...unread[why]);
 }
 
-function answerAsset(path: string, { headers }: Request): Response {
-  const file = findAsset(path, headers.get("accept-encoding"));
+function answerAsset(path: string, request: Request): Response {
+  const file = findAsset(path, request);
   if (file === undefined) return tell(404, "Not found", "There is no such file.");
   return respondFile(file.type, file.body, file.headers);
 }
@@ -184,7 +186,7 @@ async function answerVisit(signedIn: SignedIn): Promise<Response> {
 }
 
 function isOurs(form: Form | undefined, token: string): boolean {
-  return form !== undefined && isSameSecret(form.read("form_token"), writeFormToken(token));
+  return form !== undefined && isFormToken(form.read("form_token"), token);
 }
 
 function answerPage(page: Page | undefined, visit: Visit, form: Form | undefined): Promise<Reply> {

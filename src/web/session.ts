@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { Clock } from "../contract/clock.ts";
+import { isSameSecret } from "../text/same-secret.ts";
 
 /**
  * Who is signed in. A browser or a terminal has a token; the row that belongs to it is found by the
@@ -75,9 +76,27 @@ export function createSessions({ openRows, clock }: Options): Sessions {
   };
 }
 
-/** What a form of a page that this token's browser was sent has, and no other. */
+const formTokenBytes = 32;
+
+/**
+ * What a form of a page that this token's browser was sent has, and no other. Each page has other
+ * letters for it: pages are sent packed, and how small they become tells what is in them twice.
+ */
 export function writeFormToken(token: string): string {
-  return derive(token, "form").toString("base64url");
+  const mask = randomBytes(formTokenBytes);
+  const masked = combine(mask, derive(token, "form"));
+  return Buffer.concat([mask, masked]).toString("base64url");
+}
+
+export function isFormToken(given: string, token: string): boolean {
+  const bytes = Buffer.from(given, "base64url");
+  if (bytes.length !== 2 * formTokenBytes) return false;
+  const [mask, masked] = [bytes.subarray(0, formTokenBytes), bytes.subarray(formTokenBytes)];
+  return isSameSecret(combine(mask, masked), derive(token, "form"));
+}
+
+function combine(one: Buffer, other: Buffer): Buffer {
+  return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)));
 }
 
 const ivBytes = 12;

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { isSameSecret } from "../text/same-secret.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import { createForm, type Form } from "./page.ts";
 import { renderFault, renderHidden, renderPin } from "./parts.ts";
 import type { Place } from "./place.ts";
 import { respondGo, respondPage } from "./respond.ts";
-import { writeFormToken, type Sessions } from "./session.ts";
+import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
 /** Signing in: with a key, or by an address that a terminal was shown, once. */
 
@@ -66,8 +65,7 @@ export async function answerSignIn(signingIn: SigningIn): Promise<Response | Sig
   if (isOnce && !(await sessions.isAddress(token))) return renderOver();
   if (form === undefined) return render(signingIn, { isOnce, next: url.searchParams.get("next") });
   const visit = place.cookies.read("visit");
-  const isOurs =
-    visit !== undefined && isSameSecret(form.read("form_token"), writeFormToken(visit));
+  const isOurs = visit !== undefined && isFormToken(form.read("form_token"), visit);
   const again = { isOnce, next: form.read("next"), kept: form.read("kept") };
   if (!isOurs) return render(signingIn, { ...again, fault: "This page was old. Try once more." });
   const taken = await options.takeTry(signingIn.address ?? "here");

@@ -1,4 +1,5 @@
 import { request } from "node:http";
+import { gunzipSync } from "node:zlib";
 
 /** A browser as far as the network sees it: it keeps cookies, and names where a form comes from. */
 export type Browsing = {
@@ -14,6 +15,8 @@ type Shown = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
+  /** As it came over the network, packed or not. */
+  readonly bytes: number;
   /** Where it was in the end. */
   readonly path: string;
 };
@@ -24,7 +27,7 @@ type Fields = Readonly<Record<string, string>>;
 /** Redirects are followed, as a browser does. */
 export function browse(origin: string): Browsing {
   const cookies = new Map<string, string>();
-  let last: Shown = { status: 0, headers: {}, text: "", path: "/" };
+  let last: Shown = { status: 0, headers: {}, text: "", bytes: 0, path: "/" };
 
   async function ask(path: string, headers: Headers, body?: string): Promise<Shown> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -79,10 +82,14 @@ function send(url: URL, headers: Headers, body?: string): Promise<Omit<Shown, "p
   return new Promise((resolve, reject) => {
     const method = body === undefined ? "GET" : "POST";
     const sent = request(url, { method, headers, agent: false }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+        const { statusCode: status = 0, headers: answered } = response;
+        const sent = Buffer.concat(chunks);
+        const isPacked = answered["content-encoding"] === "gzip";
+        const text = (isPacked ? gunzipSync(sent) : sent).toString("utf8");
+        resolve({ status, headers: answered, text, bytes: sent.byteLength });
       });
       response.on("error", reject);
     });

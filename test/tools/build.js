@@ -67,7 +67,7 @@ await bundle({
       "node:timers/promises": ["setImmediate", "setTimeout"],
       "node:v8": ["setFlagsFromString"],
       "node:worker_threads": ["Worker"],
-      "node:zlib": ["crc32", "createGunzip", "createGzip", "deflateSync", "gzipSync"],
+      "node:zlib": ["crc32", "createGunzip", "createGzip", "deflateSync", "gzip", "gzipSync"],
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace"],
       isbot: ["isbot", "isbotPatterns"],

@@ -1,7 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, expect, test } from "vitest";
 import type { State } from "../../src/state/state.ts";
-import { createSessions, type Sessions } from "../../src/web/session.ts";
+import {
+  createSessions,
+  isFormToken,
+  writeFormToken,
+  type Sessions,
+} from "../../src/web/session.ts";
 import { openStateForEach } from "../support/state-folder.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 
@@ -87,4 +92,20 @@ test.skipIf(isOnPostgres)("neither the key nor what opens it stands in the file"
     [at.file(), `${at.file()}-wal`].map((file) => readFile(file, "latin1").catch(() => "")),
   );
   for (const hidden of [secret, ...tokens]) expect(texts.join("")).not.toContain(hidden);
+});
+
+test("what a form shows is written anew each time, and good for its own token alone", () => {
+  const written = Array.from({ length: 20 }, () => writeFormToken("mine"));
+  expect(new Set(written).size).toBe(20);
+  expect(written.every((text) => isFormToken(text, "mine"))).toBe(true);
+  expect(written.some((text) => isFormToken(text, "theirs"))).toBe(false);
+  // No part of one stands in another, so that nobody finds it out piece by piece.
+  const pieces = written.flatMap((text) => text.match(/.{6}/g) ?? []);
+  expect(new Set(pieces).size).toBe(pieces.length);
+  const [one = "", other = ""] = written;
+  const zeros = Buffer.alloc(64).toString("base64url");
+  const crossed = one.slice(0, 43) + other.slice(43);
+  for (const forged of ["", "x", zeros, crossed, one.slice(0, -1), `${one}AA`]) {
+    expect(isFormToken(forged, "mine"), forged).toBe(false);
+  }
 });
