@@ -10,6 +10,8 @@ import { uncounted } from "../mcp/approval/approve-overwrite.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import { ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
+import { listChanges, type WantedChanges } from "../mcp/tools/history/list-changes.ts";
+import type { Tool } from "../mcp/tools/tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import { toProblem } from "../service/respond.ts";
@@ -22,6 +24,7 @@ import type {
   WantedRows,
 } from "../web/account.ts";
 import type { Acting, ConsoleAct } from "./console-act.ts";
+import { binActs } from "./console-bin.ts";
 import { describeConsole } from "./console-facts.ts";
 import { clientKeyActs } from "./console-client-keys.ts";
 import { keyActs } from "./console-keys.ts";
@@ -49,7 +52,9 @@ export function createAccount(parts: Acting): Account {
       const act = visible.has(name) ? acts[name] : undefined;
       return act === undefined ? call(name, args, parts) : carryOut(act, args, parts);
     },
+    listChanges: (wanted) => listChanged(wanted, parts),
     listLinks: (args) => call(index.tool, args, { ...parts, keyContext: countLess(keyContext) }),
+    keepsBin: keyContext.keepsBin,
     qr: { drawSvg, drawPng },
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
@@ -67,6 +72,7 @@ export function createAccount(parts: Acting): Account {
 }
 
 const acts: Readonly<Record<string, ConsoleAct>> = {
+  ...binActs,
   ...keyActs,
   ...clientKeyActs,
   ...projectActs,
@@ -101,10 +107,28 @@ async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContex
   return (await bulk.listReceipts(job, wanted)).map(presentReceipt);
 }
 
-async function call(name: string, args: JsonObject, parts: Acting): Promise<Answer> {
+function call(name: string, args: JsonObject, parts: Acting): Promise<Answer> {
+  return callBy((tool) => tool, name, args, parts);
+}
+
+/** The same tool, which is given what a person chooses and no assistant is offered. */
+function listChanged(wanted: WantedChanges, parts: Acting): Promise<Answer> {
+  const widen = (tool: Tool): Tool => {
+    return { ...tool, run: async (args, inner) => listChanges({ ...args, ...wanted }, inner) };
+  };
+  return callBy(widen, "list_changes", {}, parts);
+}
+
+async function callBy(
+  change: (tool: Tool) => Tool,
+  name: string,
+  args: JsonObject,
+  parts: Acting,
+): Promise<Answer> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
-  const tool = toolbox.find(name);
-  if (tool === undefined) return fail("not_found", "This server does not offer that.");
+  const found = toolbox.find(name);
+  if (found === undefined) return fail("not_found", "This server does not offer that.");
+  const tool = change(found);
   const result = await callTool(tool, args, {
     keyContext: keepPreviewsApart(keyContext),
     requireApproval,

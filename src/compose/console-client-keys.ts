@@ -32,7 +32,7 @@ async function makeClientKey({ once }: JsonObject, acting: Acting): Promise<Json
   const project_id = readProject(acting);
   const id = deriveId([project_id, acting.keyContext.key_print, "client", String(once)]);
   const noting = await readNoting(acting);
-  if ((await noting.history.count({ realm: project_id }, id)) > 0) throw madeBefore();
+  if ((await noting.history.count({ realm: project_id }, { target: id })) > 0) throw madeBefore();
   const key = await journalAct(
     noting,
     { ...describeKeyChange("keys create", project_id), id },

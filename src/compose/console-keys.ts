@@ -89,7 +89,7 @@ async function makeKey(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const project_id = readProject(acting);
   const id = deriveId([project_id, keyContext.key_print, once]);
   const noting = await readNoting(acting);
-  if ((await noting.history.count({ realm: project_id }, id)) > 0) throw madeBefore();
+  if ((await noting.history.count({ realm: project_id }, { target: id })) > 0) throw madeBefore();
   if ((await acting.readPin()) !== undefined) {
     const access = { name: "may do", text: describeAccess({ role, scopes: granted }) };
     const preview = { title: "Make an API key", button: "Make key", facts: [access] };

@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { Problem, readOutageCode } from "../contract/problem.ts";
 import { isSame } from "../contract/rules/writable-fields.ts";
 import {
   operatorPrint,
@@ -25,6 +26,8 @@ type Command = {
   readonly name: string | null;
   /** How it is put back, where undo cannot. */
   readonly note?: string;
+  /** The change that it takes back. */
+  readonly undoes?: string | undefined;
 };
 
 type Done = Pick<Effect, "before" | "after"> & {
@@ -64,13 +67,17 @@ export async function journalAct<Result>(
   const target = { target_id: id, target_key: null, name };
   const change = await history.begin({ key_print, client, ...command, ...target, effects: [] });
   const result = await run().catch(async (error: unknown) => {
-    // The store is in this process, so that a failed transaction has changed nothing.
-    await history.drop(change).catch(report);
+    // A transaction that failed has changed nothing; one whose end is not known stays noted so.
+    if (!isInDoubt(error)) await history.drop(change).catch(report);
     throw error;
   });
   // What was done stays done, and its row stays as one whose end is unknown.
   await history.note(change, describeEnd(change, describe(result))).catch(report);
   return result;
+}
+
+function isInDoubt(error: unknown): boolean {
+  return error instanceof Problem && readOutageCode(error) === "outcome_unknown";
 }
 
 function describeEnd({ kind, target_key }: Change, { id, name, ...done }: Done): Ended {

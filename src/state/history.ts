@@ -60,9 +60,16 @@ type Begun = Writer &
 /** Whose changes are read: a project's, or only those of one key in it. */
 export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
 
-type Listing = {
+type Wanted = {
   /** An id, or a path or the like that the target had at the time. */
   readonly target?: string | undefined;
+  /** What it was done to. */
+  readonly kind?: string | undefined;
+  /** By these tools alone, and only what is in effect. */
+  readonly standingBy?: readonly string[] | undefined;
+};
+
+type Listing = Wanted & {
   readonly from: number;
   readonly limit: number;
 };
@@ -76,7 +83,7 @@ export type History = {
   readonly drop: (change: Noted) => Promise<void>;
   readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
   readonly list: (readers: Readers, listing: Listing) => Promise<readonly Change[]>;
-  readonly count: (readers: Readers, target?: string) => Promise<number>;
+  readonly count: (readers: Readers, wanted: Wanted) => Promise<number>;
   /** The newest that is not undone, and undoes nothing itself. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
   /** An undo that was begun, and not done to its end. */
@@ -113,12 +120,12 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
       await write((inner) => ofRealm(inner).where("id", "=", id).execute());
     },
     find: (readers, id) => listOne(selectOf(db, readers).where("id", "=", id)),
-    list: async (readers, { target, from, limit }) => {
-      const query = selectOf(db, readers, target).orderBy("number", "desc");
+    list: async (readers, { from, limit, ...wanted }) => {
+      const query = selectOf(db, readers, wanted).orderBy("number", "desc");
       return (await query.offset(from).limit(limit).execute()).map(readChange);
     },
-    count: async (readers, target) => {
-      const query = selectOf(db, readers, target).clearSelect();
+    count: async (readers, wanted) => {
+      const query = selectOf(db, readers, wanted).clearSelect();
       const counted = query.select((row) => row.fn.countAll<number>().as("count"));
       return (await counted.executeTakeFirstOrThrow()).count;
     },
@@ -228,9 +235,17 @@ async function setOne(
   await ofRealm.where("id", "=", id).execute();
 }
 
-function selectOf(db: Db, { realm, key_print }: Readers, target?: string) {
+function selectOf(
+  db: Db,
+  { realm, key_print }: Readers,
+  { target, kind, standingBy }: Wanted = {},
+) {
   let query = db.selectFrom("changes").selectAll().where("realm", "=", realm);
   if (key_print !== undefined) query = query.where("key_print", "=", key_print);
+  if (kind !== undefined) query = query.where("kind", "=", kind);
+  if (standingBy !== undefined) {
+    query = query.where("tool", "in", standingBy).where("undone_by", "is", null);
+  }
   if (target === undefined) return query;
   const key = fitIndex(target);
   const ofKey = db

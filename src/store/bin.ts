@@ -91,17 +91,21 @@ export async function findBinKind(
   return (await entry.executeTakeFirst())?.kind;
 }
 
+type BinPart = {
+  readonly offset: number;
+  readonly limit: number;
+  /** Left out, every kind. */
+  readonly kinds?: readonly BinKind[];
+};
+
 /** What can be brought back, the latest deletion first. */
 export async function listBin(
-  { db, projectId }: Tenant,
+  tenant: Tenant,
   now: number,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { offset, limit, kinds }: BinPart,
 ): Promise<readonly BinEntry[]> {
-  const entries = await db
-    .selectFrom("bin")
+  const entries = await selectKept(tenant, now, kinds)
     .select(["kind", "id", "record", "deleted_at"])
-    .where("project_id", "=", projectId)
-    .where("deleted_at", ">", now - kept_ms)
     .orderBy("deleted_at", "desc")
     .orderBy("kind")
     .orderBy("id", "desc")
@@ -115,14 +119,26 @@ export async function listBin(
   });
 }
 
-export async function countBin({ db, projectId }: Tenant, now: number): Promise<number> {
-  const { count } = await db
-    .selectFrom("bin")
+/** How many there are, or `most` where there are more. */
+export async function countBin(
+  tenant: Tenant,
+  now: number,
+  { kinds, most }: Pick<BinPart, "kinds"> & { readonly most?: number } = {},
+): Promise<number> {
+  const kept = selectKept(tenant, now, kinds).select("id");
+  const { count } = await tenant.db
+    .selectFrom((most === undefined ? kept : kept.limit(most)).as("kept"))
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("project_id", "=", projectId)
-    .where("deleted_at", ">", now - kept_ms)
     .executeTakeFirstOrThrow();
   return count;
+}
+
+function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly BinKind[]) {
+  const kept = db
+    .selectFrom("bin")
+    .where("project_id", "=", projectId)
+    .where("deleted_at", ">", now - kept_ms);
+  return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
 /** Takes away for ever what was deleted up to a time; true when nothing of that is left. */

@@ -16,6 +16,10 @@ export type Account = {
   readonly call: (tool: string, args: JsonObject) => Promise<Answer>;
   /** The same for a list that a person turns over, counted as far as they go. */
   readonly listLinks: (args: JsonObject) => Promise<Answer>;
+  /** What was changed in 30 days, the newest first, as `list_changes` tells it. */
+  readonly listChanges: (wanted: WantedChanges) => Promise<Answer>;
+  /** Whether the deployment keeps what was deleted; else only the history can make it anew. */
+  readonly keepsBin: boolean;
   /** As it is kept, letter for letter; undefined where it is not there for this key. */
   readonly readRecord: (kind: RecordKind, id: string) => Promise<JsonObject | undefined>;
   readonly qr: Pictures;
@@ -58,6 +62,15 @@ export type AskedByAssistant = Asker & {
   readonly question: Question;
   /** How it was answered; undefined while it waits. */
   readonly end: Decision | undefined;
+};
+
+type WantedChanges = {
+  /** An id, or a name that the target had at the time. */
+  readonly target?: string;
+  readonly kind?: string;
+  /** By these tools alone, and only what is in effect. */
+  readonly standingBy?: readonly string[];
+  readonly page: number;
 };
 
 export type RecordKind = "link" | "ios_app" | "android_app" | "project";

@@ -1,8 +1,9 @@
+import { writeLabel } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Failure, FieldProblem } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import type { Form } from "./page.ts";
-import { renderFault, renderHidden, writeLabel } from "./parts.ts";
+import { renderFault, renderHidden } from "./parts.ts";
 import { readText } from "./read.ts";
 
 /** The fields of a form: what stands in them, what is wrong with it, and what was changed. */

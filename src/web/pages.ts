@@ -3,7 +3,8 @@ import { isThere, type Page, type Visit } from "./page.ts";
 import { appPage, deleteAppPage, newAppPage } from "./pages/app.ts";
 import { appsPage } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
-import { deletedLinksPage } from "./pages/deleted-links.ts";
+import { deletedPage } from "./pages/deleted.ts";
+import { historyPage, undoPage } from "./pages/history.ts";
 import { importPage } from "./pages/import.ts";
 import { cancelJobPage, jobPage, undoJobPage } from "./pages/job.ts";
 import { jobsPage } from "./pages/jobs.ts";
@@ -29,7 +30,6 @@ export const pages: readonly Page[] = [
   startPage,
   linksPage,
   newLinkPage,
-  deletedLinksPage,
   severalPage,
   importPage,
   linkPage,
@@ -40,6 +40,7 @@ export const pages: readonly Page[] = [
   newAppPage,
   appPage,
   deleteAppPage,
+  deletedPage,
   templatePage,
   templateFramePage,
   projectsPage,
@@ -57,6 +58,8 @@ export const pages: readonly Page[] = [
   jobPage,
   cancelJobPage,
   undoJobPage,
+  historyPage,
+  undoPage,
   auditPage,
   settingsPage,
   waitingPage,

@@ -4,16 +4,18 @@ import { readNumber } from "./read.ts";
 
 /** Pieces that several pages have. */
 
+const back = html`Deleted. For 30 days it can be brought back, at
+  <a href="/deleted">what was deleted</a>.`;
+
 /** What the form before has done. */
-const notes: Readonly<Record<string, string>> = {
+const notes: Readonly<Record<string, Html | string>> = {
   created: "The link is there.",
   saved: "Saved.",
-  deleted: "Deleted. It can be restored for 30 days.",
+  deleted: back,
   restored: "Restored.",
   undone: "Undone.",
   unchanged: "Nothing was changed.",
   registered: "The app is there.",
-  unregistered: "Deleted. For 30 days it can be brought back: by Undo, on the start page.",
   revoked: "The key is revoked.",
   founded: "The project is there. Its first key is made at the terminal, as below.",
   closed: "The project is deleted.",
@@ -128,6 +130,11 @@ export function renderCount(count: number): Html {
   </div>`;
 }
 
+export function renderOption(value: string, text: string, chosen: string): Html {
+  const selected = value === chosen ? html` selected` : "";
+  return html`<option value="${value}" ${selected}>${text}</option>`;
+}
+
 export function renderHidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}" />`;
 }
@@ -142,14 +149,4 @@ export function renderCopy(text: string, id: string, label: string): Html {
 /** As much of a text as is seen of it: whole, it may be longer than the rest of the page. */
 export function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
-}
-
-/** A field as a person calls it: "iOS fallback URL". */
-export function writeLabel(name: string): string {
-  const words = name
-    .replaceAll("_", " ")
-    .replace(/\b(id|url)\b/g, (word) => word.toUpperCase())
-    .replace(/\bios\b/g, "iOS")
-    .replace(/\bandroid\b/g, "Android");
-  return words.startsWith("iOS") ? words : words.charAt(0).toUpperCase() + words.slice(1);
 }

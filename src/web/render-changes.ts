@@ -1,21 +1,56 @@
+import { writeWords } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
 import type { Visit } from "./page.ts";
 import { renderHidden, shorten } from "./parts.ts";
-import { readRecord, readText } from "./read.ts";
+import { readRecord, readRecords, readText } from "./read.ts";
 
 /** What was changed: what it was, when and by whom, and how it is taken back. */
 
 export function renderChanges(changes: readonly JsonObject[], visit: Visit): Html {
   if (changes.length === 0) return html`<p class="soft">Nothing yet.</p>`;
-  return html`<ul class="list">
+  const list = html`<ul class="list">
     ${changes.map((change) => renderChange(change, visit))}
   </ul>`;
+  if (!changes.some((change) => canUndo(change, visit))) return list;
+  return html`<form method="post" action="${undoAddress}">
+    ${renderHidden("form_token", visit.formToken)} ${renderHidden("back", writeHere(visit.url))}
+    ${list}
+  </form>`;
+}
+
+export const historyAddress = "/history";
+export const undoAddress = `${historyAddress}/undo`;
+
+/** Where it is shown, to come back there. */
+function writeHere({ pathname, searchParams }: URL): string {
+  const query = new URLSearchParams(searchParams);
+  query.delete("done");
+  return query.size === 0 ? pathname : `${pathname}?${String(query)}`;
+}
+
+const mostInCard = 6;
+
+/** The last changes of one thing, and the way to all of them. */
+export async function renderHistory(visit: Visit, target: string): Promise<Html | string> {
+  const { account } = visit;
+  if (!account.mayUse("list_changes")) return "";
+  const answer = await account.listChanges({ target, page: 1 });
+  if (answer.kind !== "done") return "";
+  const changes = readRecords(answer.result, "changes");
+  const all = `${historyAddress}?${String(new URLSearchParams({ target }))}`;
+  return html`<section class="card" aria-labelledby="history">
+    <h2 id="history">History</h2>
+    <div class="inside">
+      ${renderChanges(changes.slice(0, mostInCard), visit)}
+      ${changes.length > mostInCard ? html`<p><a href="${all}">Show all changes of it</a></p>` : ""}
+    </div>
+  </section>`;
 }
 
 function renderChange(change: JsonObject, visit: Visit): Html {
   const target = readRecord(change, "target");
-  const name = readText(target, "name") || nameKind(readText(target, "kind"));
+  const name = nameTarget(target);
   const address = findAddress(change, visit);
   // What a job did is told by its name.
   const isJob = readText(target, "kind") === "job";
@@ -26,7 +61,7 @@ function renderChange(change: JsonObject, visit: Visit): Html {
     <div class="split">
       <div>
         <p>${isJob ? "" : describeAct(change)} ${subject}</p>
-        ${renderFields(change)}
+        ${renderFields(change)} ${renderNotes(change)}
         <p class="hint">${renderTime(readText(change, "at"))}${describeWriter(change)}</p>
       </div>
       ${renderUndo(change, visit)}
@@ -34,8 +69,8 @@ function renderChange(change: JsonObject, visit: Visit): Html {
   </li>`;
 }
 
-function nameKind(kind: string): string {
-  return kind.replaceAll("_", " ").replace(/\bapi\b/, "API");
+function nameTarget(target: JsonObject): string {
+  return readText(target, "name") || writeWords(readText(target, "kind"));
 }
 
 /** Where it is to be seen as it is now. */
@@ -79,9 +114,6 @@ function describeAct(change: JsonObject): string {
   return commandVerbs[tool] ?? verbs[verb] ?? "Changed";
 }
 
-/** What is done by hand is put back by hand. */
-const byHand: ReadonlySet<string> = new Set(["api_key", "project_settings"]);
-
 const mostFields = 3;
 const mostCharacters = 48;
 const mostOfName = 120;
@@ -92,7 +124,7 @@ function renderFields(change: JsonObject): Html | string {
   const shown = names.slice(0, mostFields).map((name) => {
     const { from, to } = readRecord(readRecord(change, "fields"), name);
     return html`<p class="hint">
-      ${name.replaceAll("_", " ")}: <bdi>${write(from)}</bdi> → <bdi>${write(to)}</bdi>
+      ${writeWords(name)}: <bdi>${write(from)}</bdi> → <bdi>${write(to)}</bdi>
     </p>`;
   });
   const rest = names.length - mostFields;
@@ -106,6 +138,13 @@ function write(value: unknown): string {
   return shorten(text, mostCharacters);
 }
 
+/** What is not put back, and what nobody knows of it. */
+function renderNotes(change: JsonObject): Html | string {
+  const doubt = readText(change, "end") === "" ? "" : "Its end is not known.";
+  const told = [doubt, readText(change, "note")].filter((text) => text !== "").join(" ");
+  return told === "" ? "" : html`<p class="hint">${told}</p>`;
+}
+
 /** On the user's clocks, as the tool has told it. */
 export function renderTime(at: string): Html | string {
   const [, day = "", time = ""] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(at) ?? [];
@@ -117,19 +156,40 @@ function describeWriter(change: JsonObject): Html | string {
   return writer === "" ? "" : html` · <bdi>${writer}</bdi>`;
 }
 
-function renderUndo(change: JsonObject, { account, formToken, url }: Visit): Html | string {
-  const isDone = readText(change, "undone_by") !== "";
-  if (isDone) return html`<span class="tag">undone</span>`;
-  // Many links are put back by a plan, which has a page of its own.
+/** What is done by hand, to a key or a project's settings, is put back by hand. */
+const undoable: ReadonlySet<string> = new Set([
+  "link",
+  "ios_app",
+  "android_app",
+  "project",
+  "page_template",
+]);
+
+function canUndo(change: JsonObject, { account }: Visit): boolean {
+  if (readText(change, "undone_by") !== "") return false;
   const kind = readText(readRecord(change, "target"), "kind");
-  const isLeft = kind === "job" || byHand.has(kind);
-  if (!account.mayUse("undo") || isLeft || readText(change, "end") !== "") return "";
-  const name = readText(readRecord(change, "target"), "name");
-  return html`<form method="post" action="/">
-    ${renderHidden("form_token", formToken)} ${renderHidden("back", url.pathname)}
-    ${renderHidden("change_id", readText(change, "id"))}
-    <button class="small" aria-label="Undo: ${describeAct(change)} ${shorten(name, mostOfName)}">
-      Undo
-    </button>
-  </form>`;
+  // Many links are put back by a plan of whoever has changed them.
+  if (kind === "job") return account.mayUse("plan_links") && change["by"] === undefined;
+  const isLost =
+    readText(change, "note") !== "" && Object.keys(readRecord(change, "fields")).length === 0;
+  const isGone = readText(change, "tool") === "delete_project";
+  return account.mayUse("undo") && undoable.has(kind) && !isLost && !isGone;
+}
+
+/** One of the buttons of the form around the list. */
+function renderUndo(change: JsonObject, visit: Visit): Html | string {
+  if (readText(change, "undone_by") !== "") return html`<span class="tag">undone</span>`;
+  if (!canUndo(change, visit)) return "";
+  const target = readRecord(change, "target");
+  const name = shorten(nameTarget(target), mostOfName);
+  if (readText(target, "kind") === "job") {
+    const action = `/jobs/${encodeURIComponent(readText(target, "id"))}/undo`;
+    const label = `Undo the job: ${name}`;
+    return html`<button class="small" formaction="${action}" aria-label="${label}">Undo…</button>`;
+  }
+  const label = `Undo: ${describeAct(change)} ${name}`;
+  const id = readText(change, "id");
+  return html`<button class="small" name="change_id" value="${id}" aria-label="${label}">
+    Undo
+  </button>`;
 }

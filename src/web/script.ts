@@ -70,7 +70,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("change", ({ target }) => {
   const form = target.form;
   if (!form?.matches("[data-select]")) return;
-  const boxes = [...form.querySelectorAll("[name=path]")];
+  const boxes = [...form.querySelectorAll("td.pick input")];
   const [all, told] = [form.querySelector("[data-all]"), form.querySelector("[data-count]")];
   if (target === all) for (const box of boxes) box.checked = all.checked;
   const count = boxes.filter((box) => box.checked).length;

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
+import { readOwnAddress } from "./own-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { renderFault, renderHidden, renderPin } from "./parts.ts";
 import type { Place } from "./place.ts";
@@ -124,15 +125,8 @@ async function begin(
 
 /** An address of this place alone, whatever was asked for. */
 function readNext(next: string, { origin }: Place): URL {
-  const home = new URL("/", origin);
-  try {
-    const url = new URL(next, home);
-    // A browser takes what begins with two strokes for another host's.
-    const isOurs = url.origin === home.origin && !url.pathname.startsWith("//");
-    return isOurs && !isSignIn(url.pathname) ? url : home;
-  } catch {
-    return home;
-  }
+  const url = readOwnAddress(next, origin);
+  return url === undefined || isSignIn(url.pathname) ? new URL("/", origin) : url;
 }
 
 /** A PIN is typed for what is shown beside it, and stands in no other page. */

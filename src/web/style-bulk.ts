@@ -30,9 +30,9 @@ th label.pick { min-height: 2rem; visibility: hidden; }
 /* Where a browser cannot tell whether anything is ticked, it is always there. */
 @supports selector(:has(a)) {
   .selected { display: none; }
-  [data-select]:has([name="path"]:checked, [name="all"]:checked) .selected { display: flex; }
+  [data-select]:has(td.pick :checked, [name="all"]:checked) .selected { display: flex; }
 }
-tr:has([name="path"]:checked) { background: var(--accent-soft); }
+tr:has(td.pick :checked) { background: var(--accent-soft); }
 
 input[type="file"].drop { padding: var(--s6) var(--s4); border-style: dashed; height: auto;
   cursor: pointer; }

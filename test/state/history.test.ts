@@ -49,7 +49,7 @@ async function make(given: Parameters<typeof begin>[0] = {}): Promise<string> {
 
 async function listIds(readers: { realm: string; key_print?: string } = own, target?: string) {
   const changes = await state.history.list(readers, { target, from: 0, limit: 20 });
-  expect(await state.history.count(readers, target)).toBe(changes.length);
+  expect(await state.history.count(readers, { target })).toBe(changes.length);
   return changes.map(({ id }) => id);
 }
 

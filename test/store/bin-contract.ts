@@ -57,6 +57,11 @@ function describeKeeping(both: Both): void {
       return page.map((entry) => entry.id);
     };
     expect([await read(0), await read(2)]).toEqual([ids.slice(0, 2), ids.slice(2)]);
+    const tenant = { db: store.db, projectId };
+    const ofApps = { kinds: ["ios_app", "android_app"] } as const;
+    expect(await listBin(tenant, now + 3, { ...firstPage, ...ofApps })).toEqual([]);
+    const counts = [{}, { most: 2 }, ofApps].map((wanted) => countBin(tenant, now + 3, wanted));
+    expect(await Promise.all(counts)).toEqual([3, 2, 0]);
   });
 }
 

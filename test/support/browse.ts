@@ -8,6 +8,8 @@ export type Browsing = {
   readonly submit: (fields: Fields, headers?: Headers) => Promise<Shown>;
   /** Sends a form that no page has. */
   readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<Shown>;
+  /** The same for one in which several fields have one name. */
+  readonly postForm: (path: string, form: URLSearchParams) => Promise<Shown>;
   readonly cookies: Map<string, string>;
 };
 
@@ -43,12 +45,12 @@ export function browse(origin: string): Browsing {
   }
 
   const post: Browsing["post"] = (path, fields, headers = {}) => {
-    const form = { "content-type": "application/x-www-form-urlencoded", origin };
-    return ask(path, { ...form, ...headers }, String(new URLSearchParams(fields)));
+    return ask(path, { ...formHeaders, origin, ...headers }, String(new URLSearchParams(fields)));
   };
   return {
     open: (path, headers = {}) => ask(path, headers),
     post,
+    postForm: (path, form) => ask(path, { ...formHeaders, origin }, String(form)),
     submit: (fields, headers) => {
       const { text, path } = last;
       const [form = "", attributes = ""] =
@@ -61,6 +63,8 @@ export function browse(origin: string): Browsing {
     cookies,
   };
 }
+
+const formHeaders = { "content-type": "application/x-www-form-urlencoded" };
 
 function readHidden(form: string): Fields {
   const found = [...form.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([tag]) => {

@@ -95,7 +95,7 @@ test("a link is made, led elsewhere, deleted and restored with the keyboard alon
   await page.getByText("Deleted.").waitFor();
   expect(await readLink("autumn")).toBeUndefined();
   await pressOnto(page, /^Deleted$/);
-  await page.waitForURL("**/links/deleted");
+  await page.waitForURL("**/deleted?kind=link");
   await lookAtPage(page, "deleted");
   await pressOnto(page, /^Restore Autumn$/);
   await page.getByText("Restored.").waitFor();

@@ -1,6 +1,7 @@
 import { compareWords, type Part } from "../../text/compare-words.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import { showAddress } from "../../text/show-address.ts";
+import { writeLabel } from "../../text/write-label.ts";
 import { writeLine, type Fact, type Line } from "./approval-request.ts";
 
 /** What a person reads on the approval page before they decide, fact by fact. */
@@ -14,22 +15,15 @@ function renderFact(fact: Fact): string {
   const body = renderValue(fact) + note + renderWarnings(fact.warnings ?? []);
   // What a person has named may be long, and has the line to itself.
   const look = fact.name.includes('"') ? ' class="wide"' : "";
-  return `<div${look}><dt>${escapeText(writeLabel(fact.name))}</dt><dd>${body}</dd></div>`;
+  return `<div${look}><dt>${escapeText(writeName(fact.name))}</dt><dd>${body}</dd></div>`;
 }
 
-export function writeLabel(name: string): string {
+function writeName(name: string): string {
   // A file is called as it is called.
   if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
   // What a person has named is quoted, and stays as it is.
   const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
-  const words = ours
-    .replaceAll("_", " ")
-    .replace(/\b(id|url|css)\b/g, (word) => word.toUpperCase())
-    .replace(/\bios\b/g, "iOS")
-    .replace(/\bandroid\b/g, "Android");
-  return (
-    (words.startsWith("iOS") ? words : words.charAt(0).toUpperCase() + words.slice(1)) + quoted
-  );
+  return writeLabel(ours) + quoted;
 }
 
 function renderValue(fact: Fact): string {

@@ -6,7 +6,8 @@ import { escapeText } from "../../text/escape-html.ts";
 import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Preview } from "./approval-request.ts";
-import { renderChange, renderWarnings, writeLabel } from "./page-facts.ts";
+import { writeLabel } from "../../text/write-label.ts";
+import { renderChange, renderWarnings } from "./page-facts.ts";
 import { writeValue, type Names } from "./write-value.ts";
 
 /** Every row of a plan on its approval page: so many at a time, and all of them reachable. */

@@ -1,7 +1,7 @@
 import { limits } from "../../contract/limits.ts";
 import { isBlank } from "../../contract/text.ts";
 import { quote } from "../../text/show-hidden.ts";
-import { writeLabel } from "./page-facts.ts";
+import { writeLabel } from "../../text/write-label.ts";
 
 /** What rows and records hold, as a person reads it: on the page and in a text alike. */
 

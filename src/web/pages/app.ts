@@ -1,3 +1,4 @@
+import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
@@ -14,9 +15,9 @@ import {
 } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHead, renderHidden, renderNote, writeLabel } from "../parts.ts";
+import { renderFault, renderHead, renderHidden, renderNote } from "../parts.ts";
 import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
-import { renderChanges } from "../render-changes.ts";
+import { renderHistory } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
 import { appKinds, findAppKind, writeAppAddress, type AppKind } from "./app-kinds.ts";
 import { writeFilter } from "./link-query.ts";
@@ -164,25 +165,14 @@ async function renderSide(
   visit: Visit,
   kind: AppKind,
   record: JsonObject,
-): Promise<readonly Html[]> {
+): Promise<readonly (Html | string)[]> {
   const { account } = visit;
   const id = readText(record, "id");
-  const [links, changes] = await Promise.all([
+  const [links, history] = await Promise.all([
     renderLinks(kind, readText(record, kind.identifier), account),
-    account.mayUse("list_changes") ? account.call("list_changes", { target: id }) : undefined,
+    renderHistory(visit, id),
   ]);
-  const history =
-    changes?.kind === "done"
-      ? [
-          html`<section class="card" aria-labelledby="history">
-            <h2 id="history">History</h2>
-            <div class="inside">
-              ${renderChanges(readRecords(changes.result, "changes"), visit)}
-            </div>
-          </section>`,
-        ]
-      : [];
-  return [...links, ...history];
+  return [...links, history];
 }
 
 const mostLinks = 5;
@@ -249,5 +239,5 @@ async function remove(visit: Visit, form: Form): Promise<Reply> {
   const ended = await act(visit, form, { tool: `delete_${kind.name}`, args: { id }, back });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, {}, ended.failure.message);
-  return { kind: "go", to: "/apps?done=unregistered" };
+  return { kind: "go", to: "/apps?done=deleted" };
 }

@@ -24,7 +24,14 @@ async function show(visit: Visit): Promise<Reply> {
   const { account, url } = visit;
   const listed = appKinds.filter(({ name }) => account.mayUse(`list_${name}s`));
   const lists = await Promise.all(listed.map((kind) => renderKind(kind, visit)));
-  const body = html`<div class="head"><h1>Apps</h1></div>
+  const body = html`<div class="head">
+      <h1>Apps</h1>
+      ${
+        account.mayUse("list_bin") || account.mayUse("list_changes")
+          ? html`<a class="button quiet" href="/deleted">Deleted</a>`
+          : ""
+      }
+    </div>
     ${renderNote(url)}
     <p class="soft">
       Links open these apps where they are installed, and lead to their stores where they are not.

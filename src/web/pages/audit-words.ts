@@ -1,4 +1,4 @@
-import { writeLabel } from "../parts.ts";
+import { writeLabel } from "../../text/write-label.ts";
 
 /** What an audit finds, in words for whoever mends it by hand. */
 

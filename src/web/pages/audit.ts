@@ -1,8 +1,9 @@
+import { writeLabel } from "../../text/write-label.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderPaging, writeLabel } from "../parts.ts";
+import { renderFault, renderHidden, renderPaging } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { findKind, severities, tellPlainly, type Severity } from "./audit-words.ts";
 import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";

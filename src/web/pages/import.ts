@@ -1,7 +1,7 @@
 import type { Failure } from "../account.ts";
-import { html, type Html } from "../html.ts";
+import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderLinkHead } from "../parts.ts";
+import { renderFault, renderHidden, renderLinkHead, renderOption } from "../parts.ts";
 import { mostFileBytes } from "../read-form.ts";
 import { readRecord, readText } from "../read.ts";
 
@@ -81,11 +81,6 @@ function show(
     </section>`;
   const status = fault === undefined ? 200 : 422;
   return Promise.resolve({ kind: "page", title: "Import links", body, status });
-}
-
-function renderOption(name: string, text: string, chosen: string): Html {
-  const selected = name === chosen ? html` selected` : "";
-  return html`<option value="${name}" ${selected}>${text}</option>`;
 }
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {

@@ -1,8 +1,8 @@
+import { writeLabel } from "../../text/write-label.ts";
 import { conditions, linkFilters, ownLinkFilters, takes } from "../../contract/filters.ts";
 import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
-import { writeLabel } from "../parts.ts";
 import { readNumber, readPage } from "../read.ts";
 
 /** Which links a list shows, as its address says it: the same address shows the same place. */

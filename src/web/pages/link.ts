@@ -1,19 +1,13 @@
+import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
 import type { Values } from "../form-fields.ts";
 import { html, trust, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import {
-  renderCopy,
-  renderHidden,
-  renderFault,
-  renderLinkHead,
-  renderNote,
-  writeLabel,
-} from "../parts.ts";
-import { readParam, readRecord, readRecords, readText } from "../read.ts";
-import { renderChanges } from "../render-changes.ts";
+import { renderCopy, renderHidden, renderFault, renderLinkHead, renderNote } from "../parts.ts";
+import { readParam, readRecord, readText } from "../read.ts";
+import { renderHistory } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
 import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
 import { renderLinkPreview } from "./link-preview.ts";
@@ -167,23 +161,15 @@ function renderDelete({ account, formToken }: Visit, id: string): Html | string 
 async function renderSide(visit: Visit, link: JsonObject, id: string): Promise<Html> {
   const { account } = visit;
   const address = readText(link, "address");
-  const [svg, visits, changes] = await Promise.all([
+  const [svg, visits, history] = await Promise.all([
     address === "" ? undefined : account.qr.drawSvg(address),
     account.mayUse("explain_link") ? account.call("explain_link", { id }) : undefined,
-    account.mayUse("list_changes") ? account.call("list_changes", { target: id }) : undefined,
+    renderHistory(visit, id),
   ]);
   const shown = visits?.kind === "done" ? visits.result : {};
   return html`${renderLinkPreview(account, id, readRecord(shown, "visits"))}
   ${visits?.kind === "done" ? renderVisits(visits.result) : ""}
-  ${svg === undefined ? "" : renderQr(svg, link, id)}
-  ${
-    changes?.kind === "done"
-      ? html`<section class="card" aria-labelledby="history">
-          <h2 id="history">History</h2>
-          <div class="inside">${renderChanges(readRecords(changes.result, "changes"), visit)}</div>
-        </section>`
-      : ""
-  }`;
+  ${svg === undefined ? "" : renderQr(svg, link, id)} ${history}`;
 }
 
 function renderQr(svg: string, link: JsonObject, id: string): Html {

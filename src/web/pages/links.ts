@@ -1,16 +1,10 @@
+import { writeLabel } from "../../text/write-label.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import {
-  renderFault,
-  renderHidden,
-  renderNote,
-  renderTable,
-  shorten,
-  writeLabel,
-} from "../parts.ts";
+import { renderFault, renderHidden, renderNote, renderTable, shorten } from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
@@ -27,7 +21,7 @@ import {
   writeLinkQuery,
   type LinkQuery,
 } from "./link-query.ts";
-import { renderPick, renderPickAll, renderSelecting } from "./select-links.ts";
+import { renderPick, renderSelecting, selectColumn } from "./select-links.ts";
 
 /** All links, searched while somebody types, filtered, in an order, page by page. */
 export const linksPage: Page = {
@@ -59,8 +53,8 @@ async function show(visit: Visit): Promise<Reply> {
   const body = html`<div class="head">
       <h1>Links</h1>
       ${
-        account.mayUse("list_changes") && account.mayUse("delete_link")
-          ? html`<a class="button quiet" href="/links/deleted">Deleted</a>`
+        account.mayUse("list_bin") || account.mayUse("list_changes")
+          ? html`<a class="button quiet" href="/deleted?kind=link">Deleted</a>`
           : ""
       }
       ${
@@ -189,8 +183,6 @@ const mostOfQuery = 300;
 /** Of each text in a row, which has one line for it. */
 const mostOfText = 120;
 
-const selectColumn = { name: "Select", look: "pick", head: renderPickAll() };
-
 const columns = [
   { name: "Link" },
   { name: "Destination", look: "late" },
@@ -206,7 +198,7 @@ function renderRow(link: JsonObject, { from, canSelect }: Listed): Html {
   const back = from === "" ? "" : `?from=${encodeURIComponent(from)}`;
   const address = `/links/${encodeURIComponent(readText(link, "id"))}${back}`;
   return html`<tr>
-    ${canSelect ? renderPick(path, name || `/${path}`) : ""}
+    ${canSelect ? renderPick({ name: "path", value: path, label: name || `/${path}` }) : ""}
     <td>
       <a class="line" href="${address}" dir="auto">${name || `/${path}`}</a>
       ${name === "" ? "" : html`<span class="line soft" dir="auto">/${path}</span>`}

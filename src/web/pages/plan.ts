@@ -1,8 +1,9 @@
+import { writeLabel } from "../../text/write-label.ts";
 import type { PlanFault, Question, ShownPlan } from "../account.ts";
 import { act, printQuestion, renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderTable, writeLabel } from "../parts.ts";
+import { renderFault, renderTable } from "../parts.ts";
 import { readPage, readParam, readRecord, readText } from "../read.ts";
 
 /** What many links would become: read as a whole, and then applied by hand. */

@@ -12,8 +12,8 @@ import {
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCopy, renderFault, renderHead, renderHidden, renderNote } from "../parts.ts";
-import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
-import { renderChanges } from "../render-changes.ts";
+import { readNumber, readParam, readRecord, readText } from "../read.ts";
+import { renderHistory } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
 import {
   projectFields,
@@ -145,16 +145,6 @@ async function renderSide(visit: Visit, project: JsonObject): Promise<Html> {
   const { account } = visit;
   const id = readText(project, "id");
   const subdomain = readText(project, "subdomain");
-  const changes = account.mayUse("list_changes")
-    ? await account.call("list_changes", { target: id })
-    : undefined;
-  const history =
-    changes?.kind === "done"
-      ? html`<section class="card" aria-labelledby="history">
-          <h2 id="history">History</h2>
-          <div class="inside">${renderChanges(readRecords(changes.result, "changes"), visit)}</div>
-        </section>`
-      : "";
   const command = `waypost keys create --project ${subdomain}`;
   const keys = account.mayUse("get_project_settings")
     ? html`<section class="card" aria-labelledby="its-keys">
@@ -183,7 +173,7 @@ async function renderSide(visit: Visit, project: JsonObject): Promise<Html> {
         </dl>
       </div>
     </section>
-    ${keys} ${history}`;
+    ${keys} ${await renderHistory(visit, id)}`;
 }
 
 async function save(visit: Visit, form: Form, part: Part): Promise<Reply> {

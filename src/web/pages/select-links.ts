@@ -8,16 +8,24 @@ import { isNarrowed, writeFilter, writeFound, type LinkQuery } from "./link-quer
 /** Rows of the list that are ticked, and what is done with them. */
 
 /** Only a script can tick several. */
-export function renderPickAll(): Html {
-  return html`<label class="pick"
-    ><input type="checkbox" data-all aria-label="Select all on this page"
-  /></label>`;
-}
+const pickAll = html`<label class="pick"
+  ><input type="checkbox" data-all aria-label="Select all on this page"
+/></label>`;
 
-export function renderPick(path: string, name: string): Html {
+export const selectColumn = { name: "Select", look: "pick", head: pickAll };
+
+type Box = {
+  readonly name: string;
+  readonly value: string;
+  readonly label: string;
+  readonly isOpen?: boolean;
+};
+
+export function renderPick({ name, value, label, isOpen = true }: Box): Html {
+  if (!isOpen) return html`<td class="pick"></td>`;
   return html`<td class="pick">
     <label class="pick"
-      ><input type="checkbox" name="path" value="${path}" aria-label="Select ${name}"
+      ><input type="checkbox" name="${name}" value="${value}" aria-label="Select ${label}"
     /></label>
   </td>`;
 }

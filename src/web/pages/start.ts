@@ -1,23 +1,21 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Waiting } from "../account.ts";
-import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress } from "../job-parts.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderNote } from "../parts.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import { renderNote } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
-import { renderChanges } from "../render-changes.ts";
+import { historyAddress, renderChanges } from "../render-changes.ts";
 import { renderConnection } from "./connect.ts";
 
 /** The first page: how to begin, how it stands, what waits, and what happened last. */
 export const startPage: Page = {
   path: /^\/$/,
   entry: { name: "Start", address: "/", icon: "M2.5 7.5 8 3l5.5 4.5M4 6.5V13h8V6.5" },
-  show: (visit) => show(visit),
-  submit,
+  show,
 };
 
-async function show(visit: Visit, fault?: string): Promise<Reply> {
+async function show(visit: Visit): Promise<Reply> {
   const { account } = visit;
   const [waiting, jobs, changes] = await Promise.all([
     account.listWaiting(),
@@ -26,7 +24,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   ]);
   const running = jobs.filter(isRunning);
   const body = html`<div class="head"><h1>Start</h1></div>
-    ${renderNote(visit.url)} ${renderFault(fault)}
+    ${renderNote(visit.url)}
     <div class="columns">
       <div class="column">
         ${renderWaiting(waiting)} ${renderJobs(running)} ${renderConnection(account.connection)}
@@ -38,7 +36,14 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
         </section>
         <section class="card" aria-labelledby="last">
           <h2 id="last">What happened last</h2>
-          <div class="inside">${renderChanges(changes.slice(0, mostChanges), visit)}</div>
+          <div class="inside">
+            ${renderChanges(changes.slice(0, mostChanges), visit)}
+            ${
+              account.mayUse("list_changes")
+                ? html`<p><a href="${historyAddress}">Show the whole history</a></p>`
+                : ""
+            }
+          </div>
         </section>
       </div>
     </div>`;
@@ -114,22 +119,4 @@ function renderJob(job: JsonObject): Html {
     </div>
     ${renderProgress(job)}
   </li>`;
-}
-
-/** The one form of the page takes a change back. */
-async function submit(visit: Visit, form: Form): Promise<Reply> {
-  const back = readBack(form.read("back"));
-  const ended = await act(visit, form, {
-    tool: "undo",
-    args: { change_id: form.read("change_id") },
-    back,
-  });
-  if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "failed") return show(visit, ended.failure.message);
-  return { kind: "go", to: `${back}?done=undone` };
-}
-
-/** Where the change was shown: one of our own pages. */
-function readBack(path: string): string {
-  return /^\/links\/[\w%.-]+$/.test(path) ? path : "/";
 }

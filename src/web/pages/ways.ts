@@ -1,8 +1,9 @@
+import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Form } from "../page.ts";
-import { writeLabel } from "../parts.ts";
+import { renderOption } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
 import { flagFields, textFields } from "./link-fields.ts";
 
@@ -164,11 +165,6 @@ function renderText(way: string, name: string, label: string, form: Form, hint =
       ${described}
     />${hint === "" ? "" : html`<p class="hint" id="${id}-hint">${hint}</p>`}
   </div>`;
-}
-
-function renderOption(value: string, text: string, chosen: string): Html {
-  const selected = value === chosen ? html` selected` : "";
-  return html`<option value="${value}" ${selected}>${text}</option>`;
 }
 
 const appLists = [

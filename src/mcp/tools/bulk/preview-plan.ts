@@ -13,7 +13,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
-import { writeLabel } from "../../approval/page-facts.ts";
+import { writeLabel } from "../../../text/write-label.ts";
 import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
 import { writePlanUri } from "./uris.ts";
 

@@ -3,7 +3,7 @@ import { isBlank } from "../../../contract/text.ts";
 import type { Change } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
-import { writeLabel } from "../../approval/page-facts.ts";
+import { writeWords } from "../../../text/write-label.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { nameWriter, showFields } from "./show-change.ts";
 
@@ -29,16 +29,11 @@ function describeRecent(change: Change, keyContext: KeyContext): Preview["recent
   const isChange = change.effects.every(({ before, after }) => before && after);
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostFields);
   if (!isChange || change.state !== "done" || fields.length === 0) return undefined;
-  const told = fields.map(([name, { from }]) => `${writeName(name)} ${show(from)}`);
+  const told = fields.map(([name, { from }]) => `${writeWords(name)} ${show(from)}`);
   const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : told.join(", ");
   const by = change.key_print === keyContext.key_print ? "this key" : nameWriter(change);
   const { at } = change;
   return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };
-}
-
-/** As it stands inside a sentence. */
-function writeName(field: string): string {
-  return writeLabel(field).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
 }
 
 function show(value: unknown): string {

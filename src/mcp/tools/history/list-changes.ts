@@ -2,6 +2,7 @@ import * as z from "zod";
 import { presentJob } from "../../../bulk/present.ts";
 import { listLinkHosts } from "../../../contract/access.ts";
 import { contract, listEndpoints } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { readNamedLink } from "../../../contract/rules/named-link.ts";
 import { isStorable } from "../../../contract/text.ts";
@@ -32,27 +33,37 @@ export function createListChanges(): Tool {
       page: z.int().min(1).optional(),
     }),
     result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.unknown() }) },
-    run: async (args, call) => {
-      const { keyContext } = call;
-      const { readers, openHistory } = keyContext;
-      const { target: given, page = 1 } = args as { target?: string; page?: number };
-      const history = await openHistory();
-      const target = given === undefined ? undefined : await readTarget(given, history, call);
-      const found = await history.list(readers, {
-        target,
-        from: (page - 1) * perPage,
-        limit: perPage,
-      });
-      const count = await history.count(readers, target);
-      const last = Math.max(1, Math.ceil(count / perPage));
-      const next = page < last ? { next: page + 1 } : {};
-      const changes = await Promise.all(found.map((change) => nameJob(change, keyContext)));
-      return {
-        changes: changes.map((change) => showChange(change, keyContext)),
-        meta: { page, limit: perPage, count, last, ...next },
-      };
-    },
+    run: async (args, call) => listChanges(args, call),
   });
+}
+
+/** As the tool's arguments, and what a person chooses besides. */
+export type WantedChanges = {
+  readonly target?: string;
+  readonly kind?: string;
+  readonly standingBy?: readonly string[];
+  readonly page?: number;
+};
+
+export async function listChanges(
+  { target: given, kind, standingBy, page = 1 }: WantedChanges,
+  call: Call,
+): Promise<JsonObject> {
+  const { keyContext } = call;
+  const { readers, openHistory } = keyContext;
+  const history = await openHistory();
+  const target = given === undefined ? undefined : await readTarget(given, history, call);
+  const wanted = { target, kind, standingBy };
+  const part = { from: (page - 1) * perPage, limit: perPage };
+  const found = await history.list(readers, { ...wanted, ...part });
+  const count = await history.count(readers, wanted);
+  const last = Math.max(1, Math.ceil(count / perPage));
+  const next = page < last ? { next: page + 1 } : {};
+  const changes = await Promise.all(found.map((change) => nameJob(change, keyContext)));
+  return {
+    changes: changes.map((change) => showChange(change, keyContext)),
+    meta: { page, limit: perPage, count, last, ...next },
+  };
 }
 
 /** The key's own job by how far it came, and by what it was where an earlier version began it. */
@@ -75,7 +86,7 @@ async function readTarget(given: string, history: History, call: Call): Promise<
   const told = [...exact, ...(address === undefined ? [] : [address.path]), ...loose];
   // What no database can hold names nothing.
   const names = told.filter((name) => isStorable(name));
-  for (const name of names) if ((await history.count(readers, name)) > 0) return name;
+  for (const name of names) if ((await history.count(readers, { target: name })) > 0) return name;
   for (const kind of targetKinds) {
     if (!call.keyContext.mayAsk(kind.index)) continue;
     const id = await findTarget(kind, given, call).catch(ignoreRefusal);

@@ -1,0 +1,212 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { writeLabel } from "../../text/write-label.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import {
+  renderFault,
+  renderHidden,
+  renderNote,
+  renderOption,
+  renderPaging,
+  renderTable,
+} from "../parts.ts";
+import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
+import { historyAddress, renderChanges, renderTime } from "../render-changes.ts";
+import { renderPick, selectColumn } from "./select-links.ts";
+
+/** What was deleted, however that was done, and the way back while it is kept. */
+export const deletedPage: Page = {
+  path: /^\/deleted$/,
+  needs: ["list_bin", "list_changes"],
+  show: (visit) => show(visit),
+  submit: restore,
+};
+
+function show(visit: Visit, faults: readonly Html[] = [], restored = 0): Promise<Reply> {
+  const { account, url } = visit;
+  const seen = { faults, restored, query: readQuery(url) };
+  return account.mayUse("list_bin") ? showBin(visit, seen) : showDeletions(visit);
+}
+
+type Query = { readonly search: string; readonly kind: string };
+type Seen = {
+  readonly query: Query;
+  /** Why something did not come back, and how many others did. */
+  readonly faults: readonly Html[];
+  readonly restored: number;
+};
+
+const kinds: readonly string[] = ["link", "ios_app", "android_app"];
+
+function readQuery({ searchParams }: URL): Query {
+  const kind = searchParams.get("kind") ?? "";
+  return {
+    search: (searchParams.get("search") ?? "").trim(),
+    kind: kinds.includes(kind) ? kind : "",
+  };
+}
+
+function writeQuery({ search, kind }: Query, more: Readonly<Record<string, string>>): string {
+  const query = { ...(search !== "" && { search }), ...(kind !== "" && { kind }), ...more };
+  return `/deleted?${String(new URLSearchParams(query))}`;
+}
+
+async function showBin(visit: Visit, { query, faults, restored }: Seen): Promise<Reply> {
+  const { account, url } = visit;
+  const { search, kind } = query;
+  const wanted = { ...(search !== "" && { search }), ...(kind !== "" && { kind }) };
+  const answer = await account.call("list_bin", { ...wanted, page: readPage(url) });
+  const list =
+    answer.kind === "done"
+      ? renderList(answer.result, query, visit)
+      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const some = restored === 0 ? "" : html`<p class="note good">${restored} restored.</p>`;
+  const body = html`<div class="head"><h1>Deleted</h1></div>
+    ${renderNote(url)} ${some} ${faults}
+    <p class="soft">
+      Links and apps are kept for 30 days, whoever deleted them. What is restored has its ID, its
+      address and its clicks again, and an app its links.
+    </p>
+    <section class="card" aria-label="Deleted">
+      <div class="tools">${renderSearch(query)}</div>
+      <div id="results" aria-live="polite">${list}</div>
+    </section>`;
+  return { kind: "page", title: "Deleted", body, status: faults.length === 0 ? 200 : 422 };
+}
+
+function renderSearch({ search, kind }: Query): Html {
+  return html`<form action="/deleted" role="search" class="row" data-live="results">
+    <div class="search">
+      <label class="hidden" for="search">Search what was deleted</label>
+      <input
+        type="search"
+        id="search"
+        name="search"
+        value="${search}"
+        autocomplete="off"
+        placeholder="Search name, path, destination or identifier"
+      />
+    </div>
+    <div class="sort">
+      <label class="hidden" for="kind">Of which kind</label>
+      <select id="kind" name="kind">
+        ${renderOption("", "Links and apps", kind)}
+        ${kinds.map((name) => renderOption(name, `${writeLabel(name)}s`, kind))}
+      </select>
+    </div>
+    <button class="plain">Search</button>
+  </form>`;
+}
+
+const columns = [
+  { name: "What" },
+  { name: "Deleted", look: "late when" },
+  { name: "Back", look: "number revoke" },
+];
+
+function renderList(result: JsonObject, query: Query, visit: Visit): Html {
+  const entries = readRecords(result, "bin");
+  const isNarrowed = query.search !== "" || query.kind !== "";
+  if (entries.length === 0) {
+    return html`<div class="empty">
+      <p>${isNarrowed ? "Nothing that was deleted is like that." : "Nothing is in the bin."}</p>
+    </div>`;
+  }
+  const canRestore = visit.account.mayUse("restore_deleted");
+  const rows = entries.map((entry) => renderRow(entry, canRestore));
+  const paging = renderPaging(readRecord(result, "meta"), "what was deleted", writePages(query));
+  if (!canRestore) return html`${renderTable("Deleted", columns.slice(0, 2), rows)} ${paging}`;
+  const here = writeQuery(query, { page: String(readPage(visit.url)) });
+  return html`<form method="post" action="${here}" data-select>
+    ${renderHidden("form_token", visit.formToken)}
+    ${renderTable("Deleted", [selectColumn, ...columns], rows)}
+    <div class="selected">
+      <span class="number" data-count role="status">With what is selected:</span>
+      <button class="small">Restore</button>
+    </div>
+    ${paging}
+  </form>`;
+}
+
+function writePages(query: Query): string {
+  return writeQuery(query, { page: "" });
+}
+
+function renderRow(entry: JsonObject, canRestore: boolean): Html {
+  const [kind, identifier] = [readText(entry, "kind"), readText(entry, "identifier")];
+  const known = kind === "link" ? `/${identifier}` : identifier;
+  const name = readText(entry, "name") || known;
+  const item = `${kind}:${readText(entry, "id")}`;
+  const [deleted, until] = [
+    renderTime(readText(entry, "deleted_at")),
+    renderTime(readText(entry, "until")),
+  ];
+  const isOpen = canRestore && entry["can_restore"] === true;
+  const button = html`<button
+    class="small"
+    name="only"
+    value="${item}"
+    aria-label="Restore ${name}"
+  >
+    Restore
+  </button>`;
+  return html`<tr>
+    ${canRestore ? renderPick({ name: "item", value: item, label: name, isOpen }) : ""}
+    <td>
+      <span class="line" dir="auto">${name}</span>
+      <span class="line soft" dir="auto">${name === known ? "" : known}</span>
+      <span class="line soft">${writeLabel(kind)}, kept until ${until}</span>
+      <span class="line soft early">Deleted ${deleted}</span>
+    </td>
+    <td class="late soft">${deleted}</td>
+    ${canRestore ? html`<td class="number">${isOpen ? button : ""}</td>` : ""}
+  </tr>`;
+}
+
+async function restore(visit: Visit, form: Form): Promise<Reply> {
+  const { account, url } = visit;
+  if (!account.mayUse("restore_deleted")) return show(visit);
+  const ticked = form.entries.flatMap(([name, value]) => (name === "item" ? [value] : []));
+  const items = form.has("only") ? [form.read("only")] : ticked;
+  const query = readQuery(url);
+  if (items.length === 0) return { kind: "go", to: writeQuery(query, {}) };
+  const answer = await account.call("restore_deleted", { items });
+  if (answer.kind === "asks") return show(visit);
+  if (answer.kind === "failed") return show(visit, [html`${renderFault(answer.failure.message)}`]);
+  const failed = readRecords(answer.result, "failed");
+  if (failed.length === 0) return { kind: "go", to: writeQuery(query, { done: "restored" }) };
+  return show(visit, failed.map(renderFailed), readNumber(answer.result, "restored"));
+}
+
+function renderFailed(failure: JsonObject): Html {
+  const [name, message] = [readText(failure, "name"), readText(failure, "message")];
+  const subject = name === "" ? "" : html`<bdi>${name}</bdi> is not restored: `;
+  return html`<p class="fault" role="alert">${subject}${message}</p>`;
+}
+
+const deletions = kinds.map((kind) => `delete_${kind}`);
+
+/** Without a bin, or the right to look into it, this is what the history knows. */
+async function showDeletions(visit: Visit): Promise<Reply> {
+  const { account, url } = visit;
+  const answer = await account.listChanges({ standingBy: deletions, page: readPage(url) });
+  const list =
+    answer.kind === "done"
+      ? html`<div class="inside">
+            ${renderChanges(readRecords(answer.result, "changes"), visit)}
+          </div>
+          ${renderPaging(readRecord(answer.result, "meta"), "deletions", "/deleted?page=")}`
+      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const why = account.keepsBin
+    ? "Your key does not list the bin. These are the deletions in the history that it is shown."
+    : "The deployment keeps no bin. These are the deletions that Waypost's own history knows and " +
+      "can undo: what was deleted is made anew then, with another ID and without its clicks.";
+  const body = html`<div class="head"><h1>Deleted</h1></div>
+    ${renderNote(url)}
+    <p class="soft">
+      ${why} What a job deleted comes back when <a href="${historyAddress}?kind=job">the job</a> is
+      undone.
+    </p>
+    <section class="card" aria-label="Deletions">${list}</section>`;
+  return { kind: "page", title: "Deleted", body };
+}

@@ -1,0 +1,136 @@
+import { writeLabel } from "../../text/write-label.ts";
+import { act } from "../act.ts";
+import { html, type Html } from "../html.ts";
+import { readOwnAddress } from "../own-address.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderHead, renderNote, renderOption, renderPaging } from "../parts.ts";
+import { readPage, readRecord, readRecords } from "../read.ts";
+import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
+
+/** All that was changed in 30 days, page by page, and the way back from each of it. */
+export const historyPage: Page = {
+  path: new RegExp(`^${historyAddress}$`),
+  entry: {
+    name: "History",
+    address: historyAddress,
+    icon: "M3 8a5 5 0 1 0 1.6-3.7L3 5.8M3 2.8v3h3M8 5.2V8l2 1.4",
+    group: "Service",
+  },
+  needs: "list_changes",
+  show,
+};
+
+/** What every list of changes sends its buttons to. */
+export const undoPage: Page = {
+  path: new RegExp(`^${undoAddress}$`),
+  needs: "undo",
+  // Whoever opens the address alone has not pressed anything.
+  show: () => Promise.resolve({ kind: "go", to: historyAddress }),
+  submit: undo,
+};
+
+const kinds: readonly string[] = [
+  "link",
+  "ios_app",
+  "android_app",
+  "page_template",
+  "job",
+  "api_key",
+  "project",
+  "project_settings",
+];
+
+type Query = { readonly target: string; readonly kind: string };
+
+async function show(visit: Visit): Promise<Reply> {
+  const { account, url } = visit;
+  const query = readQuery(url);
+  const { target, kind } = query;
+  const answer = await account.listChanges({
+    ...(target !== "" && { target }),
+    ...(kind !== "" && { kind }),
+    page: readPage(url),
+  });
+  const list =
+    answer.kind === "done"
+      ? html`<div class="inside">
+            ${renderChanges(readRecords(answer.result, "changes"), visit)}
+          </div>
+          ${renderPaging(readRecord(answer.result, "meta"), "changes", writePages(query))}`
+      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const body = html`<div class="head"><h1>History</h1></div>
+    ${renderNote(url)}
+    <p class="soft">
+      What was changed through Waypost in 30 days, the newest first: by assistants, here and at the
+      terminal. What other programs write over REST is not in it.
+    </p>
+    <section class="card" aria-label="Changes">
+      <div class="tools">${renderSearch(query)}</div>
+      <div id="results" aria-live="polite">${list}</div>
+    </section>`;
+  return { kind: "page", title: "History", body };
+}
+
+function readQuery({ searchParams }: URL): Query {
+  const kind = searchParams.get("kind") ?? "";
+  return {
+    target: (searchParams.get("target") ?? "").trim(),
+    kind: kinds.includes(kind) ? kind : "",
+  };
+}
+
+function writePages({ target, kind }: Query): string {
+  const query = new URLSearchParams({
+    ...(target !== "" && { target }),
+    ...(kind !== "" && { kind }),
+    page: "",
+  });
+  return `${historyAddress}?${String(query)}`;
+}
+
+function renderSearch({ target, kind }: Query): Html {
+  return html`<form action="${historyAddress}" role="search" class="row" data-live="results">
+    <div class="search">
+      <label class="hidden" for="target">Changes of</label>
+      <input
+        type="search"
+        id="target"
+        name="target"
+        value="${target}"
+        autocomplete="off"
+        placeholder="Of one path, address, app or ID"
+      />
+    </div>
+    <div class="sort">
+      <label class="hidden" for="kind">Of which kind</label>
+      <select id="kind" name="kind">
+        ${renderOption("", "Everything", kind)}
+        ${kinds.map((name) => renderOption(name, writeLabel(name), kind))}
+      </select>
+    </div>
+    <button class="plain">Search</button>
+  </form>`;
+}
+
+async function undo(visit: Visit, form: Form): Promise<Reply> {
+  const args = { change_id: form.read("change_id") };
+  const back = readBack(form.read("back"), visit.url);
+  const here = back.pathname + back.search;
+  const ended = await act(visit, form, { tool: "undo", args, back: here });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "failed") return showNotUndone(ended.failure.message, here);
+  back.searchParams.set("done", "undone");
+  return { kind: "go", to: back.pathname + back.search };
+}
+
+/** The page on which it was pressed. */
+function readBack(text: string, { origin }: URL): URL {
+  return readOwnAddress(text, origin) ?? new URL(historyAddress, origin);
+}
+
+function showNotUndone(fault: string, back: string): Reply {
+  const body = html`${renderHead("Not undone", { name: "History", address: historyAddress })}
+    ${renderFault(fault)}
+    <p><a class="button" href="${back}">Go back</a></p>`;
+  return { kind: "page", title: "Not undone", body, status: 422 };
+}
