@@ -64,7 +64,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   // The statements of it name their table themselves.
   const db = store.db as unknown as Kysely<unknown>;
   const shown = isShown ? await showProcess({ db, warn, report }) : undefined;
-  const clicks = createClicks({ store, setAlarm, report });
+  const clicks = createClicks({ store, clock, setAlarm, report });
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
   const service = createService({
@@ -76,6 +76,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     readLinkOrigin,
     secondOrigin: config.second_origin,
     waitForClicks: clicks.flush,
+    noteVisit: clicks.noteVisit,
     watchRequest,
     noteKeyUse: keyUses?.note,
   });

@@ -45,6 +45,9 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   bin: ofProject("what was deleted in it, in the same transaction"),
   page_templates: ofProject("its one template"),
   page_template_versions: ofProject("joined with its template"),
+  visit_batches: ofProject("added to its links"),
+  visit_days: ofProject("read with its links"),
+  visit_totals: ofProject("written with the visits of its links"),
   changes: {
     lies: "spread",
     by: "realm",

@@ -1,6 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { dropParameter } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
+import { addScanMark } from "../contract/rules/scan-mark.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import { answerFile, makeTag } from "./cached-file.ts";
 import { makeAnswer, type Answer } from "./http-answer.ts";
@@ -8,7 +9,7 @@ import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 
 /** Another encoder draws another picture of the same address: counted up, caches ask for it. */
-const drawing = 2;
+const drawing = 3;
 
 /** A large picture takes 200 kB, and a usual one 5 kB. */
 const mostBytes = 8 * 1024 * 1024;
@@ -75,7 +76,7 @@ export function createQrPictures(
   ): Promise<Answer | undefined> {
     const own = dropParameter(query, "format");
     if (own.length > mostQuery_characters) return undefined;
-    const address = writeAddress(origin, path) + (own === "" ? "" : `?${own}`);
+    const address = addScanMark(writeAddress(origin, path) + (own === "" ? "" : `?${own}`));
     const isPng = new URLSearchParams(query).get("format") === "png";
     const type = isPng ? "image/png" : "image/svg+xml";
     const name = nameDrawing(type, address);
@@ -90,8 +91,9 @@ export function createQrPictures(
     path: string,
     query: string,
   ): Promise<string | undefined> {
-    const plain = writeAddress(origin, path);
-    const whole = query === "" ? plain : `${plain}?${query}`;
+    const bare = writeAddress(origin, path);
+    const plain = addScanMark(bare);
+    const whole = query === "" ? plain : addScanMark(`${bare}?${query}`);
     const isKnown = pictures.find(nameDrawing("image/svg+xml", whole)) !== undefined;
     const isOwn = query === "" || isKnown || (query.length <= mostQuery_characters && takeTurn());
     const address = isOwn ? whole : plain;

@@ -1,5 +1,6 @@
-import { addClicks, type ClickCount } from "../store/clicks.ts";
 import { OutcomeUnknown, type Store } from "../store/store.ts";
+import { writeVisits } from "../store/visit-batches.ts";
+import { listKinds, type Counted } from "./visit-counts.ts";
 
 /** Counts on their way to the store, a batch in a transaction. */
 export type ClickBatches = {
@@ -9,32 +10,31 @@ export type ClickBatches = {
    */
   readonly settle: () => Promise<void>;
   /** One batch after the other; throws at the first that fails, and tells of all. */
-  readonly write: (counts: readonly ClickCount[], isPatient: () => boolean) => Promise<void>;
+  readonly write: (counts: readonly Counted[], isPatient: () => boolean) => Promise<void>;
   /** What is being written, or may have been. */
-  readonly list: () => readonly ClickCount[];
+  readonly list: () => readonly Counted[];
 };
 
 type ClickBatchesOptions = {
   readonly store: Pick<Store, "write">;
   /** What became of counts; those that were not written have to be once more. */
-  readonly onEnd: (end: "written" | "unwritten" | "lost", counts: readonly ClickCount[]) => void;
+  readonly onEnd: (end: "written" | "unwritten" | "lost", counts: readonly Counted[]) => void;
+  /** Clicks of these projects may be written down, and not yet be added to their links. */
+  readonly onOwed: (projects: ReadonlySet<string>) => void;
 };
 
-type Doubt = { readonly batch: readonly ClickCount[]; readonly lookUp: OutcomeUnknown["lookUp"] };
+type Doubt = { readonly batch: readonly Counted[]; readonly lookUp: OutcomeUnknown["lookUp"] };
 
-/**
- * Written in one transaction, which holds up other writers. Fewer would write the same pages again
- * and again, and wait for the disk more often.
- */
+/** Written in one transaction, which holds up other writers. */
 const batchLinks = 4000;
 
-export function createClickBatches({ store, onEnd }: ClickBatchesOptions): ClickBatches {
-  let writing: readonly ClickCount[] = [];
+export function createClickBatches({ store, onEnd, onOwed }: ClickBatchesOptions): ClickBatches {
+  let writing: readonly Counted[] = [];
   let doubt: Doubt | undefined;
 
-  async function writeBatch(batch: readonly ClickCount[], isPatient: boolean): Promise<void> {
+  async function writeBatch(batch: readonly Counted[], isPatient: boolean): Promise<void> {
     try {
-      await store.write((db) => addClicks(db, batch), { isPatient });
+      onOwed(await store.write((db) => writeVisits(db, batch.map(listKinds)), { isPatient }));
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
       doubt = { batch, lookUp: error.lookUp };
@@ -51,6 +51,7 @@ export function createClickBatches({ store, onEnd }: ClickBatchesOptions): Click
       const { batch, lookUp } = doubt;
       const isWritten = await lookUp();
       doubt = undefined;
+      onOwed(new Set(batch.map(({ projectId }) => projectId)));
       onEnd(isWritten === undefined ? "lost" : isWritten ? "written" : "unwritten", batch);
     },
     write: async (counts, isPatient) => {
@@ -70,6 +71,6 @@ export function createClickBatches({ store, onEnd }: ClickBatchesOptions): Click
   };
 }
 
-function byLink(one: ClickCount, other: ClickCount): number {
+function byLink(one: Counted, other: Counted): number {
   return one.linkId < other.linkId ? -1 : 1;
 }

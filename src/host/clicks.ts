@@ -1,23 +1,40 @@
 import type { Awaitable } from "../contract/awaitable.ts";
-import type { SetAlarm } from "../contract/clock.ts";
-import type { ClickCount } from "../store/clicks.ts";
+import type { Clock, SetAlarm } from "../contract/clock.ts";
+import { readKind, writeKind, type Visit } from "../stats/visit.ts";
+import { foldVisits } from "../store/fold-visits.ts";
 import type { Store } from "../store/store.ts";
+import { owesClicks } from "../store/visit-batches.ts";
 import { createClickBatches } from "./click-batches.ts";
+import { createRecentCache } from "./recent-cache.ts";
+import { createVisitCounts, type Counted } from "./visit-counts.ts";
 
 /**
- * Clicks, counted in memory and written to the store together: a durable write for each would cost
+ * Visits, counted in memory and written to the store together: a durable write for each would cost
  * more than all the rest of a visit. A process that is killed loses those of its last second.
  */
 export type Clicks = {
-  readonly note: (projectId: string, linkId: string) => void;
+  readonly note: (noted: Noted) => void;
+  /** The same of a visit that is not yet told as a kind, as the opens and installs of apps. */
+  readonly noteVisit: (visit: Visit) => void;
   /**
    * Resolves when the counts of a link, or of every link of the project, are in the store; where
    * the store refuses them, they stay here and the reader sees less.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
+  /** The same, and all that was told apart of the project's visits is put together by day. */
+  readonly fold: (projectId: string) => Promise<void>;
   readonly measure: () => ClickMeasures;
   /** Writes what is left. */
   readonly close: () => Promise<void>;
+};
+
+type Noted = {
+  readonly projectId: string;
+  readonly linkId: string;
+  /** What is told apart of it (`stats/visit.ts`). */
+  readonly kind: string;
+  /** Whether it adds to what its link shows as clicks. */
+  readonly isClick: boolean;
 };
 
 /**
@@ -27,41 +44,43 @@ export type Clicks = {
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {
-  readonly store: Pick<Store, "write">;
+  readonly store: Pick<Store, "db" | "write">;
+  readonly clock: Pick<Clock, "monotonic">;
   readonly setAlarm: SetAlarm;
   /** Notes a failed write where the operator looks. */
   readonly report: (error: unknown) => unknown;
 };
-
-type Count = Omit<ClickCount, "count"> & { count: number };
 
 const flushInterval_ms = 1000;
 /** When so many links were visited, the counts are written before the second is over. */
 const earlyFlushLinks = 10_000;
 /** A store that takes nothing must not fill the memory: from here on, visits are lost. */
 const mostLinks = 100_000;
+/** What other processes owe is looked for as often; their visits wait as long anyhow. */
+const looked_ms = 1000;
+/** Projects of which is remembered when it was looked for. */
+const mostLooked = 1000;
 
-export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks {
-  /** By link. */
-  let counted = new Map<string, Count>();
+export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
+  const counts = createVisitCounts(mostLinks);
   let isFailing = false;
   const measured = { counted: 0, written: 0, lost: 0 };
   /** Who reads a count waits for its write, which is then in a hurry; else it lets others go. */
   let readers = 0;
+  const debts = createDebts(store, clock);
   const batches = createClickBatches({
     store,
-    onEnd: (end, counts) => {
-      if (end === "unwritten") counts.forEach(add);
-      else measured[end] += counts.reduce((sum, { count }) => sum + count, 0);
+    onOwed: debts.note,
+    onEnd: (end, ended) => {
+      if (end !== "unwritten") measured[end] += ended.reduce((sum, { clicks }) => sum + clicks, 0);
+      else for (const one of ended) measured.lost += counts.putBack(one);
     },
   });
 
   async function write(): Promise<void> {
     try {
       await batches.settle();
-      const counts = [...counted.values()];
-      counted = new Map();
-      await batches.write(counts, () => readers === 0);
+      await batches.write(counts.take(), () => readers === 0);
       isFailing = false;
     } catch (error) {
       // One report is enough.
@@ -73,42 +92,83 @@ export function createClicks({ store, setAlarm, report }: ClicksOptions): Clicks
 
   const flusher = createFlusher(write, setAlarm);
 
-  function add({ projectId, linkId, count }: ClickCount): void {
-    const known = counted.get(linkId);
-    if (known !== undefined) known.count += count;
-    else if (counted.size < mostLinks) counted.set(linkId, { projectId, linkId, count });
-    else measured.lost += count;
+  function note({ projectId, linkId, kind, isClick }: Noted): void {
+    const clicks = isClick ? 1 : 0;
+    measured.counted += clicks;
+    measured.lost += counts.add({ projectId, linkId, kind, visits: 1, clicks });
     flusher.schedule();
+    if (counts.links.size >= earlyFlushLinks && !isFailing) void flusher.flush();
   }
 
-  function isWaiting(projectId: string, linkId: string | undefined): boolean {
-    if (linkId !== undefined && counted.has(linkId)) return true;
-    const leaving = batches.list();
-    if (counted.size + leaving.length === 0) return false;
-    const candidates = linkId === undefined ? [...counted.values(), ...leaving] : leaving;
-    return candidates.some(
-      (one) => one.projectId === projectId && (linkId ?? one.linkId) === one.linkId,
-    );
-  }
+  const isWaiting = (projectId: string, linkId: string | undefined) =>
+    isAmong(counts.links, batches.list(), projectId, linkId);
 
-  async function flushForReader(): Promise<void> {
+  async function flushForReader(projectId: string, linkId: string | undefined): Promise<void> {
     readers += 1;
-    await flusher.flush();
+    if (isWaiting(projectId, linkId)) await flusher.flush();
     readers -= 1;
+    if (debts.mayBe(projectId, linkId)) await debts.pay(projectId);
   }
 
   return {
-    note: (projectId, linkId) => {
-      measured.counted += 1;
-      add({ projectId, linkId, count: 1 });
-      if (counted.size >= earlyFlushLinks && !isFailing) void flusher.flush();
+    note,
+    noteVisit: (visit) => note(tellKind(visit)),
+    flush: (projectId, linkId) =>
+      isWaiting(projectId, linkId) || debts.mayBe(projectId, linkId)
+        ? flushForReader(projectId, linkId)
+        : undefined,
+    fold: async (projectId) => {
+      if (isWaiting(projectId, undefined)) await flusher.flush();
+      await foldVisits(store, projectId, { isPatient: false });
     },
-    flush: (projectId, linkId) => (isWaiting(projectId, linkId) ? flushForReader() : undefined),
     measure: () => {
-      const { counted: noted, written, lost } = measured;
-      return { ...measured, waiting: noted - written - lost };
+      const { counted, written, lost } = measured;
+      return { ...measured, waiting: counted - written - lost };
     },
     close: flusher.close,
+  };
+}
+
+function tellKind({ projectId, linkId, what, at, ...facts }: Visit): Noted {
+  const kind = writeKind(what, at, facts);
+  return { projectId, linkId, kind, isClick: readKind(kind).isClick };
+}
+
+/** Whether a link's visits, or any of the project's, are not in the store. */
+function isAmong(
+  links: ReadonlyMap<string, Counted>,
+  leaving: readonly Counted[],
+  projectId: string,
+  linkId: string | undefined,
+): boolean {
+  if (linkId !== undefined && links.has(linkId)) return true;
+  if (links.size + leaving.length === 0) return false;
+  const candidates = linkId === undefined ? [...links.values(), ...leaving] : leaving;
+  return candidates.some(
+    (one) => one.projectId === projectId && (linkId ?? one.linkId) === one.linkId,
+  );
+}
+
+/** Clicks that are written down, and not yet added to their links: of this process and others. */
+function createDebts(store: ClicksOptions["store"], clock: ClicksOptions["clock"]) {
+  const owing = new Set<string>();
+  const looked = createRecentCache<number>(mostLooked);
+  return {
+    note: (projects: ReadonlySet<string>) => {
+      for (const projectId of projects) owing.add(projectId);
+    },
+    /** Whether it has to be looked for. */
+    mayBe: (projectId: string, linkId: string | undefined): boolean => {
+      if (linkId === undefined || owing.has(projectId)) return true;
+      return clock.monotonic() - (looked.find(projectId) ?? -Infinity) >= looked_ms;
+    },
+    pay: async (projectId: string): Promise<void> => {
+      looked.set(projectId, clock.monotonic());
+      // What comes while it is paid is owed again.
+      owing.delete(projectId);
+      if (!(await owesClicks({ db: store.db, projectId }))) return;
+      await foldVisits(store, projectId, { isPatient: false });
+    },
   };
 }
 

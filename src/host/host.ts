@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Random } from "../contract/clock.ts";
+import type { Clock, Random } from "../contract/clock.ts";
 import { readQuery } from "../contract/rules/address-query.ts";
 import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
+import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { readOutage } from "../store/store.ts";
 import { associationPaths } from "../visit/association-files.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
 import { createQrPictures } from "./answer-qr.ts";
+import type { Platform } from "../visit/decide-visit.ts";
 import { answerVisit } from "./answer-visit.ts";
 import { answerElse } from "./answer-else.ts";
 import { createAssociationFiles } from "./association-files.ts";
@@ -14,6 +16,7 @@ import type { Clicks } from "./clicks.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
+import { createKindReader, type KindOptions } from "./read-kind.ts";
 import { createSites, type HostedLink, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
@@ -28,6 +31,8 @@ export type Host = {
 };
 
 export type HostOptions = SitesOptions & {
+  readonly clock: Pick<Clock, "monotonic" | "now">;
+  readonly findCountry?: KindOptions["findCountry"];
   readonly random: Random;
   readonly clicks: Pick<Clicks, "note">;
   /** Notes an unexpected error where the operator looks. */
@@ -42,14 +47,17 @@ type HostedRequest = {
   /** Normalised, without its first slash. */
   readonly path: string;
   readonly languages: string | undefined;
+  /** Whether it was the link's code that led here. */
+  readonly isScanned: boolean;
 };
 
 const nonce_bytes = 16;
 
 export function createHost(options: HostOptions): Host {
-  const { random, clicks, report } = options;
+  const { random, report } = options;
   const sites = createSites(options);
   const readVisitor = createVisitorReader();
+  const count = createCounter(options);
   const answerAssociationFile = createAssociationFiles();
   const { answer: answerQr, drawForPage } = createQrPictures(options.clock);
   const { monotonic } = options.clock;
@@ -60,14 +68,16 @@ export function createHost(options: HostOptions): Host {
 
   async function route(request: IncomingMessage, site: Site | undefined): Promise<Answer> {
     if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed;
-    const target = readTarget(request.url ?? "");
-    if (target === undefined || site === undefined) return notFoundPage;
+    const asked = readTarget(request.url ?? "");
+    if (asked === undefined || site === undefined) return notFoundPage;
+    const target = asked.includes(scanMark) ? dropScanMark(asked) : asked;
     if (site.project.suspended) return notFoundPage;
     const [written = ""] = target.split("?", 1);
     const path = normalizePath(written);
     const languages = request.headers["accept-language"];
     if (path === undefined) return answerElse(site, written.slice(1), languages);
-    const hosted = { request, site, target, path, languages };
+    const isScanned = target !== asked;
+    const hosted = { request, site, target, path, languages, isScanned };
     const answer = (await answerOwnFile(hosted)) ?? (await answerLink(hosted));
     return answer ?? answerElse(site, path, languages);
   }
@@ -83,14 +93,13 @@ export function createHost(options: HostOptions): Host {
     return answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
   }
 
-  async function answerLink({ request, site, target, path, languages }: HostedRequest) {
+  async function answerLink(asked: HostedRequest) {
+    const { request, site, target, path, languages } = asked;
     const hosted = await findLink(site, path);
     if (hosted === undefined) return undefined;
     const visitor = readVisitor(request.headers);
     const answer = await answerVisit({ site, hosted, visitor, target, languages, ...pages });
-    // A visitor under the second host name was counted before the preview page.
-    const isClick = visitor.isPerson && request.method === "GET" && !site.isSecond;
-    if (isClick) clicks.note(site.project.id, hosted.link.id);
+    if (visitor.isPerson && request.method === "GET") count(asked, hosted, visitor.platform);
     return answer;
   }
 
@@ -105,16 +114,32 @@ export function createHost(options: HostOptions): Host {
         if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
         sendAnswer(response, await route(request, site));
       } catch (error) {
-        sendAnswer(response, answerError(error));
+        sendAnswer(response, answerError(error, report));
       }
     },
   };
+}
 
-  function answerError(error: unknown): Answer {
-    if (readOutage(error) !== undefined) return storeBusy;
-    report(error);
-    return unexpectedError;
-  }
+function answerError(error: unknown, report: HostOptions["report"]): Answer {
+  if (readOutage(error) !== undefined) return storeBusy;
+  report(error);
+  return unexpectedError;
+}
+
+/** Counts a person's visit of a link. */
+function createCounter(options: HostOptions) {
+  const readKind = createKindReader(options);
+  return (
+    { request, site, isScanned }: HostedRequest,
+    { link, source: way }: HostedLink,
+    platform: Platform,
+  ): void => {
+    // A visitor under the second host name was counted before the preview page.
+    const isClick = !site.isSecond;
+    const source = isClick ? (isScanned ? "qr" : way) : "button";
+    const kind = readKind({ request, site, platform, source });
+    options.clicks.note({ projectId: site.project.id, linkId: link.id, kind, isClick });
+  };
 }
 
 const associationFiles = new Map(

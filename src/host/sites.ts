@@ -3,6 +3,7 @@ import type { Clock } from "../contract/clock.ts";
 import type { Link } from "../contract/links.ts";
 import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/rules/link-address.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
+import type { Source } from "../stats/visit.ts";
 import { findVisited } from "../store/find-visited.ts";
 import { findSite, type SiteProject } from "../store/sites.ts";
 import type { Store } from "../store/store.ts";
@@ -33,6 +34,8 @@ export type HostedLink = {
   readonly link: Link;
   /** What the path that was visited stands for beside the link. */
   readonly query: string;
+  /** By which of its addresses it was visited. */
+  readonly source: Extract<Source, "address" | "short">;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
     readonly android_app: AndroidApp | undefined;
@@ -123,7 +126,9 @@ export function createSites(options: SitesOptions) {
         ios_app: await findIosApp(site, link.ios_app_id),
         android_app: await findAndroidApp(site, link.android_app_id),
       };
-      const hosted = { ...visited, apps, answers: {} };
+      const isOwn = path === link.path || path === `${link.path}/`;
+      const source = isOwn ? "address" : "short";
+      const hosted = { ...visited, apps, source, answers: {} } as const;
       links.set(key, hosted);
       return hosted;
     },

@@ -6,6 +6,7 @@ import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
 import type { AskedList } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
+import type { Visit } from "../stats/visit.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Precondition } from "./precondition.ts";
@@ -26,6 +27,8 @@ export type Services = {
    * host counts them in memory first. Left out in a process without a link host.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
+  /** Counts what apps tell of themselves: opens and installs. Left out as the one above. */
+  readonly noteVisit?: ((visit: Visit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
   /** Told of each request by whose key it was. */
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;

@@ -8,6 +8,7 @@ import { takeChoreBack } from "./queue-chore.ts";
 import { purgeShortPaths } from "./short-paths.ts";
 import type { AppKind, ChoreTable, Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
+import { purgeVisits } from "./visit-batches.ts";
 import { dropIndex, indexBatch } from "./trigram-index.ts";
 
 /**
@@ -18,6 +19,8 @@ import { dropIndex, indexBatch } from "./trigram-index.ts";
  */
 
 const batchRows = 1000;
+/** Each has tens of kilobytes. */
+const visitRows = 50;
 /** Between two batches: the lock is free, and other work of this process has its turn. */
 const pause_ms = 2;
 
@@ -124,8 +127,10 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     )
   `.execute(db);
   const areShortPathsGone = await purgeShortPaths({ db, projectId }, batchRows);
+  const areVisitsGone = await purgeVisits({ db, projectId }, visitRows);
   const isBinEmpty = await emptyBatch({ db, projectId }, Number.MAX_SAFE_INTEGER);
-  if (numAffectedRows + addresses > 0n || !areShortPathsGone || !isBinEmpty) return false;
+  if (!areShortPathsGone || !areVisitsGone || !isBinEmpty) return false;
+  if (numAffectedRows + addresses > 0n) return false;
   const small = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
   for (const table of [...small, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();

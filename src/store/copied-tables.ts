@@ -22,6 +22,9 @@ export const storeCopy: CopiedTables = {
     { name: "page_templates", key: ["project_id"] },
     { name: "page_template_versions", key: ["project_id", "id"] },
     { name: "bin", key: ["project_id", "kind", "id"] },
+    { name: "visit_batches", key: ["project_id", "id"] },
+    { name: "visit_days", key: ["project_id", "day", "first_id"] },
+    { name: "visit_totals", key: ["project_id", "day"] },
     { name: "chores", key: ["kind", "project_id", "subject"] },
   ],
   // What running processes have counted is over in a minute, and theirs alone.

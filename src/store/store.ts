@@ -6,6 +6,8 @@ import { watchSql, type NoteSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
+import { foldOldDays } from "./fold-old-days.ts";
+import { foldWaiting } from "./fold-visits.ts";
 import { init } from "./migrations/001-init.ts";
 import { pageTemplates } from "./migrations/002-page-templates.ts";
 import { clicks } from "./migrations/003-clicks.ts";
@@ -20,6 +22,7 @@ import { projectPages } from "./migrations/010-project-pages.ts";
 import { keyUses } from "./migrations/011-key-uses.ts";
 import { linksOfNoApp } from "./migrations/012-links-of-no-app.ts";
 import { clientKeys, postgresClientKeys } from "./migrations/013-client-keys.ts";
+import { postgresVisits, visits } from "./migrations/014-visits.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -59,6 +62,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       keyUses,
       linksOfNoApp,
       clientKeys,
+      visits,
     ],
   },
   postgres: {
@@ -71,10 +75,13 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       keyUses,
       linksOfNoApp,
       postgresClientKeys,
+      postgresVisits,
     ],
   },
 };
 const watchEvery_ms = 1000;
+/** What is told of visits is put together so often, beside what is asked for. */
+const foldEvery_ms = 60 * 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;
 
@@ -130,11 +137,21 @@ async function watch(
   setAlarm: SetAlarm,
   { clock, signal, onError }: Watching,
 ): Promise<void> {
+  // Another process holds the store, or it is away: the next turn does it.
+  const noteFault = (error: unknown) => {
+    if (!(error instanceof StoreBusy)) onError(error);
+  };
   let sweptAt = -Infinity;
+  let foldedAt = -Infinity;
   while (!signal.aborted) {
     if (clock.monotonic() - sweptAt >= sweepEvery_ms) {
       sweptAt = clock.monotonic();
       await queueExpired(sql, clock.now()).catch(onError);
+      await foldOldDays(sql, clock.now(), signal).catch(noteFault);
+    }
+    if (clock.monotonic() - foldedAt >= foldEvery_ms) {
+      foldedAt = clock.monotonic();
+      await foldWaiting(sql, signal).catch(noteFault);
     }
     await runChores(sql, signal, onError);
     await sleep(setAlarm, watchEvery_ms, signal);

@@ -23,6 +23,9 @@ export type Tables = {
   readonly page_templates: PageTemplateTable;
   readonly page_template_versions: PageTemplateVersionTable;
   readonly request_counts: RequestCountTable;
+  readonly visit_batches: VisitBatchTable;
+  readonly visit_days: VisitDayTable;
+  readonly visit_totals: VisitTotalTable;
 };
 
 export type Flag = 0 | 1;
@@ -194,6 +197,38 @@ export type RequestCountTable = {
   readonly process: string;
   readonly spent: number;
   readonly ends_at: number;
+};
+
+/** Visits as they were counted, until they are put together by day. */
+type VisitBatchTable = OfProject & {
+  /** Whether its clicks are to be added to their links still. */
+  readonly owes_clicks: Flag;
+  /** By link and kind (`stats/cells.ts`). */
+  readonly body: string;
+};
+
+/** The visits of some links on one day of UTC; their ids are in order, and no two rows overlap. */
+export type VisitDayTable = {
+  readonly project_id: string;
+  /** Since 1970. */
+  readonly day: number;
+  readonly first_id: string;
+  readonly last_id: string;
+  /** Whether the hours of its visits are known still. */
+  readonly hourly: Flag;
+  /** Both packed (`stats/link-ids.ts`): what a comparison of all links reads. */
+  readonly ids: string;
+  readonly sums: string;
+  /** By kind, in the order of the ids. */
+  readonly detail: string;
+};
+
+/** All visits of a project on one day of UTC: by the hour, and by one fact of them at a time. */
+type VisitTotalTable = {
+  readonly project_id: string;
+  readonly day: number;
+  readonly hourly: Flag;
+  readonly body: string;
 };
 
 /** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */

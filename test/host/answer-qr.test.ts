@@ -7,7 +7,7 @@ function openPictures(bytes = 100) {
   const drawn: string[] = [];
   const draw = (kind: string) => (address: string) => {
     drawn.push(`${kind} ${address}`);
-    return Promise.resolve(address.endsWith("/long") ? undefined : `${kind} `.repeat(bytes));
+    return Promise.resolve(address.endsWith("/long?wp=qr") ? undefined : `${kind} `.repeat(bytes));
   };
   let now = 0;
   const clock = { monotonic: () => now };
@@ -26,10 +26,10 @@ test("a picture is drawn once, each kind of each address for itself", async () =
     expect(await ask("spring", "", "https://b.example")).toBe(200);
   }
   expect(drawn).toEqual([
-    "svg https://a.example/spring",
-    "png https://a.example/spring",
-    "png https://a.example/spring?id=1",
-    "svg https://b.example/spring",
+    "svg https://a.example/spring?wp=qr",
+    "png https://a.example/spring?wp=qr",
+    "png https://a.example/spring?id=1&wp=qr",
+    "svg https://b.example/spring?wp=qr",
   ]);
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
+import { noteClick } from "../support/note-click.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Reply, type World } from "../support/world.ts";
 
@@ -62,7 +63,7 @@ describe("a deleted link", () => {
 
   test("comes back as it was, with its clicks, times and short address", async () => {
     const link = await make("/links", whole);
-    world.clicks.note(world.project.id, link.id);
+    noteClick(world.clicks, world.project.id, link.id);
     const before = await read(`/links/${link.id}`);
     expect(before.clicks).toBe(1);
     const row = await readRow(link.id);
@@ -85,12 +86,12 @@ describe("a deleted link", () => {
 
   test("keeps visits that are written down after its deletion", async () => {
     const { id } = await make("/links", { path: "spring" });
-    world.clicks.note(world.project.id, id);
+    noteClick(world.clicks, world.project.id, id);
     await remove(`/links/${id}`);
     await world.clicks.flush(world.project.id);
-    world.clicks.note(world.project.id, id);
+    noteClick(world.clicks, world.project.id, id);
     expect((await ask("POST", `/links/${id}/restore`)).body.clicks).toBe(2);
-    world.clicks.note(world.project.id, id);
+    noteClick(world.clicks, world.project.id, id);
     expect((await read(`/links/${id}`)).clicks).toBe(3);
   });
 

@@ -94,13 +94,14 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
   const store = await openStore(await place.open(), setAlarm);
   const maker = { clock, random: { bytes } };
   const report = (error: unknown) => `reference-${reported.push(error)}`;
-  const clicks = createClicks({ store, setAlarm, report });
+  const clicks = createClicks({ store, clock, setAlarm, report });
   const service = createService({
     ...maker,
     store,
     setAlarm,
     readLinkOrigin,
     waitForClicks: clicks.flush,
+    noteVisit: clicks.noteVisit,
     report,
   });
 

@@ -1,0 +1,72 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../contract/clock.ts";
+import { readUrl } from "../contract/rules/web-address.ts";
+import { hour_ms, writeKind, type Source } from "../stats/visit.ts";
+import type { Platform } from "../visit/decide-visit.ts";
+import { createRecentCache } from "./recent-cache.ts";
+import type { Site } from "./sites.ts";
+
+/** Two capital letters of the country that a request comes from, where that can be told. */
+type FindCountry = (request: IncomingMessage) => string | undefined;
+
+export type KindOptions = {
+  readonly clock: Pick<Clock, "now">;
+  readonly findCountry?: FindCountry | undefined;
+};
+
+type Seen = {
+  readonly request: IncomingMessage;
+  readonly site: Pick<Site, "serial" | "origin" | "visitedOrigin" | "secondOrigin">;
+  readonly platform: Platform;
+  readonly source: Source;
+};
+
+const mostReferrers = 5000;
+/** A host name has no more; a longer header is that of a long address, and is read each time. */
+const longestHost = 253;
+const mostCachedLength = 300;
+
+/** What is told apart of a visit. The same comes again and again, and is kept for the hour. */
+export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => string {
+  const referrers = createRecentCache<string>(mostReferrers);
+  const kinds = createRecentCache<string>(mostReferrers);
+
+  /** Nothing where nobody led there. */
+  function readReferrer(header: string | undefined): string {
+    if (header === undefined || header === "") return "";
+    const known = referrers.find(header);
+    if (known !== undefined) return known;
+    const host = readHost(header);
+    if (header.length <= mostCachedLength) referrers.set(header, host);
+    return host;
+  }
+
+  return ({ request, site, platform, source }) => {
+    const at = clock.now();
+    const host = readReferrer(request.headers.referer);
+    const country = findCountry?.(request);
+    // A number and short words; no two visits that differ have the same.
+    const hour = Math.floor(at / hour_ms);
+    const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${host}`;
+    const known = kinds.find(key);
+    if (known !== undefined) return known;
+    const referrer = host === "" || isOwn(site, host) ? undefined : host;
+    const kind = writeKind("click", at, { platform, source, country, referrer });
+    kinds.set(key, kind);
+    return kind;
+  };
+}
+
+/** Browsers send a web page's address, and on Android also the name of the app. */
+function readHost(header: string): string {
+  const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];
+  const host = (app ?? readUrl(header)?.hostname ?? "").toLowerCase().replace(/^www\./, "");
+  return host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
+}
+
+/** Who came by another link of the project, or by its page's button, came from nowhere else. */
+function isOwn({ origin, visitedOrigin, secondOrigin }: Seen["site"], host: string): boolean {
+  return [origin, visitedOrigin, secondOrigin].some(
+    (own) => own && readUrl(own)?.hostname === host,
+  );
+}

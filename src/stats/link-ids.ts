@@ -1,0 +1,51 @@
+/** The ids of many links, and their counts, in as few bytes as can be read at once. */
+
+const idBytes = 16;
+const pattern = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+
+/** Every link that we make has such an id; whatever else there is cannot be packed. */
+export function isPackedId(id: string): boolean {
+  return pattern.test(id);
+}
+
+export function packIds(ids: readonly string[]): string {
+  return Buffer.from(ids.join("").replaceAll("-", ""), "hex").toString("base64");
+}
+
+/** Sixteen bytes for each. */
+export function unpackIds(text: string): Buffer {
+  return Buffer.from(text, "base64");
+}
+
+export function readId(ids: Buffer, place: number): string {
+  const hex = ids.toString("hex", place * idBytes, (place + 1) * idBytes);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** Whole numbers, seven bits to a byte: most of them take one. */
+export function packNumbers(numbers: readonly number[]): string {
+  const bytes: number[] = [];
+  for (let left of numbers) {
+    while (left >= 0x80) {
+      bytes.push((left % 0x80) | 0x80);
+      left = Math.floor(left / 0x80);
+    }
+    bytes.push(left);
+  }
+  return Buffer.from(bytes).toString("base64");
+}
+
+/** Reads one after the other. */
+export function createNumberReader(text: string): () => number {
+  const bytes = Buffer.from(text, "base64");
+  let place = 0;
+  return () => {
+    let number = 0;
+    for (let unit = 1; ; unit *= 0x80) {
+      const byte = bytes[place] ?? 0;
+      place += 1;
+      if (byte < 0x80) return number + byte * unit;
+      number += (byte & 0x7f) * unit;
+    }
+  };
+}

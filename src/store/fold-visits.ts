@@ -1,0 +1,124 @@
+import { setImmediate } from "node:timers/promises";
+import { writeCells, type Cells } from "../stats/cells.ts";
+import { dayHours } from "../stats/visit.ts";
+import { addClicks } from "./clicks.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { Flag, Tables } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
+import { collectBatches, insertBatch, listWaitingProjects, takeBatches } from "./visit-batches.ts";
+import { createKindReader, mergeDay, type KindReader } from "./visit-days.ts";
+import { mergeTotals } from "./visit-totals.ts";
+
+/** So many links are brought up to date in one transaction. */
+const linksAtOnce = 500;
+
+type FoldOptions = { readonly isPatient: boolean };
+type Folding = Pick<Sql<Tables>, "db" | "write">;
+
+/**
+ * Puts together what was written down of a project's visits: adds clicks to their links, and all
+ * else to their days. What is of many links is sorted first, and written down again in parts, each
+ * of which is one short transaction. A process that is killed leaves the parts for the next one.
+ */
+export async function foldVisits(
+  store: Folding,
+  projectId: string,
+  options: FoldOptions,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const owes of [1, 0] as const) {
+    while (signal?.aborted !== true && (await foldSome(store, projectId, owes, options)));
+  }
+}
+
+/** Of every project of which something waits. */
+export async function foldWaiting(store: Folding, signal: AbortSignal): Promise<void> {
+  for (const projectId of await listWaitingProjects(store.db)) {
+    if (signal.aborted) return;
+    await foldVisits(store, projectId, { isPatient: true }, signal);
+  }
+}
+
+/** Another process folds the same; what it leaves is looked for again. */
+class TakenBefore extends Error {
+  override readonly name = "TakenBefore";
+}
+
+/** Answers whether there was more than that. What comes meanwhile waits for the next time. */
+async function foldSome(
+  { db, write }: Folding,
+  projectId: string,
+  owes: Flag,
+  options: FoldOptions,
+): Promise<boolean> {
+  const { ids, cells, isCut } = await collectBatches({ db, projectId }, owes);
+  if (ids.length === 0) return false;
+  const parts = await part(cells);
+  try {
+    const kept = await write(async (own) => {
+      const tenant = { db: own, projectId };
+      if (!(await takeBatches(tenant, ids))) throw new TakenBefore("others fold the same");
+      const waiting: string[] = [];
+      if (parts.length === 1) await applyPart(tenant, owes, cells);
+      else for (const one of parts) waiting.push(await insertBatch(tenant, owes, writeCells(one)));
+      return waiting;
+    }, options);
+    for (const [place, id] of kept.entries()) {
+      await write(async (own) => {
+        const tenant = { db: own, projectId };
+        // It was folded by another process.
+        if (!(await takeBatches(tenant, [id]))) return;
+        await applyPart(tenant, owes, parts[place] ?? new Map());
+      }, options);
+    }
+  } catch (error) {
+    if (!(error instanceof TakenBefore)) throw error;
+    return true;
+  }
+  return isCut;
+}
+
+/** Neighbours by id are together: they share pages. */
+async function part(cells: Cells): Promise<readonly Cells[]> {
+  const ids = [...cells.keys()].toSorted();
+  const parts: Cells[] = [];
+  for (let start = 0; start < ids.length; start += linksAtOnce) {
+    const own = ids.slice(start, start + linksAtOnce);
+    parts.push(new Map(own.map((id) => [id, cells.get(id) ?? new Map()])));
+    await setImmediate();
+  }
+  return parts;
+}
+
+async function applyPart(tenant: Tenant, owes: Flag, cells: Cells): Promise<void> {
+  const read = createKindReader();
+  if (owes === 1) await addOwed(tenant, cells, read);
+  for (const [day, own] of splitDays(cells, read)) {
+    await mergeDay(tenant, day, own, read);
+    await mergeTotals(tenant, day, own, read);
+  }
+}
+
+async function addOwed({ db, projectId }: Tenant, cells: Cells, read: KindReader): Promise<void> {
+  const clicks = [...cells].map(([linkId, counts]) => {
+    const own = [...counts].filter(([kind]) => read(kind).isClick);
+    return { projectId, linkId, count: own.reduce((sum, [, count]) => sum + count, 0) };
+  });
+  const clicked = clicks.filter(({ count }) => count > 0);
+  if (clicked.length > 0) await addClicks(db, clicked);
+}
+
+function splitDays(cells: Cells, read: KindReader): ReadonlyMap<number, Cells> {
+  const days = new Map<number, Cells>();
+  for (const [id, counts] of cells) {
+    for (const [kind, count] of counts) {
+      const day = Math.floor(read(kind).hour / dayHours);
+      const own = days.get(day) ?? new Map<string, Map<string, number>>();
+      days.set(day, own);
+      const known = own.get(id);
+      if (known === undefined) own.set(id, new Map([[kind, count]]));
+      else known.set(kind, count);
+    }
+  }
+  return days;
+}

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { readKind } from "../../src/stats/visit.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
+
+/** What is told apart of a visit, and what nobody keeps. */
+
+const url = "https://shop.example/";
+const iPhone =
+  "Mozilla/5.0 (iPhone; CPU iPhone OS 17_3_1 like Mac OS X) AppleWebKit/605.1.15 " +
+  "(KHTML, like Gecko) Version/17.3.1 Mobile/15E148 Safari/604.1";
+
+let host: LinkHost;
+openForEach(
+  () =>
+    openLinkHost({
+      secondOrigin: "http://{subdomain}.open.localhost",
+      findCountry: ({ headers }) => headers["x-country"]?.toString(),
+    }),
+  (opened) => (host = opened),
+);
+
+/** The last visits that were written down, told apart. */
+async function readKinds() {
+  const { clicks, project, store } = host.world;
+  await clicks.flush(project.id);
+  const rows = await store.db.selectFrom("visit_batches").selectAll().execute();
+  return rows.flatMap(({ body }) => {
+    // We wrote it ourselves.
+    const [kinds = []] = JSON.parse(body) as string[][];
+    return kinds.map(readKind);
+  });
+}
+
+test("the way to a link is told apart, and all but a button's press are its clicks", async () => {
+  const link = await host.add("link", { path: "spring", url, options: { shorten: true } });
+  await host.visit("/spring");
+  await host.visit("/spring/");
+  await host.visit(`/${link.shortened_path}`);
+  await host.visit("/spring?wp=qr");
+  await host.visit("/spring", { host: "default.open.localhost", agent: iPhone });
+  const kinds = await readKinds();
+  const ways = kinds.map(({ source, platform, isClick }) => [source, platform, isClick]);
+  expect(ways).toEqual([
+    ["address", "desktop", true],
+    ["short", "desktop", true],
+    ["qr", "desktop", true],
+    ["button", "ios", false],
+  ]);
+  expect(await host.readClicks(link.id)).toBe(4);
+});
+
+test("the mark of a code goes no further, and what stands beside it does", async () => {
+  await host.add("link", { path: "spring", url });
+  const lead = async (path: string) => (await host.visit(path)).headers.location;
+  expect(await lead("/spring?wp=qr")).toBe(url);
+  expect(await lead("/spring?a=1&wp=qr&b=2")).toBe(`${url}?a=1&b=2`);
+  expect(await lead("/spring?wp=qrs&awp=qr")).toBe(`${url}?wp=qrs&awp=qr`);
+});
+
+test("of the page that led here the host is kept, where it is another's", async () => {
+  await host.add("link", { path: "spring", url });
+  const referers = [
+    "https://www.News.example/today?user=7",
+    "https://news.example/",
+    "android-app://com.chat.example/",
+    `${host.origin}/other`,
+    "about:blank",
+    "nonsense with spaces",
+    `https://${"a".repeat(300)}.example/`,
+  ];
+  for (const referer of referers) await host.visit("/spring", { headers: { referer } });
+  const found = (await readKinds()).map(({ referrer }) => referrer);
+  expect(found.slice(0, 3)).toEqual(["news.example", "com.chat.example", undefined]);
+  const { store } = host.world;
+  const [row] = await store.db.selectFrom("visit_batches").select("body").execute();
+  expect(row?.body).not.toMatch(/user=7|today|127\.0\.0\.1|Mozilla/);
+});
+
+test("the country is what is told of the request", async () => {
+  await host.add("link", { path: "spring", url });
+  await host.visit("/spring", { headers: { "x-country": "DE" } });
+  await host.visit("/spring");
+  expect((await readKinds()).map(({ country }) => country)).toEqual(["DE", undefined]);
+});

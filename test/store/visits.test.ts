@@ -1,0 +1,238 @@
+import { expect, test } from "vitest";
+import { createClicks } from "../../src/host/clicks.ts";
+import { addCells, type Cells } from "../../src/stats/cells.ts";
+import { createNumberReader, readId, unpackIds } from "../../src/stats/link-ids.ts";
+import { hour_ms, writeKind, type VisitFacts } from "../../src/stats/visit.ts";
+import { foldOldDays } from "../../src/store/fold-old-days.ts";
+import { foldVisits } from "../../src/store/fold-visits.ts";
+import { deleteProject } from "../../src/store/projects.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import { owesClicks } from "../../src/store/visit-batches.ts";
+import { readDay } from "../../src/store/visit-days.ts";
+import { neverRing } from "../support/alarms.ts";
+import { addLink, addLinks, addProject, now } from "../support/rows.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** Visits are written down as they come, and put together by day: none is lost or counted twice. */
+
+const facts: VisitFacts = { platform: "desktop", source: "address" };
+const patient = { isPatient: true };
+const countTo = 1700;
+
+function openCounting(store: Store) {
+  const clock = { monotonic: () => 0 };
+  return createClicks({ store, clock, setAlarm: neverRing, report });
+}
+
+function report(error: unknown): void {
+  expect.fail(String(error));
+}
+
+/** Link by link one more, from one to seven, on two days. */
+function noteMany(
+  clicks: ReturnType<typeof openCounting>,
+  projectId: string,
+  ids: readonly string[],
+) {
+  for (const [place, linkId] of ids.entries()) {
+    for (let turn = 0; turn <= place % 7; turn += 1) {
+      const kind = writeKind("click", now - (turn % 2) * 24 * hour_ms, facts);
+      clicks.note({ projectId, linkId, kind, isClick: true });
+    }
+  }
+}
+
+const expected = (ids: readonly string[], times = 1) =>
+  new Map(ids.map((id, place) => [id, times * ((place % 7) + 1)]));
+
+async function readClicks({ db }: Store, projectId: string) {
+  const links = db.selectFrom("links").select(["id", "clicks"]).where("project_id", "=", projectId);
+  return new Map((await links.execute()).map(({ id, clicks }) => [id, clicks]));
+}
+
+/** By what each of the ways in which they are kept has of them. */
+async function readKept({ db }: Store, projectId: string) {
+  const days = await db
+    .selectFrom("visit_days")
+    .selectAll()
+    .where("project_id", "=", projectId)
+    .execute();
+  const sums = new Map<string, number>();
+  const details = new Map<string, number>();
+  const kinds = new Set<string>();
+  for (const row of days) {
+    readDay(row, (id, counts) => {
+      expect(id >= row.first_id && id <= row.last_id).toBe(true);
+      for (const [kind, count] of counts) {
+        kinds.add(kind);
+        add(details, id, count);
+      }
+    });
+    const ids = unpackIds(row.ids);
+    const read = createNumberReader(row.sums);
+    for (let place = 0; place < ids.length / 16; place += 1) {
+      add(sums, readId(ids, place), read() + read() + read());
+    }
+  }
+  const totals: Cells = new Map();
+  const bodies = await db
+    .selectFrom("visit_totals")
+    .selectAll()
+    .where("project_id", "=", projectId)
+    .execute();
+  for (const { body } of bodies) addCells(totals, body);
+  const total = [...totals.values()].reduce((sum, counts) => sum + (counts.get("click") ?? 0), 0);
+  return { sums, details, kinds, totals, total, rows: days.length };
+}
+
+function add(to: Map<string, number>, id: string, count: number): void {
+  to.set(id, (to.get(id) ?? 0) + count);
+}
+
+async function countBatches({ db }: Store): Promise<number> {
+  return (await db.selectFrom("visit_batches").select("id").execute()).length;
+}
+
+async function makeLinks(world: World, count: number) {
+  const { store } = world;
+  const projectId = await addProject(store);
+  const ids = await store.write((db) => addLinks({ db, projectId }, count));
+  return { store, projectId, ids };
+}
+
+test("many links' visits cost a few rows, and are exact for whoever asks next", async () => {
+  await using world = await createWorld();
+  // More than one transaction takes.
+  const { store, projectId, ids } = await makeLinks(world, 4321);
+  const clicks = openCounting(store);
+  noteMany(clicks, projectId, ids);
+  await clicks.close();
+  expect(await countBatches(store)).toBe(3);
+  expect(await owesClicks({ db: store.db, projectId })).toBe(true);
+  await clicks.flush(projectId);
+  expect(await readClicks(store, projectId)).toEqual(expected(ids));
+  expect([await countBatches(store), await owesClicks({ db: store.db, projectId })]).toEqual([
+    0,
+    false,
+  ]);
+  noteMany(clicks, projectId, ids);
+  await clicks.flush(projectId, ids[0]);
+  await clicks.fold(projectId);
+  expect(await readClicks(store, projectId)).toEqual(expected(ids, 2));
+  const { sums, details, total, rows } = await readKept(store, projectId);
+  expect([sums, details]).toEqual([expected(ids, 2), expected(ids, 2)]);
+  expect(total).toBe([...expected(ids, 2).values()].reduce((sum, one) => sum + one));
+  expect(rows).toBeLessThan(60);
+});
+
+test("few links' clicks are added at once, and told apart later", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 20);
+  const clicks = openCounting(store);
+  for (let turn = 0; turn < 5; turn += 1) {
+    noteMany(clicks, projectId, ids);
+    await clicks.flush(projectId);
+    expect(await readClicks(store, projectId)).toEqual(expected(ids, turn + 1));
+  }
+  expect(await countBatches(store)).toBe(5);
+  await clicks.fold(projectId);
+  expect(await countBatches(store)).toBe(0);
+  expect((await readKept(store, projectId)).sums).toEqual(expected(ids, 5));
+});
+
+test("processes that put the same together at once count each visit once", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, countTo);
+  const others = [store, await openStore(await world.openSql(), neverRing)];
+  const counting = others.map(openCounting);
+  for (let turn = 0; turn < 2; turn += 1) {
+    for (const clicks of counting) noteMany(clicks, projectId, ids);
+    await Promise.all(counting.map(async (clicks) => clicks.flush(projectId)));
+  }
+  await Promise.all(others.map((own) => foldVisits(own, projectId, patient)));
+  expect(await readClicks(store, projectId)).toEqual(expected(ids, 4));
+  const { sums, details } = await readKept(store, projectId);
+  expect([sums, details]).toEqual([expected(ids, 4), expected(ids, 4)]);
+  await others[1]?.close();
+});
+
+test("a process that ends in the middle leaves the rest for the next one", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, countTo);
+  const clicks = openCounting(store);
+  noteMany(clicks, projectId, ids);
+  await clicks.close();
+  for (let left = 1; left < 4; left += 1) {
+    let writes = 0;
+    const write: Store["write"] = (work, options) => {
+      writes += 1;
+      if (writes > left) return Promise.reject(new Error("killed"));
+      return store.write(work, options);
+    };
+    await expect(foldVisits({ db: store.db, write }, projectId, patient)).rejects.toThrow("killed");
+    expect(await owesClicks({ db: store.db, projectId })).toBe(true);
+  }
+  await foldVisits(store, projectId, patient);
+  expect(await readClicks(store, projectId)).toEqual(expected(ids));
+  expect((await readKept(store, projectId)).sums).toEqual(expected(ids));
+});
+
+test("a stranger makes up no more than a hundred hosts of a link and day", async () => {
+  await using world = await createWorld();
+  const { store, projectId } = await makeLinks(world, 1);
+  const linkId = await store.write((db) => addLink({ db, projectId }, "flooded"));
+  const clicks = openCounting(store);
+  for (let turn = 0; turn < 700; turn += 1) {
+    const kind = writeKind("click", now, { ...facts, referrer: `host-${turn}.example` });
+    clicks.note({ projectId, linkId, kind, isClick: true });
+    if (turn % 60 === 0) await clicks.fold(projectId);
+  }
+  await clicks.fold(projectId);
+  const { sums, kinds } = await readKept(store, projectId);
+  expect(sums.get(linkId)).toBe(700);
+  const hosts = [...kinds].map((kind) => kind.split(" ").at(-1));
+  expect(hosts).toHaveLength(101);
+  expect(hosts).toContain("other");
+});
+
+test("after ninety days the hours are gone, and nothing else is", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 300);
+  const clicks = openCounting(store);
+  for (const at of [now - hour_ms, now - 26 * hour_ms]) {
+    for (const linkId of ids) {
+      clicks.note({ projectId, linkId, kind: writeKind("click", at, facts), isClick: true });
+    }
+  }
+  await clicks.fold(projectId);
+  const before = await readKept(store, projectId);
+  const readHours = async () =>
+    [...(await readKept(store, projectId)).totals.keys()]
+      .map((hour) => Number(hour) % 24)
+      .toSorted((one, other) => one - other);
+  await foldOldDays(store, now + 90 * 24 * hour_ms);
+  // The earlier of the two days is over for ninety days, and the later one is not.
+  expect(await readHours()).toEqual([11, 12]);
+  await foldOldDays(store, now + 91 * 24 * hour_ms);
+  expect(await readHours()).toEqual([12, 12]);
+  const after = await readKept(store, projectId);
+  expect([after.sums, after.details, after.total]).toEqual([
+    before.sums,
+    before.details,
+    before.total,
+  ]);
+});
+
+test("a deleted project's visits are gone with it", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 300);
+  const clicks = openCounting(store);
+  noteMany(clicks, projectId, ids);
+  await clicks.fold(projectId);
+  noteMany(clicks, projectId, ids);
+  await clicks.close();
+  await store.write((db) => deleteProject(db, projectId));
+  await store.finishChores();
+  const { rows, total } = await readKept(store, projectId);
+  expect([rows, total, await countBatches(store)]).toEqual([0, 0, 0]);
+});
