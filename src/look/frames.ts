@@ -6,7 +6,7 @@ export const frames = `
 figure { margin: 0; }
 figcaption { font-size: var(--small); margin-bottom: var(--s1); }
 figure > div { border: 1px solid var(--line); border-radius: var(--rounder); overflow: hidden; }
-figure iframe { display: block; border: 0; background: #ffffff; transform-origin: 0 0;
+figure iframe { display: block; border: 0; background: var(--day); transform-origin: 0 0;
   color-scheme: light; }
 .phone figure > div { width: 270px; height: 480px; }
 .phone figure iframe { width: 360px; height: 640px; transform: scale(.75); }

@@ -29,6 +29,11 @@ export const colours = {
   "new-mark": ["#a9dcb8", "#28583a"],
   /** Of the mark, which is the same by day and by night. */
   brand: ["#4b45d6", "#4b45d6"],
+  /** Of the phones and screens that are drawn: what is around the glass, and behind it. */
+  device: ["#14161b", "#14161b"],
+  "device-ink": ["#c3c8d2", "#c3c8d2"],
+  day: ["#ffffff", "#ffffff"],
+  night: ["#0d0e13", "#0d0e13"],
 } as const;
 
 const shades = ["0 1px 2px rgb(26 31 54 / .06), 0 2px 6px rgb(26 31 54 / .04)", "none"] as const;

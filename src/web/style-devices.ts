@@ -25,19 +25,20 @@ export const devices = `
 .looking:has([value="light"]:checked) .device.dark,
 .looking:has([value="dark"]:checked) .device.light { display: none; }
 .device { --wide: 375; --high: 720; --zoom: .72; display: flex; flex-direction: column;
-  flex: none; background: #14161b; border: 1px solid var(--edge); border-radius: 2.25rem;
+  flex: none; background: var(--device); border: 1px solid var(--edge); border-radius: 2.25rem;
   padding: .5rem; box-shadow: var(--shade); }
 .device.ios { flex-direction: column-reverse; }
 .device.android { border-radius: 1.75rem; }
 .device.desktop { --wide: 1120; --high: 760; --zoom: .235; border-radius: var(--rounder);
   padding: .375rem; }
-.device .bar { color: #c3c8d2; font-size: .6875rem; line-height: 1rem; min-height: 1.75rem;
-  padding: .375rem 1rem; text-align: center; overflow: hidden; text-overflow: ellipsis;
+.device .bar { color: var(--device-ink); font-size: .6875rem; line-height: 1rem;
+  min-height: 1.75rem; padding: .375rem 1rem; text-align: center;
+  overflow: hidden; text-overflow: ellipsis;
   white-space: nowrap; width: calc(var(--wide) * var(--zoom) * 1px); }
 .device.desktop .bar { text-align: left; padding: .125rem .5rem .375rem; }
-.glass { width: calc(var(--wide) * var(--zoom) * 1px); background: #ffffff;
+.glass { width: calc(var(--wide) * var(--zoom) * 1px); background: var(--day);
   height: calc(var(--high) * var(--zoom) * 1px); overflow: hidden; border-radius: 1.75rem; }
-.dark .glass { background: #0d0e13; }
+.dark .glass { background: var(--night); }
 .android .glass { border-radius: 1.25rem; }
 .desktop .glass { border-radius: .25rem; }
 .glass iframe { display: block; border: 0; width: calc(var(--wide) * 1px);
