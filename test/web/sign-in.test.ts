@@ -1,10 +1,8 @@
-import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browse, type Browsing } from "../support/browse.ts";
 import {
-  bundle,
   createFolder,
   run,
   runJson,
@@ -13,6 +11,7 @@ import {
   type Serving,
 } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console-http.ts";
+import { openTerminal } from "../support/terminal.ts";
 
 /** Who gets into the console, and who does not: over the network, as browsers and others ask. */
 
@@ -37,25 +36,13 @@ function readSession({ cookies }: Browsing): string {
   return [...cookies].find(([name]) => name.includes("session"))?.[1] ?? "";
 }
 
-/** What a terminal is shown; `script` makes one. */
+/** What a terminal is shown. */
 async function readAddress(
   words = `console --data ${folder.path}`,
   pattern = /(https?:\/\/\S+)/,
 ): Promise<string> {
-  const command = `${process.execPath} ${bundle} ${words}`;
-  const child = spawn("script", ["-qec", command, "/dev/null"], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let shown = "";
-  for await (const chunk of child.stdout) {
-    shown += String(chunk);
-    const [, address] = pattern.exec(shown) ?? [];
-    // The line is whole when something follows it.
-    if (address === undefined || !shown.includes(`${address}\r`)) continue;
-    child.kill();
-    return address;
-  }
-  return `no address: ${shown}`;
+  await using terminal = openTerminal(words);
+  return await terminal.read(pattern);
 }
 
 test("a browser is asked to sign in, and a program gets what it always got", async () => {

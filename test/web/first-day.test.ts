@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { launchBrowser, openTab } from "../support/browser.ts";
+import { visitAt } from "../support/link-host.ts";
+import { saveShot, sizes } from "../support/look-at-page.ts";
+import { openTerminal, type Terminal } from "../support/terminal.ts";
+
+/**
+ * Somebody's first day, on a phone: from what the terminal shows to a link, a changed destination,
+ * a QR code, a page, a file and a deletion that is undone. They press what they see, by its name.
+ */
+
+let folder: string;
+let terminal: Terminal;
+let browser: Browser;
+let page: Page;
+let port: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waypost-first-day-"));
+  terminal = openTerminal(`serve --data ${folder} --port 0`);
+  browser = await launchBrowser();
+  page = await openTab(browser, { viewport: sizes.phone, hasTouch: true, isMobile: true });
+});
+afterAll(async () => {
+  await browser.close();
+  await terminal[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const press = (role: "button" | "link", name: string | RegExp) =>
+  page.getByRole(role, { name }).first().tap();
+const untilTitle = (name: string | RegExp) =>
+  page.getByRole("heading", { level: 1, name }).waitFor();
+
+async function choose(entry: string): Promise<void> {
+  await press("button", "Menu");
+  await page.getByRole("navigation").getByRole("link", { name: entry, exact: true }).tap();
+  await untilTitle(entry);
+}
+
+const visit = (path: string) => visitAt(Number(port), path, { host: `default.localhost:${port}` });
+
+test("the terminal's address signs in, once a button is pressed", async () => {
+  const address = await terminal.read(/Console, for you.*?(http\S+)/);
+  ({ port } = new URL(address));
+  await page.goto(address);
+  await saveShot(page, "first-day 1");
+  await press("button", /Sign in/);
+  await page.getByText("Connect your assistant").first().waitFor();
+  await saveShot(page, "first-day 2");
+});
+
+test("a link is made, and opens", async () => {
+  await choose("Links");
+  await press("link", "New link");
+  await page.getByLabel("Name", { exact: true }).fill("Spring sale");
+  await page.getByLabel("Path", { exact: true }).fill("spring");
+  await page.getByLabel("URL", { exact: true }).fill("https://example.com/spring");
+  await press("button", "Create link");
+  await page.getByText("The link is there.").waitFor();
+  await saveShot(page, "first-day 3");
+  expect((await visit("/spring")).headers["location"]).toBe("https://example.com/spring");
+});
+
+test("its destination is changed after a question, and visitors are led there", async () => {
+  await page.getByLabel("URL", { exact: true }).fill("https://shop.example/spring");
+  await press("button", "Save");
+  await untilTitle(/^Point the link "Spring sale" to/);
+  await saveShot(page, "first-day 4");
+  await press("button", "Change link");
+  await page.getByText("Saved.").waitFor();
+  expect((await visit("/spring")).headers["location"]).toBe("https://shop.example/spring");
+});
+
+test("its QR code is seen, and saved as a picture", async () => {
+  await saveShot(page, "first-day 5");
+  const saved = page.waitForEvent("download");
+  await press("link", /PNG/);
+  expect((await saved).suggestedFilename()).toMatch(/spring.*\.png$/);
+});
+
+test("a page is written, seen, published, and met by visitors", async () => {
+  await choose("Page template");
+  const text = "<h1>Hello from {{ link.name }}</h1>{% store_buttons %}";
+  await page.getByLabel("Body", { exact: true }).fill(text);
+  await saveShot(page, "first-day 6");
+  await press("button", "Publish…");
+  await untilTitle(/^Show this page on all links/);
+  await saveShot(page, "first-day 7");
+  await press("button", "Publish page");
+  await page.getByText("Published.").waitFor();
+});
+
+test("a file of links is brought in", async () => {
+  await choose("Links");
+  await press("link", /Import/);
+  await page.getByLabel("File", { exact: true }).setInputFiles({
+    name: "links.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("path,name\nsummer,Summer\nautumn,Autumn\n"),
+  });
+  await press("button", "Show the plan");
+  await untilTitle("Create 2 links");
+  await saveShot(page, "first-day 8");
+  await press("button", "Create 2 links");
+  await page.locator("#progress .tag", { hasText: "Done" }).waitFor();
+  await saveShot(page, "first-day 9");
+  expect((await visit("/summer")).text).toContain("Hello from Summer");
+});
+
+test("a deleted link is brought back", async () => {
+  await choose("Links");
+  await press("link", "Spring sale");
+  await press("button", "Delete…");
+  await untilTitle(/^Delete the link "Spring sale"/);
+  await press("button", /^Delete/);
+  await page.getByText("Deleted.").waitFor();
+  expect((await visit("/spring")).status).toBe(404);
+  await press("link", "Deleted");
+  await press("button", /^Restore Spring sale/);
+  await page.getByText("Restored.").waitFor();
+  await saveShot(page, "first-day 10");
+  expect((await visit("/spring")).headers["location"]).toBe("https://shop.example/spring");
+});
