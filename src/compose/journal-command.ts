@@ -1,3 +1,4 @@
+import { CallFailure } from "../client/call-failure.ts";
 import type { Config } from "../config.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { Problem, readOutageCode } from "../contract/problem.ts";
@@ -10,6 +11,7 @@ import {
   type History,
   type Writer,
 } from "../state/history.ts";
+import { isInDoubt } from "../state/state.ts";
 import { createLazyState } from "./lazy-state.ts";
 import { createLog, createReport } from "./log.ts";
 
@@ -68,7 +70,7 @@ export async function journalAct<Result>(
   const change = await history.begin({ key_print, client, ...command, ...target, effects: [] });
   const result = await run().catch(async (error: unknown) => {
     // A transaction that failed has changed nothing; one whose end is not known stays noted so.
-    if (!isInDoubt(error)) await history.drop(change).catch(report);
+    if (!mayBeDone(error)) await history.drop(change).catch(report);
     throw error;
   });
   // What was done stays done, and its row stays as one whose end is unknown.
@@ -76,8 +78,11 @@ export async function journalAct<Result>(
   return result;
 }
 
-function isInDoubt(error: unknown): boolean {
-  return error instanceof Problem && readOutageCode(error) === "outcome_unknown";
+/** As the store says it, or the service that asked it. */
+function mayBeDone(error: unknown): boolean {
+  if (error instanceof CallFailure) return error.facts.effect !== "none";
+  if (error instanceof Problem) return readOutageCode(error) === "outcome_unknown";
+  return isInDoubt(error);
 }
 
 function describeEnd({ kind, target_key }: Change, { id, name, ...done }: Done): Ended {

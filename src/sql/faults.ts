@@ -103,6 +103,11 @@ export function isIoFault(error: unknown): boolean {
   return error instanceof DiskFailed || (readSqliteCode(error) ?? -1) % 256 === sqliteIo;
 }
 
+/** Whether a write that failed so may be kept all the same. */
+export function isInDoubt(error: unknown): boolean {
+  return readOutage(error) === "unknown" || isIoFault(error);
+}
+
 /** The bytes are not, or no longer, a database. */
 export function isDamage(error: unknown): boolean {
   return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);

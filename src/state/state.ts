@@ -32,7 +32,7 @@ import { createPreviews, type Previews } from "./previews.ts";
 import { createSignInTries, type SignInTries } from "./sign-in-tries.ts";
 import type { StateTables } from "./tables.ts";
 
-export { isFull, readOutage } from "../sql/faults.ts";
+export { isFull, isInDoubt, readOutage } from "../sql/faults.ts";
 
 /** What Waypost itself remembers, in embedded and remote mode alike. */
 export type State = {

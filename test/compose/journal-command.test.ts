@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { CallFailure } from "../../src/client/call-failure.ts";
+import { journalAct } from "../../src/compose/journal-command.ts";
+import { outcomeUnknown, Problem } from "../../src/contract/problem.ts";
+import { DiskFailed, OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+
+/** What is done by hand, and fails: the history forgets it only where nothing can have happened. */
+
+const at = openStateForEach();
+
+async function failWith(error: Error): Promise<readonly string[]> {
+  const { history } = await at.open();
+  const noting = { history, report: () => undefined, key_print: "by hand", client: null };
+  const command = { tool: "keys revoke", realm: "project", kind: "api_key", id: "1", name: null };
+  const describe = () => ({ id: "1", name: null, before: null, after: null });
+  const acting = journalAct(noting, command, () => Promise.reject(error), describe);
+  await expect(acting).rejects.toBe(error);
+  const changes = await history.list({ realm: "project" }, { from: 0, limit: 10 });
+  return changes.map(({ state }) => state);
+}
+
+test.each([
+  new OutcomeUnknown("the answer to a commit was lost"),
+  new DiskFailed("the disk failed to sync"),
+  outcomeUnknown(),
+  new CallFailure("timed_out", "no answer", { effect: "unknown", retry: "never" }),
+  Object.assign(new Error("disk I/O error"), { errcode: 10 }),
+])("stays, as one whose end is unknown, where it may have happened: %s", async (error) => {
+  expect(await failWith(error)).toEqual(["begun"]);
+});
+
+test.each([
+  new StoreBusy("another process writes"),
+  new StoreBusy("away", { isAway: true }),
+  new CallFailure("unreachable", "no way", { effect: "none", retry: "later" }),
+  new Problem(404, "There is no such key."),
+])("is not in the history where it did not happen: %s", async (error) => {
+  expect(await failWith(error)).toEqual([]);
+});
