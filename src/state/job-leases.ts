@@ -19,8 +19,16 @@ export type Leases = {
   readonly take: (run: Run) => Promise<boolean>;
   /** Lengthens the lease; false when the job was cancelled, or another runner has it by now. */
   readonly renew: (run: Run) => Promise<boolean>;
-  /** A job that is let go of while it is running waits for another runner. */
-  readonly release: (run: Run, state: JobRow["state"], message?: string) => Promise<void>;
+  /**
+   * A job that is let go of while it is running waits for another runner, which goes on with it
+   * after the time that it is to be left alone.
+   */
+  readonly release: (
+    run: Run,
+    state: JobRow["state"],
+    message?: string,
+    wait_ms?: number,
+  ) => Promise<void>;
   /** Nothing more of it will begin, not even in a process that already waits for it. */
   readonly cancel: (id: string) => Promise<void>;
   /** Makes a cancelled one ready to be taken again. */
@@ -38,8 +46,10 @@ export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "no
   return {
     take: (run) => write((db) => take(db, run, clock.now())),
     renew: async (run) => (await write((db) => renewLease(db, run, clock.now()))) !== undefined,
-    release: (run, state, message) =>
-      write((db) => release(db, run, { state, message: message ?? null, now: clock.now() })),
+    release: (run, state, message, wait_ms = 0) => {
+      const ended = { state, message: message ?? null, wait_ms };
+      return write((db) => release(db, run, { ...ended, now: clock.now() }));
+    },
     cancel: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
@@ -88,9 +98,16 @@ async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> 
   return numUpdatedRows === 1n;
 }
 
-type Ended = Pick<JobRow, "state" | "message"> & { readonly now: number };
+type Ended = Pick<JobRow, "state" | "message"> & {
+  readonly wait_ms: number;
+  readonly now: number;
+};
 
-async function release(db: Db, { id, runner }: Run, { state, message, now }: Ended): Promise<void> {
+async function release(
+  db: Db,
+  { id, runner }: Run,
+  { state, message, wait_ms, now }: Ended,
+): Promise<void> {
   await db
     .updateTable("jobs")
     .set((row) => ({
@@ -103,7 +120,7 @@ async function release(db: Db, { id, runner }: Run, { state, message, now }: End
         .end(),
       message,
       runner: null,
-      runs_until: state === "running" ? now : 0,
+      runs_until: state === "running" ? now + wait_ms : 0,
       updated_at: now,
     }))
     .where("id", "=", id)

@@ -74,7 +74,9 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     starting: new Map(),
     stopped: new AbortController(),
     isHandedOver: false,
+    isFollowing: false,
     following: Promise.resolve(),
+    retries: new Map(),
     life,
     unfinished: new Set(),
     ended: { done: 0, interrupted: 0, cancelled: 0 },
@@ -91,6 +93,7 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
       const goOn = (plan: Plan, owner: Owner, job: Job) =>
         startOnce(runner, plan, () => goOnWith(runner, plan, owner, job));
       const looking = { ...following, openState, sleep, report, goOn, stopped: stopped.signal };
+      runner.isFollowing = true;
       runner.following = goOnWithLost(looking);
     },
     loadUnfinished: () => loadUnfinished(runner),
@@ -172,9 +175,12 @@ async function apply(
   await cancelUndone(jobs, plan);
   const run = { id: job.id, runner: name };
   if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
+  runner.retries.delete(job.id);
   return begin(runner, { state, run, plan, owner, job }, async (error) => {
-    await jobs.release(run, "interrupted");
-    throw error;
+    const left = await release(runner, jobs, run, { state: "interrupted", owner, error });
+    // Where it goes on by itself, nobody is to believe that nothing comes of it.
+    if (left !== "running") throw error;
+    return (await jobs.find(job.id)) ?? job;
   });
 }
 
@@ -189,8 +195,7 @@ async function goOnWith(runner: RunnerState, plan: Plan, owner: Owner, job: Job)
   const run = { id: job.id, runner: runner.name };
   if (runner.running.has(job.id) || !(await state.jobs.take(run))) return job;
   return begin(runner, { state, run, plan, owner, job }, async (error) => {
-    const { requestId } = owner;
-    await release(runner, state.jobs, run, { state: "interrupted", error, requestId });
+    await release(runner, state.jobs, run, { state: "interrupted", owner, error });
     return job;
   });
 }

@@ -11,6 +11,7 @@ import type { Owner } from "../owner.ts";
 import { runJob } from "./apply-rows.ts";
 import { keepLease } from "./keep-lease.ts";
 import { requireSameProject } from "./require-same-project.ts";
+import { planRetry, type Retries } from "./try-again.ts";
 import { spacings_ms } from "./write-spacing.ts";
 
 /** One run of a job, once this process has its lease: how it begins, and how it is let go of. */
@@ -37,7 +38,10 @@ export type RunnerState = RunnerOptions & {
   readonly stopped: AbortController;
   /** Whether other processes are to go on with what runs here. */
   isHandedOver: boolean;
+  /** Whether it goes on with jobs that nobody runs, without anybody asking. */
+  isFollowing: boolean;
   following: Promise<void>;
+  readonly retries: Retries;
   /** Ends the calls that are on the way. */
   readonly life: AbortController;
   unfinished: ReadonlySet<string>;
@@ -93,7 +97,7 @@ async function runToEnd(
   owner: Owner,
 ): Promise<void> {
   const { sleep, spacing_ms, watchRow } = runner;
-  const { key_print, requestId } = owner;
+  const { key_print } = owner;
   const stopped = runner.stopped.signal;
   const waitForSpacing = async (action: PlanAction) => {
     const kind = action === "delete" ? "delete" : "write";
@@ -107,9 +111,9 @@ async function runToEnd(
     const call = nameRequests(owner);
     const context = { call, signal, stopped, jobs, run, waitForSpacing, sleep, watchRow };
     const end = await runJob(context);
-    await release(runner, jobs, run, { state: end });
+    await release(runner, jobs, run, { state: end, owner });
   } catch (error) {
-    await release(runner, jobs, run, { state: "interrupted", error, requestId });
+    await release(runner, jobs, run, { state: "interrupted", owner, error });
   }
   await noteEnd(runner, jobs, run);
   await loadUnfinished(runner);
@@ -122,21 +126,34 @@ function nameRequests({ call, requestId }: Owner): Owner["call"] {
     call(endpoint, input, signal, { requestId, ...options });
 }
 
-type RunEnd = Pick<Owner, "requestId"> & {
+type RunEnd = {
   readonly state: Job["state"];
+  readonly owner: Pick<Owner, "key_id" | "requestId">;
   readonly error?: unknown;
 };
 
-/** What a process that stops has interrupted is still running, for the others. */
+/**
+ * What a process that stops has interrupted is still running, for the others, and what an outage
+ * has interrupted is so for whoever lives when that is over. Answers the state that it leaves.
+ */
 export async function release(
   runner: RunnerState,
   jobs: Jobs,
   run: Run,
-  { state, error, requestId }: RunEnd,
-): Promise<void> {
-  if (state === "interrupted" && runner.isHandedOver) return jobs.release(run, "running");
-  const message = error === undefined ? undefined : explain(runner, error, requestId);
-  await jobs.release(run, state, message);
+  { state, owner, error }: RunEnd,
+): Promise<Job["state"]> {
+  const { isHandedOver, isFollowing, retries, clock } = runner;
+  const message = error === undefined ? undefined : explain(runner, error, owner.requestId);
+  if (state === "interrupted" && isHandedOver) {
+    await jobs.release(run, "running");
+    return "running";
+  }
+  const job = isFollowing && owner.key_id !== undefined ? await jobs.find(run.id) : undefined;
+  const wait_ms = job && error !== undefined ? planRetry(retries, clock, job, error) : undefined;
+  if (wait_ms === undefined) retries.delete(run.id);
+  const left = wait_ms === undefined ? state : "running";
+  await jobs.release(run, left, message, wait_ms);
+  return left;
 }
 
 /** It may have been cancelled meanwhile. */

@@ -1,7 +1,11 @@
 import { setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FindOwner } from "../../../src/bulk/apply/go-on-with-lost.ts";
+import type { Owner } from "../../../src/bulk/owner.ts";
+import { CallFailure } from "../../../src/client/call-failure.ts";
+import type { Client } from "../../../src/client/client.ts";
 import { Problem } from "../../../src/contract/problem.ts";
+import { StoreBusy } from "../../../src/sql/faults.ts";
 import { goOnFor_ms, goOnWithin_ms, lease_ms } from "../../../src/state/job-leases.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
@@ -19,6 +23,7 @@ beforeEach(async () => {
   world = await createWorld();
   living = await openBulk(world);
   asked = [];
+  isOut = false;
 });
 
 afterEach(async () => {
@@ -162,6 +167,86 @@ test("a job that is handed over goes on at once in another process", async () =>
   expect(await lookLater(job)).toMatchObject({ state: "running", isHeld: false });
   follow();
   expect(await lookUntil(job, "done")).toMatchObject({ state: "done", counts: { done: 3 } });
+});
+
+const away = new StoreBusy("the database cannot be reached", { isAway: true });
+const overloaded = new CallFailure("overloaded", "It is overloaded.", {
+  effect: "none",
+  retry: "later",
+});
+/** Whether the deployment does not answer. */
+let isOut: boolean;
+
+const call: Client["call"] = (...given) =>
+  isOut ? Promise.reject(overloaded) : living.owner.call(...given);
+const findCaller: FindOwner = () => Promise.resolve({ ...living.owner, key_id: keyId, call });
+
+async function apply(owner: Partial<Owner> = { key_id: keyId }): Promise<Job> {
+  const plan = await planThree();
+  return living.time.drive(living.bulk.apply(plan, { ...living.owner, call, ...owner }));
+}
+
+/** The waits before a try are of the clock, and those of a request are not. */
+async function passTime(milliseconds: number): Promise<void> {
+  for (let passed = 0; passed < milliseconds; passed += 4000) {
+    world.advance(4000);
+    await living.time.drive(sleepAwhile());
+  }
+}
+
+describe("a job that an outage has interrupted", () => {
+  test("goes on by itself when the store answers again, and says why it waits", async () => {
+    follow();
+    vi.spyOn(living.state.jobs, "noteSent").mockRejectedValueOnce(away);
+    const job = await apply();
+    await lookLater(job);
+    expect(await living.state.jobs.find(job.id)).toMatchObject({
+      state: "running",
+      isHeld: false,
+      message: expect.stringContaining("database"),
+    });
+    world.advance(1000);
+    const ended = await lookUntil(job, "done");
+    expect(ended).toMatchObject({ message: null, counts: { done: 3, unknown: 0 } });
+    expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
+  });
+
+  test("goes on by itself when the deployment answers again, though nobody saw it begin", async () => {
+    follow(findCaller);
+    isOut = true;
+    // Whoever applies the plan is told that it runs, for it will.
+    const job = await apply();
+    expect(job).toMatchObject({ state: "running", message: "It is overloaded." });
+    await passTime(60_000);
+    expect(await lookLater(job)).toMatchObject({ state: "running", counts: { left: 3 } });
+    isOut = false;
+    await passTime(4000);
+    expect(await lookUntil(job, "done")).toMatchObject({ counts: { done: 3 } });
+  });
+
+  test("waits for who asks where nothing has come of it for minutes", async () => {
+    follow(findCaller);
+    isOut = true;
+    const job = await apply();
+    await passTime(goOnFor_ms + 8000);
+    expect(await lookLater(job)).toMatchObject({
+      state: "interrupted",
+      message: "It is overloaded.",
+      counts: { left: 3 },
+    });
+    isOut = false;
+    await passTime(8000);
+    expect(await lookLater(job)).toMatchObject({ state: "interrupted" });
+  });
+
+  test("waits for who asks where no process goes on with what it has left", async () => {
+    isOut = true;
+    await expect(apply()).rejects.toBe(overloaded);
+    follow(findCaller);
+    await expect(apply({})).rejects.toBe(overloaded);
+    const { jobs } = await living.bulk.listJobs(living.owner, 1);
+    expect(jobs.map(({ state }) => state)).toEqual(["interrupted", "interrupted"]);
+  });
 });
 
 test("nothing is opened to look for jobs where none can be", async () => {
