@@ -13,12 +13,13 @@ async function failWith(error: Error): Promise<readonly string[]> {
   const { history } = await at.open();
   const noting = { history, report: () => undefined, key_print: "by hand", client: null };
   const command = { tool: "keys revoke", realm: "project", kind: "api_key", id: "1", name: null };
-  const describe = () => ({ id: "1", name: null, before: null, after: null });
-  const acting = journalAct(noting, command, () => Promise.reject(error), describe);
+  const acting = journalAct(noting, command, () => Promise.reject(error), describeDone);
   await expect(acting).rejects.toBe(error);
   const changes = await history.list({ realm: "project" }, { from: 0, limit: 10 });
   return changes.map(({ state }) => state);
 }
+
+const describeDone = () => ({ id: "1", name: null, before: null, after: null });
 
 test.each([
   new OutcomeUnknown("the answer to a commit was lost"),

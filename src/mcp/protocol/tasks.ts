@@ -4,7 +4,7 @@ import type { Job } from "../../state/jobs.ts";
 import { describeTask } from "../results/job-task.ts";
 import { toCallResult } from "../results/tool-result.ts";
 import { showJobPage } from "../tools/bulk/show-job.ts";
-import { refuseParams, type HideErrors } from "./protocol-errors.ts";
+import { explainActed, refuseParams, type HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** Jobs as tasks: one family of methods of the protocol. */
@@ -29,7 +29,10 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
     return { ...task, result: toCallResult({ job: await showJobPage(job, bulk) }) };
   };
   const cancelTask = async (given: Params) => {
-    await bulk.cancel(await find(given));
+    const job = await find(given);
+    await bulk.cancel(job).catch((error: unknown) => {
+      throw explainActed("tasks/cancel", error);
+    });
     return {};
   };
   // No task of ours ever asks for anything, so there is no answer to take.

@@ -211,7 +211,7 @@ describe("a job that an outage has interrupted", () => {
     expect((await world.call("GET", "/links")).body.meta.count).toBe(3);
   });
 
-  test("goes on by itself when the deployment answers again, though nobody saw it begin", async () => {
+  test("goes on by itself when the deployment answers again, whenever that is", async () => {
     follow(findCaller);
     isOut = true;
     // Whoever applies the plan is told that it runs, for it will.

@@ -86,6 +86,35 @@ describe("a call", () => {
     expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 
+  test("that cancels a task may have done it, and may be repeated", async () => {
+    const rows = [{ path: "one", url: "https://a.example" }];
+    const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
+    const plan_id = structured.plan.id;
+    const { job } = (await assistant.callTool("apply_plan", { plan_id })).structured;
+    const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+    const cancelling = { method: "tasks/cancel", taskId: job.id, capabilities };
+    const { jobs } = assistant.state;
+    vi.spyOn(jobs, "find").mockRejectedValueOnce(away);
+    const unfound = await assistant.callRaw(cancelling);
+    expect(unfound.protocolError?.data).toEqual({ error: expect.objectContaining(none) });
+    const { cancel } = jobs;
+    vi.spyOn(jobs, "cancel").mockImplementationOnce(async (id) => {
+      await cancel(id);
+      throw new OutcomeUnknown("the answer to a commit was lost");
+    });
+    const { protocolError } = await assistant.callRaw(cancelling);
+    expect(protocolError?.data).toEqual({
+      error: {
+        code: "outcome_unknown",
+        message: expect.stringContaining("it is not known how much of this was done"),
+        effect: "unknown",
+        retry: "later",
+        next: "Call tasks/cancel again later: to repeat it does no harm.",
+      },
+    });
+    expect((await assistant.callRaw(cancelling)).protocolError).toBeUndefined();
+  });
+
   test("of a resource is refused as a tool's is", async () => {
     const rows = [{ path: "one", url: "https://a.example" }];
     const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
