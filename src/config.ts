@@ -4,7 +4,7 @@ import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rule
 import type { Scope } from "./contract/scopes-and-roles.ts";
 import type { ProbeLevel } from "./mcp/access/probe-level.ts";
 import type { Mode } from "./mcp/approval/mode.ts";
-import { isOpenHttp } from "./network/ip-address.ts";
+import { isOpenHttp, type Network } from "./network/ip-address.ts";
 import type { TrustedProxies } from "./network/trusted-proxies.ts";
 import { findDataFolder } from "./start/find-data-folder.ts";
 
@@ -22,6 +22,8 @@ export type Config = {
   readonly processes: number;
   /** Undefined where nobody is believed what they say of their clients' addresses. */
   readonly trusted_proxies: TrustedProxies | undefined;
+  /** The private networks that webhooks may lead to. */
+  readonly webhook_private: readonly Network[];
   /** Undefined where it follows from the port that is really taken. */
   readonly link_origin: string | undefined;
   /** Serves the same links, so that a page's button can lead out of the first one. */
@@ -76,6 +78,7 @@ export const settings = {
   port: { variable: "WAYPOST_PORT", flag: "port" },
   processes: { variable: "WAYPOST_PROCESSES", flag: "processes" },
   trusted_proxies: { variable: "WAYPOST_TRUSTED_PROXIES", flag: "trusted-proxies" },
+  webhook_private: { variable: "WAYPOST_WEBHOOK_PRIVATE", flag: "webhook-private" },
   link_origin: { variable: "WAYPOST_LINK_ORIGIN", flag: "link-origin" },
   second_origin: { variable: "WAYPOST_SECOND_ORIGIN", flag: "second-origin" },
   public_url: { variable: "WAYPOST_PUBLIC_URL", flag: "public-url" },
@@ -103,6 +106,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     mode: "guarded",
     probe: "on",
     tools: "",
+    webhook_private: "",
     ...readSettings(environment, flags),
   };
   // To compile a schema for one use costs more than the use.

@@ -23,6 +23,7 @@ import {
 import type { Flags, FlagValues } from "./commands/terminal/flags.ts";
 import { print, say } from "./commands/terminal/output.ts";
 import { showTools } from "./commands/tools.ts";
+import { runWebhooks, webhookFlags } from "./commands/webhooks.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
 import { Problem } from "./contract/problem.ts";
 import { NoEngine } from "./sql/engine.ts";
@@ -97,6 +98,10 @@ const commands: Readonly<Record<string, Command>> = {
   keys: (words) => {
     const { config, values, positionals } = read(words, keyFlags);
     return runKeys(config, positionals, values);
+  },
+  webhooks: (words) => {
+    const { config, values, positionals } = read(words, webhookFlags);
+    return runWebhooks(config, positionals, values);
   },
   projects: (words) => {
     const { config, values, positionals } = read(words, projectFlags);

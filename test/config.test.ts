@@ -16,6 +16,7 @@ test("without any setting the defaults hold", () => {
     port: 8787,
     processes: 1,
     trusted_proxies: undefined,
+    webhook_private: [],
     link_origin: undefined,
     second_origin: undefined,
     public_url: undefined,
@@ -206,6 +207,13 @@ test("trusted proxies are networks, or a count of them", () => {
   });
 });
 
+test("private networks of webhooks are none, or those that are named", () => {
+  expect(readConfig(home, {}).webhook_private).toEqual([]);
+  expect(readConfig({ ...home, WAYPOST_WEBHOOK_PRIVATE: "127.0.0.1/32" }, {})).toMatchObject({
+    webhook_private: [{ address: "127.0.0.1", prefix: 32 }],
+  });
+});
+
 test("lists are comma lists, with blanks around their words", () => {
   const config = readConfig(
     { ...home, WAYPOST_SCOPES: "links.index, links.show,", WAYPOST_TOOLS: " links ,-delete_link" },
@@ -255,6 +263,8 @@ describe("what is refused, in one line that names the flag and the variable", ()
   const proxies =
     "--trusted-proxies (WAYPOST_TRUSTED_PROXIES) must be networks, as 10.0.0.0/8,loopback, " +
     "or a count, as 1";
+  const privates =
+    "--webhook-private (WAYPOST_WEBHOOK_PRIVATE) must be networks, as 10.0.0.0/8,loopback";
   const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
   const noLogin = "must have no user name or password";
   const baseLogin = `--base-url (WAYPOST_BASE_URL) ${noLogin}`;
@@ -296,6 +306,8 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["public-url", "https://links.example/?a", plain],
     ["trusted-proxies", "10.0.0.0/33", proxies],
     ["trusted-proxies", "all", proxies],
+    ["webhook-private", "10.0.0.0/33", privates],
+    ["webhook-private", "2", privates],
     ["mode", "careful", "--mode (WAYPOST_MODE) must be one of read-only, guarded, two-step, full"],
     ["time-zone", "Europe/Berln", `${zone}; did you mean Europe/Berlin?`],
     ["time-zone", "new york", `${zone}; did you mean America/New_York?`],

@@ -145,9 +145,10 @@ describe("the README", () => {
     const main = readFileSync("src/main.ts", "utf8");
     const [table = ""] = main.match(/^const commands[^]*?^};/m) ?? [];
     const names = [...table.matchAll(/^ {2}([a-z]+): \(words\)/gm)].map(([, name]) => name ?? "");
-    const known = ["stdio", "serve", "tools", "console", "doctor", "keys", "projects"];
+    const known = ["stdio", "serve", "tools", "console", "doctor", "keys", "webhooks"];
     expect(names).toEqual([
       ...known,
+      "projects",
       "import",
       "export",
       "jobs",

@@ -30,6 +30,7 @@ const rooms: Readonly<Record<string, string>> = {
   store: "sql contract contract/rules stats",
   service: "text qr contract contract/rules network visit stats template store",
   host: "text look qr contract contract/rules visit stats template store",
+  webhooks: "contract contract/rules network network/hosts store",
 
   "bulk/owner": "contract client",
   "bulk/bulk-errors": "",
@@ -78,8 +79,8 @@ const rooms: Readonly<Record<string, string>> = {
   config: "text contract contract/rules network mcp/approval mcp/access start",
   compose: `
     text qr sql copies contract contract/rules network network/hosts client state store service host
-    metrics traces bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas mcp/approval
-    mcp/previews mcp/access mcp/tools mcp/tools/tool mcp/tools/bulk mcp/tools/history
+    webhooks metrics traces bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
+    mcp/approval mcp/previews mcp/access mcp/tools mcp/tools/tool mcp/tools/bulk mcp/tools/history
     mcp/protocol web config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/terminal": "text contract state config",
@@ -89,7 +90,7 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/copies": "text sql copies config compose commands/terminal",
   "commands/serving": "text metrics config compose commands/terminal",
   commands: `
-    text sql copies contract contract/rules network client state store service host traces
+    text sql copies contract contract/rules network client state store service host traces webhooks
     bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol
     mcp/transport config compose compose/listening commands/terminal commands/bulk commands/copies
     commands/serving`,

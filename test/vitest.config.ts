@@ -25,6 +25,7 @@ const onBoth = [
   "test/state/*.test.ts",
   "test/web/session.test.ts",
   "test/store/{chores,visits}.test.ts",
+  "test/webhooks/*.test.ts",
   "test/host/{clicks,hosts,paths,restored}.test.ts",
   "test/bulk/{bulk,simulator}.test.ts",
   "test/bulk/apply/{apply-rows,doubt,every-step,go-on-with-lost,lease,two-jobs}.test.ts",

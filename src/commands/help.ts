@@ -12,6 +12,9 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
   waypost projects create  make a project
   waypost projects list    the projects and their settings
   waypost projects update ID-OR-SUBDOMAIN
+  waypost webhooks create  have serve tell an address of ours what happens; its secret is shown once
+  waypost webhooks list    the webhooks, the last delivery of each, and what was given up
+  waypost webhooks test ID send it a message of nothing; revoke ID, resend ID (what was given up)
   waypost import FILE      many links at once, from CSV or JSON: shows the plan and asks first
   waypost export           every link, or those that filters name, as one file
   waypost jobs             imports that ran or were interrupted; jobs show, resume, cancel,
@@ -41,6 +44,8 @@ Settings (a flag wins over its variable)
   --processes N        WAYPOST_PROCESSES    how many processes serve behind that port, 1 to 64 (1)
   --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback), or how many
                                             proxies: who is believed whom they were called by
+  --webhook-private A,B  WAYPOST_WEBHOOK_PRIVATE  private networks (10.0.0.0/8,loopback) that
+                                            webhooks may lead to; else the public internet alone
   --link-origin URL    WAYPOST_LINK_ORIGIN  where links live: http://{subdomain}.localhost:PORT;
                                             with --base-url the origin of the project's links
   --second-origin URL  WAYPOST_SECOND_ORIGIN  a second name for the same links, by which the
@@ -94,6 +99,13 @@ projects create, projects update
   --home URL           where the root of the project's link host leads; "" takes it away
   --not-found URL      where an address of no link leads, likewise
   --json
+
+webhooks create, webhooks list, webhooks revoke ID, webhooks test ID, webhooks resend ID
+  --project NAME       id or subdomain; not needed where there is only one project
+  --url URL            create: an https address; http for networks of --webhook-private
+  --events A,B         create: link.created, link.updated, link.deleted, link.clicked,
+                       install.matched, job.finished, approval.waiting (all)
+  --json               {id, project_id, url, events, secret}, {webhooks}, {test} or {resent}
 
 import FILE
   FILE                 CSV with columns named like the fields of a link, a JSON list of links, or

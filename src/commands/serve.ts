@@ -31,6 +31,7 @@ import {
 import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { createSharedSessions } from "../compose/shared-sessions.ts";
+import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import { createHost } from "../host/host.ts";
@@ -194,6 +195,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   if (serving.isJoining) await claimPort(server, config);
   await folder?.announce();
   own?.store.watchChores(clock, report);
+  const deliverer = own && openDeliverer(own.store, config, report);
+  deliverer?.watch();
   const isSeen = openScreen().isTTY;
   const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;
   serving.announce(writeAnnouncement({ ...serving, signIn }));
@@ -202,7 +205,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   readiness.stop();
   await finish(server, assistant, {
     // A client that listens to the server's notifications never ends its request by itself.
-    closeOthers: () => Promise.all([mcp.close(finish_ms), sessions.close()]),
+    closeOthers: () => Promise.all([mcp.close(finish_ms), sessions.close(), deliverer?.close()]),
     leaveFolder: () => folder?.end(),
   });
 }

@@ -12,6 +12,13 @@ export function describeKeyChange(tool: "keys create" | "keys revoke", project_i
 /** What there is to say of a client key: it has no role and no scopes. */
 export const clientRecord = { role: "client" };
 
+/** Where a webhook leads, and never its whole address: that may be a secret of its receiver's. */
+export function describeWebhookChange(tool: "webhooks create" | "webhooks revoke", realm: string) {
+  const note =
+    "A webhook is made and revoked by hand: at the terminal, by waypost webhooks, or the console.";
+  return { tool, realm, kind: "webhook", name: null, note };
+}
+
 export const projectSettings = {
   kind: "project_settings",
   note:

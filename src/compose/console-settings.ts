@@ -3,6 +3,7 @@ import { settings, type Config } from "../config.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { printKey } from "../mcp/access/key-context.ts";
+import { writeNetworks } from "../network/read-networks.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { listSlow, nameEngine } from "../store/engines/describe-database.ts";
@@ -109,13 +110,14 @@ function listPlaces(config: Config, { of, secret }: Rows): readonly Row[] {
 }
 
 function listServer(config: Config, { of, by }: Rows): readonly Row[] {
-  const { port, trusted_proxies: proxies } = config;
+  const { port, trusted_proxies: proxies, webhook_private: networks } = config;
   return [
     of("Host", "host", config.host),
     of("Port", "port", port === 0 ? "any free one" : String(port)),
     of("Processes", "processes", String(config.processes)),
     of("Public address", "public_url", config.public_url ?? "from host and port"),
     of("Trusted proxies", "trusted_proxies", proxies ? describeTrustedProxies(proxies) : "none"),
+    of("Webhooks in private networks", "webhook_private", writeNetworks(networks) || "none"),
     by("Console", "WAYPOST_CONSOLE", writeSwitch(config.console)),
     by("Links over stdio", "WAYPOST_SERVE", writeSwitch(config.serve)),
     of("Log", "log", config.log),

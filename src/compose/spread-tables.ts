@@ -85,6 +85,8 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   console_sessions: alone("found by the hash of a token"),
   sign_in_tries: alone("counted by address, for an hour"),
   secrets: alone("a few texts"),
+  webhooks: alone("those with something to deliver are looked for every second"),
+  deliveries: alone("soon gone, and looked for with their webhooks"),
   request_counts: alone("what each process has counted for a minute"),
   waypost_processes: alone("who has the database open, for half a minute"),
   migrations: alone("marks of what was done"),

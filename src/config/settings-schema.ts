@@ -6,6 +6,7 @@ import { scopes } from "../contract/scopes-and-roles.ts";
 import { probeLevels } from "../mcp/access/probe-level.ts";
 import { modes } from "../mcp/approval/mode.ts";
 import { isDatabaseUrl } from "../network/database-url.ts";
+import { readNetworks } from "../network/read-networks.ts";
 import { readTrustedProxies } from "../network/trusted-proxies.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
 
@@ -21,6 +22,13 @@ const hosts = z.string().transform((text, context) => {
   const read = readDestinations(text);
   if ("destinations" in read) return read.destinations;
   context.addIssue({ code: "custom", message: read.fault });
+  return z.NEVER;
+});
+
+const networks = z.string().transform((text, context) => {
+  const read = text === "" ? [] : readNetworks(text);
+  if (read !== undefined) return read;
+  context.addIssue({ code: "custom", message: "must be networks, as 10.0.0.0/8,loopback" });
   return z.NEVER;
 });
 
@@ -58,6 +66,7 @@ export const settingsSchema = z.object({
       "must be networks, as 10.0.0.0/8,loopback, or a count, as 1",
     )
     .optional(),
+  webhook_private: networks,
   link_origin: origin.optional(),
   second_origin: origin.optional(),
   public_url: z

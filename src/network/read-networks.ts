@@ -9,6 +9,10 @@ export function readNetworks(text: string): readonly Network[] | undefined {
   return known.length === networks.length ? known : undefined;
 }
 
+export function writeNetworks(networks: readonly Network[]): string {
+  return networks.map(({ address, prefix }) => `${address}/${prefix}`).join(", ");
+}
+
 /** An address alone is a network of one. A prefix of 0 would be everybody. */
 function readNetwork(word: string): Network | undefined {
   const [, text = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(word) ?? [];

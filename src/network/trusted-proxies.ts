@@ -1,5 +1,5 @@
 import { matchNetworks, type Network } from "./ip-address.ts";
-import { readNetworks } from "./read-networks.ts";
+import { readNetworks, writeNetworks } from "./read-networks.ts";
 
 /** Which proxies in front of this server are believed what they say of their clients. */
 
@@ -27,5 +27,5 @@ export function createTrust(proxies: TrustedProxies | undefined): Trusts {
 /** Behind "believed": by whom. */
 export function describeTrustedProxies(proxies: TrustedProxies): string {
   if ("hops" in proxies) return proxies.hops === 1 ? "of one proxy" : `of ${proxies.hops} proxies`;
-  return `of ${proxies.networks.map(({ address, prefix }) => `${address}/${prefix}`).join(", ")}`;
+  return `of ${writeNetworks(proxies.networks)}`;
 }

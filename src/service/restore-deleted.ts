@@ -24,7 +24,7 @@ export async function restoreDeletedLink(
   const deleted: DeletedLink | undefined = await findInBin(tenant, "link", id, now);
   if (deleted === undefined) return undefined;
   await requireFreeLink(tenant, project);
-  return requireRestored(await restoreLink(tenant, deleted));
+  return requireRestored(await restoreLink(tenant, deleted, now));
 }
 
 export async function restoreDeletedApp<App>(

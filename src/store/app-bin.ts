@@ -1,6 +1,6 @@
 import { sql } from "kysely";
+import { attachBatch, detachBatch } from "./app-links.ts";
 import { putInBin, takeOutOfBin, type Deleted } from "./bin.ts";
-import { attachBatch, detachBatch } from "./chores.ts";
 import { tallyWrite } from "./project-tallies.ts";
 import { queueChore, takeChoreBack } from "./queue-chore.ts";
 import type { AppKind, ChoreTable, OfProject } from "./tables.ts";

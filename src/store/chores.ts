@@ -1,12 +1,13 @@
 import { setTimeout } from "node:timers/promises";
-import { sql, type RawBuilder } from "kysely";
+import { sql } from "kysely";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
+import { attachBatch, detachBatch } from "./app-links.ts";
 import { emptyBatch } from "./bin.ts";
-import { tallyWrite } from "./project-tallies.ts";
 import { takeChoreBack } from "./queue-chore.ts";
 import { purgeShortPaths } from "./short-paths.ts";
-import type { AppKind, ChoreTable, Tables } from "./tables.ts";
+import { purgeDeliveries, purgeWebhooks } from "./webhooks.ts";
+import type { ChoreTable, Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 import { purgeVisits } from "./visit-batches.ts";
 import { dropIndex, indexBatch } from "./trigram-index.ts";
@@ -61,39 +62,6 @@ async function runPart(db: Db, chore: ChoreTable): Promise<boolean> {
   return isLast;
 }
 
-/** Detaches some of the links of an app that is gone; true when none are left. */
-export async function detachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
-  const key = sql.ref(`${kind}_id`);
-  const changes = sql`${sql.ref(`former_${kind}_id`)} = ${key}, ${key} = null`;
-  return changeLinks(tenant, changes, sql`${key} = ${appId}`);
-}
-
-/**
- * Puts an app back on some of the links that it was on, where they have no other one by now; true
- * when none are left.
- */
-export async function attachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
-  const key = sql.ref(`${kind}_id`);
-  const former = sql.ref(`former_${kind}_id`);
-  const changes = sql`${key} = coalesce(${key}, ${former}), ${former} = null`;
-  return changeLinks(tenant, changes, sql`${former} = ${appId}`);
-}
-
-async function changeLinks(
-  tenant: Tenant,
-  changes: RawBuilder<unknown>,
-  which: RawBuilder<unknown>,
-): Promise<boolean> {
-  const { db, projectId } = tenant;
-  const { numAffectedRows = 0n } = await sql`
-    update links set ${changes} where project_id = ${projectId} and id in (
-      select id from links where project_id = ${projectId} and ${which} limit ${batchRows}
-    )
-  `.execute(db);
-  if (numAffectedRows > 0n) await tallyWrite(tenant, 0);
-  return numAffectedRows < BigInt(batchRows);
-}
-
 function runBatch(db: Db, { kind, project_id, subject }: ChoreTable): Promise<boolean> {
   const tenant = { db, projectId: project_id };
   switch (kind) {
@@ -111,6 +79,8 @@ function runBatch(db: Db, { kind, project_id, subject }: ChoreTable): Promise<bo
       return emptyBatch(tenant, Number(subject));
     case "index_project":
       return indexBatch(tenant);
+    case "purge_webhook":
+      return purgeDeliveries(db, subject, batchRows);
   }
 }
 
@@ -132,6 +102,7 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   if (!areShortPathsGone || !areVisitsGone || !isBinEmpty) return false;
   if (numAffectedRows + addresses > 0n) return false;
   const small = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
+  if (!(await purgeWebhooks({ db, projectId }, batchRows))) return false;
   for (const table of [...small, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();
   }

@@ -26,6 +26,8 @@ export const storeCopy: CopiedTables = {
     { name: "visit_days", key: ["project_id", "day", "first_id"] },
     { name: "visit_totals", key: ["project_id", "day"] },
     { name: "chores", key: ["kind", "project_id", "subject"] },
+    { name: "webhooks", key: ["id"] },
+    { name: "deliveries", key: ["webhook_id", "event_id"] },
   ],
   // What running processes have counted is over in a minute, and theirs alone.
   left: ["request_counts"],

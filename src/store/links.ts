@@ -9,11 +9,13 @@ import { indexedColumns, wholeIndex } from "./engines/link-search.ts";
 import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
 import { isQuickList } from "./is-quick-list.ts";
+import { tellOfLinks } from "./link-events.ts";
 import { countRows, deferredFrom, isCountCut, readPage } from "./list-page.ts";
 import type { ListSource, Page } from "./list-page.ts";
 import { prepareInsert, prepareQuery, prepareRows } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
+import { pickShown, shownColumns, toLink, type ShownLink } from "./shown-link.ts";
 import { toFlag, type LinkTable, type Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { findSearch } from "./trigram-index.ts";
@@ -32,39 +34,15 @@ export type LinkChanges = Partial<
   LinkValues & Pick<NewLink, "ios_app_id" | "android_app_id" | "shortened_path">
 >;
 
-/** The columns that a caller sees, in the order of the spec. */
-const shownColumns = [
-  "id",
-  "name",
-  "path",
-  "url",
-  "social_description",
-  "social_image_url",
-  "social_title",
-  "shortened_path",
-  "android_fallback_url",
-  "ios_fallback_url",
-  "referrer",
-  "provider_token",
-  "campaign_token",
-  "android_app_id",
-  "ios_app_id",
-  "enable_forced_redirect",
-  "ios_deferred_deep_linking_enabled",
-  "clicks",
-] as const satisfies readonly (keyof LinkTable)[];
-
 /** How lists are read, and what is known of how many links they have. */
 type Lists = { readonly counts: Counts; readonly readLong: Sql<Tables>["readLong"] };
-
-type LinkRow = Pick<LinkTable, (typeof shownColumns)[number]>;
 
 const selectLink = prepareQuery((db) =>
   db.selectFrom("links").select(shownColumns).where("project_id", "=", "").where("id", "=", ""),
 );
 
 export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link | undefined> {
-  return andThen(selectLink(db, [projectId, id]), toAnyLink);
+  return andThen(selectLink(db, [projectId, id]), (row) => row && toLink(row));
 }
 
 const selectLinkAt = prepareQuery((db) =>
@@ -82,7 +60,7 @@ const selectLinkAt = prepareQuery((db) =>
 
 /** The link that answers at a path or a shortened path. */
 export function findLinkAt(tenant: Tenant, address: string): Awaitable<Link | undefined> {
-  return andThen(selectLinkAt(tenant.db, [tenant.projectId, address]), toAnyLink);
+  return andThen(selectLinkAt(tenant.db, [tenant.projectId, address]), (row) => row && toLink(row));
 }
 
 /** A list that may take long is read where it holds up nobody, as of one moment. */
@@ -121,7 +99,7 @@ async function readLinks(
       : await countFiltered(tenant, counts, indexed, query, tally);
   // What so many have is soon met along the order, and an index would collect all of them first.
   const source = isCountCut(query, count) ? describe(false) : indexed;
-  const { items, meta } = await readPage<LinkRow>(tenant.db, source, query, count);
+  const { items, meta } = await readPage<ShownLink>(tenant.db, source, query, count);
   return { items: items.map(toLink), meta };
 }
 
@@ -180,7 +158,7 @@ const insertAddress = prepareInsert((db, row: Tables["addresses"]) =>
 /** Inserts a link whose addresses were claimed before. */
 export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const { now, ...values } = link;
-  const { indexed_to } = await tallyWrite(tenant, 1);
+  const tally = await tallyWrite(tenant, 1);
   const shown = await insertRow(tenant.db, {
     project_id: tenant.projectId,
     ...values,
@@ -194,8 +172,10 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     updated_at: now,
   });
   if (shown === undefined) throw new Error("the inserted link was not returned");
-  await findSearch(tenant.db).indexLink(tenant, link.id, indexed_to);
-  return toLink(shown);
+  await findSearch(tenant.db).indexLink(tenant, link.id, tally.indexed_to);
+  const inserted = toLink(shown);
+  await tellOfLinks(tenant, tally, [{ event: "link.created", link: inserted }], now);
+  return inserted;
 }
 
 const insertRow = prepareInsert((db, row: LinkTable) =>
@@ -210,7 +190,8 @@ export async function updateLink(
   now: number,
 ): Promise<Link> {
   const { db, projectId } = tenant;
-  const { indexed_to } = await tallyWrite(tenant, 0);
+  const tally = await tallyWrite(tenant, 0);
+  const { indexed_to } = tally;
   const search = findSearch(db);
   const isSearched = indexedColumns.some((field) => field in changes);
   if (isSearched) await search.unindexLink(tenant, before.id, indexed_to);
@@ -235,7 +216,9 @@ export async function updateLink(
   if (changes.path !== undefined && changes.path !== before.path) {
     await releaseAddress(tenant, before.path);
   }
-  return toLink(row);
+  const link = toLink(row);
+  await tellOfLinks(tenant, tally, [{ event: "link.updated", link, before }], now);
+  return link;
 }
 
 /** Puts a link into the bin and frees its addresses; false when there was none. */
@@ -244,14 +227,15 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   const query = db.selectFrom("links").selectAll().where("project_id", "=", projectId);
   const link = await query.where("id", "=", id).executeTakeFirst();
   if (link === undefined) return false;
-  const { indexed_to } = await tallyWrite(tenant, -1);
-  await findSearch(db).unindexLink(tenant, id, indexed_to);
+  const tally = await tallyWrite(tenant, -1);
+  await findSearch(db).unindexLink(tenant, id, tally.indexed_to);
   await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
   await releaseAddress(tenant, link.path);
   await releaseAddress(tenant, link.shortened_path);
   await releaseShortPaths(tenant, id);
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
+  await tellOfLinks(tenant, tally, [{ event: "link.deleted", link: pickShown(row) }], now);
   return true;
 }
 
@@ -284,16 +268,4 @@ async function countFiltered(
   const count = await countRows(db, source, query);
   counts.remember(key, generation, count);
   return count;
-}
-
-function toAnyLink(row: LinkRow | undefined): Link | undefined {
-  return row && toLink(row);
-}
-
-function toLink(row: LinkRow): Link {
-  return {
-    ...row,
-    enable_forced_redirect: row.enable_forced_redirect === 1,
-    ios_deferred_deep_linking_enabled: row.ios_deferred_deep_linking_enabled === 1,
-  };
 }

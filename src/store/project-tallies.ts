@@ -12,7 +12,7 @@ export class ProjectGone extends Error {
   override readonly name = "ProjectGone";
 }
 
-const none = { links: 0, generation: 0, indexed_to: null, clicked: 0 } as const;
+const none = { links: 0, generation: 0, indexed_to: null, clicked: 0, webhooks: 0 } as const;
 
 export type Tally = Omit<TallyTable, "project_id">;
 
@@ -23,7 +23,7 @@ export async function readTally({ db, projectId }: Tenant): Promise<Tally> {
 const selectTally = prepareQuery((db) =>
   db
     .selectFrom("tallies")
-    .select(["links", "generation", "indexed_to", "clicked"])
+    .select(["links", "generation", "indexed_to", "clicked", "webhooks"])
     .where("project_id", "=", ""),
 );
 
@@ -43,7 +43,7 @@ const countWrite = prepareQuery((db) => {
   const query = sql<Tally>`
     update tallies set links = links + ${0}, generation = generation + 1
     where project_id = ${""}
-    returning links, generation, indexed_to, clicked
+    returning links, generation, indexed_to, clicked, webhooks
   `;
   return { compile: () => query.compile(db) };
 });

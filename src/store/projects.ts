@@ -82,7 +82,7 @@ export async function insertProject(
   await db.insertInto("projects").values(row).execute();
   await db
     .insertInto("tallies")
-    .values({ project_id: id, links: 0, generation: 0, indexed_to: null, clicked: 0 })
+    .values({ project_id: id, links: 0, generation: 0, indexed_to: null, clicked: 0, webhooks: 0 })
     .execute();
   return toProject({ ...row, links_count: 0 });
 }

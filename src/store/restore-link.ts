@@ -1,6 +1,7 @@
 import type { Link } from "../contract/links.ts";
 import { takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { foldLink } from "./link-columns.ts";
+import { tellOfLinks } from "./link-events.ts";
 import { claimAddress, findLink, releaseAddress } from "./links.ts";
 import { tallyWrite } from "./project-tallies.ts";
 import { claimShortPaths } from "./short-paths.ts";
@@ -15,10 +16,11 @@ export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
 export async function restoreLink(
   tenant: Tenant,
   { id, row, clicks }: DeletedLink,
+  now: number,
 ): Promise<Restored<Link>> {
   const taken = await claimAddresses(tenant, id, row);
   if (taken.length > 0) return { taken };
-  const { indexed_to } = await tallyWrite(tenant, 1);
+  const tally = await tallyWrite(tenant, 1);
   await takeOutOfBin(tenant, "link", id);
   const ios = await findApp(tenant, "ios_app", row);
   const android = await findApp(tenant, "android_app", row);
@@ -34,9 +36,10 @@ export async function restoreLink(
     clicks: row.clicks + clicks,
   };
   await tenant.db.insertInto("links").values(whole).execute();
-  await findSearch(tenant.db).indexLink(tenant, id, indexed_to);
+  await findSearch(tenant.db).indexLink(tenant, id, tally.indexed_to);
   const restored = await findLink(tenant, id);
   if (restored === undefined) throw new Error("a restored link did not come back");
+  await tellOfLinks(tenant, tally, [{ event: "link.created", link: restored }], now);
   return { restored };
 }
 

@@ -23,6 +23,7 @@ import { keyUses } from "./migrations/011-key-uses.ts";
 import { linksOfNoApp } from "./migrations/012-links-of-no-app.ts";
 import { clientKeys, postgresClientKeys } from "./migrations/013-client-keys.ts";
 import { postgresVisits, visits } from "./migrations/014-visits.ts";
+import { postgresWebhooks, webhooks } from "./migrations/015-webhooks.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -63,6 +64,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       linksOfNoApp,
       clientKeys,
       visits,
+      webhooks,
     ],
   },
   postgres: {
@@ -76,6 +78,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       linksOfNoApp,
       postgresClientKeys,
       postgresVisits,
+      postgresWebhooks,
     ],
   },
 };

@@ -2,6 +2,7 @@ import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules
 import type { LinkValues } from "../contract/rules/link-rules.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role } from "../contract/scopes-and-roles.ts";
+import type { WebhookEvent } from "../contract/webhook-events.ts";
 
 /**
  * The rows as they lie in the database, the same in every engine: flags are 0 or 1, times are
@@ -26,6 +27,8 @@ export type Tables = {
   readonly visit_batches: VisitBatchTable;
   readonly visit_days: VisitDayTable;
   readonly visit_totals: VisitTotalTable;
+  readonly webhooks: WebhookTable;
+  readonly deliveries: DeliveryTable;
 };
 
 export type Flag = 0 | 1;
@@ -63,6 +66,8 @@ export type TallyTable = {
   readonly indexed_to: string | null;
   /** Goes up when visits are written down: what was counted by clicks is valid for one. */
   readonly clicked: number;
+  /** How many webhooks the project has: a write asks no further where it is none, or null. */
+  readonly webhooks: number | null;
 };
 
 type KeyTable = Times & {
@@ -184,9 +189,10 @@ export type ChoreTable = {
     | "attach_ios_app"
     | "attach_android_app"
     | "empty_bin"
-    | "index_project";
+    | "index_project"
+    | "purge_webhook";
   readonly project_id: string;
-  /** The app, or the time up to which the bin is emptied; nothing for the other kinds. */
+  /** The app, the time up to which the bin is emptied, or the webhook; else nothing. */
   readonly subject: string;
 };
 
@@ -229,6 +235,51 @@ type VisitTotalTable = {
   readonly day: number;
   readonly hourly: Flag;
   readonly body: string;
+};
+
+/** Where a project's events are sent, and how its receiver does. */
+export type WebhookTable = OfProject & {
+  readonly url: string;
+  /** What its messages are signed with, as its owner was shown it. */
+  readonly secret: string;
+  /** As JSON. */
+  readonly events: string;
+  readonly created_at: number;
+  /** The process that delivers to it until `runs_until`; then another one may take its place. */
+  readonly runner: string | null;
+  readonly runs_until: number;
+  /** How many attempts have failed one after the other, and since when. */
+  readonly failures: number;
+  readonly failing_since: number | null;
+  /** Nothing is tried before that time: it has failed too often. */
+  readonly rests_until: number;
+  /** The last attempt; no fault where it was taken. */
+  readonly last_event: string | null;
+  readonly last_at: number | null;
+  readonly last_fault: string | null;
+};
+
+/** What a webhook has still to be told of, or could not be; what has arrived is gone. */
+export type DeliveryTable = {
+  readonly webhook_id: string;
+  /** The same in every attempt, and for every webhook. */
+  readonly event_id: string;
+  /** The order in which a project's events were committed; a part for each of one transaction. */
+  readonly number: number;
+  readonly part: number;
+  readonly event: WebhookEvent;
+  /** Those about the same link, job or approval arrive in their order. */
+  readonly subject: string;
+  /** As it is sent. */
+  readonly body: string;
+  readonly state: "waiting" | "dead";
+  readonly attempts: number;
+  readonly next_at: number;
+  /** When it is given up; null until an attempt has failed. */
+  readonly ends_at: number | null;
+  /** What came of the last attempt. */
+  readonly fault: string | null;
+  readonly created_at: number;
 };
 
 /** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */

@@ -133,7 +133,7 @@ function describeReturning(both: Both): void {
 
 async function restore(tenant: Tenant, id: string) {
   const deleted: DeletedLink | undefined = await findInBin(tenant, "link", id, now);
-  return deleted && restoreLink(tenant, deleted);
+  return deleted && restoreLink(tenant, deleted, now);
 }
 
 /** Brings one of a project's deleted links back; false where that is not possible. */

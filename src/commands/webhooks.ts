@@ -1,0 +1,161 @@
+import { describeWebhookChange } from "../compose/by-hand.ts";
+import { clock, withKnownEmbedded } from "../compose/embedded.ts";
+import { requireProject } from "../compose/find-project.ts";
+import { journalCommand } from "../compose/journal-command.ts";
+import { readTimeZone } from "../compose/time-zone.ts";
+import { makeWebhook, readEventNames, testWebhook } from "../compose/webhooks.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { writeLocalTime } from "../contract/local-time.ts";
+import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
+import { sendAgain } from "../store/deliveries.ts";
+import type { Store } from "../store/store.ts";
+import {
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  mostWebhooks,
+  type Webhook,
+} from "../store/webhooks.ts";
+import { findUrlFault } from "../webhooks/reach.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { formatTable, print, printJson, say } from "./terminal/output.ts";
+
+export const webhookFlags = {
+  project: { type: "string" },
+  url: { type: "string" },
+  events: { type: "string" },
+  json: { type: "boolean" },
+} as const;
+
+type WebhookFlags = FlagValues<typeof webhookFlags>;
+
+/** `waypost webhooks create|list|revoke|test|resend`. False where a test was not taken. */
+export async function runWebhooks(
+  config: Config,
+  [subcommand, id, ...rest]: readonly string[],
+  flags: WebhookFlags,
+): Promise<boolean | void> {
+  if (subcommand === "create" && id === undefined) return create(config, flags);
+  if (subcommand === "list" && id === undefined) return list(config, flags);
+  const act = acts[subcommand ?? ""];
+  if (act === undefined || id === undefined || rest.length > 0) {
+    throw new UsageFault(
+      "use webhooks create, webhooks list, or webhooks revoke, test or resend ID (waypost --help)",
+    );
+  }
+  return withKnownEmbedded(config, async (store) => {
+    const webhook = await findWebhook(store.db, id);
+    if (webhook === undefined) throw noSuchWebhook(id);
+    return act({ config, store, webhook, isJson: flags.json === true });
+  });
+}
+
+async function create(config: Config, flags: WebhookFlags): Promise<void> {
+  const { url } = flags;
+  if (url === undefined) throw new UsageFault("webhooks create needs --url");
+  const fault = findUrlFault(url, config.webhook_private);
+  if (fault !== undefined) throw new UsageFault(`--url ${fault}`);
+  const events = readEvents(flags.events);
+  const made = await withKnownEmbedded(config, async (store) => {
+    const { id: project_id } = await requireProject(store.db, flags.project);
+    return journalCommand(
+      config,
+      { ...describeWebhookChange("webhooks create", project_id), id: null },
+      async () => {
+        const webhook = await store.write((db) => makeWebhook(db, { project_id, url, events }));
+        if (webhook !== undefined) return webhook;
+        throw new UsageFault(`a project has at most ${mostWebhooks} webhooks; revoke one first`);
+      },
+      ({ id }) => ({ id, name: null, before: null, after: { host: new URL(url).host, events } }),
+    );
+  });
+  if (flags.json === true) return printJson(made);
+  print(made.secret);
+  say(
+    `Webhook ${made.id} (${made.events.join(", ")}). Its messages are signed with this secret, ` +
+      "and this is the only time that it is shown.",
+  );
+}
+
+function readEvents(text: string | undefined): readonly WebhookEvent[] {
+  if (text === undefined) return webhookEvents;
+  const names = text.split(",").flatMap((name) => name.trim() || []);
+  const events = readEventNames(names);
+  if (events !== undefined && events.length > 0) return events;
+  throw new UsageFault(`--events takes ${webhookEvents.join(", ")}`);
+}
+
+async function list(config: Config, flags: WebhookFlags): Promise<void> {
+  const webhooks = await withKnownEmbedded(config, async ({ db }) => {
+    const { project } = flags;
+    return listWebhooks(db, project && (await requireProject(db, project)).id);
+  });
+  if (flags.json === true) return printJson({ webhooks: webhooks.map(present) });
+  const zone = readTimeZone(config);
+  const rows = webhooks.map((webhook) => [
+    webhook.id,
+    webhook.project_id,
+    webhook.url,
+    webhook.events.length === webhookEvents.length ? "(all)" : webhook.events.join(","),
+    webhook.last_at === null ? "(never)" : writeLocalTime(webhook.last_at, zone),
+    webhook.last_fault ?? (webhook.last_at === null ? "" : "delivered"),
+    String(webhook.waiting),
+    String(webhook.dead),
+  ]);
+  const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST TRIED", "OUTCOME", "WAITING", "GIVEN UP"];
+  print(formatTable([heads, ...rows]));
+}
+
+type Acting = {
+  readonly config: Config;
+  readonly store: Store;
+  readonly webhook: Webhook;
+  readonly isJson: boolean;
+};
+
+const acts: Readonly<Record<string, (acting: Acting) => Promise<boolean | void>>> = {
+  revoke,
+  test,
+  resend,
+};
+
+async function revoke({ config, store, webhook }: Acting): Promise<void> {
+  const { id, project_id, url, events } = webhook;
+  await journalCommand(
+    config,
+    { ...describeWebhookChange("webhooks revoke", project_id), id },
+    async () => {
+      const tenant = { projectId: project_id };
+      if (!(await store.write((db) => deleteWebhook({ ...tenant, db }, id)))) {
+        throw noSuchWebhook(id);
+      }
+    },
+    () => ({ id, name: null, before: { host: new URL(url).host, events }, after: null }),
+  );
+  say(`Webhook ${id} is revoked. What it was still to be told is dropped.`);
+}
+
+async function test({ config, store, webhook, isJson }: Acting): Promise<boolean> {
+  const fault = await testWebhook(store, webhook, config);
+  if (isJson) printJson({ test: { delivered: fault === undefined, fault: fault ?? null } });
+  else say(fault === undefined ? "The receiver took it." : `It was not taken: ${fault}.`);
+  return fault === undefined;
+}
+
+async function resend({ store, webhook, isJson }: Acting): Promise<void> {
+  const count = await store.write((db) => sendAgain(db, webhook.id, undefined, clock.now()));
+  if (isJson) printJson({ resent: count });
+  else say(count === 0 ? "Nothing was given up." : `${count} are sent again, by waypost serve.`);
+}
+
+function noSuchWebhook(id: string): UsageFault {
+  return new UsageFault(`there is no webhook ${id}; webhooks list shows them`);
+}
+
+function present({ created_at, failing_since, last_at, ...webhook }: Webhook) {
+  const times = { created_at, failing_since, last_at };
+  const told = Object.entries(times).map(([name, time]) => {
+    return [name, time === null ? null : new Date(time).toISOString()] as const;
+  });
+  return { ...webhook, ...Object.fromEntries(told) };
+}

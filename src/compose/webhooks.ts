@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import type { Config } from "../config.ts";
+import { testEvent, webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
+import { createIdAndTime } from "../service/ids.ts";
+import type { Store } from "../store/store.ts";
+import type { Db } from "../store/tenant.ts";
+import { insertWebhook, readSecret, type Webhook } from "../store/webhooks.ts";
+import { createDeliverer, type Deliverer } from "../webhooks/deliverer.ts";
+import { reachReceivers } from "../webhooks/reach.ts";
+import { sendMessage } from "../webhooks/send-message.ts";
+import { createSecret } from "../webhooks/sign.ts";
+import { clock, random, setAlarm } from "./embedded.ts";
+
+/** A project's webhooks, as the terminal and the console manage them. */
+
+/** As it is shown once, to the person who asked for it. */
+export type MadeWebhook = Pick<Webhook, "id" | "project_id" | "url" | "events"> & {
+  readonly secret: string;
+};
+
+type Wanted = Pick<MadeWebhook, "project_id" | "url" | "events"> & { readonly id?: string };
+
+/** Undefined where the project has as many as it may have. */
+export async function makeWebhook(
+  db: Db,
+  { project_id, url, events, ...given }: Wanted,
+): Promise<MadeWebhook | undefined> {
+  const { id: made, now } = createIdAndTime({ clock, random });
+  const { id = made } = given;
+  const secret = createSecret(random);
+  const row = { id, url, events, secret };
+  if (!(await insertWebhook({ db, projectId: project_id }, row, now))) return undefined;
+  return { id, project_id, url, events, secret };
+}
+
+/** Sends a message that tells of nothing; answers why it was not taken, for people. */
+export async function testWebhook(
+  { db }: Pick<Store, "db">,
+  { id, project_id, url }: Pick<Webhook, "id" | "project_id" | "url">,
+  config: Config,
+): Promise<string | undefined> {
+  const secret = await readSecret(db, id);
+  if (secret === undefined) return "it was revoked";
+  const timestamp = new Date(clock.now()).toISOString();
+  const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });
+  const message = {
+    id: `evt_${createHash("sha256")
+      .update(id + timestamp)
+      .digest("hex")}`,
+    body,
+  };
+  const sending = { reach: reachReceivers(config.webhook_private), setAlarm, now: clock.now };
+  return sendMessage(message, { url, secret }, sending, new AbortController().signal);
+}
+
+export function openDeliverer(
+  store: Store,
+  { webhook_private }: Config,
+  report: (error: unknown) => unknown,
+): Deliverer {
+  const reach = reachReceivers(webhook_private);
+  return createDeliverer({ store, clock, random, setAlarm, reach, report });
+}
+
+/** Undefined for a name that is none. */
+export function readEventNames(names: readonly string[]): readonly WebhookEvent[] | undefined {
+  const known = webhookEvents.filter((event) => names.includes(event));
+  return names.every((name) => known.some((event) => event === name)) ? known : undefined;
+}

@@ -1,0 +1,231 @@
+import { sql } from "kysely";
+import type { DeliveryTable, WebhookTable } from "./tables.ts";
+import type { Db } from "./tenant.ts";
+
+/** What webhooks are still to be told: who delivers it, what is due, and what came of it. */
+
+/** A webhook as whoever delivers to it needs it. */
+export type Receiver = Pick<WebhookTable, "id" | "url" | "secret" | "failures">;
+
+export type Delivery = Pick<
+  DeliveryTable,
+  "event_id" | "event" | "subject" | "body" | "attempts" | "ends_at"
+>;
+
+/** Whose turn it is to deliver to a webhook, and until when. */
+export type Turn = {
+  readonly runner: string;
+  readonly now: number;
+  readonly until: number;
+  /** What lies further ahead was written before the clock was set back. */
+  readonly latest: number;
+};
+
+/** Those that something is due for and that nobody delivers to, who waited longest first. */
+export async function listDue(
+  db: Db,
+  { now, latest }: Pick<Turn, "now" | "latest">,
+  { areFailing, limit }: { readonly areFailing: boolean; readonly limit: number },
+): Promise<readonly Receiver[]> {
+  const doing = areFailing ? sql`failures > 0` : sql`failures = 0`;
+  const { rows } = await sql<Receiver>`
+    select id, url, secret, failures from webhooks
+    where ${doing} and rests_until <= ${now} and ${isFree(now, latest)}
+      and exists (
+        select 1 from deliveries
+        where webhook_id = webhooks.id and state = 'waiting' and next_at <= ${now}
+      )
+      and exists (select 1 from projects where projects.id = project_id and suspended = 0)
+    order by coalesce(last_at, 0) limit ${limit}
+  `.execute(db);
+  return rows;
+}
+
+/** Makes the runner the only one that delivers to it; false where another one's turn lasts. */
+export async function takeTurn(db: Db, id: string, turn: Turn): Promise<boolean> {
+  const { runner, until, now, latest } = turn;
+  const { numAffectedRows = 0n } = await sql`
+    update webhooks set runner = ${runner}, runs_until = ${until}
+    where id = ${id} and ${isFree(now, latest)}
+  `.execute(db);
+  return numAffectedRows === 1n;
+}
+
+function isFree(now: number, latest: number) {
+  return sql`(runner is null or runs_until <= ${now} or runs_until > ${latest})`;
+}
+
+/** False where another runner has it by now, or it was revoked. */
+export async function keepTurn(
+  db: Db,
+  id: string,
+  { runner, until }: Pick<Turn, "runner" | "until">,
+): Promise<boolean> {
+  const which = db.updateTable("webhooks").set({ runs_until: until }).where("id", "=", id);
+  const kept = await which.where("runner", "=", runner).executeTakeFirst();
+  return kept.numUpdatedRows === 1n;
+}
+
+export async function endTurn(db: Db, id: string, runner: string): Promise<void> {
+  const which = db.updateTable("webhooks").set({ runner: null }).where("id", "=", id);
+  await which.where("runner", "=", runner).execute();
+}
+
+/** Those of a webhook that are due, in the order in which they came about. */
+export async function listDueDeliveries(
+  db: Db,
+  webhookId: string,
+  now: number,
+  limit: number,
+): Promise<readonly Delivery[]> {
+  return selectWaiting(db, webhookId)
+    .select(["event_id", "event", "subject", "body", "attempts", "ends_at"])
+    .where("next_at", "<=", now)
+    .orderBy("number")
+    .orderBy("part")
+    .limit(limit)
+    .execute();
+}
+
+/** Of these subjects those that something earlier waits for, and until when. */
+export async function listHeld(
+  db: Db,
+  webhookId: string,
+  subjects: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, Held>> {
+  const rows = await selectWaiting(db, webhookId)
+    .select(({ fn }) => [
+      "subject",
+      fn.max("next_at").as("next_at"),
+      fn.max("ends_at").as("ends_at"),
+    ])
+    .where("next_at", ">", now)
+    .where("subject", "in", subjects)
+    .groupBy("subject")
+    .execute();
+  return new Map(rows.map((row) => [row.subject, row]));
+}
+
+export type Held = Pick<DeliveryTable, "next_at" | "ends_at">;
+
+/** Has all that waits about a subject wait for what came before it. */
+export async function holdBack(
+  db: Db,
+  webhookId: string,
+  subject: string,
+  { next_at, ends_at }: Held,
+): Promise<void> {
+  await db
+    .updateTable("deliveries")
+    .set((row) => ({ next_at, ends_at: row.fn.coalesce("ends_at", row.val(ends_at)) }))
+    .where("webhook_id", "=", webhookId)
+    .where("state", "=", "waiting")
+    .where("subject", "=", subject)
+    .execute();
+}
+
+/** From so many failures on a receiver was away, and not merely one message refused. */
+export const awayFrom = 3;
+
+/** It has arrived, and is gone. What waited for the receiver to come back is due. */
+export async function noteDelivered(
+  db: Db,
+  { id, failures }: Pick<Receiver, "id" | "failures">,
+  { event_id, event }: Pick<Delivery, "event_id" | "event">,
+  now: number,
+): Promise<void> {
+  const done = db.deleteFrom("deliveries").where("webhook_id", "=", id);
+  await done.where("event_id", "=", event_id).execute();
+  const well = { failures: 0, failing_since: null, rests_until: 0 };
+  await noteLast(db, id, { ...well, last_event: event, last_at: now, last_fault: null });
+  if (failures < awayFrom) return;
+  const late = db.updateTable("deliveries").set({ next_at: now }).where("webhook_id", "=", id);
+  await late.where("state", "=", "waiting").where("next_at", ">", now).execute();
+}
+
+export type Failed = Held & {
+  readonly delivery: Pick<Delivery, "event_id" | "event" | "subject">;
+  readonly fault: string;
+  readonly isDead: boolean;
+  /** The receiver is left alone until then. */
+  readonly rests_until: number;
+  readonly now: number;
+};
+
+export async function noteFailed(db: Db, webhookId: string, failed: Failed): Promise<void> {
+  const { delivery, fault, isDead, next_at, ends_at, rests_until, now } = failed;
+  const { event_id, event, subject } = delivery;
+  if (!isDead) await holdBack(db, webhookId, subject, { next_at, ends_at });
+  await db
+    .updateTable("deliveries")
+    .set(({ eb }) => ({ attempts: eb("attempts", "+", 1), fault, ...(isDead && asDead(now)) }))
+    .where("webhook_id", "=", webhookId)
+    .where("event_id", "=", event_id)
+    .execute();
+  await db
+    .updateTable("webhooks")
+    .set((row) => ({
+      failures: row("failures", "+", 1),
+      failing_since: row.fn.coalesce("failing_since", row.val(now)),
+    }))
+    .where("id", "=", webhookId)
+    .execute();
+  await noteLast(db, webhookId, {
+    rests_until,
+    last_event: event,
+    last_at: now,
+    last_fault: fault,
+  });
+}
+
+/** Of one that is given up its time is that of its end. */
+function asDead(now: number) {
+  return { state: "dead", next_at: now } as const;
+}
+
+async function noteLast(db: Db, id: string, last: Partial<WebhookTable>): Promise<void> {
+  await db.updateTable("webhooks").set(last).where("id", "=", id).execute();
+}
+
+export type DeadDelivery = Pick<DeliveryTable, "event_id" | "event" | "attempts" | "created_at"> & {
+  readonly fault: string | null;
+  readonly given_up_at: number;
+};
+
+/** Those of a webhook that were given up, the latest first. */
+export async function listDead(
+  db: Db,
+  webhookId: string,
+  limit: number,
+): Promise<readonly DeadDelivery[]> {
+  return db
+    .selectFrom("deliveries")
+    .select(["event_id", "event", "attempts", "created_at", "fault", "next_at as given_up_at"])
+    .where("webhook_id", "=", webhookId)
+    .where("state", "=", "dead")
+    .orderBy("next_at", "desc")
+    .orderBy("event_id", "desc")
+    .limit(limit)
+    .execute();
+}
+
+/** Has what was given up tried anew, one or all of them; answers how many. */
+export async function sendAgain(
+  db: Db,
+  webhookId: string,
+  eventId: string | undefined,
+  now: number,
+): Promise<number> {
+  const fresh = { state: "waiting", attempts: 0, next_at: now, ends_at: null } as const;
+  let which = db.updateTable("deliveries").set(fresh).where("webhook_id", "=", webhookId);
+  if (eventId !== undefined) which = which.where("event_id", "=", eventId);
+  const { numUpdatedRows } = await which.where("state", "=", "dead").executeTakeFirst();
+  if (numUpdatedRows > 0n) await noteLast(db, webhookId, { rests_until: 0 });
+  return Number(numUpdatedRows);
+}
+
+function selectWaiting(db: Db, webhookId: string) {
+  const own = db.selectFrom("deliveries").where("webhook_id", "=", webhookId);
+  return own.where("state", "=", "waiting");
+}

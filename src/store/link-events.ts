@@ -1,0 +1,41 @@
+import type { Link } from "../contract/links.ts";
+import type { WebhookEvent } from "../contract/webhook-events.ts";
+import { queueEvents, type Told } from "./outbox.ts";
+import type { Tally } from "./project-tallies.ts";
+import type { Tenant } from "./tenant.ts";
+
+/** What webhooks are told of links: each as the API shows it, and what was different before. */
+
+type LinkEvent = Extract<WebhookEvent, `link.${"created" | "updated" | "deleted"}`>;
+
+type Change = {
+  readonly event: LinkEvent;
+  readonly link: Link;
+  /** The link before a change. */
+  readonly before?: Link;
+};
+
+/** Costs nothing where the project has no webhook. */
+export async function tellOfLinks(
+  tenant: Tenant,
+  tally: Tally,
+  changes: readonly Change[],
+  now: number,
+): Promise<void> {
+  if ((tally.webhooks ?? 0) === 0) return;
+  const told = changes.flatMap((change) => describeChange(tenant.projectId, change));
+  await queueEvents(tenant, tally, told, now);
+}
+
+function describeChange(project_id: string, { event, link, before }: Change): readonly Told[] {
+  const data = { project_id, link };
+  if (before === undefined) return [{ event, subject: link.id, data }];
+  const previous = Object.fromEntries(
+    Object.entries(before).filter(([field, value]) => {
+      // Visits are counted meanwhile, and told of by an event of their own.
+      return field !== "clicks" && link[field] !== value;
+    }),
+  );
+  if (Object.keys(previous).length === 0) return [];
+  return [{ event, subject: link.id, data: { ...data, previous } }];
+}

@@ -1,0 +1,65 @@
+import { sql } from "kysely";
+import type { Db } from "./tenant.ts";
+
+/** How much is kept of what could not be delivered, and for how long. */
+
+const day_ms = 24 * 60 * 60 * 1000;
+/** Of a webhook's events that were given up. */
+const keptDead_ms = 7 * day_ms;
+const mostDead = 1000;
+const mostWaiting = 100_000;
+/** In one transaction. */
+const atOnce = 1000;
+
+/**
+ * Gives up what has waited for a day on a receiver that takes nothing, and forgets what was given
+ * up long ago. True where there may be more of it.
+ */
+export async function tidyDeliveries(db: Db, webhookId: string, now: number): Promise<boolean> {
+  const isAway = sql`exists (
+    select 1 from webhooks where id = ${webhookId} and failing_since <= ${now - day_ms}
+  )`;
+  const newestFirst = sql`order by number desc, part desc limit ${atOnce} offset ${mostWaiting}`;
+  const latestFirst = sql`order by next_at desc, event_id desc limit ${atOnce} offset ${mostDead}`;
+  const counts = [
+    await giveUp(db, webhookId, now, {
+      fault: "The receiver took nothing for a day.",
+      some: sql`and created_at <= ${now - day_ms} and ${isAway} limit ${atOnce}`,
+    }),
+    await giveUp(db, webhookId, now, {
+      fault: `More than ${mostWaiting} later events were waiting.`,
+      some: newestFirst,
+    }),
+    await forget(db, webhookId, sql`and next_at <= ${now - keptDead_ms} limit ${atOnce}`),
+    await forget(db, webhookId, latestFirst),
+  ];
+  return counts.some((count) => count >= BigInt(atOnce));
+}
+
+type Ending = { readonly fault: string; readonly some: ReturnType<typeof sql> };
+
+async function giveUp(
+  db: Db,
+  webhookId: string,
+  now: number,
+  { fault, some }: Ending,
+): Promise<bigint> {
+  const { numAffectedRows = 0n } = await sql`
+    update deliveries set state = 'dead', next_at = ${now}, fault = coalesce(fault, ${fault})
+    where webhook_id = ${webhookId} and event_id in (
+      select event_id from deliveries
+      where webhook_id = ${webhookId} and state = 'waiting' ${some}
+    )
+  `.execute(db);
+  return numAffectedRows;
+}
+
+async function forget(db: Db, webhookId: string, some: ReturnType<typeof sql>): Promise<bigint> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from deliveries where webhook_id = ${webhookId} and event_id in (
+      select event_id from deliveries
+      where webhook_id = ${webhookId} and state = 'dead' ${some}
+    )
+  `.execute(db);
+  return numAffectedRows;
+}

@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import type { JsonObject } from "../contract/json.ts";
+import type { WebhookEvent } from "../contract/webhook-events.ts";
+import type { Tally } from "./project-tallies.ts";
+import type { DeliveryTable } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
+import { readEvents } from "./webhooks.ts";
+
+/**
+ * Events, written down in the transaction of what they tell of: whatever was changed is told, and
+ * nothing else. `src/webhooks` delivers them.
+ */
+
+export type Told = {
+  readonly event: WebhookEvent;
+  /** The link, job or approval that it is about. */
+  readonly subject: string;
+  readonly data: JsonObject;
+  /** Of what was told elsewhere before; left out, it follows from its place. */
+  readonly id?: string;
+};
+
+/** A statement has room for so many values. */
+const rowsAtOnce = 500;
+
+/**
+ * Queues what a project's webhooks are to be told. The tally is that of the write itself: while its
+ * row is locked, no other write of the project is numbered, so that numbers are in the order in
+ * which transactions end, on however many processes.
+ */
+export async function queueEvents(
+  { db, projectId }: Tenant,
+  tally: Pick<Tally, "generation" | "clicked">,
+  told: readonly Told[],
+  now: number,
+): Promise<void> {
+  const query = db.selectFrom("webhooks").select(["id", "events"]);
+  const webhooks = await query.where("project_id", "=", projectId).execute();
+  const number = tally.generation + tally.clicked;
+  const timestamp = new Date(now).toISOString();
+  const rows = told.flatMap(({ event, subject, data, id }, part) => {
+    const wanting = webhooks.filter(({ events }) => readEvents(events).includes(event));
+    const event_id = id ?? nameEvent(projectId, number, part, now);
+    const body = JSON.stringify({ type: event, timestamp, data });
+    const row = { event_id, number, part, event, subject, body, ...beginning };
+    return wanting.map((webhook) => ({ ...row, webhook_id: webhook.id, created_at: now }));
+  });
+  for (let start = 0; start < rows.length; start += rowsAtOnce) {
+    const insert = db.insertInto("deliveries").values(rows.slice(start, start + rowsAtOnce));
+    // One that was told elsewhere before may be here already.
+    await insert.onConflict((conflict) => conflict.doNothing()).execute();
+  }
+}
+
+const beginning = {
+  state: "waiting",
+  attempts: 0,
+  // At once, by whichever clock.
+  next_at: 0,
+  ends_at: null,
+  fault: null,
+} as const satisfies Partial<DeliveryTable>;
+
+/** The time is in it as well: a store that was restored counts from an earlier number on. */
+function nameEvent(...place: readonly (string | number)[]): string {
+  const digest = createHash("sha256").update(JSON.stringify(place)).digest("base64url");
+  return `evt_${digest.slice(0, 27)}`;
+}

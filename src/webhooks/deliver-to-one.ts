@@ -1,0 +1,181 @@
+import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
+import type { Reach } from "../network/hosts/pinned-connection.ts";
+import {
+  awayFrom,
+  endTurn,
+  holdBack,
+  keepTurn,
+  listDueDeliveries,
+  listHeld,
+  noteDelivered,
+  noteFailed,
+  takeTurn,
+  type Delivery,
+  type Receiver,
+} from "../store/deliveries.ts";
+import type { Store } from "../store/store.ts";
+import { givenUpAfter_ms, restAfter, waitAfter } from "./backoff.ts";
+import { attempt_ms, sendMessage } from "./send-message.ts";
+
+/** One webhook's turn: all that is due for it, each link's events one after the other. */
+
+export type Given = {
+  readonly store: Pick<Store, "db" | "write">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly setAlarm: SetAlarm;
+  readonly reach: Reach;
+};
+
+export type Courier = {
+  /** This process. */
+  readonly runner: string;
+  /** Ends the turn after what is on the way, and soon that as well. */
+  readonly isStopping: () => boolean;
+  readonly signal: AbortSignal;
+  /** Called when the receiver takes its time. */
+  readonly onSlow: () => void;
+};
+
+const turn_ms = 30_000;
+/** By so much the clocks of the machines of one database may differ, and a little more. */
+const mostSkew_ms = 10_000;
+/** Nothing is begun that might not end within the turn. */
+const least_ms = attempt_ms + mostSkew_ms;
+const loaded = 200;
+const atOnce = 8;
+const slowFrom_ms = 1000;
+
+/** From when to when a turn that is taken now lasts. */
+export function planTurn(now: number) {
+  return { now, until: now + turn_ms, latest: now + turn_ms + mostSkew_ms };
+}
+
+export async function deliverToOne(
+  receiver: Receiver,
+  given: Given,
+  courier: Courier,
+): Promise<void> {
+  const { store, clock } = given;
+  const { runner, isStopping } = courier;
+  const { id } = receiver;
+  const first = { runner, ...planTurn(clock.now()) };
+  if (!(await store.write((db) => takeTurn(db, id, first), patient))) return;
+  const { failures } = receiver;
+  const turn: Turn = { ...given, ...courier, receiver, ends: first.until, failures, isLost: false };
+  try {
+    while (!isStopping() && !turn.isLost) {
+      const chains = await loadChains(turn);
+      if (chains.length === 0) return;
+      const before = turn.failures;
+      await runChains(chains, turn);
+      if (turn.failures >= awayFrom && turn.failures > before) return;
+    }
+  } finally {
+    await store.write((db) => endTurn(db, id, runner), patient);
+  }
+}
+
+const patient = { isPatient: true };
+
+type Turn = Given &
+  Courier & {
+    readonly receiver: Receiver;
+    /** When another process may take its place. */
+    ends: number;
+    isLost: boolean;
+    /** One after the other, up to now. */
+    failures: number;
+  };
+
+/** What is due about one link, in its order. */
+type Chain = readonly Delivery[];
+
+async function loadChains({ store, clock, receiver, failures }: Turn): Promise<readonly Chain[]> {
+  for (;;) {
+    const now = clock.now();
+    const due = await listDueDeliveries(store.db, receiver.id, now, loaded);
+    if (due.length === 0) return [];
+    const subjects = [...new Set(due.map(({ subject }) => subject))];
+    const held = await listHeld(store.db, receiver.id, subjects, now);
+    // They came about while what is before them waits to be tried again.
+    for (const [subject, until] of held) {
+      await store.write((db) => holdBack(db, receiver.id, subject, until), patient);
+    }
+    const free = subjects.filter((subject) => !held.has(subject));
+    if (free.length === 0) continue;
+    const chains = free.map((subject) => due.filter((one) => one.subject === subject));
+    // Whether it is back, one message tells as well as many.
+    return failures < awayFrom ? chains : chains.slice(0, 1).map((chain) => chain.slice(0, 1));
+  }
+}
+
+/** So many at once, until all are through or the receiver turns out to be away. */
+async function runChains(chains: readonly Chain[], turn: Turn): Promise<void> {
+  let next = 0;
+  const before = turn.failures;
+  const mayGoOn = () => {
+    return (
+      !turn.isStopping() && !turn.isLost && (turn.failures < awayFrom || turn.failures === before)
+    );
+  };
+  const work = async () => {
+    for (let chain = chains[next]; chain !== undefined && mayGoOn(); chain = chains[next]) {
+      next += 1;
+      for (const delivery of chain) {
+        if (!mayGoOn() || !(await deliver(delivery, turn))) break;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, work));
+  // What is on the way for the others has ended before the turn does.
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+/** Whether it was taken. */
+async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
+  const { store, clock, setAlarm, reach, receiver, signal, onSlow } = turn;
+  await lengthen(turn);
+  if (turn.isLost) return false;
+  const stopAlarm = setAlarm(slowFrom_ms, onSlow);
+  const message = { id: delivery.event_id, body: delivery.body };
+  const sending = { reach, setAlarm, now: clock.now };
+  const fault = await sendMessage(message, receiver, sending, signal).finally(stopAlarm);
+  // Broken off by us, it says nothing of the receiver.
+  if (signal.aborted) return false;
+  if (fault === undefined) {
+    const known = { ...receiver, failures: turn.failures };
+    turn.failures = 0;
+    await store.write((db) => noteDelivered(db, known, delivery, clock.now()), patient);
+    return true;
+  }
+  turn.failures += 1;
+  const failed = planRetry(delivery, fault, turn);
+  await store.write((db) => noteFailed(db, receiver.id, failed), patient);
+  return false;
+}
+
+function planRetry(delivery: Delivery, fault: string, { clock, random, failures }: Turn) {
+  const now = clock.now();
+  const ends_at = delivery.ends_at ?? now + givenUpAfter_ms;
+  return {
+    delivery,
+    fault,
+    now,
+    ends_at,
+    isDead: now >= ends_at,
+    next_at: Math.min(now + waitAfter(delivery.attempts + 1, random), Math.max(ends_at, now + 1)),
+    rests_until: now + restAfter(failures, awayFrom, random),
+  };
+}
+
+/** Has the turn last for as long as an attempt may take. */
+async function lengthen(turn: Turn): Promise<void> {
+  const { store, clock, receiver, runner } = turn;
+  if (turn.ends - clock.now() >= least_ms) return;
+  const { until } = planTurn(clock.now());
+  turn.ends = until;
+  const kept = store.write((db) => keepTurn(db, receiver.id, { runner, until }), patient);
+  // Another process has it by now, or it was revoked.
+  if (!(await kept)) turn.isLost = true;
+}

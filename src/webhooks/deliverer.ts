@@ -1,0 +1,93 @@
+import { tidyDeliveries } from "../store/old-deliveries.ts";
+import { StoreBusy } from "../store/store.ts";
+import { createCouriers } from "./couriers.ts";
+import type { Given } from "./deliver-to-one.ts";
+
+/** Delivers what webhooks are to be told, for as long as a process serves. */
+
+export type Deliverer = {
+  /** Looks for what is due until it is closed. */
+  readonly watch: () => void;
+  /** Delivers what is due now, and resolves when all of it was tried. */
+  readonly deliverDue: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export type DelivererOptions = Given & {
+  /** Notes an unexpected error where the operator looks. */
+  readonly report: (error: unknown) => unknown;
+};
+
+const lookEvery_ms = 1000;
+const tidyEvery_ms = 10 * 60_000;
+/** What is on the way when the process stops may end by itself within this time. */
+const finish_ms = 3000;
+
+export function createDeliverer(options: DelivererOptions): Deliverer {
+  const { clock, setAlarm, report } = options;
+  const breaking = new AbortController();
+  let isStopping = false;
+  let watching: Promise<void> | undefined;
+  let wake: (() => void) | undefined;
+  let tidiedAt = -Infinity;
+  // Another process holds the store, or it is away: there is nothing to report each time.
+  const note = (error: unknown) => {
+    if (!(error instanceof StoreBusy)) report(error);
+  };
+  const stopping = { isStopping: () => isStopping, signal: breaking.signal };
+  const couriers = createCouriers(options, stopping, note);
+
+  async function tidyNowAndThen(): Promise<void> {
+    if (clock.monotonic() - tidiedAt < tidyEvery_ms) return;
+    tidiedAt = clock.monotonic();
+    await tidyAll(options, stopping.isStopping);
+  }
+
+  async function look(): Promise<void> {
+    while (!isStopping) {
+      await couriers.startDue().catch(note);
+      await tidyNowAndThen().catch(note);
+      if (!isStopping) await sleep();
+    }
+  }
+
+  function sleep(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = setAlarm(lookEvery_ms, resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  return {
+    watch: () => {
+      watching ??= look();
+    },
+    deliverDue: async () => {
+      await couriers.startDue();
+      await couriers.end();
+      await tidyNowAndThen();
+    },
+    close: async () => {
+      isStopping = true;
+      wake?.();
+      const stopAlarm = setAlarm(finish_ms, () => breaking.abort());
+      await watching;
+      await couriers.end();
+      stopAlarm();
+    },
+  };
+}
+
+async function tidyAll({ store, clock }: Given, isStopping: () => boolean): Promise<void> {
+  const all = await store.db.selectFrom("webhooks").select("id").execute();
+  for (const { id } of all) {
+    while (!isStopping()) {
+      const isPatient = true;
+      const tidy = store.write((db) => tidyDeliveries(db, id, clock.now()), { isPatient });
+      if (!(await tidy)) break;
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { webhookEvents } from "../../src/contract/webhook-events.ts";
+import { openDatabase } from "../../src/sql/engine.ts";
+import {
+  createFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { expectSigned, hang, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
+
+/** `waypost webhooks` beside `serve`, which delivers to a real receiver. */
+
+let folder: Folder;
+let serving: Serving;
+let receiver: TestReceiver;
+
+const networks = ["--webhook-private", "127.0.0.1/32"];
+const serveHere = () => startServe(folder.path, ["--log", "debug", ...networks]);
+const webhooks = (...words: readonly string[]) => {
+  return ["webhooks", ...words, "--data", folder.path, ...networks];
+};
+const list = async () => (await runJson(webhooks("list"))).webhooks;
+const createLink = async (path: string) =>
+  (await serving.call("POST", "/links", { body: { path } })).body;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  folder = await createFolder();
+  serving = await serveHere();
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+test("a webhook is told of what happens, signed with a secret that is shown once", async () => {
+  const made = await runJson(
+    webhooks("create", "--url", receiver.url, "--events", "link.created, link.deleted"),
+  );
+  expect(made).toEqual({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    project_id: expect.any(String),
+    url: receiver.url,
+    events: ["link.created", "link.deleted"],
+    secret: expect.stringMatching(/^whsec_/),
+  });
+  const link = await createLink("told");
+  await receiver.untilReceived(1);
+  const [told] = receiver.received;
+  expect(told?.body).toMatchObject({ type: "link.created", data: { link } });
+  if (told !== undefined) await expectSigned(told, made.secret);
+
+  const listed = await run(webhooks("list", "--json"));
+  expect(JSON.parse(listed.stdout).webhooks).toMatchObject([{ id: made.id, waiting: 0, dead: 0 }]);
+  const changes = await run(["webhooks", "list", "--data", folder.path]);
+  for (const { stdout, stderr } of [listed, changes]) {
+    expect(stdout + stderr).not.toContain(made.secret);
+  }
+  const logs = readdirSync(folder.path).filter((name) => !/\.db/.test(name));
+  for (const name of logs) {
+    expect(readFileSync(join(folder.path, name), "utf8")).not.toContain(made.secret);
+  }
+});
+
+test("what was committed is delivered by the process that follows a killed one", async () => {
+  receiver.doing(hang);
+  receiver.received.length = 0;
+  await createLink("kept");
+  await receiver.untilReceived(1);
+  const stderr = (await serving.stop("SIGKILL")).stderr;
+  expect(stderr).not.toContain("whsec_");
+  receiver.doing(take);
+  // Its turn would be over in half a minute.
+  const file = openDatabase(join(folder.path, "waypost.db"));
+  file.exec("update webhooks set runs_until = 0");
+  file.close();
+  serving = await serveHere();
+  await receiver.untilReceived(2);
+  const [first, second] = receiver.received;
+  expect(first?.body.data.link.path).toBe("kept");
+  expect(second?.text).toBe(first?.text);
+  expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
+});
+
+test("a test says whether the receiver took it, and fails where it did not", async () => {
+  const [{ id }] = await list();
+  receiver.doing(take);
+  expect(await run(webhooks("test", id))).toMatchObject({
+    code: 0,
+    stderr: "The receiver took it.\n",
+  });
+  receiver.doing((response) => response.writeHead(418).end());
+  expect(await run(webhooks("test", id, "--json"))).toMatchObject({
+    code: 1,
+    stdout: '{"test":{"delivered":false,"fault":"status 418"}}\n',
+  });
+  const elsewhere = await run(["webhooks", "test", id, "--data", folder.path]);
+  expect(elsewhere.stderr).toBe("It was not taken: no host of the public internet.\n");
+});
+
+test("a webhook of all events, and its end", async () => {
+  const { id, events } = await runJson(webhooks("create", "--url", "https://example.com/hook"));
+  expect(events).toEqual(webhookEvents);
+  const [, line] = (await run(webhooks("list"))).stdout.split(id);
+  expect(line).toMatch(/https:\/\/example\.com\/hook +\(all\) +\(never\)/);
+  expect(await run(webhooks("resend", id))).toMatchObject({ stderr: "Nothing was given up.\n" });
+  expect((await run(webhooks("revoke", id))).code).toBe(0);
+  expect((await list()).map((one: { readonly id: string }) => one.id)).not.toContain(id);
+  expect(await run(webhooks("revoke", id))).toMatchObject({
+    code: 2,
+    stderr: `waypost: there is no webhook ${id}; webhooks list shows them\n`,
+  });
+});
+
+test.each([
+  [["create"], "webhooks create needs --url"],
+  [["create", "--url", "ftp://example.com"], "--url must be an http or https address"],
+  [["create", "--url", "https://a:b@example.com"], "--url can't contain a user name or password"],
+  [["create", "--url", "https://example.com/#a"], "--url can't have a fragment"],
+  [
+    ["create", "--url", "https://example.com", "--events", "link.made"],
+    `--events takes ${webhookEvents.join(", ")}`,
+  ],
+  [
+    ["show"],
+    "use webhooks create, webhooks list, or webhooks revoke, test or resend ID (waypost --help)",
+  ],
+])("refuses %j with the cause", async (words, message) => {
+  expect(await run(webhooks(...words))).toMatchObject({ code: 2, stderr: `waypost: ${message}\n` });
+});
+
+test("plain http is refused where no private network is named", async () => {
+  const words = ["webhooks", "create", "--url", receiver.url, "--data", folder.path];
+  expect((await run(words)).stderr).toContain("must be an https address");
+});

@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "vitest";
+
+/** A receiver of webhooks, as somebody else would write it: on loopback, over plain http. */
+
+export type Received = {
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // Tests read messages as freely as a receiver in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+};
+
+/** What it does with a message; left undone, it never answers. */
+export type Answer = (response: ServerResponse, received: Received) => void;
+
+export async function startReceiver(first: Answer = take) {
+  const received: Received[] = [];
+  let answer = first;
+  const watchers = new Set<() => void>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString();
+      const one = { headers: request.headers, text, body: JSON.parse(text) };
+      received.push(one);
+      answer(response, one);
+      for (const look of watchers) look();
+    });
+    request.on("error", () => undefined);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}/hook?for=tests`,
+    received,
+    /** What it was told of, in the order in which that came. */
+    told: () => received.map(({ body }) => body.type),
+    doing: (next: Answer) => {
+      answer = next;
+    },
+    untilReceived: (count: number) =>
+      new Promise<void>((resolve) => {
+        const look = () => {
+          if (received.length < count) return;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+      }),
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+      await Promise.resolve();
+    },
+  };
+}
+
+export type TestReceiver = Awaited<ReturnType<typeof startReceiver>>;
+
+export const take: Answer = (response) => void response.writeHead(204).end();
+export const refuse: Answer = (response) => void response.writeHead(500).end();
+export const hang: Answer = () => undefined;
+
+/**
+ * As the specification of Standard Webhooks says it, and by another implementation of HMAC than
+ * ours: the secret is base64 behind its prefix, and `id.timestamp.body` is what is signed.
+ */
+export async function expectSigned({ headers, text }: Received, secret: string): Promise<void> {
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  const { "webhook-id": id, "webhook-timestamp": at, "webhook-signature": signature } = headers;
+  expect(id).toMatch(/^evt_[\w-]+$/);
+  expect(at).toMatch(/^\d{10}$/);
+  const [version, signed = ""] = String(signature).split(",");
+  expect(version).toBe("v1");
+  const bytes = Buffer.from(secret.slice("whsec_".length), "base64");
+  const hmac = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", bytes, hmac, false, ["verify"]);
+  const content = new TextEncoder().encode(`${String(id)}.${String(at)}.${text}`);
+  expect(await crypto.subtle.verify("HMAC", key, Buffer.from(signed, "base64"), content)).toBe(
+    true,
+  );
+}

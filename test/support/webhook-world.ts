@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto";
+import { makeWebhook } from "../../src/compose/webhooks.ts";
+import { webhookEvents, type WebhookEvent } from "../../src/contract/webhook-events.ts";
+import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createDeliverer } from "../../src/webhooks/deliverer.ts";
+import { reachReceivers } from "../../src/webhooks/reach.ts";
+import type { World } from "./world.ts";
+
+/** Webhooks of a world's project, and who delivers to them by the clock of the test. */
+
+export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
+
+export async function addWebhook(
+  { store, project }: Pick<World, "store" | "project">,
+  url: string,
+  events: readonly WebhookEvent[] = webhookEvents,
+) {
+  const made = await store.write((db) => makeWebhook(db, { project_id: project.id, url, events }));
+  if (made === undefined) throw new Error("there are too many");
+  return made;
+}
+
+export function deliverIn(
+  world: World,
+  { reach = reachReceivers(loopback), store = world.store }: Given = {},
+) {
+  const { clock, setAlarm } = world;
+  const errors: unknown[] = [];
+  const deliverer = createDeliverer({
+    store,
+    clock,
+    setAlarm,
+    // In the middle: neither sooner nor later than planned.
+    random: { bytes: (count) => (count === 1 ? Uint8Array.of(127) : randomBytes(count)) },
+    reach,
+    report: (error) => errors.push(error),
+  });
+  return { ...deliverer, errors };
+}
+
+type Given = { readonly reach?: Reach; readonly store?: Store };

@@ -1,0 +1,333 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { reachReceivers } from "../../src/webhooks/reach.ts";
+import { listDead, sendAgain, takeTurn } from "../../src/store/deliveries.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import { findWebhook } from "../../src/store/webhooks.ts";
+import { neverRing } from "../support/alarms.ts";
+import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, loopback } from "../support/webhook-world.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** How messages arrive, or do not: again, in order, at the right place, by one process at once. */
+
+const second_ms = 1000;
+const hour_ms = 60 * 60 * second_ms;
+
+let receiver: TestReceiver;
+let world: World;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver[Symbol.asyncDispose]());
+beforeEach(async () => {
+  world = await createWorld();
+  receiver.received.length = 0;
+  receiver.doing(take);
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const create = async (path: string) =>
+  (await world.call("POST", "/links", { body: { path } })).body.id;
+const rename = (id: string, name: string) =>
+  world.call("PATCH", `/links/${id}`, { body: { name } });
+const look = async ({ id }: { readonly id: string }) => findWebhook(world.store.db, id);
+const paths = () => receiver.received.map(({ body }) => body.data.link.path);
+const names = () => receiver.received.map(({ body }) => body.data.link.name);
+
+describe("a message that was not taken", () => {
+  test("is sent again, the same with a new time, later and later", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    await create("spring");
+    receiver.doing(refuse);
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    expect(await look(webhook)).toMatchObject({ last_fault: "status 500", waiting: 1, dead: 0 });
+    for (const wait_s of [5, 15, 45]) {
+      const before = receiver.received.length;
+      world.advance((wait_s - 1) * second_ms);
+      await deliverDue();
+      expect(receiver.received).toHaveLength(before);
+      world.advance(2 * second_ms);
+      await deliverDue();
+      expect(receiver.received).toHaveLength(before + 1);
+    }
+    receiver.doing(take);
+    world.advance(hour_ms);
+    await deliverDue();
+    expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
+    const sent = receiver.received.map(({ headers }) => headers);
+    expect(new Set(sent.map((headers) => headers["webhook-id"])).size).toBe(1);
+    expect(new Set(sent.map((headers) => headers["webhook-timestamp"])).size).toBe(sent.length);
+    expect(await look(webhook)).toMatchObject({ last_fault: null, waiting: 0, dead: 0 });
+  });
+
+  test("is given up after a day, shown, and sent again when somebody says so", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    await create("spring");
+    receiver.doing(refuse);
+    const { deliverDue } = deliverIn(world);
+    for (let hour = 0; hour < 25; hour += 1) {
+      await deliverDue();
+      expect(await look(webhook)).toMatchObject(hour < 24 ? { waiting: 1 } : {});
+      world.advance(hour_ms);
+    }
+    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 1, last_fault: "status 500" });
+    const { db } = world.store;
+    const dead = await listDead(db, webhook.id, 10);
+    expect(dead).toMatchObject([{ event: "link.created", fault: "status 500" }]);
+    const tried = receiver.received.length;
+    expect(dead[0]?.attempts).toBe(tried);
+    world.advance(hour_ms);
+    await deliverDue();
+    expect(receiver.received).toHaveLength(tried);
+
+    receiver.doing(take);
+    const again = () =>
+      world.store.write((own) => sendAgain(own, webhook.id, dead[0]?.event_id, world.now()));
+    expect([await again(), await again()]).toEqual([1, 0]);
+    await deliverDue();
+    expect(receiver.received).toHaveLength(tried + 1);
+    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 0, last_fault: null });
+  });
+
+  test("that was given up is kept for a week", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    await create("spring");
+    receiver.doing(refuse);
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    world.advance(25 * hour_ms);
+    await deliverDue();
+    expect(await look(webhook)).toMatchObject({ dead: 1 });
+    world.advance(6 * 24 * hour_ms);
+    await deliverDue();
+    expect(await look(webhook)).toMatchObject({ dead: 1 });
+    world.advance(2 * 24 * hour_ms);
+    await deliverDue();
+    expect(await look(webhook)).toMatchObject({ dead: 0 });
+  });
+});
+
+describe("of one link", () => {
+  test("what came later waits for what came before, and other links do not", async () => {
+    const webhook = await addWebhook(world, receiver.url, ["link.updated"]);
+    const [one, other] = [await create("one"), await create("other")];
+    await rename(one, "1");
+    receiver.doing((response, { body }) => {
+      response.writeHead(body.data.link.path === "one" ? 500 : 204).end();
+    });
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    await rename(one, "2");
+    await rename(other, "3");
+    await rename(one, "4");
+    await deliverDue();
+    expect(names()).toEqual(["1", "3"]);
+    expect(await look(webhook)).toMatchObject({ waiting: 3 });
+    receiver.doing(take);
+    world.advance(10 * second_ms);
+    await deliverDue();
+    expect(names()).toEqual(["1", "3", "1", "2", "4"]);
+  });
+
+  test("what is given up holds up no more than what waited with it", async () => {
+    const webhook = await addWebhook(world, receiver.url, ["link.updated"]);
+    const one = await create("one");
+    receiver.doing((response, { body }) => {
+      response.writeHead(body.data.link.name === "1" ? 500 : 204).end();
+    });
+    const { deliverDue } = deliverIn(world);
+    await rename(one, "1");
+    await rename(one, "2");
+    await deliverDue();
+    world.advance(25 * hour_ms);
+    await deliverDue();
+    expect(names()).toEqual(["1", "1", "2"]);
+    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 1 });
+  });
+});
+
+describe("a receiver", () => {
+  test.each([
+    ["that refuses", (port: number) => `http://127.0.0.1:${port}/`, refuse, "status 500"],
+    [
+      "that closes the connection",
+      (port: number) => `http://127.0.0.1:${port}/`,
+      (response) => response.destroy(),
+      "no answer that could be read",
+    ],
+    [
+      "that sends elsewhere",
+      (port: number) => `http://127.0.0.1:${port}/first`,
+      (response) => response.writeHead(307, { location: "/second" }).end(),
+      "status 307: redirects are not followed",
+    ],
+    [
+      "that speaks no TLS",
+      (port: number) => `https://127.0.0.1:${port}/`,
+      take,
+      "a certificate that is not valid",
+    ],
+  ] as const satisfies readonly (readonly [
+    string,
+    unknown,
+    Parameters<TestReceiver["doing"]>[0],
+    string,
+  ])[])("%s is told of with the cause", async (_, write, answer, fault) => {
+    const webhook = await addWebhook(world, write(receiver.port));
+    await create("spring");
+    receiver.doing(answer);
+    await deliverIn(world).deliverDue();
+    expect(await look(webhook)).toMatchObject({ last_fault: fault, waiting: 1 });
+    expect(receiver.received.length).toBeLessThanOrEqual(1);
+  });
+
+  test("that never answers is let go of after ten seconds, and holds up no other", async () => {
+    await using stuck = await startReceiver(hang);
+    const webhook = await addWebhook(world, stuck.url);
+    const { id } = await addWebhook(world, receiver.url);
+    await create("spring");
+    const { deliverDue, errors } = deliverIn(world);
+    const delivering = deliverDue();
+    await Promise.all([stuck.untilReceived(1), receiver.untilReceived(1)]);
+    await waitUntil(async () => {
+      const turns = world.store.db.selectFrom("webhooks").select("runner").where("id", "=", id);
+      return (await turns.executeTakeFirstOrThrow()).runner === null;
+    });
+    // While it hangs, others are told of what comes about.
+    expect((await rename(await create("later"), "x")).status).toBe(200);
+    const meanwhile = deliverDue();
+    await receiver.untilReceived(3);
+    for (const count of [2, 3]) {
+      world.advance(10 * second_ms);
+      await stuck.untilReceived(count);
+    }
+    world.advance(10 * second_ms);
+    await Promise.all([delivering, meanwhile]);
+    expect(await look(webhook)).toMatchObject({ last_fault: "no answer in time" });
+    expect(errors).toEqual([]);
+  });
+
+  test("that is away is asked now and then, and told everything when it is back", async () => {
+    const webhook = await addWebhook(world, receiver.url, ["link.created"]);
+    receiver.doing(refuse);
+    for (let count = 0; count < 30; count += 1) await create(`link-${count}`);
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    const first = receiver.received.length;
+    expect(first).toBeLessThanOrEqual(16);
+    for (let minute = 0; minute < 20; minute += 1) {
+      world.advance(60 * second_ms);
+      await deliverDue();
+    }
+    expect(receiver.received.length - first).toBeLessThanOrEqual(20);
+    receiver.doing(take);
+    receiver.received.length = 0;
+    world.advance(2 * 60 * second_ms);
+    await deliverDue();
+    expect(new Set(paths()).size).toBe(30);
+    expect(receiver.received).toHaveLength(30);
+    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 0, failing_since: null });
+  });
+
+  test("that takes nothing for a day is given up on as a whole", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
+    receiver.doing(refuse);
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    world.advance(25 * hour_ms);
+    await deliverDue();
+    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 20 });
+  });
+});
+
+async function deliverBy(addresses: readonly string[], networks = loopback) {
+  const asked: string[] = [];
+  const resolve = (host: string) => {
+    asked.push(host);
+    return Promise.resolve(addresses);
+  };
+  const webhook = await addWebhook(world, `http://receiver.example:${receiver.port}/`);
+  await create("spring");
+  await deliverIn(world, { reach: { ...reachReceivers(networks), resolve } }).deliverDue();
+  const fault = (await look(webhook))?.last_fault;
+  return { fault, asked, arrived: receiver.received.length };
+}
+
+describe("a webhook leads", () => {
+  test("to the address that was looked at, and to no other that its name has later", async () => {
+    expect(await deliverBy(["127.0.0.1"])).toEqual({
+      fault: null,
+      asked: ["receiver.example"],
+      arrived: 1,
+    });
+    expect(receiver.received[0]?.headers.host).toBe(`receiver.example:${receiver.port}`);
+  });
+
+  test.each([
+    [["127.0.0.1"], []],
+    [["10.0.0.7"], loopback],
+    [["192.0.2.1", "127.0.0.1"], loopback],
+    [["::ffff:169.254.169.254"], loopback],
+    [[], loopback],
+  ])("to no private network but those that were named: %j", async (addresses, networks) => {
+    const { fault, arrived } = await deliverBy(addresses, networks);
+    expect([fault, arrived]).toEqual(["no host of the public internet", 0]);
+  });
+
+  test("over plain http to named networks alone", async () => {
+    const { fault, arrived } = await deliverBy(["93.184.216.34"]);
+    expect([fault, arrived]).toEqual(["plain http to the public internet", 0]);
+  });
+});
+
+async function openOther(): Promise<Store> {
+  return openStore(await world.openSql(), neverRing);
+}
+
+describe("many processes", () => {
+  test("deliver each message once, whoever looks first", async () => {
+    await addWebhook(world, receiver.url, ["link.created"]);
+    for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
+    const other = await openOther();
+    const all = [deliverIn(world), deliverIn(world, { store: other }), deliverIn(world)];
+    await Promise.all(all.map(({ deliverDue }) => deliverDue()));
+    await other.close();
+    expect(receiver.received).toHaveLength(20);
+    expect(new Set(paths()).size).toBe(20);
+  });
+
+  test("go on for one that was killed, when its turn is over", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    await create("spring");
+    const now = world.now();
+    const turn = { runner: "killed", now, until: now + 30 * second_ms, latest: now + 40_000 };
+    expect(await world.store.write((db) => takeTurn(db, webhook.id, turn))).toBe(true);
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    expect(receiver.received).toHaveLength(0);
+    world.advance(31 * second_ms);
+    await deliverDue();
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test("stop after what is on the way, and leave the rest to others", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    await create("spring");
+    receiver.doing(hang);
+    const stopped = deliverIn(world);
+    const delivering = stopped.deliverDue();
+    await receiver.untilReceived(1);
+    const closing = stopped.close();
+    world.advance(3 * second_ms);
+    await Promise.all([closing, delivering]);
+    // It counts as no failure of the receiver.
+    expect(await look(webhook)).toMatchObject({ failing_since: null, waiting: 1 });
+    receiver.doing(take);
+    await deliverIn(world).deliverDue();
+    expect(receiver.received).toHaveLength(2);
+  });
+});

@@ -1,0 +1,142 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { deleteProject } from "../../src/store/projects.ts";
+import { deleteWebhook, listWebhooks } from "../../src/store/webhooks.ts";
+import { expectSigned, startReceiver, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn } from "../support/webhook-world.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** What webhooks are told of links, written down with the change and delivered by HTTP. */
+
+let receiver: TestReceiver;
+let world: World;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver[Symbol.asyncDispose]());
+beforeEach(async () => {
+  world = await createWorld();
+  receiver.received.length = 0;
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const create = async (body: object) => (await world.call("POST", "/links", { body })).body;
+const countRows = () => world.store.db.selectFrom("deliveries").select("event_id").execute();
+
+test("a link's changes are told in their order, each signed", async () => {
+  const { secret } = await addWebhook(world, receiver.url);
+  const made = await create({ path: "spring", name: "Spring" });
+  const path = `/links/${made.id}`;
+  const { body: changed } = await world.call("PATCH", path, { body: { name: "Summer" } });
+  await world.call("DELETE", path);
+  const { body: back } = await world.call("POST", `${path}/restore`);
+  await deliverIn(world).deliverDue();
+
+  const project_id = world.project.id;
+  expect(receiver.received.map(({ body }) => body)).toEqual([
+    { type: "link.created", timestamp: at(), data: { project_id, link: made } },
+    {
+      type: "link.updated",
+      timestamp: at(),
+      data: { project_id, link: changed, previous: { name: "Spring" } },
+    },
+    { type: "link.deleted", timestamp: at(), data: { project_id, link: changed } },
+    { type: "link.created", timestamp: at(), data: { project_id, link: back } },
+  ]);
+  for (const one of receiver.received) {
+    expect(one.headers["content-type"]).toBe("application/json");
+    await expectSigned(one, secret);
+  }
+  const ids = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
+  expect(ids.size).toBe(4);
+  expect(await countRows()).toEqual([]);
+});
+
+function at(): string {
+  return new Date(world.now()).toISOString();
+}
+
+test("every way of making a link is told of, and what changes nothing is not", async () => {
+  await addWebhook(world, receiver.url);
+  const body = { path: "upserted", name: "One" };
+  await world.call("POST", "/links/upsert", { body });
+  await world.call("POST", "/links/upsert", { body });
+  await world.call("POST", "/short_links", { body: { url: "https://example.com/long" } });
+  expect((await world.call("POST", "/links", { body: { path: "upserted" } })).status).toBe(422);
+  await deliverIn(world).deliverDue();
+  expect(receiver.told()).toEqual(["link.created", "link.created"]);
+});
+
+test("a webhook hears of its own project, and of what it asked for", async () => {
+  await addWebhook(world, receiver.url, ["link.deleted"]);
+  const other = await world.addProject();
+  const key = await world.addKey({ project: other });
+  await world.call("POST", "/links", { key, body: { path: "foreign" } });
+  const { id } = await create({ path: "own" });
+  await world.call("DELETE", `/links/${id}`);
+  expect(await countRows()).toHaveLength(1);
+  await deliverIn(world).deliverDue();
+  expect(receiver.told()).toEqual(["link.deleted"]);
+});
+
+test("two webhooks are told of the same event under one id", async () => {
+  await addWebhook(world, receiver.url);
+  await addWebhook(world, receiver.url);
+  await create({ path: "spring" });
+  await deliverIn(world).deliverDue();
+  const [one, other] = receiver.received;
+  expect(receiver.received).toHaveLength(2);
+  expect(one?.headers["webhook-id"]).toBe(other?.headers["webhook-id"]);
+  expect(one?.headers["webhook-signature"]).not.toBe(other?.headers["webhook-signature"]);
+});
+
+test("links that lose an app with its deletion, and get it back, are told of", async () => {
+  const body = { ios_app: { bundle_id: "com.example.app", team_id: "ABCDE12345" } };
+  const { id } = (await world.call("POST", "/ios_apps", { body })).body;
+  await create({ path: "in-app", ios_app: { id } });
+  await addWebhook(world, receiver.url);
+  await world.call("DELETE", `/ios_apps/${id}`);
+  await world.call("POST", `/ios_apps/${id}/restore`);
+  await deliverIn(world).deliverDue();
+  const told = receiver.received.map(({ body: { data } }) => data);
+  expect(told).toMatchObject([
+    { link: { path: "in-app", ios_app_id: null }, previous: { ios_app_id: id } },
+    { link: { path: "in-app", ios_app_id: id }, previous: { ios_app_id: null } },
+  ]);
+});
+
+describe("without a webhook", () => {
+  test("nothing is written down", async () => {
+    await create({ path: "spring" });
+    expect(await countRows()).toEqual([]);
+  });
+
+  test("that was revoked, nothing is, and what waited goes", async () => {
+    const { id, project_id } = await addWebhook(world, receiver.url);
+    await create({ path: "before" });
+    const { store } = world;
+    const revoke = () => store.write((db) => deleteWebhook({ db, projectId: project_id }, id));
+    expect([await revoke(), await revoke()]).toEqual([true, false]);
+    await create({ path: "after" });
+    await deliverIn(world).deliverDue();
+    await store.finishChores();
+    expect([receiver.told(), await countRows()]).toEqual([[], []]);
+  });
+});
+
+test("a deleted project's webhooks are told nothing more, and go with it", async () => {
+  const { store, project } = world;
+  await addWebhook(world, receiver.url);
+  await create({ path: "spring" });
+  await store.write((db) => deleteProject(db, project.id));
+  await deliverIn(world).deliverDue();
+  expect(receiver.told()).toEqual([]);
+  await store.finishChores();
+  expect([await listWebhooks(store.db), await countRows()]).toEqual([[], []]);
+});
+
+test("a project has ten webhooks at most", async () => {
+  for (let count = 0; count < 10; count += 1) await addWebhook(world, receiver.url);
+  await expect(addWebhook(world, receiver.url)).rejects.toThrow("too many");
+  expect(await listWebhooks(world.store.db, world.project.id)).toHaveLength(10);
+});
