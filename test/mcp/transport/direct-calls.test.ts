@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { viewExtension, viewType } from "../../../src/mcp/tools/templates/view-resource.ts";
-import { createFolder } from "../../support/command.ts";
+import { createFolder, type Folder } from "../../support/command.ts";
 import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-raw.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -91,6 +91,24 @@ function nestDeeply(line: unknown): string {
 }
 
 describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
+  /** A session in which a call was let through, for all that are sent later. */
+  let later: RawSession;
+  let itsFolder: Folder;
+  /** What is sent there, one line after another. */
+  let turn: Promise<unknown> = Promise.resolve();
+
+  beforeAll(async () => {
+    itsFolder = await createFolder();
+    later = startRaw({ data: itsFolder.path });
+    await open(later);
+    later.send(ask(1, "list_links"));
+    await later.answer(1);
+  });
+  afterAll(async () => {
+    await later[Symbol.asyncDispose]();
+    await itsFolder[Symbol.asyncDispose]();
+  });
+
   test.each(usual)("%s is answered later as at first", async (_what, name, args) => {
     const line = ask(7, name, args);
     expect(await sendLater(line)).toEqual(await sendFirst(line));
@@ -148,22 +166,20 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   }
 
   async function sendLater(line: unknown) {
-    await using folder = await createFolder();
-    await using session = startRaw({ data: folder.path });
-    await open(session);
-    session.send(ask(1, "list_links"));
-    await session.answer(1);
-    return await hear(session, line);
+    const heard = turn.then(() => hear(later, line));
+    turn = heard.catch(() => undefined);
+    return heard;
   }
 
   /** All that is said to a line, until a call after it is answered. */
   async function hear(session: RawSession, line: unknown) {
     const before = session.heard().length;
-    session.send(line, ask(99, "list_apps_of_nobody"));
-    await session.answer(99);
+    const last = 100 + before;
+    session.send(line, ask(last, "list_apps_of_nobody"));
+    await session.answer(last);
     await waitUntil(() => session.heard().length >= before + 2);
     const heard = session.heard().slice(before);
-    const text = JSON.stringify(heard.filter(({ id }) => id !== 99));
+    const text = JSON.stringify(heard.filter(({ id }) => id !== last));
     // Each session has a port of its own.
     return JSON.parse(text.replaceAll(/localhost:\d+/g, "localhost"));
   }
