@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callDone, callRefused, type Args } from "../support/call-tool.ts";
+import { signInAt } from "../support/console-http.ts";
+import { visitAt } from "../support/link-host.ts";
+import { visit } from "../support/listening.ts";
+import { decideOnPage } from "../support/mcp-ground.ts";
+import { connectTo, makeKey, startTwo, type Two } from "../support/two-servers.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/**
+ * All that a client asks for goes to the other process with every call, and what a person opens is
+ * opened at the one that was not asked. The tests share two processes, and go on with each other's
+ * rows; the last one kills a process.
+ */
+
+type Client = Awaited<ReturnType<Two["connect"]>>;
+
+let two: Two;
+let key: string;
+let client: Client;
+let master: Client;
+/** Every tool that was done through one of the two clients. */
+const done = new Set<string>();
+
+beforeAll(async () => {
+  two = await startTwo();
+  key = await makeKey(two, ["--project", "default"]);
+  const masterKey = await makeKey(two, ["--master"]);
+  [client, master] = await Promise.all([two.connect(key), two.connect(masterKey)]);
+});
+
+afterAll(async () => {
+  await Promise.all([client.close(), master.close()]);
+  await two[Symbol.asyncDispose]();
+});
+
+/** The same address at the process that has not given it. */
+function turn(address: string): string {
+  const [one, other] = [two.one, two.other].map(({ places }) => new URL(places.url).port);
+  const url = new URL(address);
+  expect([one, other]).toContain(url.port);
+  url.port = (url.port === one ? other : one) ?? "";
+  return url.href;
+}
+
+/** Where a person is asked they answer at the other process, and the call is made once more. */
+async function ask(tool: string, args: Args = {}, by: Client = client) {
+  const first = await by.callTool(tool, args);
+  done.add(tool);
+  if (first.structured.error?.code !== "approval_required") return callDone(by, tool, args);
+  await decideOnPage(turn(first.structured.error.approval.url), "approve");
+  return callDone(by, tool, args);
+}
+
+/** For what is not to be done twice. */
+async function once(tool: string, args: Args = {}, by: Client = client) {
+  done.add(tool);
+  return callDone(by, tool, args);
+}
+
+const url = "https://example.com/spring";
+
+describe("a client that switches between two processes with every call", () => {
+  test("makes, finds, changes, shortens and deletes links", async () => {
+    const { link } = await once("create_link", { path: "spring", name: "Spring", url });
+    expect((await once("upsert_link", { path: "spring", name: "Sale" })).link.id).toBe(link.id);
+    await once("update_link", { id: "spring", social_title: "A sale" });
+    const { links } = await once("list_links");
+    expect(links).toMatchObject([{ id: link.id, name: "Sale" }]);
+    expect((await once("get_link", { id: "spring", qr: true })).link.social_title).toBe("A sale");
+    const picture = await client.client.callTool({
+      name: "get_link",
+      arguments: { id: "spring", qr: true },
+    });
+    expect(picture).toMatchObject({ content: [{}, { type: "image", mimeType: "image/png" }] });
+    const short = (await once("shorten_link", { url: "https://example.com/long" })).link;
+    const found = await once("resolve_short_link", { url: short.address });
+    expect(found.link.id).toBe(short.id);
+    expect(await visit(turn(short.address))).toMatchObject({ location: short.url });
+    expect((await once("explain_link", { id: "spring" })).visits.desktop).toBeDefined();
+    expect((await once("audit_links")).audit.checked).toBe(2);
+    await once("create_link", { path: "gone", url });
+    await ask("delete_link", { id: "gone" });
+    await callRefused(client, "get_link", { id: "gone" });
+  });
+
+  test("leads visitors elsewhere within a tenth of a second", async () => {
+    const { link } = await once("get_link", { id: "spring" });
+    const addresses = [link.address, turn(link.address)];
+    for (const address of addresses) expect(await visit(address)).toMatchObject({ location: url });
+    const elsewhere = "https://example.com/summer";
+    await once("update_link", { id: "spring", url: elsewhere });
+    const changedAt = performance.now();
+    for (const address of addresses) {
+      for (;;) {
+        const begun_ms = performance.now() - changedAt;
+        const visited = await visit(address);
+        if (visited?.location === elsewhere) break;
+        // However long a visit takes, none that begins later leads where it did.
+        expect(begun_ms).toBeLessThan(100);
+      }
+    }
+  });
+
+  test("registers, changes and deletes apps of both kinds", async () => {
+    const ios = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+    const android = { package_name: "com.example.shop", fingerprints: [`AA${":BB".repeat(31)}`] };
+    for (const [kind, fields, id] of [
+      ["ios_app", ios, ios.bundle_id],
+      ["android_app", android, android.package_name],
+    ] as const) {
+      await ask(`register_${kind}`, fields);
+      await ask(`update_${kind}`, { id, name: "Shop" });
+      expect((await once(`get_${kind}`, { id }))[kind].name).toBe("Shop");
+      expect((await once(`list_${kind}s`))[`${kind}s`]).toHaveLength(1);
+      await ask(`delete_${kind}`, { id });
+    }
+  });
+
+  test("saves, shows, publishes, restores and takes down the page template", async () => {
+    const body = "<h1>{{ link.name }} of ours</h1>{% store_buttons %}";
+    await once("create_link", { path: "page", name: "Page" });
+    await once("save_template", { body });
+    const { preview_url } = await once("preview_template");
+    expect(await (await fetch(turn(preview_url))).text()).toContain(" of ours");
+    await ask("publish_template");
+    const { link } = await once("get_link", { id: "page" });
+    for (const address of [link.address, turn(link.address)]) {
+      const { port, host } = new URL(address);
+      const look = async () => (await visitAt(Number(port), "/page", { host })).text;
+      await waitUntil(async () => (await look()).includes("Page of ours"));
+    }
+    await once("save_template", { body: "<h1>Another</h1>{% store_buttons %}" });
+    const { versions } = await once("list_template_versions");
+    const { id } = versions[0];
+    expect((await once("get_template_version", { id })).version.body).toBe(body);
+    await ask("restore_template_version", { id });
+    const again = await once("preview_template");
+    expect(await (await fetch(turn(again.preview_url))).text()).toContain(" of ours");
+    await ask("unpublish_template");
+  });
+
+  test("plans at one, is approved of at the other, applies, exports and undoes", async () => {
+    const rows = ["a", "b", "spring"].map((path) => ({ path, name: `Row ${path}` }));
+    const { plan } = await once("plan_links", { operation: "upsert", rows });
+    expect(plan.counts).toMatchObject({ create: 2, update: 1 });
+    const { job } = await ask("apply_plan", { plan_id: plan.id });
+    expect(job).toMatchObject({ state: "done", counts: { done: 3 } });
+    const told = await once("get_job", { job_id: job.id, page: 1 });
+    expect(told.job.receipts).toHaveLength(3);
+    expect((await once("list_jobs")).jobs).toMatchObject([{ id: job.id }]);
+    const made = await once("export_links", { format: "csv" });
+    const file = await client.client.readResource({ uri: made.export.uri });
+    expect(JSON.stringify(file.contents)).toContain("Row spring");
+    // It is the last act of the key.
+    const undoing = await ask("undo");
+    await ask("apply_plan", { plan_id: undoing.plan.id });
+    await callRefused(client, "get_link", { id: "a" });
+    expect((await once("get_link", { id: "spring" })).link.name).toBe("Sale");
+    const late = await once("plan_links", { operation: "upsert", rows: [{ path: "late" }] });
+    const { job: last } = await once("apply_plan", { plan_id: late.plan.id });
+    expect((await once("cancel_job", { job_id: last.id })).job.counts).toEqual(last.counts);
+    const { changes } = await once("list_changes", { target: "spring" });
+    expect(changes.length).toBeGreaterThan(2);
+    expect((await once("explain_access")).access.kind).toBe("project");
+  });
+
+  test("manages projects with a master key", async () => {
+    const fields = { name: "Second", subdomain: "second" };
+    const { project } = await once("create_project", fields, master);
+    await ask("update_project", { id: project.id, name: "Third" }, master);
+    expect((await once("get_project", { id: project.id }, master)).project.name).toBe("Third");
+    expect((await once("list_projects", {}, master)).projects).toHaveLength(2);
+    await ask("delete_project", { id: project.id }, master);
+    expect((await once("list_projects", {}, master)).projects).toHaveLength(1);
+  });
+
+  test("is answered by a person in the console of whichever process", async () => {
+    await once("create_link", { path: "asked", url });
+    const { error } = await client.client
+      .callTool({ name: "delete_link", arguments: { id: "asked" } })
+      .then(({ structuredContent }) => structuredContent as { readonly error: Waiting });
+    const asked = new URL(turn(error.approval.url));
+    const there = [two.one, two.other].find(({ places }) => places.url.includes(asked.port));
+    const tab = await signInAt(there ?? two.one, key);
+    await tab.open(`/waiting/${asked.pathname.split("/").at(-1)}`);
+    const answered = await tab.submit({ decision: "approved" });
+    expect(answered.text).toContain("It was answered with yes");
+    await callDone(client, "delete_link", { id: "asked" });
+  });
+
+  test("has been given every tool that there is", async () => {
+    const names = [...(await client.listNames()), ...(await master.listNames())];
+    expect(new Set(names)).toEqual(done);
+  });
+
+  test("finds its job done although the process that ran it was killed", async () => {
+    const rows = Array.from({ length: 40 }, (_, row) => ({ path: `row-${row}`, url }));
+    const { plan } = await once("plan_links", { operation: "upsert", rows });
+    await using here = await connectTo({ ...two.one, key });
+    const applying = here.callTool("apply_plan", { plan_id: plan.id }).catch(() => undefined);
+    const query = "limit=1&q[path_start]=row-";
+    const count = async () =>
+      (await two.other.call("GET", "/links", { key, query })).body.meta.count;
+    await waitUntil(async () => (await count()) > 2);
+    await two.one.stop("SIGKILL");
+    await applying;
+    expect(await count()).toBeLessThan(rows.length);
+    await using there = await connectTo({ ...two.other, key });
+    await waitUntil(async () => (await callDone(there, "list_jobs")).jobs[0].state === "done");
+    expect(await count()).toBe(rows.length);
+  });
+});
+
+type Waiting = { readonly approval: { readonly url: string } };

@@ -1,0 +1,76 @@
+import { startBalancer, takeTurns } from "./balancer.ts";
+import { createFolder, run, startServe, type Serving } from "./command.ts";
+import { connectV2 } from "./mcp-clients.ts";
+import { takeDatabase } from "./postgres.ts";
+import { isOnPostgres } from "./store-place.ts";
+
+/** Two `serve` processes of one store, and a way that leads to the other one with each request. */
+export type Two = {
+  readonly one: Serving;
+  readonly other: Serving;
+  readonly data: string;
+  /** The settings of another process of theirs. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A client of the revision 2026-07-28 that switches with every request. */
+  readonly connect: (key?: string) => ReturnType<typeof connectV2>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** On the engine of this run. */
+export function startTwo(): Promise<Two> {
+  return isOnPostgres ? startOnPostgres() : startOnSqlite();
+}
+
+/** On two machines, as far as the folders are concerned. */
+async function startOnPostgres(): Promise<Two> {
+  const database = await takeDatabase();
+  const folders = [await createFolder(), await createFolder()] as const;
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  const [one, other] = await Promise.all(folders.map(({ path }) => startServe(path, [], { env })));
+  if (one === undefined || other === undefined) throw new Error("there are two folders");
+  const key = one.key + other.key;
+  const place = { data: folders[0].path, env };
+  return open({ ...one, key }, { ...other, key }, place, async () => {
+    await Promise.all(folders.map((folder) => folder[Symbol.asyncDispose]()));
+    await database.giveBack();
+  });
+}
+
+export async function startOnSqlite(): Promise<Two> {
+  const folder = await createFolder();
+  const one = await startServe(folder.path);
+  const other = await startServe(folder.path);
+  return open(one, other, { data: folder.path, env: {} }, () => folder[Symbol.asyncDispose]());
+}
+
+async function open(
+  one: Serving,
+  other: Serving,
+  place: Pick<Two, "data" | "env">,
+  close: () => Promise<void>,
+): Promise<Two> {
+  const balancer = await startBalancer(takeTurns([one.places.url, other.places.url]));
+  const url = `${balancer.url}/mcp`;
+  return {
+    one,
+    other,
+    ...place,
+    connect: (token = one.key) => connectV2({ transport: "http", url, token }),
+    [Symbol.asyncDispose]: async () => {
+      await balancer[Symbol.asyncDispose]();
+      await Promise.all([one.stop("SIGKILL"), other.stop("SIGKILL")]);
+      await close();
+    },
+  };
+}
+
+/** One that stays with its server. */
+export function connectTo({ places, key }: Serving) {
+  return connectV2({ transport: "http", url: places.mcp, token: key });
+}
+
+/** One that neither of the two has been shown yet. */
+export async function makeKey({ data, env }: Two, words: readonly string[]): Promise<string> {
+  const { stdout } = await run(["keys", "create", ...words, "--json", "--data", data], { env });
+  return JSON.parse(stdout).token;
+}
