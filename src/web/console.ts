@@ -4,6 +4,7 @@ import type { Incoming } from "../network/read-at-most.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";
+import { followHeader } from "./follow.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
 import { packPage } from "./pack.ts";
@@ -158,9 +159,9 @@ const insecure =
 /** A key that was revoked ends its sessions. */
 async function findAccount(
   token: string,
-  { options, sessions, address }: Pick<Asked, "options" | "sessions" | "address">,
+  { options, sessions, address, request }: Asked,
 ): Promise<Account | undefined> {
-  const secret = await sessions.find(token);
+  const secret = await sessions.find(token, request.headers.has(followHeader));
   if (secret === undefined) return undefined;
   const account = await options.identify(secret, address);
   if (account === undefined) await sessions.end(token);

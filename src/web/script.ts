@@ -1,3 +1,5 @@
+import { followHeader } from "./follow.ts";
+
 /** What only a script can do: copying, searching while somebody types, what runs meanwhile. */
 export const script = `"use strict";
 document.documentElement.classList.add("scripted");
@@ -16,14 +18,34 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => (button.textContent = word), 2000);
 });
 
-const load = async (address, signal) => {
-  const answer = await fetch(address, { headers: { accept: "text/html" }, signal });
-  if (!answer.ok || answer.redirected) return undefined;
+// Nobody who is signed in is led elsewhere.
+const load = async (address, { headers, signal } = {}) => {
+  const answer = await fetch(address, { headers: { accept: "text/html", ...headers }, signal });
+  if (answer.redirected) return null;
+  if (!answer.ok) return undefined;
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 };
+const marks = ["id", "name", "value", "href", "formaction", "aria-label"];
+const findTokens = (place) => [...place.querySelectorAll("[name=form_token]")];
 const replace = (page, id) => {
   const [now, next] = [document.getElementById(id), page?.getElementById(id)];
-  if (now && next) now.replaceWith(document.importNode(next, true));
+  if (!now || !next) return;
+  // Each page has other letters for the same token.
+  const [token] = findTokens(now);
+  if (token) for (const other of findTokens(next)) other.setAttribute("value", token.value);
+  if (now.isEqualNode(next)) return;
+  const held = document.activeElement;
+  const isIn = now !== held && now.contains(held);
+  for (const name of now.getAttributeNames()) {
+    if (!next.hasAttribute(name)) now.removeAttribute(name);
+  }
+  for (const name of next.getAttributeNames()) now.setAttribute(name, next.getAttribute(name));
+  now.replaceChildren(...document.importNode(next, true).childNodes);
+  if (!isIn) return;
+  const isSame = (each) =>
+    marks.every((name) => each.getAttribute(name) === held.getAttribute(name));
+  const again = [...now.querySelectorAll(held.tagName)].find(isSame);
+  (again ?? now).focus({ preventScroll: true });
 };
 
 for (const form of document.querySelectorAll("form[data-live]")) {
@@ -37,7 +59,7 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     const address = form.getAttribute("action") + "?" + new URLSearchParams(fields);
     document.getElementById(id)?.setAttribute("aria-busy", "true");
     try {
-      const page = await load(address, running.signal);
+      const page = await load(address, running);
       if (!page) return location.assign(address);
       replace(page, id);
       // What it adds to is what is searched for now.
@@ -102,22 +124,31 @@ if (drop) {
   });
 }
 
+const listFollowed = () => [...document.querySelectorAll("[data-follow]")];
+let next;
 const follow = () => {
-  const parts = [...document.querySelectorAll("[data-follow]")];
-  if (parts.length === 0) return;
-  setTimeout(async () => {
-    const page = document.hidden ? undefined : await load(location.href).catch(() => undefined);
-    const isOver = ({ id }) => page?.getElementById(id)?.dataset.follow === undefined;
-    // What has ended may leave other things to do, anywhere on the page.
-    if (page && parts.some(isOver)) {
-      const wasIn = document.getElementById("main")?.contains(document.activeElement);
-      replace(page, "main");
-      if (wasIn) document.getElementById("main")?.focus();
-    } else for (const { id } of parts) replace(page, id);
-    follow();
-  }, 3000);
+  clearTimeout(next);
+  const seconds = listFollowed().map(({ dataset }) => Number(dataset.follow));
+  if (seconds.length > 0) next = setTimeout(lookAgain, Math.min(...seconds) * 1000);
+};
+// Nobody has to sit there for it, so that no session lasts longer by it.
+const headers = { "${followHeader}": "1" };
+const lookAgain = async () => {
+  const page = document.hidden
+    ? undefined
+    : await load(location.href, { headers }).catch(() => undefined);
+  if (page === null) return location.reload();
+  const parts = page ? listFollowed() : [];
+  const isOver = ({ id }) => page.getElementById(id)?.dataset.follow === undefined;
+  // What has ended may leave other things to do, anywhere on the page.
+  if (parts.some(isOver)) replace(page, "main");
+  else for (const { id } of parts) replace(page, id);
+  follow();
 };
 follow();
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && listFollowed().length > 0) void lookAgain();
+});
 
 // A browser may keep a page for who goes back: what is shown once is not in it.
 addEventListener("pagehide", () => {

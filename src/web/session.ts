@@ -10,7 +10,8 @@ import { isSameSecret } from "../text/same-secret.ts";
 export type Sessions = {
   /** A new session of whoever showed this secret, and its token. */
   readonly begin: (secret: string) => Promise<string>;
-  readonly find: (token: string) => Promise<string | undefined>;
+  /** Whoever asks makes it last longer; a page that looks again by itself does not. */
+  readonly find: (token: string, isFollowing?: boolean) => Promise<string | undefined>;
   readonly end: (token: string) => Promise<void>;
   /** A token that signs in once. */
   readonly makeAddress: (secret: string) => Promise<string>;
@@ -53,12 +54,13 @@ export function createSessions({ openRows, clock }: Options): Sessions {
     begin: (secret) => make("session", secret, idle_ms),
     makeAddress: (secret) => make("address", secret, addressLasts_ms),
 
-    find: async (token) => {
+    find: async (token, isFollowing = false) => {
       const rows = await openRows();
       const found = await rows.find("session", hash(token));
       if (found === undefined) return undefined;
       const until = clock.now() + idle_ms;
-      if (until - found.expires_at > extendEvery_ms) await rows.extend(hash(token), until);
+      const isLate = until - found.expires_at > extendEvery_ms;
+      if (isLate && !isFollowing) await rows.extend(hash(token), until);
       return open(token, "session", found.sealed);
     },
 

@@ -120,9 +120,9 @@ test("what runs on the first page leads to its job, and goes when it is done", a
   await go(`/plans/${id}`);
   await pressOnto(page, /^Create 40 links$/);
   await go("/");
-  await page.locator("#jobs").waitFor();
+  await page.locator("#jobs progress").waitFor();
   await saveShot(page, "start-running");
-  await page.locator("#jobs").waitFor({ state: "detached" });
+  await page.locator("#jobs progress").waitFor({ state: "detached" });
   // What happened last tells of it by now, without anybody having loaded the page again.
   await page.getByRole("link", { name: "Created 40 links" }).click();
   await page.waitForURL("**/jobs/*");

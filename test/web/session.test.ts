@@ -44,6 +44,14 @@ test("a session lasts while somebody works, and for twelve hours without", async
   expect(await sessions.find(token)).toBeUndefined();
 });
 
+test("a page that looks again by itself makes no session last longer", async () => {
+  const token = await sessions.begin(secret);
+  at.now += 11 * hour;
+  expect(await sessions.find(token, true)).toBe(secret);
+  at.now += hour;
+  expect(await sessions.find(token, true)).toBeUndefined();
+});
+
 test("a one-time address lasts for ten minutes, and opens for one of many at once", async () => {
   const late = await sessions.makeAddress(secret);
   at.now += 10 * minute;

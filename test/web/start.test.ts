@@ -52,6 +52,33 @@ test("the first page tells how to connect, and a change is undone with the keybo
   expect(complaints).toEqual([]);
 });
 
+test("what begins to wait appears by itself, and takes the focus from nothing", async () => {
+  await serving.call("POST", "/links", { body: { path: "asked-1" } });
+  await serving.call("POST", "/links", { body: { path: "asked-2" } });
+  const { page, complaints } = await openConsole(browser, serving);
+  await page.getByRole("heading", { name: "What happened last" }).waitFor();
+  await page.evaluate("window.first = document.querySelector('#changes li')");
+  // As when somebody comes back to the tab: without that, it takes some seconds.
+  const lookAgain = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+  const answers = page.getByRole("link", { name: "Look and answer" });
+  await callTool(serving, "delete_link", { id: "asked-1" });
+  await lookAgain();
+  await answers.waitFor();
+  expect(await page.getByRole("status").innerText()).toBe("A question waits for you.");
+  await answers.focus();
+  const address = await answers.getAttribute("href");
+  await callTool(serving, "delete_link", { id: "asked-2" });
+  await lookAgain();
+  await answers.nth(1).waitFor();
+  expect(await page.evaluate("document.activeElement.getAttribute('href')")).toBe(address);
+  // What is as it was stays the same.
+  expect(await page.evaluate("window.first.isConnected")).toBe(true);
+  expect(complaints).toEqual([]);
+  await page.context().clearCookies();
+  await lookAgain();
+  await page.waitForURL("**/sign-in");
+});
+
 test("without script it tells and does the same", async () => {
   await callTool(serving, "update_link", { id: "spring", name: "Autumn" });
   const { page } = await openConsole(browser, serving, { javaScriptEnabled: false });

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { renderFollow } from "../follow.ts";
 import { html, type Html } from "../html.ts";
 import {
   countRows,
@@ -99,7 +100,7 @@ function renderActs({ account, formToken }: Visit, job: JsonObject): Html | stri
 }
 
 function renderProgressCard(job: JsonObject): Html {
-  const follows = isRunning(job) ? html` data-follow` : "";
+  const follows = isRunning(job) ? renderFollow(true) : "";
   const counts = countRows(job);
   const message = readText(job, "message");
   return html`<section class="card" id="progress" ${follows} aria-label="Progress">
@@ -174,7 +175,7 @@ async function renderRows({ account, url }: Visit, job: JsonObject): Promise<Htm
   const meta = { page, last: Math.max(1, Math.ceil(count / rowsPerPage)) };
   const kind = isAll ? "?rows=all&page=" : "?page=";
   const shown = rows.map((row) => renderRow(row, account.mayUse("get_link")));
-  const follows = isRunning(job) ? html` data-follow` : "";
+  const follows = isRunning(job) ? renderFollow(true) : "";
   return html`<section class="card" id="rows" ${follows} aria-label="Links of this job">
     ${failed === 0 ? "" : renderChoice(writeAddress(id), isAll, { failed, all })}
     ${renderTable(isAll ? "Links of this job" : "Links that failed", columns, shown)}

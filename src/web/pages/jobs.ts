@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { renderFollow } from "../follow.ts";
 import { html, type Html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress, renderState } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
@@ -42,7 +43,7 @@ const columns = [
 
 function renderList(result: JsonObject): Html {
   const jobs = readRecords(result, "jobs");
-  const follows = jobs.some(isRunning) ? html` data-follow` : "";
+  const follows = renderFollow(jobs.some(isRunning));
   const list =
     jobs.length === 0
       ? html`<div class="empty">

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Waiting } from "../account.ts";
+import { renderFollow } from "../follow.ts";
 import { html, type Html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
@@ -34,7 +35,7 @@ async function show(visit: Visit): Promise<Reply> {
           <h2 id="service">Service</h2>
           <div class="inside">${renderFacts(account)}</div>
         </section>
-        <section class="card" aria-labelledby="last">
+        <section class="card" id="changes" ${renderFollow(false)} aria-labelledby="last">
           <h2 id="last">What happened last</h2>
           <div class="inside">
             ${renderChanges(changes.slice(0, mostChanges), visit)}
@@ -74,8 +75,19 @@ function renderFacts({ facts }: Account): Html {
   return html`<dl class="facts">${rows}</dl>`;
 }
 
-function renderWaiting(waiting: readonly Waiting[]): Html | string {
-  if (waiting.length === 0) return "";
+/** Whoever hears the page is told how many they are, and not each second that passes. */
+function renderWaiting(waiting: readonly Waiting[]): Html {
+  const count = waiting.length;
+  const told = count === 1 ? "A question waits for you." : `${count} questions wait for you.`;
+  return html`<p id="told" ${renderFollow(false)} role="status" class="hidden">
+      ${count === 0 ? "" : told}
+    </p>
+    <div id="asked" ${renderFollow(false)} ${count === 0 ? html` class="hidden"` : ""}>
+      ${count === 0 ? "" : renderAsked(waiting)}
+    </div>`;
+}
+
+function renderAsked(waiting: readonly Waiting[]): Html {
   const rows = waiting.map(
     ({ id, title, lead, origin, term }) =>
       html`<li class="split">
@@ -87,7 +99,7 @@ function renderWaiting(waiting: readonly Waiting[]): Html | string {
         <a class="button small" href="/waiting/${encodeURIComponent(id)}">Look and answer</a>
       </li>`,
   );
-  return html`<section class="card" id="asked" data-follow aria-labelledby="waiting">
+  return html`<section class="card" aria-labelledby="waiting">
     <h2 id="waiting">Waiting for you</h2>
     <div class="inside">
       <ul class="list">
@@ -97,10 +109,9 @@ function renderWaiting(waiting: readonly Waiting[]): Html | string {
   </section>`;
 }
 
-/** Looked at again while they run. */
-function renderJobs(jobs: readonly JsonObject[]): Html | string {
-  if (jobs.length === 0) return "";
-  return html`<section class="card" id="jobs" data-follow aria-labelledby="running">
+function renderJobs(jobs: readonly JsonObject[]): Html {
+  const isAny = jobs.length > 0;
+  const list = html`<section class="card" aria-labelledby="running">
     <h2 id="running">Running</h2>
     <div class="inside">
       <ul class="list">
@@ -108,6 +119,9 @@ function renderJobs(jobs: readonly JsonObject[]): Html | string {
       </ul>
     </div>
   </section>`;
+  return html`<div id="jobs" ${renderFollow(isAny)} ${isAny ? "" : html` class="hidden"`}>
+    ${isAny ? list : ""}
+  </div>`;
 }
 
 function renderJob(job: JsonObject): Html {
