@@ -4,6 +4,7 @@ import type { AskedPin, Failure, NoYes, Question } from "./account.ts";
 import { html, trust, type Html } from "./html.ts";
 import type { Form, Reply, Visit } from "./page.ts";
 import { renderCount, renderFault, renderHidden, renderPin } from "./parts.ts";
+import { writeFrom } from "./read.ts";
 
 /**
  * An act that a form asks for. Where it needs a yes, the person is shown what will happen, and the
@@ -88,7 +89,7 @@ export function renderQuestion(asking: Asking): Html {
   return html`<section class="card question" aria-label="What will happen">
     <div class="inside">
       ${renderFault(faults)} ${trust(frames)} ${trust(facts)} ${trust(rows)}
-      <form method="post" action="${visit.url.pathname}" class="stack">
+      <form method="post" action="${visit.url.pathname}${writeFrom(visit.url)}" class="stack">
         ${renderHidden("form_token", visit.formToken)}
         ${hidden.map(([name, value]) => renderHidden(name, value))}
         ${blocked === undefined && count !== undefined ? renderCount(count) : ""}

@@ -3,7 +3,7 @@ import { listAssets } from "./assets.ts";
 import type { Account } from "./account.ts";
 import { html, trust, type Html } from "./html.ts";
 import { isThere, type Page, type Visit } from "./page.ts";
-import { renderHidden } from "./parts.ts";
+import { addToAddress, renderHidden } from "./parts.ts";
 
 /** What all pages have around them: the way to every other page that the key may see. */
 export type Shell = {
@@ -90,7 +90,7 @@ const notSent = "again";
 
 /** The address to which a form of an earlier session leads. */
 export function markNotSent(to: string): string {
-  return `${to}${to.includes("?") ? "&" : "?"}${notSent}=1`;
+  return addToAddress(to, notSent, "1");
 }
 
 /** What a form of an earlier session holds is shown by the pages that can; none has acted on it. */

@@ -28,6 +28,15 @@ export function renderNote({ searchParams }: URL): Html | string {
   return text === undefined ? "" : html`<p class="note good" role="status">${text}</p>`;
 }
 
+/** An address whose page tells what was done. */
+export function tellDone(address: string, done: string): string {
+  return addToAddress(address, "done", done);
+}
+
+export function addToAddress(address: string, name: string, value: string): string {
+  return `${address}${address.includes("?") ? "&" : "?"}${name}=${value}`;
+}
+
 /** Why something was not done; nothing where it was. */
 export function renderFault(text: string | undefined): Html | string {
   return text === undefined || text === "" ? "" : html`<p class="fault" role="alert">${text}</p>`;

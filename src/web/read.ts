@@ -31,6 +31,12 @@ export function readParam(params: Readonly<Record<string, string>>, name: string
   }
 }
 
+/** The place in a list that a page was come from, as the page's own address hands it on. */
+export function writeFrom({ searchParams }: URL): string {
+  const from = searchParams.get("from") ?? "";
+  return from === "" ? "" : `?${String(new URLSearchParams({ from }))}`;
+}
+
 /** Counted from 1, as an address says it. */
 export function readPage({ searchParams }: URL): number {
   const page = searchParams.get("page") ?? "";

@@ -3,6 +3,7 @@ import type { Failure, FieldProblem } from "./account.ts";
 import { act } from "./act.ts";
 import { listChanged, readShown, readTyped, type Field, type Values } from "./form-fields.ts";
 import type { Form, Reply, Visit } from "./page.ts";
+import { tellDone } from "./parts.ts";
 
 /** A form of what is there already: what was changed in it is written, and nothing else. */
 
@@ -33,7 +34,7 @@ export async function saveChanged(
 ): Promise<Reply | { readonly kind: "again"; readonly again: Again }> {
   const [was, typed] = [readShown(fields, form), readTyped(fields, form)];
   const changed = listChanged(fields, was, typed);
-  if (changed.length === 0) return { kind: "go", to: `${back}?done=unchanged` };
+  if (changed.length === 0) return { kind: "go", to: tellDone(back, "unchanged") };
   const problems = listConflicts(changed, { was, typed, now });
   if (problems.length > 0) {
     const failure = { code: "plan_changed", message: "It was changed meanwhile.", problems };
@@ -46,7 +47,7 @@ export async function saveChanged(
   if (ended.kind === "failed") {
     return { kind: "again", again: { typed, was, failure: ended.failure } };
   }
-  return { kind: "go", to: `${back}?done=saved` };
+  return { kind: "go", to: tellDone(back, "saved") };
 }
 
 type Held = Readonly<Record<"was" | "typed" | "now", Values>>;

@@ -5,8 +5,15 @@ import { act } from "../act.ts";
 import type { Values } from "../form-fields.ts";
 import { html, trust, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHidden, renderFault, renderLinkHead, renderNote } from "../parts.ts";
-import { readParam, readRecord, readText } from "../read.ts";
+import {
+  renderCopy,
+  renderHidden,
+  renderFault,
+  renderLinkHead,
+  renderNote,
+  tellDone,
+} from "../parts.ts";
+import { readParam, readRecord, readText, writeFrom } from "../read.ts";
 import { renderHistory } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
 import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
@@ -46,16 +53,21 @@ export const deleteLinkPage: Page = {
   path: new RegExp(`^${idPattern}/delete$`),
   needs: "delete_link",
   // Whoever opens the address alone has not pressed anything.
-  show: ({ params }) => Promise.resolve({ kind: "go", to: `/links/${params["id"] ?? ""}` }),
+  show: (visit) => Promise.resolve({ kind: "go", to: writeAddress(visit) }),
   submit: async (visit, form) => {
     const id = readParam(visit.params, "id");
-    const back = `/links/${encodeURIComponent(id)}`;
+    const back = writeAddress(visit);
     const ended = await act(visit, form, { tool: "delete_link", args: { id }, back });
     if (ended.kind === "reply") return ended.reply;
     if (ended.kind === "failed") return show(visit, { refused: ended.failure.message });
-    return { kind: "go", to: "/links?done=deleted" };
+    return { kind: "go", to: tellDone(readBack(visit.url), "deleted") };
   },
 };
+
+/** Also where one of its forms was sent, with the place in the list. */
+function writeAddress({ params, url }: Visit, suffix = ""): string {
+  return `/links/${encodeURIComponent(readParam(params, "id"))}${suffix}${writeFrom(url)}`;
+}
 
 const gone: Reply = {
   kind: "page",
@@ -89,7 +101,7 @@ async function show(visit: Visit, again: Told): Promise<Reply> {
       : renderRecord(values),
     renderSide(visit, link, id),
   ]);
-  const beside = renderDelete(visit, id);
+  const beside = renderDelete(visit);
   const body = html`${renderLinkHead(title, { back: readBack(visit.url), beside })}
     ${renderNote(visit.url)} ${renderFault(again.refused)}
     <div class="columns">
@@ -129,8 +141,8 @@ type Shown = {
 };
 
 async function renderForm(visit: Visit, { typed, was, failure }: Shown): Promise<Html> {
-  const { account, formToken, url } = visit;
-  return html`<form method="post" action="${url.pathname}" class="stack">
+  const { account, formToken } = visit;
+  return html`<form method="post" action="${writeAddress(visit)}" class="stack">
     ${renderHidden("form_token", formToken)}
     ${await renderFields({ account, values: typed, shown: was, failure })}
     <div class="buttons"><button class="main">Save</button></div>
@@ -151,10 +163,10 @@ function renderRecord(values: Values): Html {
   </dl>`;
 }
 
-function renderDelete({ account, formToken }: Visit, id: string): Html | string {
-  if (!account.mayUse("delete_link")) return "";
-  return html`<form method="post" action="/links/${encodeURIComponent(id)}/delete">
-    ${renderHidden("form_token", formToken)}<button class="grave">Delete…</button>
+function renderDelete(visit: Visit): Html | string {
+  if (!visit.account.mayUse("delete_link")) return "";
+  return html`<form method="post" action="${writeAddress(visit, "/delete")}">
+    ${renderHidden("form_token", visit.formToken)}<button class="grave">Delete…</button>
   </form>`;
 }
 
@@ -197,7 +209,7 @@ async function save(visit: Visit, form: Form): Promise<Reply> {
     args: { id },
     write: writeChanges,
     now: readValues(record),
-    back: `/links/${encodeURIComponent(id)}`,
+    back: writeAddress(visit),
   });
   return saved.kind === "again" ? show(visit, saved.again) : saved;
 }
