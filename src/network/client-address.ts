@@ -19,6 +19,21 @@ export function readArrival(peer: string | undefined, headers: IncomingHttpHeade
   return { peer, forwarded: headers.forwarded, forwardedFor };
 }
 
+/** What proxies write into a request that they pass on. */
+const forwarding = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
+
+/** Whether somebody has passed a request on, who may be believed or not. */
+export function isForwarded(headers: Headers): boolean {
+  return forwarding.some((name) => headers.has(name));
+}
+
 /**
  * Each proxy adds at the right end whom it was called by, so the list is read from there, and only
  * for as long as those who wrote it are trusted: what stands further left any client can write.

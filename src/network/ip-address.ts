@@ -38,7 +38,11 @@ export function findAddressGroup(address: string): string {
 export function isLoopbackHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   if (name === "localhost" || name.endsWith(".localhost")) return true;
-  const address = normalizeAddress(name.replace(/^\[(.*)\]$/, "$1"));
+  return isLoopbackAddress(name.replace(/^\[(.*)\]$/, "$1"));
+}
+
+export function isLoopbackAddress(text: string): boolean {
+  const address = normalizeAddress(text);
   return address !== undefined && isLoopback(address);
 }
 

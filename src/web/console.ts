@@ -79,7 +79,7 @@ async function answer(asked: Asked): Promise<Response> {
   }
   if (!methods.has(method)) return tell(405, "Not in this way", "Open it in a browser.");
   if (isAsset(url.pathname)) return answerAsset(url.pathname, request);
-  const place = readPlace(request, options.publicUrl);
+  const place = readPlace(asked, options.publicUrl);
   if (place === undefined) return tell(403, "Not over plain http", insecure);
   if (method === "POST" && !isFromHere(request, place)) return tellUnread("foreign");
   if (method === "POST" && isUpload(request)) return answerUpload(asked, place);

@@ -1,4 +1,5 @@
-import { isLoopbackHost } from "../network/ip-address.ts";
+import { isForwarded } from "../network/client-address.ts";
+import { isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
 
 /** From where a browser asks, and whether a secret may travel there. */
 export type Place = {
@@ -16,17 +17,29 @@ type Cookies = {
 /** A session, and a visit of the sign-in page by somebody who has none. */
 type CookieName = "session" | "visit";
 
+type Asked = {
+  readonly request: Request;
+  /** The other end, as far as it is known. */
+  readonly address: string | undefined;
+};
+
 /**
  * Undefined where the page would travel in the clear: over plain http a key goes to this machine
  * alone. Behind a proxy that ends TLS the operator says so by the public address.
  */
-export function readPlace(request: Request, publicUrl: string | undefined): Place | undefined {
+export function readPlace(asked: Asked, publicUrl: string | undefined): Place | undefined {
+  const { request } = asked;
   const host = request.headers.get("host") ?? "";
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
   const isSecure = known?.protocol === "https:" && known.host === host.toLowerCase();
-  if (!isSecure && !isLoopbackHost(nameHost(host))) return undefined;
+  if (!isSecure && !(isLoopbackHost(nameHost(host)) && isFromThisMachine(asked))) return undefined;
   const origin = isSecure ? known.origin : `http://${host.toLowerCase()}`;
   return { origin, isSecure, cookies: readCookies(request, host, isSecure) };
+}
+
+/** A name in a header says nothing of the way that a request has come. */
+function isFromThisMachine({ request, address }: Asked): boolean {
+  return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);
 }
 
 function nameHost(host: string): string {
