@@ -7,15 +7,24 @@ export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterato
 export type WithBody = Request | Incoming;
 
 /** The bytes of a message's body; undefined where they are more than that. */
-export async function readAtMost(message: WithBody, most: number): Promise<Buffer | undefined> {
+export function readAtMost(message: WithBody, most: number): Promise<Buffer | undefined> {
+  return readHead(message, { most, head: most });
+}
+
+/** The first bytes of a body that is read to its end; undefined where that has more than `most`. */
+export async function readHead(
+  message: WithBody,
+  { most, head }: { readonly most: number; readonly head: number },
+): Promise<Buffer | undefined> {
   if (Number(readLength(message) ?? 0) > most) return undefined;
   const chunks: Uint8Array[] = [];
   let size = 0;
   // They are counted as they arrive: a declared length may lie, and there may be none.
   for await (const chunk of openBody(message)) {
+    const room = head - size;
     size += chunk.byteLength;
     if (size > most) return undefined;
-    chunks.push(chunk);
+    if (room > 0) chunks.push(room < chunk.byteLength ? chunk.subarray(0, room) : chunk);
   }
   return Buffer.concat(chunks);
 }

@@ -11,7 +11,7 @@ import { packPage } from "./pack.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, readPlace, type Place } from "./place.ts";
-import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
+import { isUpload, readForm, readTyped, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken } from "./session.ts";
 import type { SessionRows, Sessions } from "./session.ts";
@@ -107,13 +107,13 @@ async function signOut(signedIn: SignedIn, { sessions }: Asked, { cookies }: Pla
   return respondGo("/sign-in", [["set-cookie", cookies.write("session", "")]]);
 }
 
-/** Of whoever is not signed in no file is read, and none is kept until they are. */
+/** Of whoever is not signed in no file is held, and none is kept until they are. */
 async function answerUpload(asked: Asked, place: Place): Promise<Response> {
   const { url } = asked;
   const token = place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, asked);
   if (token === undefined || account === undefined) {
-    return renderSignInAgain({ ...asked, place, form: undefined });
+    return renderSignInAgain({ ...asked, place, form: await readTyped(asked) });
   }
   const [page] = findPage(url.pathname, account);
   if (page?.takesFile !== true) return tellUnread("foreign");

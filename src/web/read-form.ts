@@ -1,4 +1,4 @@
-import { readAtMost, type Incoming } from "../network/read-at-most.ts";
+import { readAtMost, readHead, type Incoming } from "../network/read-at-most.ts";
 import { createForm, type Form } from "./page.ts";
 
 /** What a form has sent: its fields, and a file where it is one with a file. */
@@ -25,14 +25,33 @@ export async function readForm({ request, incoming }: Sent): Promise<Form | Unre
   return bytes === undefined ? "too long" : createForm(new URLSearchParams(bytes.toString("utf8")));
 }
 
+/** The fields of a form with a file stand before the file, and are short. */
+const headBytes = 16 * 1024;
+
+/**
+ * What a form with a file says without it; undefined where it is longer than any of ours. The file
+ * goes by unheld, so that a browser has sent all of it when it is answered.
+ */
+export async function readTyped({ request, incoming }: Sent): Promise<Form | undefined> {
+  const head = await readHead(incoming ?? request, { most: uploadBytes, head: headBytes });
+  const type = request.headers.get("content-type") ?? "";
+  if (head === undefined) return undefined;
+  // Where it was cut off, it is ended there.
+  const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? [];
+  const end = Buffer.from(`\r\n--${quoted ?? plain ?? ""}--\r\n`);
+  const isCut = head.byteLength === headBytes;
+  const data = await readData(isCut ? Buffer.concat([head, end]) : head, type);
+  const params = new URLSearchParams();
+  for (const [name, value] of data ?? []) if (typeof value === "string") params.append(name, value);
+  return createForm(params);
+}
+
 /** It is held whole, so that only who is signed in may send one. */
 export async function readUpload({ request, incoming }: Sent): Promise<Form | Unread> {
   const bytes = await readAtMost(incoming ?? request, uploadBytes);
   if (bytes === undefined) return "too long";
   const type = request.headers.get("content-type") ?? "";
-  const data = await new Response(bytes, { headers: { "content-type": type } })
-    .formData()
-    .catch(() => undefined);
+  const data = await readData(bytes, type);
   if (data === undefined) return "broken";
   const params = new URLSearchParams();
   let file: File | undefined;
@@ -44,4 +63,10 @@ export async function readUpload({ request, incoming }: Sent): Promise<Form | Un
   if (file === undefined || file.size === 0) return createForm(params);
   const upload = { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   return createForm(params, upload);
+}
+
+/** Undefined where it is no such form. */
+function readData(bytes: Buffer, type: string): Promise<FormData | undefined> {
+  const sent = new Response(bytes, { headers: { "content-type": type } });
+  return sent.formData().catch(() => undefined);
 }

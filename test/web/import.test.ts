@@ -182,6 +182,18 @@ function upload(headers: Record<string, string>, megabytes = 1) {
   });
 }
 
+test("a file that is dropped after the session's end is asked for once more", async () => {
+  await page.getByLabel("What its rows are for").selectOption("delete");
+  await page.context().clearCookies();
+  await dropFile("late.csv", `path\n${"late\n".repeat(300_000)}`);
+  await page.getByText("Your session is over.").waitFor();
+  await page.locator("#key:focus").waitFor();
+  await page.keyboard.type(serving.key);
+  await page.keyboard.press("Enter");
+  await page.getByText("The file was not kept: choose it once more.").waitFor();
+  expect(await page.getByLabel("What its rows are for").inputValue()).toBe("delete");
+});
+
 test("without script a file is chosen and sent all the same", async () => {
   const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
   await bare.goto(`${serving.places.url}/links/import`);

@@ -10,7 +10,11 @@ export const importPage: Page = {
   path: /^\/links\/import$/,
   needs: "plan_links",
   takesFile: true,
-  show: (visit) => show(visit),
+  show: (visit) => {
+    const { kept, isLeft = false } = visit;
+    if (kept === undefined || isLeft) return show(visit);
+    return show(visit, readWanted(kept), "The file was not kept: choose it once more.");
+  },
   submit,
 };
 
@@ -38,6 +42,18 @@ function show(
         <form method="post" action="/links/import" enctype="multipart/form-data" class="stack">
           ${renderHidden("form_token", visit.formToken)}
           <div class="field">
+            <label for="operation">What its rows are for</label>
+            <select id="operation" name="operation">
+              ${Object.entries(operations).map(([name, text]) =>
+                renderOption(name, text, operation),
+              )}
+            </select>
+          </div>
+          <div class="check">
+            <input type="checkbox" id="skip" name="skip" ${skips} />
+            <label for="skip">Leave out faulty rows, and do the others</label>
+          </div>
+          <div class="field">
             <label for="file">File</label>
             <input
               id="file"
@@ -57,18 +73,6 @@ function show(
               <code>waypost import</code> in a terminal takes more.
             </p>
           </div>
-          <div class="field">
-            <label for="operation">What its rows are for</label>
-            <select id="operation" name="operation">
-              ${Object.entries(operations).map(([name, text]) =>
-                renderOption(name, text, operation),
-              )}
-            </select>
-          </div>
-          <div class="check">
-            <input type="checkbox" id="skip" name="skip" ${skips} />
-            <label for="skip">Leave out faulty rows, and do the others</label>
-          </div>
           <p class="soft">
             You see a plan of it first. Nothing is changed before you say yes to it.
           </p>
@@ -83,10 +87,14 @@ function show(
   return Promise.resolve({ kind: "page", title: "Import links", body, status });
 }
 
-async function submit(visit: Visit, form: Form): Promise<Reply> {
+function readWanted(form: Form): Wanted {
   const given = form.read("operation");
   const operation = Object.hasOwn(operations, given) ? given : usual.operation;
-  const wanted = { operation, skipsInvalid: form.has("skip") };
+  return { operation, skipsInvalid: form.has("skip") };
+}
+
+async function submit(visit: Visit, form: Form): Promise<Reply> {
+  const wanted = readWanted(form);
   if (form.upload === undefined) return show(visit, wanted, "Choose a file that has links in it.");
   const answer = await visit.account.planFile({ ...form.upload, ...wanted });
   if (answer.kind === "failed") return show(visit, wanted, describe(answer.failure));
