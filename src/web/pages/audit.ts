@@ -6,7 +6,7 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderPaging } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { findKind, severities, tellPlainly, type Severity } from "./audit-words.ts";
-import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
+import { readFilter, readFilters, renderUnfit, writeFilter, writeLinkQuery } from "./link-query.ts";
 
 /** What is wrong with the links, the worst first, and the way to mend each of it. */
 export const auditPage: Page = {
@@ -22,7 +22,7 @@ const mostUnasked = 5000;
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, url } = visit;
-  const filters = url.searchParams.getAll("filter").flatMap(readFilter);
+  const { filters, unfit } = readFilters(url.searchParams.getAll("filter"));
   const count = url.searchParams.has("look") ? 0 : await countLinks(visit, filters);
   const asks = account.asksDestinations && url.searchParams.has("destinations");
   const body =
@@ -41,7 +41,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
             : ""
         }
       </div>
-      ${renderFault(fault)} ${body}`,
+      ${renderFault(fault)} ${renderUnfit(unfit)} ${body}`,
   };
 }
 

@@ -3,6 +3,8 @@ import { conditions, linkFilters, ownLinkFilters, takes } from "../../contract/f
 import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
+import { quote } from "../../text/show-hidden.ts";
+import { html, type Html } from "../html.ts";
 import { readNumber, readPage } from "../read.ts";
 
 /** Which links a list shows, as its address says it: the same address shows the same place. */
@@ -10,8 +12,12 @@ export type LinkQuery = {
   readonly search: string;
   readonly sort: SortName;
   readonly filters: readonly FilterInput[];
+  /** What the address has beside them, and is no filter. */
+  readonly unfit?: readonly Unfit[];
   readonly page: number;
 };
+
+export type Unfit = { readonly text: string; readonly why: string };
 
 export const sorts = {
   newest: { label: "Newest first", field: "created_at", direction: "desc" },
@@ -38,7 +44,6 @@ export const conditionWords: Readonly<Partial<Record<AskedCondition, string>>> =
   present: "is there",
 };
 
-/** What a name in an address is no condition of. */
 const mostFilters = 10;
 
 export function readLinkQuery(url: URL): LinkQuery {
@@ -47,26 +52,62 @@ export function readLinkQuery(url: URL): LinkQuery {
   return {
     search: (searchParams.get("search") ?? "").trim(),
     sort: Object.hasOwn(sorts, sort) ? (sort as SortName) : "newest",
-    filters: searchParams.getAll("filter").slice(0, mostFilters).flatMap(readFilter),
+    ...readFilters(searchParams.getAll("filter")),
     page: readPage(url),
   };
 }
 
-/** `clicks gteq 10`, as an address has it. */
+type Filters = { readonly filters: readonly FilterInput[]; readonly unfit: readonly Unfit[] };
+
+export function readFilters(texts: readonly string[]): Filters {
+  const read = texts.map((text, at) => {
+    return at < mostFilters ? judgeFilter(text) : { text, why: `more than ${mostFilters}` };
+  });
+  return {
+    filters: read.flatMap((each) => ("why" in each ? [] : [each])),
+    unfit: read.flatMap((each) => ("why" in each ? [each] : [])),
+  };
+}
+
 export function readFilter(text: string): readonly FilterInput[] {
+  return readFilters([text]).filters;
+}
+
+/** `clicks gteq 10`, as an address has it; or why it is none. */
+function judgeFilter(text: string): FilterInput | Unfit {
   const [, field = "", word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
   const kind = Object.hasOwn(filterFields, field) ? filterFields[field] : undefined;
   const condition = [...conditions, "empty" as const].find((each) => each === word);
-  if (kind === undefined || condition === undefined) return [];
+  if (kind === undefined) return { text, why: "links have no such field" };
+  if (condition === undefined) return { text, why: "there is no such condition" };
   if (condition === "empty" || condition === "present") {
-    return [{ field, condition, value: given !== "false" }];
+    return { field, condition, value: given !== "false" };
   }
-  if (conditionWords[condition] === undefined || !takes(kind, condition)) return [];
+  const words = conditionWords[condition];
+  if (words === undefined || !takes(kind, condition)) {
+    return { text, why: `${writeLabel(field)} cannot be asked whether it ${words ?? "does that"}` };
+  }
   const value = given.trim();
-  if (value === "") return [];
+  if (value === "") return { text, why: "it needs a value" };
   const isNumber = kind === "integer" && /^\d+$/.test(value);
-  return [{ field, condition, value: isNumber ? Number(value) : value }];
+  return { field, condition, value: isNumber ? Number(value) : value };
 }
+
+/** What was left out of a list, so that nobody takes it for what they asked for. */
+export function renderUnfit(unfit: readonly Unfit[] = []): Html | string {
+  if (unfit.length === 0) return "";
+  const items = unfit.map(
+    ({ text, why }) => html`<li><bdi>${quote(text, mostOfUnfit)}</bdi>: ${why}.</li>`,
+  );
+  return html`<div class="note" role="status">
+    <p>Not filtered by this, so that more is shown than was asked for:</p>
+    <ul>
+      ${items}
+    </ul>
+  </div>`;
+}
+
+const mostOfUnfit = 80;
 
 /** As a person reads it. */
 export function describeFilter({ field, condition, value }: FilterInput): string {

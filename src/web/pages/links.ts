@@ -1,5 +1,4 @@
 import { writeLabel } from "../../text/write-label.ts";
-import type { FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { html, type Html } from "../html.ts";
@@ -12,8 +11,8 @@ import {
   filterFields,
   isCountCut,
   isNarrowed,
-  readFilter,
   readLinkQuery,
+  renderUnfit,
   sorts,
   writeArguments,
   writeFilter,
@@ -42,8 +41,10 @@ async function show(visit: Visit): Promise<Reply> {
   const query = readLinkQuery(url);
   const added = readAdded(url);
   if (added !== undefined) {
-    const wanted = { ...query, filters: [...query.filters, ...added], page: 1 };
-    return { kind: "go", to: `/links${writeLinkQuery(wanted)}` };
+    // Where it is none, the list says so.
+    const params = new URLSearchParams(writeLinkQuery({ ...query, page: 1 }));
+    params.append("filter", added);
+    return { kind: "go", to: `/links?${String(params)}` };
   }
   const answer = await account.listLinks(writeArguments(query));
   const list =
@@ -77,11 +78,11 @@ async function show(visit: Visit): Promise<Reply> {
 }
 
 /** One more filter, as its form sends it; undefined where none was sent. */
-function readAdded({ searchParams }: URL): readonly FilterInput[] | undefined {
+function readAdded({ searchParams }: URL): string | undefined {
   const field = searchParams.get("field");
   if (field === null) return undefined;
   const [condition, value] = [searchParams.get("condition"), searchParams.get("value")];
-  return readFilter(`${field} ${condition ?? ""} ${value ?? ""}`);
+  return `${field} ${condition ?? ""} ${value ?? ""}`;
 }
 
 function renderSearch({ search, sort, filters }: LinkQuery): Html {
@@ -113,7 +114,7 @@ function renderSearch({ search, sort, filters }: LinkQuery): Html {
 }
 
 function renderFilters(query: LinkQuery): Html {
-  const { search, sort, filters } = query;
+  const { search, sort, filters, unfit } = query;
   const chips = filters.map((filter, index) => {
     const rest = filters.filter((_, other) => other !== index);
     const without = writeLinkQuery({ ...query, filters: rest, page: 1 });
@@ -131,7 +132,7 @@ function renderFilters(query: LinkQuery): Html {
           ${chips}
         </ul>`;
   return html`<div id="filters" class="filtering">
-    ${shown}
+    ${renderUnfit(unfit)} ${shown}
     <details>
       <summary>${filters.length === 0 ? "Filters" : "More filters"}</summary>
       <form action="/links" class="filters">

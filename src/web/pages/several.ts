@@ -5,7 +5,7 @@ import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderLinkHead } from "../parts.ts";
 import { readNumber, readRecord, readText } from "../read.ts";
-import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
+import { describeFilter, readFilters, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
 import { listWays, planWay, type Way } from "./ways.ts";
 
@@ -13,10 +13,13 @@ import { listWays, planWay, type Way } from "./ways.ts";
 export const severalPage: Page = {
   path: /^\/links\/several$/,
   needs: "plan_links",
-  show: (visit) =>
-    visit.kept === undefined
-      ? Promise.resolve({ kind: "go", to: "/links" })
-      : show(visit, visit.kept, undefined),
+  show: (visit) => {
+    const { kept } = visit;
+    if (kept === undefined) return Promise.resolve({ kind: "go", to: "/links" });
+    const selection = readSelection(kept);
+    if (isEmpty(selection)) return Promise.resolve({ kind: "go", to: writeBack(selection) });
+    return show(visit, kept, undefined);
+  },
   submit,
 };
 
@@ -26,6 +29,8 @@ type Selection = {
   readonly isAll: boolean;
   readonly search: string;
   readonly filters: readonly FilterInput[];
+  /** What was no filter of the list that it was chosen on. */
+  readonly unfit: readonly string[];
 };
 
 /** A page of the list has fewer. */
@@ -34,15 +39,19 @@ const mostPaths = 200;
 function readSelection(form: Form): Selection {
   const read = (wanted: string) =>
     form.entries.flatMap(([name, value]) => (name === wanted ? [value] : []));
+  const { filters, unfit } = readFilters(read("filter"));
   return {
     paths: read("path").slice(0, mostPaths),
     isAll: form.has("all"),
     search: form.read("search"),
-    filters: read("filter").flatMap(readFilter),
+    filters,
+    unfit: unfit.map(({ text }) => text),
   };
 }
 
-function isEmpty({ isAll, paths, search, filters }: Selection): boolean {
+/** Without one of its filters more would be changed than was chosen. */
+function isEmpty({ isAll, paths, search, filters, unfit }: Selection): boolean {
+  if (isAll && unfit.length > 0) return true;
   return isAll ? search === "" && filters.length === 0 : paths.length === 0;
 }
 
@@ -51,8 +60,10 @@ function writeSelection({ isAll, paths, search, filters }: Selection): JsonObjec
   return { ...(filters.length > 0 && { filters }), ...(search !== "" && { search }) };
 }
 
-function writeBack({ search, filters }: Selection): string {
-  return `/links${writeLinkQuery({ search, filters, sort: "newest", page: 1 })}`;
+function writeBack({ search, filters, unfit }: Selection): string {
+  const params = new URLSearchParams(writeLinkQuery({ search, filters, sort: "newest", page: 1 }));
+  for (const text of unfit) params.append("filter", text);
+  return params.size === 0 ? "/links" : `/links?${String(params)}`;
 }
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {

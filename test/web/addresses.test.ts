@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readPlace } from "../../src/web/place.ts";
+import { browse, type Browsing } from "../support/browse.ts";
+import { createServed } from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
+
+/** What an address of the console says: what is listed, where somebody came from, and how. */
+
+let served: Awaited<ReturnType<typeof createServed>>;
+let tab: Browsing;
+let form_token: string;
+let id: string;
+
+beforeAll(async () => {
+  served = await createServed();
+  tab = await signInAt(served.serving);
+  form_token = await readFormToken(tab);
+  const body = { path: "spring", name: "Spring", url: "https://one.example/" };
+  id = (await served.serving.call("POST", "/links", { body })).body.id;
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+const query = (...filters: readonly string[]) =>
+  `?${String(new URLSearchParams(filters.map((filter): [string, string] => ["filter", filter])))}`;
+
+describe("a filter that is none is told, with the reason", () => {
+  test.each([
+    ["colour eq red", "links have no such field"],
+    ["__proto__ eq 1", "links have no such field"],
+    ["clicks like 3", "there is no such condition"],
+    ["clicks start 3", "Clicks cannot be asked whether it starts with"],
+    ["name cont ", "it needs a value"],
+    ['"><script>alert(1)</script>', "links have no such field"],
+  ])("%s", async (filter, why) => {
+    for (const path of ["/links", "/audit"]) {
+      const { text, status } = await tab.open(path + query("name cont Spring", filter));
+      expect([status, text.includes("Not filtered by this")]).toEqual([200, true]);
+      expect(text).toContain(why);
+      expect(text).not.toContain("<script>alert");
+    }
+  });
+
+  test("also where there are more than ten, and where a form adds it", async () => {
+    const many = Array.from({ length: 11 }, (_, at) => `clicks gteq ${at}`);
+    expect((await tab.open(`/links${query(...many)}`)).text).toMatch(
+      /clicks gteq 10&quot;.*: more/,
+    );
+    const added = await tab.open("/links?field=clicks&condition=cont&value=x&sort=name");
+    expect(added.path).toContain("sort=name");
+    expect(added.text).toContain("Clicks cannot be asked whether it contains");
+    expect((await tab.open("/links?filter=clicks+gteq+0")).text).not.toContain("Not filtered");
+  });
+
+  test("and nothing is changed by a list without it", async () => {
+    const chosen = { all: "on", search: "Spring", filter: "colour eq red", way: "delete" };
+    const shown = await tab.post("/links/several", { form_token, ...chosen });
+    expect(shown.path).toMatch(/^\/links\?/);
+    expect(shown.text).toContain("links have no such field");
+    // Nor after a new sign-in.
+    const again = await tab.post("/links/several", chosen);
+    expect(again.path).toMatch(/^\/links\?/);
+  });
+});
+
+describe("the place in the list is kept", () => {
+  const list = "filter=name+cont+Spring&sort=name";
+  const from = `?from=${encodeURIComponent(list)}`;
+  const crumb = `href="/links?${list.replace("&", "&amp;")}"`;
+  const shown = { "was.name": "Spring", "was.path": "spring", "was.url": "https://one.example/" };
+  const typed = { name: "Spring", path: "spring", url: "https://one.example/", ...shown };
+
+  test("from the list through a form, its question and its end", async () => {
+    const { text } = await tab.open(`/links?${list}`);
+    expect(text).toContain(`href="/links/${id}${from}"`);
+    const page = await tab.open(`/links/${id}${from}`);
+    expect(page.text).toContain(`action="/links/${id}${from}"`);
+    const saved = await tab.post(`/links/${id}${from}`, { form_token, ...typed, name: "Springs" });
+    expect(saved.path).toBe(`/links/${id}${from}&done=saved`);
+    expect(saved.text).toContain(crumb);
+    const led = { ...typed, url: "https://two.example/" };
+    await tab.post(`/links/${id}${from}`, { form_token, ...led, "was.name": "Springs" });
+    expect((await tab.submit({ leave: "" })).text).toContain(crumb);
+    await tab.post(`/links/${id}${from}`, { form_token, ...led, "was.name": "Springs" });
+    expect((await tab.submit({})).text).toContain(crumb);
+  });
+
+  test("when a change is taken back, and when the link is deleted", async () => {
+    const { text } = await tab.open(`/links/${id}${from}`);
+    const [, change_id = ""] = /name="change_id"\s+value="([^"]+)"/.exec(text) ?? [];
+    const asked = await tab.post("/", { form_token, change_id, back: "/links/x?from=//evil" });
+    expect(asked.text).toContain('<a class="button" href="/">Leave it as it is</a>');
+    await tab.post("/", { form_token, change_id, back: `/links/${id}${from}` });
+    const undone = await tab.submit({});
+    expect(undone.text).toContain(crumb);
+    expect(text).toContain(`action="/links/${id}/delete${from}"`);
+    await tab.post(`/links/${id}/delete${from}`, { form_token });
+    expect((await tab.submit({})).path).toBe(`/links?${list}&done=deleted`);
+  });
+});
+
+describe("over plain http the console is there for this machine alone", () => {
+  const place = (host: string, address: string | undefined, more: Record<string, string> = {}) => {
+    const request = new Request("http://localhost/", { headers: { host, ...more } });
+    return readPlace({ request, address }, "https://links.example.com");
+  };
+
+  test.each([
+    ["x-forwarded-for", "127.0.0.1"],
+    ["x-forwarded-proto", "http"],
+    ["x-forwarded-host", "localhost"],
+    ["x-real-ip", "127.0.0.1"],
+    ["forwarded", "for=127.0.0.1"],
+    ["via", "1.1 proxy"],
+  ])("and not for what was passed on with %s", async (name, value) => {
+    const shown = await browse(served.serving.places.url).open("/sign-in", { [name]: value });
+    expect([shown.status, shown.text.includes("Not over plain http")]).toEqual([403, true]);
+    expect(place("localhost:8787", "127.0.0.1", { [name]: value })).toBeUndefined();
+  });
+
+  test("whatever the host's name says of an address elsewhere", () => {
+    for (const host of ["localhost:8787", "127.0.0.1:8787", "[::1]:8787"]) {
+      for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
+        expect(place(host, address)).toMatchObject({ isSecure: false });
+      }
+      for (const address of ["203.0.113.9", "::ffff:10.0.0.1", "", undefined]) {
+        expect(place(host, address)).toBeUndefined();
+      }
+    }
+    // A proxy that ends TLS is at whichever address.
+    const secure = place("links.example.com", "10.0.0.1", { "x-forwarded-for": "203.0.113.9" });
+    expect(secure).toMatchObject({ isSecure: true, origin: "https://links.example.com" });
+  });
+});
+
+test.each([1, 3_000_000])(
+  "a file of %d bytes that came after the session keeps what stood beside it",
+  async (bytes) => {
+    const { places, key } = served.serving;
+    const form = new FormData();
+    form.append("form_token", "of before");
+    form.append("operation", "delete");
+    form.append("skip", "on");
+    form.append("file", new File([Buffer.alloc(bytes, 97)], "links.csv"));
+    const headers = { accept: "text/html", origin: places.url };
+    const sent = await fetch(`${places.url}/links/import`, { method: "POST", headers, body: form });
+    expect(sent.status).toBe(401);
+    const text = (await sent.text()).replaceAll("&amp;", "&");
+    const read = (name: string) => new RegExp(`name="${name}"\\s+value="([^"]*)"`).exec(text)?.[1];
+    expect(read("kept")).toBe("operation=delete&skip=on");
+    const again = browse(places.url);
+    await again.open("/sign-in");
+    const fields = { key, next: read("next") ?? "", kept: read("kept") ?? "" };
+    const shown = await again.submit(fields);
+    expect(shown.text).toMatch(/value="delete"[^>]* selected/);
+    expect(shown.text).toMatch(/id="skip"[^>]* checked/);
+    expect(shown.text).toContain("The file was not kept: choose it once more.");
+  },
+);
