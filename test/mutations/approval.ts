@@ -93,4 +93,20 @@ export const approval: readonly Mutation[] = [
     replace: "return isInTime && ends.get(id) !== -1;",
     tests: ["test/state/approvals.test.ts"],
   },
+  {
+    id: "B11",
+    file: "src/mcp/approval/approval-request.ts",
+    what: "an assistant's question is the same as that of a person by hand",
+    find: `isByHand ? ["by hand"] : []`,
+    replace: `isByHand ? [] : []`,
+    tests: ["test/web/waiting.test.ts"],
+  },
+  {
+    id: "B12",
+    file: "src/web/place.ts",
+    what: "a request that a proxy has passed on counts as one of this machine",
+    find: " && !isForwarded(request.headers)",
+    replace: "",
+    tests: ["test/web/addresses.test.ts"],
+  },
 ];
