@@ -43,6 +43,9 @@ const rooms: Readonly<Record<string, string>> = {
   "bulk/apply": "contract client state bulk/owner bulk/bulk-errors bulk/select bulk/plan",
   bulk: "contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply",
 
+  domain: `
+    text contract contract/rules network network/hosts visit client bulk/select bulk/plan`,
+
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
   "mcp/approval": "text look contract visit state bulk/plan mcp/results",
@@ -66,7 +69,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules state bulk mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,
   "mcp/tools": `
-    text contract contract/rules visit mcp/results mcp/schemas mcp/approval mcp/access
+    text contract contract/rules visit domain mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/audit mcp/tools/history`,
   "mcp/protocol": `
     text contract state mcp/results mcp/schemas mcp/skills mcp/approval mcp/access mcp/tools/tool

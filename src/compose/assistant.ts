@@ -27,7 +27,7 @@ import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.t
 import { isUnusable } from "../sql/faults.ts";
 import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
-import { openDestinationCheck } from "./destination-check.ts";
+import { openDestinationCheck, openPublicFiles } from "./destination-check.ts";
 import { clock, random } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
@@ -170,6 +170,7 @@ function prepareContexts(
       scopes,
       destinations,
       askDestinations: openDestinationCheck(config, openState),
+      publicFiles: openPublicFiles(openState),
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       isActAllowed: toolbox.isActAllowed,

@@ -4,7 +4,8 @@ import {
   createDestinationCheck,
   type DestinationCheck,
 } from "../network/hosts/check-destinations.ts";
-import { resolveHost } from "../network/hosts/pinned-connection.ts";
+import type { FetchFile, PublicFiles } from "../network/hosts/fetch-file.ts";
+import { resolveHost, type Reach } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 import type { State } from "../state/state.ts";
 import { setAlarm } from "./embedded.ts";
@@ -20,8 +21,18 @@ export function openDestinationCheck(
   return createDestinationCheck({ internet: publicInternet, setAlarm, spend });
 }
 
-const publicInternet: Internet = {
-  resolve: resolveHost,
-  isPublic: isPublicAddress,
-  ports: new Set([80, 443]),
+const publicReach: Reach = { resolve: resolveHost, isPublic: isPublicAddress };
+const publicInternet: Internet = { ...publicReach, ports: new Set([80, 443]) };
+
+/** Of hosts: the project's own, and those that keep copies of its files. */
+const fetchPublicFile: FetchFile = async (asked, signal) => {
+  const { createFetchFile } = await import("../network/hosts/fetch-file.ts");
+  return createFetchFile({ reach: publicReach, setAlarm })(asked, signal);
 };
+
+export function openPublicFiles(openState: () => Promise<Pick<State, "hostBudget">>): PublicFiles {
+  return {
+    fetchFile: fetchPublicFile,
+    mayAsk: async (keyPrint) => (await (await openState()).hostBudget.take(keyPrint, 1)) > 0,
+  };
+}

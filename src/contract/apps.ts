@@ -22,8 +22,8 @@ const iosAppFields = z.object({
   team_id: text("Team ID of 10 characters; ask the user."),
   app_store_id: text("App Store id, digits; ask the user."),
   name: text("Display name."),
-  clip_bundle_id: text("Bundle id of the App Clip; a leading Team ID is removed."),
-  custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
+  clip_bundle_id: text("Bundle id of the App Clip."),
+  custom_scheme: text("Custom URL scheme."),
 });
 export type IosAppFields = z.output<typeof iosAppFields>;
 
@@ -45,7 +45,7 @@ const androidAppFields = z.object({
       "Certificate fingerprints, colon-separated pairs; ask the user. Replaces the whole list.",
     ),
   name: text("Display name."),
-  custom_scheme: text("Custom URL scheme; a trailing :// is removed."),
+  custom_scheme: text("Custom URL scheme."),
 });
 export type AndroidAppFields = z.output<typeof androidAppFields>;
 

@@ -174,7 +174,7 @@ export const shortLinks = {
     budget: "url_shortening",
     body: z.object({
       url: text("The address to shorten; http or https."),
-      prefix: text("Rarely used: the shortened path begins with it."),
+      prefix: text("The shortened path begins with it."),
     }),
     optional_wrapper: "short_link",
     required: ["url"],
@@ -191,7 +191,7 @@ export const shortLinks = {
     auth: "none",
     // api-spec.md, "Short links": meant for client-side use.
     cross_origin: true,
-    body: z.object({ url: text("The shortened address, or the link's whole address.") }),
+    body: z.object({ url: text("Its address.") }),
     optional_wrapper: "short_link",
     required: ["url"],
     // Where an address with a query was shortened.

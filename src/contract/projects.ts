@@ -18,9 +18,9 @@ const project = z.looseObject({
 export type Project = z.output<typeof project>;
 
 const projectFields = z.object({
-  name: text("Name of the project."),
-  subdomain: text("The project's link host is this name under the service's link domain."),
-  custom_domain: text("A domain of your own for the links; it works once it is verified."),
+  name: text("Its name."),
+  subdomain: text("The first label of the links' host."),
+  custom_domain: text("The links' own host, once verified."),
 });
 export type ProjectFields = z.output<typeof projectFields>;
 

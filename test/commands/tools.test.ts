@@ -25,7 +25,7 @@ test("without --json it is a table, and the sum stands on stderr", async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^TOOL +ACCESS +TOKENS +WHY\n/);
   expect(stdout).toMatch(/^delete_link +granted +\d+$/m);
-  expect(stderr).toMatch(/^36 tools, about \d+ tokens/);
+  expect(stderr).toMatch(/^37 tools, about \d+ tokens/);
 });
 
 test("a selection shows its groups and names, and takes away what has a minus", async () => {
@@ -41,6 +41,7 @@ test("a selection shows its groups and names, and takes away what has a minus", 
     "get_ios_app",
     "audit_links",
     "explain_link",
+    "check_domain",
     "explain_access",
   ]);
 });
@@ -101,6 +102,7 @@ test("the key of a remote deployment is found out without a change to it", async
     "undo",
     "audit_links",
     "explain_link",
+    "check_domain",
     "explain_access",
   ]);
   const unknown = tools.filter(({ state }: { state: string }) => state === "unknown");

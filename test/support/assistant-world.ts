@@ -27,6 +27,7 @@ import { createService } from "../../src/service/service.ts";
 import type { State } from "../../src/state/state.ts";
 import { createPages } from "./create-pages.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
+import { noPublicFiles } from "./no-public-files.ts";
 import { self, speakRaw, type RawCall, type RawResult } from "./speak-raw.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
@@ -80,7 +81,7 @@ export type Elicit = (message: string, address: Address) => Reply | Promise<Repl
 /** Where the client is asked to open one. */
 type Address = { readonly url?: string; readonly elicitationId?: string };
 
-type Connecting = Pick<KeyContextOptions, "askDestinations"> & {
+type Connecting = Partial<Pick<KeyContextOptions, "askDestinations" | "publicFiles">> & {
   readonly era?: Era;
   readonly key?: string | undefined;
   /** A client without a person has no form to show. */
@@ -245,6 +246,7 @@ export async function createAssistantWorld(
       scopes: undefined,
       destinations,
       askDestinations: options.askDestinations,
+      publicFiles: options.publicFiles ?? noPublicFiles,
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,
       isActAllowed: toolbox.isActAllowed,
@@ -277,7 +279,6 @@ export async function createAssistantWorld(
     raws.set(key, raw);
     return (await raw)(call);
   };
-
   const visit: AssistantWorld["visit"] = async (url, form, headers = {}) => {
     const response = await fetchPage(
       new Request(url, {
@@ -289,7 +290,6 @@ export async function createAssistantWorld(
     return { status: response.status, html: await response.text(), headers: response.headers };
   };
   const client = await connect();
-
   return {
     world,
     state,

@@ -78,6 +78,7 @@ async function lists({ listNames }: Seat): Promise<void> {
     "apply_plan",
     "audit_links",
     "cancel_job",
+    "check_domain",
     "create_link",
     "delete_link",
     "explain_access",

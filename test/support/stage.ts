@@ -25,6 +25,7 @@ import { openStateFile, type State } from "../../src/state/state.ts";
 import { sendByFetch } from "./by-fetch.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { readResult, type ToolResult } from "./mcp-clients.ts";
+import { noPublicFiles } from "./no-public-files.ts";
 import { validatorV1, validatorV2 } from "./validators.ts";
 
 /**
@@ -158,6 +159,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     checksConditions: false,
     openHistory: staging.openHistory ?? (async () => (await openTheState()).history),
     openPreviews: async () => (await openTheState()).previews,
+    publicFiles: noPublicFiles,
     saveFile: staging.saveFile,
     key,
     scopes,

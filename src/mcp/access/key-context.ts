@@ -7,6 +7,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import type { TimeZone } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { DestinationCheck } from "../../network/hosts/check-destinations.ts";
+import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import type { KnownAccess } from "../../state/known-access.ts";
@@ -43,6 +44,8 @@ export type KeyContext = DestinationLimits &
     readonly sleep: Sleep;
     /** Asks strangers' hosts; undefined where the operator has not allowed it. */
     readonly askDestinations: DestinationCheck | undefined;
+    /** Reads files of the project's own hosts, as a stranger does. */
+    readonly publicFiles: PublicFiles;
     /** What was written, by this key and by others. */
     readonly openHistory: () => Promise<History>;
     /** The pages that a person looks at in a browser, where `pageOrigin` is. */
@@ -87,6 +90,7 @@ export type KeyContextOptions = Pick<
   | "checksConditions"
   | "openHistory"
   | "openPreviews"
+  | "publicFiles"
   | "saveFile"
   | "timeZone"
   | "known"
@@ -160,6 +164,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     clock: options.clock,
     sleep: options.sleep,
     askDestinations: options.askDestinations,
+    publicFiles: options.publicFiles,
     openHistory,
     openPreviews,
     saveFile: options.saveFile,

@@ -30,7 +30,8 @@ Mend with \`update_ios_app {id, team_id}\` or \`update_android_app {id, fingerpr
 of fingerprints replaces the old one, so give all of them. A person is asked to approve.
 
 ## 3. The domain
-The system asks the link's host once, when the app is installed:
+\`check_domain\` looks at the host as phones do: read its findings first, errors before warnings,
+and tell the user each \`fix\`. The system asks the host once, when the app is installed:
 - iOS: \`https://HOST/.well-known/apple-app-site-association\`. The app's Associated Domains must
   have \`applinks:HOST\`. Apple keeps a copy for up to a day: reinstall the app after a change.
 - Android: \`https://HOST/.well-known/assetlinks.json\`. The intent filter needs

@@ -24,7 +24,7 @@ const result = {
     mode: z.string(),
     granted: names,
     unknown: names,
-    denied: z.array(z.looseObject({ tools: names, reason: z.string() })).optional(),
+    denied: z.array(z.looseObject({})).optional(),
     asks: names,
   }),
 };
@@ -35,8 +35,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
   return {
     name,
     title: "Explain access",
-    description:
-      "What this API key may do, why not, since when, and which tools ask a person first.",
+    description: "What this key may do, why not, since when, and what asks a person first.",
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),

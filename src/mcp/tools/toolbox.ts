@@ -12,6 +12,7 @@ import { listActs, type Acts } from "./bulk/bulk-tool.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
 import { createPlanLinks } from "./bulk/plan-links.ts";
+import { createCheckDomain } from "./check-domain.ts";
 import { deriveTools } from "./endpoints/endpoint-tools.ts";
 import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
@@ -61,6 +62,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createUndo(mode),
     createAuditLinks(),
     createExplainLink(),
+    createCheckDomain(),
     createExplainAccess(() => tools, mode),
   ];
   const all = takeBuiltSchemas(made, mode);

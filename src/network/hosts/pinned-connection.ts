@@ -23,14 +23,24 @@ export class NotAsked extends Error {
   override readonly name = "NotAsked";
 }
 
-const mostHeaders_bytes = 16 * 1024;
+export const mostHeaders_bytes = 16 * 1024;
 
 /** The address that a connection to the URL's host goes to; throws NotAsked where none may. */
 export async function findAddress(
+  url: Pick<URL, "hostname">,
+  reach: Reach,
+  signal: AbortSignal,
+): Promise<string> {
+  const [address] = await findAddresses(url, reach, signal);
+  return address;
+}
+
+/** All that the host has, for whoever tries one after the other. */
+export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
   { resolve, isPublic }: Reach,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<readonly [string, ...string[]]> {
   const literal = /^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname;
   const found = resolve(literal).catch(() => []);
   const [address, ...others] = await orAborted(found, signal);
@@ -38,7 +48,7 @@ export async function findAddress(
   // there is such a host: by that, a stranger could learn which names a private network has.
   const isAllowed = address !== undefined && [address, ...others].every(isPublic);
   if (!isAllowed) throw new NotAsked("no host of the public internet");
-  return address;
+  return [address, ...others];
 }
 
 /** Connects to that address alone, whatever name is asked for; it is to be destroyed. */
@@ -62,10 +72,18 @@ export async function resolveHost(hostname: string): Promise<readonly string[]> 
 export function describeEnd(error: unknown, signal: AbortSignal): string {
   if (error instanceof NotAsked) return error.message;
   if (signal.aborted) return "no answer in time";
-  const code = String((error as { readonly code?: unknown } | null)?.code);
+  const code = readErrorCode(error);
   if (code === "ECONNREFUSED") return "the connection was refused";
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) return "a certificate that is not valid";
+  if (isCertificateFault(code)) return "a certificate that is not valid";
   return "no answer that could be read";
+}
+
+export function readErrorCode(error: unknown): string {
+  return String((error as { readonly code?: unknown } | null)?.code);
+}
+
+export function isCertificateFault(code: string): boolean {
+  return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code);
 }
 
 /** A lookup cannot be broken off, but nobody has to wait for it. */
@@ -78,7 +96,8 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
   });
 }
 
-function answerAlways(address: string): LookupFunction {
+/** What is looked up then is known. */
+export function answerAlways(address: string): LookupFunction {
   const family = address.includes(":") ? 6 : 4;
   return (_hostname, options, callback) => {
     if (options.all === true) callback(null, [{ address, family }]);

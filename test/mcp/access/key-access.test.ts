@@ -102,6 +102,7 @@ describe("the tools that are there", () => {
       "export_links",
       "audit_links",
       "explain_link",
+      "check_domain",
       "explain_access",
     ]);
   });
@@ -116,6 +117,7 @@ describe("the tools that are there", () => {
       "delete_project",
       "list_changes",
       "undo",
+      "check_domain",
       "explain_access",
     ]);
     expect((await explain(assistant.world.master)).kind).toBe("master");
@@ -139,11 +141,11 @@ describe("the tools that are there", () => {
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
     const count = async () => (await client.listTools()).length;
-    expect(await count()).toBe(36);
+    expect(await count()).toBe(37);
     await world.store.write((db) =>
       db.updateTable("projects").set({ plan: "free" }).where("id", "=", project.id).execute(),
     );
-    expect(await count()).toBe(28);
+    expect(await count()).toBe(29);
     await world.store.write((db) =>
       db.updateTable("projects").set({ suspended: 1 }).where("id", "=", project.id).execute(),
     );
@@ -184,6 +186,7 @@ describe("scopes that the operator declares", () => {
       "export_links",
       "audit_links",
       "explain_link",
+      "check_domain",
       "explain_access",
     ]);
     const access = await explainAccess(stage);

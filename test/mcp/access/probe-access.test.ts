@@ -54,7 +54,7 @@ describe("nothing is asked", () => {
   test.each(eras)("where that is not wanted, whatever a client does (%s)", async (era) => {
     const key = await world.addKey({ scopes: ["links.show"] });
     await using stage = await openStage({ send: world.fetch, key, probe: "off", era });
-    expect(await stage.listNames()).toHaveLength(41);
+    expect(await stage.listNames()).toHaveLength(42);
     await stage.client.listPrompts();
     await stage.client.listResources();
     await stage.client.listResourceTemplates();
@@ -175,7 +175,8 @@ describe("what is asked", () => {
     expect(readAsked(stage).toSorted()).toEqual(ofProject.toSorted());
     expect(found).toEqual(expect.arrayContaining(granted));
     expect(kind).toBe("project");
-    const open = ["explain_access", "explain_link", "resolve_short_link", "list_changes", "undo"];
+    const looks = ["explain_access", "explain_link", "check_domain"];
+    const open = [...looks, "resolve_short_link", "list_changes", "undo"];
     expect(found.filter((tool) => ![...open, ...granted].includes(tool))).toEqual([]);
     expect(denied).toEqual(expect.arrayContaining(["list_projects", "delete_project"]));
   });
@@ -207,10 +208,11 @@ describe("what is asked", () => {
       "update_project",
       "list_changes",
       "undo",
+      "check_domain",
       "explain_access",
     ]);
     expect(unknown).toEqual(["create_project", "delete_project"]);
-    expect(await stage.listNames()).toHaveLength(9);
+    expect(await stage.listNames()).toHaveLength(10);
     expect(readAsked(stage).toSorted()).toEqual(["GET /links?limit=1", ...masterProbes].toSorted());
   });
 
@@ -226,7 +228,7 @@ describe("what is asked", () => {
       const { tools } = await explainAccess(stage);
       const since: unknown = expect.any(String);
       expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
-      expect(await stage.listNames()).toHaveLength(41);
+      expect(await stage.listNames()).toHaveLength(42);
       expect(stage.asked).toHaveLength(2);
     }
   });

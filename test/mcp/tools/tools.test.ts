@@ -108,6 +108,7 @@ const design: readonly Line[] = [
   ["undo", ["change_id"], [], ["change", "plan"], publish],
   ["audit_links", ["filters", "check_destinations", "page"], [], ["audit", "meta"], read],
   ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
+  ["check_domain", ["host"], [], ["domain"], read],
   ["explain_access", [], [], ["access"], read],
 ];
 
@@ -145,6 +146,7 @@ const handwritten = [
   "undo",
   "audit_links",
   "explain_link",
+  "check_domain",
   "explain_access",
 ];
 
@@ -283,16 +285,17 @@ describe("a selection", () => {
   const templates = all.filter((name) => /_template/.test(name));
   const bulk = handwritten.slice(0, 6);
   const history = handwritten.slice(6, 8);
+  const looks = handwritten.slice(8, 11);
 
   test.each([
     ["apps", [...all.filter((name) => /_app/.test(name)), "explain_access"]],
     ["short_links", ["shorten_link", "resolve_short_link", "explain_access"]],
     ["projects", [...all.filter((name) => /_project/.test(name)), "explain_access"]],
-    ["links", [...all.slice(0, 6), "audit_links", "explain_link", "explain_access"]],
+    ["links", [...all.slice(0, 6), ...looks, "explain_access"]],
     ["get_link", ["get_link", "explain_access"]],
     ["get_link,short_links", ["get_link", ...all.slice(6, 8), "explain_access"]],
     ["-delete_link", all.filter((name) => name !== "delete_link")],
-    ["links,-delete_link", [...all.slice(0, 5), "audit_links", "explain_link", "explain_access"]],
+    ["links,-delete_link", [...all.slice(0, 5), ...looks, "explain_access"]],
     ["templates", [...templates, "explain_access"]],
     ["templates,-publish_template", [...templates.toSpliced(1, 1), "explain_access"]],
     ["-links,-apps,-projects,-templates,-history", [...all.slice(6, 8), ...bulk, "explain_access"]],
@@ -305,7 +308,7 @@ describe("a selection", () => {
     ["bulk,-apply_plan,list_links", ["list_links", ...bulk.toSpliced(1, 1), "explain_access"]],
     ["-bulk,export_links", ["export_links", "explain_access"]],
     ["-links,get_link", ["get_link", "explain_access"]],
-    ["links,-explain_access", [...all.slice(0, 6), "audit_links", "explain_link"]],
+    ["links,-explain_access", [...all.slice(0, 6), ...looks]],
   ])("%s shows just that", (selection, names) => {
     expect(choose(selection)).toEqual(names);
   });

@@ -39,6 +39,7 @@ describe.concurrent("each key", () => {
     expect(await owning.listNames()).toContain("delete_link");
     expect((await looking.listNames()).toSorted()).toEqual([
       "audit_links",
+      "check_domain",
       "explain_access",
       "explain_link",
       "export_links",

@@ -17,6 +17,7 @@ openForAll(openGround, (opened) => (ground = opened));
 const usable = [
   "explain_access",
   "audit_links",
+  "check_domain",
   "explain_link",
   "export_links",
   "get_link",

@@ -22,6 +22,7 @@ describe.concurrent("a key that may look at links", () => {
     await using client = await connect({ transport: "stdio", data: ground.data, env });
     expect((await client.listNames()).toSorted()).toEqual([
       "audit_links",
+      "check_domain",
       "explain_access",
       "explain_link",
       "export_links",
@@ -31,7 +32,7 @@ describe.concurrent("a key that may look at links", () => {
     ]);
     await expectFailure(client, "create_link", {}, "scope_missing");
     const { structured } = await client.callTool("explain_access");
-    expect(structured.access.granted).toHaveLength(7);
+    expect(structured.access.granted).toHaveLength(8);
   });
 });
 

@@ -62,7 +62,6 @@ const audit = z.looseObject({
       field: z.string().optional(),
       count: z.int(),
       message: z.string(),
-      filters: z.array(z.looseObject({})).optional(),
       ids: z.array(z.string()),
       fix: toolCall.optional(),
     }),

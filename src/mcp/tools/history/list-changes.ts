@@ -24,12 +24,12 @@ export function createListChanges(): Tool {
   return makeBulkTool({
     name: "list_changes",
     title: "List changes",
-    description: "List what was changed here in 30 days, from what to what, the newest first.",
+    description: "List what was changed in 30 days, from what to what, newest first.",
     group: "history",
     effect: "read",
     readAccess: readAnyWrite,
     fields: () => ({
-      target: z.string().optional().describe("UUID, path, address, app's name or bundle id"),
+      target: z.string().optional().describe("UUID, path, address or app's name"),
       page: z.int().min(1).optional(),
     }),
     result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.unknown() }) },

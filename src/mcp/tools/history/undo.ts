@@ -36,7 +36,7 @@ export function createUndo(mode: Mode): Tool {
     title: "Undo a change",
     description:
       "Put a change of list_changes back; without an id this key's last one. " +
-      "Asks where it destroys or loses something. Of a job it answers a plan to apply.",
+      "Asks where something is lost. Of a job it answers a plan to apply.",
     group: "history",
     effect: "destroy",
     idempotent: false,

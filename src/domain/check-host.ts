@@ -1,0 +1,158 @@
+import { isLoopbackHost } from "../network/ip-address.ts";
+import type { FetchedFile, FetchFile } from "../network/hosts/fetch-file.ts";
+import { quote } from "../text/show-hidden.ts";
+import {
+  associationPaths,
+  mostFile_bytes,
+  type AssociationSystem,
+} from "../visit/association-files.ts";
+import type { Expected } from "./expected.ts";
+import { describe, systems, type DomainFinding, type DomainReport } from "./finding.ts";
+import { judgeAnswer, judgeUnreached } from "./judge-answer.ts";
+import { judgeAppleCache, judgeGoogleCache } from "./judge-caches.ts";
+import { judgeFile } from "./judge-file.ts";
+
+/**
+ * Looks at a host of links as phones do: at its two association files, as Apple and Google ask for
+ * them, and at what those two keep of them.
+ */
+
+export type HostAsked = {
+  /** Where the links are; files are asked for over https whatever it says. */
+  readonly origin: string;
+  readonly expected: Expected;
+  readonly fetchFile: FetchFile;
+  readonly now: number;
+  readonly signal: AbortSignal;
+};
+
+export async function checkHost(asked: HostAsked): Promise<DomainReport> {
+  const { hostname, host } = new URL(asked.origin);
+  const findings = isLoopbackHost(hostname)
+    ? [describeLocal(hostname)]
+    : await lookAtHost(hostname, asked);
+  const all = [...findings, ...asked.expected.findings];
+  return { host, ok: all.every(({ severity }) => severity !== "error"), findings: all };
+}
+
+function describeLocal(hostname: string): DomainFinding {
+  return describe(
+    "error",
+    "host_local",
+    `${quote(hostname)} is a name of this machine alone, which no phone reaches.`,
+    "Serve links on a public host: set WAYPOST_LINK_ORIGIN, or verify a domain of your own.",
+  );
+}
+
+async function lookAtHost(hostname: string, asked: HostAsked): Promise<readonly DomainFinding[]> {
+  const { origin, expected, now } = asked;
+  const [ios, android, apple, google] = await Promise.all([
+    readFile("ios", hostname, asked),
+    readFile("android", hostname, asked),
+    asked.expected.hasApps("ios") ? ask(appleCache(hostname), asked) : undefined,
+    asked.expected.hasApps("android") ? ask(googleCache(hostname), asked) : undefined,
+  ]);
+  const caches = [
+    ...(apple === undefined
+      ? []
+      : judgeAppleCache({ fetched: apple, served: ios.content, expected: expected.files.ios })),
+    ...(google === undefined
+      ? []
+      : judgeGoogleCache({
+          fetched: google,
+          served: android.content,
+          expected: expected.files.android,
+        })),
+  ];
+  return [
+    ...judgeOrigin(origin),
+    ...joinUnreached(hostname, [ios.fetched, android.fetched]),
+    ...judgeCertificate(hostname, [ios.fetched, android.fetched], now),
+    ...ios.findings,
+    ...android.findings,
+    ...caches,
+  ];
+}
+
+function judgeOrigin(origin: string): readonly DomainFinding[] {
+  const { protocol, port, host } = new URL(origin);
+  const fix = "Set WAYPOST_LINK_ORIGIN to the https address that visitors see, without a port.";
+  if (port !== "") {
+    const message = `Links are at ${quote(host)}: phones open apps for port 443 alone.`;
+    return [describe("error", "links_have_port", message, fix)];
+  }
+  if (protocol === "https:") return [];
+  const message = "Links begin with http://, which visitors meet unencrypted.";
+  return [describe("warning", "links_over_http", message, fix)];
+}
+
+type Looked = {
+  readonly fetched: FetchedFile;
+  readonly findings: readonly DomainFinding[];
+  readonly content: unknown;
+};
+
+async function readFile(
+  system: AssociationSystem,
+  hostname: string,
+  asked: HostAsked,
+): Promise<Looked> {
+  const path = associationPaths[system];
+  const fetched = await ask({ hostname, path, agent: systems[system].agent }, asked);
+  if (fetched.kind !== "answered") return { fetched, findings: [], content: undefined };
+  // Whoever is refused may be so for who it is.
+  const isRefused = fetched.status >= 400;
+  const again = isRefused ? await ask({ hostname, path, agent: ownAgent }, asked) : undefined;
+  const others = again?.kind === "answered" ? again.status : undefined;
+  const { findings, content } = judgeAnswer(system, fetched, others);
+  if (content === undefined) return { fetched, findings, content };
+  const judged = judgeFile(system, content, asked.expected.files[system]);
+  return { fetched, findings: [...findings, ...judged], content };
+}
+
+const ownAgent = "waypost";
+
+type FileOf = { readonly hostname: string; readonly path: string; readonly agent: string };
+
+function ask(file: FileOf, { fetchFile, signal }: HostAsked): Promise<FetchedFile> {
+  return fetchFile({ ...file, most_bytes: mostFile_bytes }, signal);
+}
+
+function appleCache(host: string): FileOf {
+  const hostname = "app-site-association.cdn-apple.com";
+  return { hostname, path: `/a/v1/${host}`, agent: ownAgent };
+}
+
+function googleCache(host: string): FileOf {
+  const query = new URLSearchParams({
+    "source.web.site": `https://${host}`,
+    relation: "delegate_permission/common.handle_all_urls",
+  });
+  const hostname = "digitalassetlinks.googleapis.com";
+  return { hostname, path: `/v1/statements:list?${String(query)}`, agent: ownAgent };
+}
+
+/** What both files met is said once. */
+function joinUnreached(
+  hostname: string,
+  fetched: readonly FetchedFile[],
+): readonly DomainFinding[] {
+  const found = fetched.flatMap((one) =>
+    one.kind === "answered" ? [] : [judgeUnreached(hostname, one)],
+  );
+  return [...new Map(found.map((one) => [one.message, one])).values()];
+}
+
+const soon_ms = 14 * 24 * 60 * 60_000;
+
+function judgeCertificate(
+  hostname: string,
+  fetched: readonly FetchedFile[],
+  now: number,
+): readonly DomainFinding[] {
+  const [end] = fetched.flatMap((one) => (one.kind === "answered" ? one.certifiedUntil : []));
+  if (end === undefined || !(end - now < soon_ms)) return [];
+  const day = new Date(end).toISOString().slice(0, 10);
+  const message = `The certificate of ${quote(hostname)} ends on ${day}.`;
+  return [describe("warning", "tls_ends_soon", message, "See that it is renewed by itself.")];
+}

@@ -1,0 +1,69 @@
+import type { KnownKey } from "../contract/access.ts";
+import { toSignal } from "../contract/leaving.ts";
+import type { FetchFile } from "../network/hosts/fetch-file.ts";
+import { checkHost } from "./check-host.ts";
+import { readProjectFiles, type ProjectReading } from "./expected.ts";
+import type { DomainReport } from "./finding.ts";
+import { findOwnOrigin, listOwnOrigins } from "./own-hosts.ts";
+
+/** A look at one of the hosts of a key's own project. */
+
+export type DomainLook = Omit<ProjectReading, "isOwn"> & {
+  readonly known: KnownKey;
+  readonly fetchFile: FetchFile;
+  readonly now: number;
+};
+
+/** Why a look cannot begin. */
+type Refused = { readonly message: string; readonly fix: string };
+
+export type ChosenHost =
+  { readonly origin: string; readonly others: readonly string[] } | { readonly refused: Refused };
+
+/** Left out, it is the host where the project's links are shown. */
+export async function chooseHost(
+  given: string | undefined,
+  { known, ...reading }: Pick<DomainLook, "known" | "call" | "signal" | "mayRead">,
+): Promise<ChosenHost> {
+  const origins = await listOwnOrigins(known, reading);
+  const [first] = origins;
+  if (first === undefined) return { refused: explainNone(known) };
+  // The domains of a master key are those of many projects.
+  const isClear = known.linkHost !== undefined || origins.length === 1;
+  const origin = given === undefined ? first : findOwnOrigin(given, origins);
+  if (origin === undefined || (given === undefined && !isClear)) {
+    return { refused: explainForeign(origins, given !== undefined) };
+  }
+  return { origin, others: origins.filter((one) => one !== origin).map(nameHost) };
+}
+
+export async function checkOwnHost(origin: string, look: DomainLook): Promise<DomainReport> {
+  // A deployment elsewhere tells nothing of its keys.
+  const isOwn = look.known.facts !== undefined;
+  const expected = await readProjectFiles({ ...look, isOwn });
+  return checkHost({ ...look, origin, expected, signal: toSignal(look.signal) });
+}
+
+function explainNone({ facts }: KnownKey): Refused {
+  if (facts !== undefined) {
+    const message = "No project has a verified domain of its own.";
+    return { message, fix: "Use the key of a project, whose links have a host in any case." };
+  }
+  const message = "It is not known at which host the links of this deployment are.";
+  const fix =
+    "Have the operator set WAYPOST_LINK_ORIGIN to it, or use a master key, which is told the " +
+    "verified domains of projects.";
+  return { message, fix };
+}
+
+const mostNamed = 20;
+
+function explainForeign(origins: readonly string[], isNamed: boolean): Refused {
+  const names = origins.slice(0, mostNamed).map(nameHost).join(", ");
+  const what = isNamed ? "is none of this key's own verified hosts" : "is needed";
+  return { message: `host ${what}; they are ${names}`, fix: "Name one of them." };
+}
+
+function nameHost(origin: string): string {
+  return new URL(origin).host;
+}

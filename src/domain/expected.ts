@@ -1,0 +1,177 @@
+import { readIfAllowed } from "../bulk/plan/read-if-allowed.ts";
+import { readAndroidApps, readIosApps } from "../bulk/select/read-apps.ts";
+import { ListChanging, type WholeList } from "../bulk/select/read-whole-list.ts";
+import type { Client } from "../client/client.ts";
+import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import type { Leaving } from "../contract/leaving.ts";
+import { paging } from "../contract/limits.ts";
+import { describeAndroidEntry, describeIosEntry } from "../visit/association-entries.ts";
+import {
+  mostBrowserPaths,
+  selectBrowserPaths,
+  writeAndroidFile,
+  writeIosFile,
+  type AssociationSystem,
+  type BrowserLink,
+} from "../visit/association-files.ts";
+import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
+import type { ExpectedFile } from "./judge-file.ts";
+
+/** What the files should say, as far as the key may read what they are made of. */
+export type Expected = {
+  readonly files: Readonly<Partial<Record<AssociationSystem, ExpectedFile>>>;
+  /** What is amiss in the project itself. */
+  readonly findings: readonly DomainFinding[];
+  /** False where it is known that there is none. */
+  readonly hasApps: (system: AssociationSystem) => boolean;
+};
+
+export type ProjectReading = {
+  readonly call: Client["call"];
+  readonly signal: Leaving;
+  readonly mayRead: (endpoint: Endpoint) => boolean;
+  /** Whether the service in this process makes the files. */
+  readonly isOwn: boolean;
+};
+
+const { iosApps, androidApps, links } = contract;
+
+export async function readProjectFiles(reading: ProjectReading): Promise<Expected> {
+  const { call, signal, isOwn } = reading;
+  const read = <App>(index: Endpoint, readApps: () => Promise<WholeList<App>>) =>
+    reading.mayRead(index) ? readRows(readApps) : undefined;
+  const [ios, android] = await Promise.all([
+    read(iosApps.index, () => readIosApps({ call, signal })),
+    read(androidApps.index, () => readAndroidApps({ call, signal })),
+  ]);
+  const browser = isOwn ? await readBrowserLinks(reading) : undefined;
+  const paths = selectBrowserPaths(browser?.links ?? []);
+  const isWhole = browser !== undefined;
+  const [named, apps] = [
+    { ios: nameAll(ios, describeIosEntry), android: nameAll(android, describeAndroidEntry) },
+    { ios, android },
+  ];
+  const hasAny = named.ios?.fit.length !== 0 || named.android?.fit.length !== 0;
+  return {
+    files: {
+      ...(ios && { ios: { text: writeIosFile(ios, paths), isWhole } }),
+      ...(android && { android: { text: writeAndroidFile(android, paths), isWhole } }),
+    },
+    findings: [
+      ...(["ios", "android"] as const).flatMap((system) =>
+        apps[system] === undefined ? [describeUnread(system)] : [],
+      ),
+      ...(hasAny ? [] : [noApps]),
+      ...describeUnfit(named.ios?.unfit, named.android?.unfit),
+      ...(browser !== undefined && hasAny ? describeLeftOut(browser, paths.length) : []),
+    ],
+    hasApps: (system) => named[system]?.fit.length !== 0,
+  };
+}
+
+/** Undefined where not all of them could be read. */
+async function readRows<App>(
+  read: () => Promise<WholeList<App>>,
+): Promise<readonly App[] | undefined> {
+  try {
+    const found = await readIfAllowed(read);
+    return found?.unread === 0 ? found.rows : undefined;
+  } catch (error) {
+    if (error instanceof ListChanging) return undefined;
+    throw error;
+  }
+}
+
+type BrowserLinks = { readonly links: readonly BrowserLink[]; readonly count: number };
+
+async function readBrowserLinks(reading: ProjectReading): Promise<BrowserLinks | undefined> {
+  const { call, signal, mayRead } = reading;
+  if (!mayRead(links.index)) return undefined;
+  const filters = ["ios_app_bundle_id", "android_app_package_name"].map(
+    (field) => ({ field, condition: "null", value: true }) as const,
+  );
+  const sort = { field: "created_at", direction: "asc" } as const;
+  const found: BrowserLink[] = [];
+  for (let page = 1; ; page += 1) {
+    const asked = { filters, sort, page, limit: paging.max_limit };
+    const answer = await readIfAllowed(() => call(links.index, asked, signal));
+    if (answer === undefined) return undefined;
+    found.push(...answer.links);
+    const { next, count } = answer.meta;
+    if (!next || found.length >= mostBrowserPaths) return { links: found, count: count ?? 0 };
+  }
+}
+
+type Names = { readonly fit: readonly string[]; readonly unfit: readonly string[] };
+
+/** Which of the apps a file can name at all. */
+function nameAll<App extends IosAppFields & AndroidAppFields>(
+  apps: readonly App[] | undefined,
+  describeEntry: (app: App) => object | undefined,
+): Names | undefined {
+  if (apps === undefined) return undefined;
+  const list = (isFit: boolean) =>
+    apps
+      .filter((app) => (describeEntry(app) !== undefined) === isFit)
+      .map(({ bundle_id, package_name }) => bundle_id ?? package_name ?? "");
+  return { fit: list(true), unfit: list(false) };
+}
+
+function describeUnread(system: AssociationSystem): DomainFinding {
+  const { name, file } = systems[system];
+  return describe(
+    "info",
+    `${system}_apps_unread`,
+    `This key may not read the ${name} apps, so ${file} was not held against them.`,
+    `Look with a project's key that has the scope ${system}_apps.index.`,
+  );
+}
+
+const noApps = describe(
+  "info",
+  "no_apps",
+  "No app is registered that a phone could verify: links open pages alone.",
+  "Register an iOS or Android app if links are to open it.",
+);
+
+function describeUnfit(
+  ios: readonly string[] = [],
+  android: readonly string[] = [],
+): readonly DomainFinding[] {
+  return [
+    ...(ios.length === 0
+      ? []
+      : [
+          describe(
+            "warning",
+            "ios_app_unfit",
+            `${listNames(ios)} is in no file: its bundle id or team id is not valid.`,
+            "Set both as Xcode has them.",
+          ),
+        ]),
+    ...(android.length === 0
+      ? []
+      : [
+          describe(
+            "warning",
+            "android_app_unfit",
+            `${listNames(android)} is in no file: it has no SHA-256 fingerprint.`,
+            "Add the one of the app signing key, from the Play Console.",
+          ),
+        ]),
+  ];
+}
+
+/** Links that name no app, of which no more than so many paths are told to the systems. */
+function describeLeftOut({ links: read, count }: BrowserLinks, told: number) {
+  const paths = read.flatMap((link) => [link.path, link.shortened_path].filter(Boolean));
+  if (count <= read.length && paths.length <= told) return [];
+  const message =
+    `${count} links name no app, and ${told} of their paths stay in the browser: the oldest, up ` +
+    `to ${mostBrowserPaths}, and none with * or ? in it. The others open an installed app.`;
+  const fix =
+    "Put an app on links that belong into one, or keep pages of the web in a project of their own.";
+  return [describe("warning", "browser_links_left_out", message, fix)];
+}

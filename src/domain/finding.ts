@@ -1,0 +1,62 @@
+import type { AssociationSystem } from "../visit/association-files.ts";
+import { quote } from "../text/show-hidden.ts";
+
+/** What keeps apps from opening on a domain, each with what mends it. */
+
+/** With an error no app opens, or not all of them; a warning is what may become one. */
+export type Severity = "error" | "warning" | "info";
+
+export type DomainFinding = {
+  readonly code: string;
+  readonly severity: Severity;
+  readonly message: string;
+  readonly fix: string;
+};
+
+export type DomainReport = {
+  readonly host: string;
+  /** Whether nothing that was found is an error. */
+  readonly ok: boolean;
+  readonly findings: readonly DomainFinding[];
+};
+
+export function describe(
+  severity: Severity,
+  code: string,
+  message: string,
+  fix: string,
+): DomainFinding {
+  return { code, severity, message, fix };
+}
+
+type System = {
+  readonly name: string;
+  /** Whose servers ask for the file, and as what. */
+  readonly reader: string;
+  readonly agent: string;
+  readonly file: string;
+};
+
+export const systems: Readonly<Record<AssociationSystem, System>> = {
+  ios: {
+    name: "iOS",
+    reader: "Apple",
+    agent: "AASA-Bot/1.0.0",
+    file: "apple-app-site-association",
+  },
+  android: {
+    name: "Android",
+    reader: "Google",
+    agent: "GoogleAssociationService",
+    file: "assetlinks.json",
+  },
+};
+
+const mostNamed = 5;
+
+export function listNames(names: Iterable<string>): string {
+  const all = [...names];
+  const shown = all.slice(0, mostNamed).map((name) => quote(name));
+  const more = all.length - shown.length;
+  return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

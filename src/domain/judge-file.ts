@@ -1,0 +1,87 @@
+import type { AssociationSystem } from "../visit/association-files.ts";
+import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
+import { readNamedApps, type NamedApps } from "./read-files.ts";
+
+/** The file that was served beside the one that should be. */
+
+export type ExpectedFile = {
+  /** As Waypost writes it. */
+  readonly text: string;
+  /** Whether the host's own is just that, or made by another deployment of the same apps. */
+  readonly isWhole: boolean;
+};
+
+export function judgeFile(
+  system: AssociationSystem,
+  content: unknown,
+  expected: ExpectedFile | undefined,
+): readonly DomainFinding[] {
+  const { file } = systems[system];
+  const named = readNamedApps(system, content);
+  if (named === undefined) {
+    const message = `${file} is JSON, but not of the form that it has to have.`;
+    const fix = "Have the proxy hand /.well-known/ on to Waypost, and serve no file of your own.";
+    return [describe("error", `${system}_file_form`, message, fix)];
+  }
+  if (expected === undefined) return [];
+  const found = compareApps(system, named, readExpected(system, expected));
+  const isOther = expected.isWhole && JSON.stringify(content) !== expected.text;
+  if (found.length > 0 || !isOther) return found;
+  const message = `${file} names the right apps, but is not the one that Waypost serves now.`;
+  return [describe("warning", `${system}_file_differs`, message, staleFix)];
+}
+
+const staleFix =
+  "Purge /.well-known/ where a proxy or CDN keeps it, for an hour or longer. If none does, see " +
+  "who answers there in place of Waypost.";
+
+export function readExpected(system: AssociationSystem, { text }: ExpectedFile): NamedApps {
+  return readNamedApps(system, JSON.parse(text)) ?? { apps: new Set(), clips: new Set() };
+}
+
+function compareApps(
+  system: AssociationSystem,
+  named: NamedApps,
+  expected: NamedApps,
+): readonly DomainFinding[] {
+  const { file, name } = systems[system];
+  const missing = without(expected.apps, named.apps);
+  const clips = without(expected.clips, named.clips);
+  const foreign = [...without(named.apps, expected.apps), ...without(named.clips, expected.clips)];
+  return [
+    ...(missing.length === 0
+      ? []
+      : [
+          describe(
+            "error",
+            `${system}_app_missing`,
+            `${file} lacks ${listNames(missing)}: links do not open it on ${name}.`,
+            staleFix,
+          ),
+        ]),
+    ...(clips.length === 0
+      ? []
+      : [
+          describe(
+            "error",
+            `${system}_clip_missing`,
+            `${file} lacks the App Clip ${listNames(clips)}.`,
+            staleFix,
+          ),
+        ]),
+    ...(foreign.length === 0
+      ? []
+      : [
+          describe(
+            "warning",
+            `${system}_app_unknown`,
+            `${file} names ${listNames(foreign)}, which is not registered like this.`,
+            "Register it or mend its ids if it is yours; else see who serves the file.",
+          ),
+        ]),
+  ];
+}
+
+export function without(all: ReadonlySet<string>, others: ReadonlySet<string>): readonly string[] {
+  return [...all].filter((one) => !others.has(one));
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { checkHost } from "../../src/domain/check-host.ts";
+import type { Expected } from "../../src/domain/expected.ts";
+import type { FetchedFile } from "../../src/network/hosts/fetch-file.ts";
+
+/** What is told of a host that is not reached; more is in test/mcp/tools/check-domain.test.ts. */
+
+const now = Date.UTC(2026, 0, 15);
+const nothingRead: Expected = { files: {}, findings: [], hasApps: () => false };
+
+async function check(origin: string, fetched: FetchedFile) {
+  const report = await checkHost({
+    origin,
+    expected: nothingRead,
+    fetchFile: () => Promise.resolve(fetched),
+    now,
+    signal: new AbortController().signal,
+  });
+  return report.findings.map(({ severity, code, message }) => [`${severity} ${code}`, message]);
+}
+
+const good = (certifiedUntil: number): FetchedFile => {
+  const body = Buffer.from("[]");
+  const headers = new Map([["content-type", "application/json"]]);
+  return { kind: "answered", status: 200, headers, body, isCut: false, certifiedUntil };
+};
+
+describe("why no connection that can be trusted comes about", () => {
+  test.each([
+    ["CERT_HAS_EXPIRED", "has expired"],
+    ["CERT_NOT_YET_VALID", "not valid yet"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "of other hosts"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "vouches for itself"],
+    ["SELF_SIGNED_CERT_IN_CHAIN", "vouches for itself"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "lead to an authority"],
+    ["CERT_REVOKED", "is not valid"],
+    ["EPROTO", "no TLS connection"],
+  ])("%s", async (code, words) => {
+    const found = await check("https://go.example", { kind: "untrusted", code });
+    expect(found).toEqual([["error tls_invalid", expect.stringContaining(words)]]);
+    expect(found.flat().join()).not.toContain(code);
+  });
+});
+
+test.each([
+  ["not_public", "host_not_public"],
+  ["refused", "host_refuses"],
+  ["timed_out", "host_too_slow"],
+  ["unreadable", "host_unreadable"],
+] as const)("a host that is %s is told of once", async (kind, code) => {
+  expect(await check("https://go.example", { kind })).toEqual([
+    [`error ${code}`, expect.stringContaining('"go.example"')],
+  ]);
+});
+
+test("a certificate that is about to end is told of for two weeks", async () => {
+  const day = 24 * 60 * 60_000;
+  const listCodes = async (days: number) => {
+    const found = await check("https://go.example", good(now + days * day));
+    return found.map(([code]) => code).filter((code) => code?.includes("tls"));
+  };
+  expect(await listCodes(15)).toEqual([]);
+  expect(await listCodes(13)).toEqual(["warning tls_ends_soon"]);
+});
+
+test("links that phones cannot open an app by are told by their origin", async () => {
+  expect(await listUnreached("http://go.example")).toContain("warning links_over_http");
+  expect(await listUnreached("https://go.example:8443")).toContain("error links_have_port");
+  expect(await listUnreached("http://spring.localhost:8787")).toEqual(["error host_local"]);
+  expect(await listUnreached("http://127.0.0.1:8787")).toEqual(["error host_local"]);
+});
+
+async function listUnreached(origin: string) {
+  return (await check(origin, { kind: "not_public" })).map(([code]) => code);
+}

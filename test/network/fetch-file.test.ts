@@ -1,0 +1,194 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import { createServer as createPlainServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createFetchFile, type FileAsked } from "../../src/network/hosts/fetch-file.ts";
+import { secureExample } from "../support/certificates.ts";
+
+/** Hosts of the public internet, as real servers of this machine that count as public here. */
+
+const publicPlace = "127.0.0.1";
+const privatePlace = "127.0.0.2";
+const hostname = "secure.example";
+
+let server: Server;
+let port: number;
+let asked: IncomingMessage[] = [];
+/** The address of this machine at which each of them came. */
+let places: string[] = [];
+let answer: (response: ServerResponse) => void;
+let addresses: (readonly string[])[] = [];
+let alarms: (() => void)[] = [];
+
+beforeAll(async () => {
+  server = createServer(secureExample, (request, response) => {
+    asked.push(request);
+    places.push(request.socket.localAddress ?? "");
+    answer(response);
+  }).listen(0, "0.0.0.0");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  asked = [];
+  places = [];
+  alarms = [];
+  addresses = [[publicPlace]];
+  answer = (response) => response.end("{}");
+});
+
+function fetchFile(
+  given: Partial<FileAsked> & { authorities?: readonly string[]; at?: number } = {},
+) {
+  const { authorities = [secureExample.cert], at = port, ...more } = given;
+  const fetch = createFetchFile({
+    reach: {
+      resolve: () => {
+        const [next = [], ...later] = addresses;
+        if (later.length > 0) addresses = later;
+        return Promise.resolve(next);
+      },
+      isPublic: (address) => address === publicPlace || address === "127.0.0.9",
+      authorities,
+    },
+    setAlarm: (_, ring) => {
+      alarms.push(ring);
+      return () => {};
+    },
+    port: at,
+  });
+  const file = { hostname, path: "/file?a=1", agent: "AASA-Bot/1.0.0", most_bytes: 1000, ...more };
+  return fetch(file, new AbortController().signal);
+}
+
+test("a file is got as its reader asks for it, and nothing else is told", async () => {
+  answer = (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}");
+  const got = await fetchFile();
+  expect(got).toMatchObject({ kind: "answered", status: 200, isCut: false });
+  if (got.kind !== "answered") throw new Error("not answered");
+  expect(got.body.toString()).toBe("{}");
+  expect(got.headers.get("content-type")).toBe("application/json");
+  expect(new Date(got.certifiedUntil).getUTCFullYear()).toBe(2126);
+  const [{ method, url, headers } = { method: "", url: "", headers: {} }] = asked;
+  expect([method, url]).toEqual(["GET", "/file?a=1"]);
+  expect(headers).toMatchObject({ host: expect.stringMatching(/^secure\.example/) });
+  expect(Object.keys(headers).toSorted()).toEqual(
+    ["accept", "accept-encoding", "connection", "host", "user-agent"].toSorted(),
+  );
+});
+
+test("a redirect is an answer: where it leads, nobody goes", async () => {
+  const location = "http://169.254.169.254/latest/meta-data/";
+  answer = (response) => response.writeHead(302, { location }).end();
+  expect(await fetchFile()).toMatchObject({ kind: "answered", status: 302 });
+  expect(asked).toHaveLength(1);
+});
+
+test("of ten megabytes no more is read than was asked for", async () => {
+  let sent = 0;
+  answer = (response) => {
+    const part = Buffer.alloc(64 * 1024, "x");
+    const send = () => {
+      if (sent >= 10 * 1024 * 1024 || response.destroyed) return;
+      sent += part.length;
+      response.write(part, send);
+    };
+    send();
+  };
+  const got = await fetchFile();
+  expect(got).toMatchObject({ kind: "answered", isCut: true });
+  expect(got.kind === "answered" && got.body.length).toBe(1000);
+  expect(sent).toBeLessThan(10 * 1024 * 1024);
+});
+
+describe("time", () => {
+  test.each([
+    ["that says nothing", () => alarms.at(-1)?.()],
+    [
+      "that drips",
+      (response: ServerResponse) => {
+        response.write("{", () => alarms.at(-1)?.());
+      },
+    ],
+  ])("is up for a host %s", async (_, silent) => {
+    answer = silent;
+    expect(await fetchFile()).toEqual({ kind: "timed_out" });
+  });
+
+  test("is up for a name that nobody answers", async () => {
+    const fetch = createFetchFile({
+      reach: { resolve: () => new Promise(() => {}), isPublic: () => true },
+      setAlarm: (_, ring) => {
+        queueMicrotask(ring);
+        return () => {};
+      },
+    });
+    const file = { hostname, path: "/", agent: "a", most_bytes: 1 };
+    expect(await fetch(file, new AbortController().signal)).toEqual({ kind: "timed_out" });
+  });
+});
+
+describe("nothing is asked of a host", () => {
+  test.each([
+    ["that is not public", [privatePlace]],
+    ["of which one address is not public", [publicPlace, privatePlace]],
+    ["that has no address", []],
+  ])("%s", async (_, found) => {
+    addresses = [found];
+    expect(await fetchFile()).toEqual({ kind: "not_public" });
+    expect(asked).toEqual([]);
+  });
+
+  test("at its second look: the connection goes to the address that was looked at", async () => {
+    addresses = [[publicPlace], [privatePlace]];
+    expect(await fetchFile()).toMatchObject({ kind: "answered" });
+    expect(places).toEqual([publicPlace]);
+    // The next file's look is its own.
+    expect(await fetchFile()).toEqual({ kind: "not_public" });
+  });
+});
+
+test("where one address is not reached, another of the same host is", async () => {
+  addresses = [["127.0.0.9", publicPlace]];
+  const own = createServer(secureExample, (_, response) => response.end("own")).listen(
+    0,
+    publicPlace,
+  );
+  await once(own, "listening");
+  // A listening TCP server has an address with a port.
+  const at = (own.address() as AddressInfo).port;
+  expect(await fetchFile({ at })).toMatchObject({ kind: "answered", status: 200 });
+  own.close();
+  own.closeAllConnections();
+});
+
+describe("what is no connection that can be trusted is told by its code", () => {
+  test.each([
+    ["a certificate that vouches for itself", { authorities: [] as string[] }, "SELF_SIGNED"],
+    ["one of another host", { hostname: "other.example" }, "ALTNAME"],
+  ])("%s", async (_, given, code) => {
+    const got = await fetchFile(given);
+    expect(got).toEqual({ kind: "untrusted", code: expect.stringContaining(code) });
+    expect(asked).toEqual([]);
+  });
+
+  test("no TLS at all", async () => {
+    const plain = createPlainServer((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n")).listen(
+      0,
+      publicPlace,
+    );
+    await once(plain, "listening");
+    // A listening TCP server has an address with a port.
+    const at = (plain.address() as AddressInfo).port;
+    expect(await fetchFile({ at })).toMatchObject({ kind: "untrusted" });
+    plain.close();
+    expect(await fetchFile({ at })).toEqual({ kind: "refused" });
+  });
+});

@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createHost } from "../../src/host/host.ts";
+import {
+  createFetchFile,
+  type FetchedFile,
+  type FetchFile,
+} from "../../src/network/hosts/fetch-file.ts";
+import { updateProject } from "../../src/store/projects.ts";
+import { secureExample } from "./certificates.ts";
+import { linkOrigin, type World } from "./world.ts";
+
+/**
+ * A verified domain of a world's project on the public internet: a link host of ours behind a real
+ * server that ends TLS, on this machine. What is of others is made up: Apple and Google keep what
+ * they read here first, until they are to forget it.
+ */
+export type PublicHost = {
+  readonly fetchFile: FetchFile;
+  /** Answers in place of the link host; undefined leaves it to that. */
+  readonly setAnswer: (answer: Answering | undefined) => void;
+  /** What came, as "AGENT PATH". */
+  readonly asked: readonly string[];
+  /** What is found at the hosts of Apple and Google. */
+  readonly others: Map<string, FetchedFile>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+function report(error: unknown): never {
+  throw error;
+}
+
+export const publicName = "secure.example";
+
+export async function openPublicHost({ world }: { readonly world: World }): Promise<PublicHost> {
+  const { store, clicks, clock, project } = world;
+  const domain = { custom_domain: publicName, custom_domain_verified: true };
+  await store.write((db) => updateProject(db, project.id, domain, 0));
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const host = createHost({ store, clicks, clock, random, linkOrigin, report });
+  const asked: string[] = [];
+  let answering: Answering | undefined;
+  const server = createServer(secureExample, (request, response) => {
+    asked.push(`${request.headers["user-agent"]} ${request.url}`);
+    if (answering !== undefined) answering(request, response);
+    else void host.answer(request, response, publicName, () => response.writeHead(421).end());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  const fetchHere = createFetchFile({
+    reach: {
+      resolve: (name) => Promise.resolve(name === publicName ? ["127.0.0.1"] : []),
+      isPublic: (address) => address === "127.0.0.1",
+      authorities: [secureExample.cert],
+    },
+    setAlarm: () => () => {},
+    port,
+  });
+  const others = new Map<string, FetchedFile>();
+  return {
+    fetchFile: (file, signal) => {
+      const other = others.get(file.hostname);
+      return other === undefined ? fetchHere(file, signal) : Promise.resolve(other);
+    },
+    setAnswer: (answer) => {
+      answering = answer;
+    },
+    asked,
+    others,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
