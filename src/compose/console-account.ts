@@ -54,7 +54,7 @@ export function createAccount(parts: Acting): Account {
     },
     listChanges: (wanted) => listChanged(wanted, parts),
     listLinks: (args) => call(index.tool, args, { ...parts, keyContext: countLess(keyContext) }),
-    keepsBin: keyContext.keepsBin,
+    isOwn: parts.deployment.own !== undefined,
     qr: { drawSvg, drawPng },
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),

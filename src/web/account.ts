@@ -18,8 +18,8 @@ export type Account = {
   readonly listLinks: (args: JsonObject) => Promise<Answer>;
   /** What was changed in 30 days, the newest first, as `list_changes` tells it. */
   readonly listChanges: (wanted: WantedChanges) => Promise<Answer>;
-  /** Whether the deployment keeps what was deleted; else only the history can make it anew. */
-  readonly keepsBin: boolean;
+  /** Whether this process keeps the links itself, with a bin; else a deployment elsewhere does. */
+  readonly isOwn: boolean;
   /** As it is kept, letter for letter; undefined where it is not there for this key. */
   readonly readRecord: (kind: RecordKind, id: string) => Promise<JsonObject | undefined>;
   readonly qr: Pictures;

@@ -214,7 +214,7 @@ function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
     const disposition = ["content-disposition", `attachment; filename="${reply.name}"`] as const;
     return respondFile(reply.type, reply.bytes, [disposition, ...headers]);
   }
-  if (reply.kind === "frame") return respondFrame(reply.markup, headers);
+  if (reply.kind === "frame") return respondFrame(reply.markup, visit.account.isOwn, headers);
   const { status = 200, ...page } = reply;
   const frame = { ...visit, entries: listEntries(visit, pages) };
   return respondPage(status, { ...page, frame }, headers);

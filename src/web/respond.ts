@@ -56,22 +56,27 @@ export function respondFile(type: string, bytes: string | Uint8Array, more: Head
  * Markup of others, for a frame of ours. By its own policy it has no origin, no script, no form, no
  * window and no way to another page, wherever it is opened; the pictures are what its visitors see.
  */
-const framePolicy = [
-  "sandbox",
-  "default-src 'none'",
-  // A deployment elsewhere names its own files by whole addresses (api-spec.md, "preview").
+const framePolicy = ["sandbox", "default-src 'none'"];
+/** As the pages of our own links have it: styles within the page, and the pictures it names. */
+const ownSources = ["style-src 'unsafe-inline'", "img-src data: https:"];
+/** A deployment elsewhere names its own files by whole addresses (api-spec.md, "preview"). */
+const foreignSources = [
   "style-src 'unsafe-inline' https: http:",
   "img-src data: https: http:",
   "font-src data: https: http:",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'self'",
-].join("; ");
+];
 
-export function respondFrame(markup: string, more: Headers): Response {
+export function respondFrame(markup: string, isOwn: boolean, more: Headers): Response {
+  const policy = [
+    ...framePolicy,
+    ...(isOwn ? ownSources : foreignSources),
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'self'",
+  ].join("; ");
   const headers = [
     ["content-type", "text/html; charset=utf-8"] as const,
-    ["content-security-policy", framePolicy] as const,
+    ["content-security-policy", policy] as const,
     ["x-frame-options", "SAMEORIGIN"] as const,
     ["referrer-policy", "no-referrer"] as const,
     ...more,

@@ -127,5 +127,15 @@ test("only what is framed may be, and a page frames nothing else", async () => {
   const [framed, allowed] = await readPolicy(`/links/${body.links[0].id}/page?platform=ios`);
   expect(framed).toMatch(/^sandbox; default-src 'none'; style-src/);
   expect(framed).not.toContain("script-src");
+  // What a deployment elsewhere draws names its files; ours has its styles within it.
+  expect(framed).toContain("font-src data: https: http:");
+  const own = browse(target.places.url);
+  await own.open("/sign-in");
+  await own.submit({ key: target.key });
+  const { headers } = await own.open(`/links/${body.links[0].id}/page?platform=ios`);
+  expect(headers["content-security-policy"]).toBe(
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data: https:; " +
+      "form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+  );
   expect([framed.includes("frame-ancestors 'self'"), allowed]).toEqual([true, "SAMEORIGIN"]);
 });

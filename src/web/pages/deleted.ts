@@ -197,7 +197,7 @@ async function showDeletions(visit: Visit): Promise<Reply> {
           </div>
           ${renderPaging(readRecord(answer.result, "meta"), "deletions", "/deleted?page=")}`
       : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
-  const why = account.keepsBin
+  const why = account.isOwn
     ? "Your key does not list the bin. These are the deletions in the history that it is shown."
     : "The deployment keeps no bin. These are the deletions that Waypost's own history knows and " +
       "can undo: what was deleted is made anew then, with another ID and without its clicks.";
