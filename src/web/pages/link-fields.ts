@@ -7,20 +7,20 @@ import {
   renderOthers,
   renderShown,
   writeFields,
-  type Choice,
   type Field,
   type Values,
 } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form } from "../page.ts";
 import { renderHidden } from "../parts.ts";
-import { readRecords, readText } from "../read.ts";
+import { listAppChoices, nameOther, renderOther, type AppChoices } from "./app-choices.ts";
+import { appKinds } from "./app-kinds.ts";
 
 /** The fields of a link in a form. */
 
 type LinkField = Field & {
-  /** The tool that lists the apps that there are to choose. */
-  readonly lists?: string;
+  /** Whether it chooses an app, or names one that is not listed. */
+  readonly app?: "listed" | "other";
 };
 
 type Group = {
@@ -46,13 +46,10 @@ const groups: readonly Group[] = [
   {
     name: "On phones",
     fields: [
-      { name: "ios_app", kind: "choice", member: "ios_app_id", lists: "list_ios_apps" },
-      {
-        name: "android_app",
-        kind: "choice",
-        member: "android_app_id",
-        lists: "list_android_apps",
-      },
+      { name: "ios_app", kind: "choice", member: "ios_app_id", app: "listed" },
+      { name: nameOther("ios_app"), kind: "text", app: "other" },
+      { name: "android_app", kind: "choice", member: "android_app_id", app: "listed" },
+      { name: nameOther("android_app"), kind: "text", app: "other" },
       { name: "ios_fallback_url", kind: "text", hint: "On iPhones without the app." },
       { name: "android_fallback_url", kind: "text", hint: "On Android without the app." },
       { name: "enable_forced_redirect", kind: "check", hint: "Go on without the preview page." },
@@ -89,7 +86,8 @@ export const textFields = listNames("text", "area");
 export const flagFields = listNames("check");
 
 function listNames(...kinds: readonly Field["kind"][]): readonly string[] {
-  return linkFields.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name);
+  const own = linkFields.filter(({ kind, app }) => kinds.includes(kind) && app === undefined);
+  return own.map(({ name }) => name);
 }
 
 /** The values of a link that is there. */
@@ -103,18 +101,14 @@ export function readTyped(form: Form): Values {
 
 /** The arguments of a call that gives a link these values. */
 export function writeChanges(typed: Values, names: readonly string[]): JsonObject {
-  const written = Object.entries(writeFields(linkFields, typed, names));
-  return Object.fromEntries(
-    written.map(([name, value]) => [name, isApp(name) ? chooseApp(String(value)) : value]),
-  );
-}
-
-function isApp(name: string): boolean {
-  return linkFields.some((field) => field.name === name && field.lists !== undefined);
-}
-
-function chooseApp(id: string): JsonObject | null {
-  return id === "" ? null : { id };
+  const own = linkFields.filter(({ app }) => app === undefined);
+  const apps = appKinds.flatMap(({ name }) => {
+    const changed = [nameOther(name), name].filter((each) => names.includes(each));
+    // What is typed counts before what is chosen.
+    const id = changed.map((each) => typed[each] ?? "").find((each) => each !== "") ?? "";
+    return changed.length === 0 ? [] : [[name, id === "" ? null : { id }] as const];
+  });
+  return { ...writeFields(own, typed, names), ...Object.fromEntries(apps) };
 }
 
 type Shown = {
@@ -128,15 +122,13 @@ type Shown = {
 export async function renderFields({ account, values, shown, failure }: Shown): Promise<Html> {
   const problems = (failure?.problems ?? []).map(placeProblem);
   const placed = failure?.problems === undefined ? failure : { ...failure, problems };
-  const rendered = await Promise.all(
-    groups.map(async (group) => {
-      const inner = await Promise.all(
-        group.fields.map((field) => renderLinkField(field, values, problems, account)),
-      );
-      const isOpen = group.fields.some(({ name }) => values[name] !== "" || hasProblem(name));
-      return renderGroup(group, inner, isOpen);
-    }),
-  );
+  const listed = appKinds.map(({ name }) => listAppChoices(account, name, values[name] ?? ""));
+  const apps = await Promise.all(listed);
+  const rendered = groups.map((group) => {
+    const inner = group.fields.map((field) => renderLinkField(field, values, problems, apps));
+    const isOpen = group.fields.some(({ name }) => values[name] !== "" || hasProblem(name));
+    return renderGroup(group, inner, isOpen);
+  });
   return html`${renderOthers(linkFields, placed)}
   ${shown === undefined ? "" : renderShown(linkFields, shown)} ${rendered}`;
 
@@ -165,36 +157,18 @@ function renderGroup({ name, isRare = false }: Group, inner: readonly unknown[],
   </details>`;
 }
 
-async function renderLinkField(
+function renderLinkField(
   field: LinkField,
   values: Values,
   problems: readonly FieldProblem[],
-  account: Account,
-): Promise<Html | string> {
-  const { name, lists } = field;
-  if (lists === undefined) return renderField(field, values, problems);
+  apps: readonly (AppChoices | undefined)[],
+): Html | string {
+  const { name, app } = field;
+  if (app === undefined) return renderField(field, values, problems);
   const value = values[name] ?? "";
-  const choices = await listApps(lists, value, account);
-  if (choices === undefined) return value === "" ? "" : renderHidden(name, value);
+  const found = apps.find((each) => each !== undefined && name.startsWith(each.kind.name));
+  if (app === "other") return found === undefined ? "" : renderOther(found, value);
+  if (found === undefined) return value === "" ? "" : renderHidden(name, value);
+  const choices = [{ value: "", name: "None" }, ...found.choices];
   return renderField({ ...field, choices }, values, problems);
-}
-
-const mostApps = 100;
-
-/** Undefined where the key may not list them. */
-async function listApps(
-  lists: string,
-  value: string,
-  { mayUse, call }: Account,
-): Promise<readonly Choice[] | undefined> {
-  if (!mayUse(lists)) return undefined;
-  const answer = await call(lists, { limit: mostApps });
-  if (answer.kind !== "done") return undefined;
-  const apps = readRecords(answer.result, lists.replace("list_", ""));
-  const known = apps.map((app) => {
-    const identifier = readText(app, "bundle_id") || readText(app, "package_name");
-    return { value: readText(app, "id"), name: readText(app, "name") || identifier };
-  });
-  const isKnown = value === "" || known.some((choice) => choice.value === value);
-  return [{ value: "", name: "None" }, ...known, ...(isKnown ? [] : [{ value, name: value }])];
 }

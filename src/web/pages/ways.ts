@@ -4,7 +4,8 @@ import type { Account } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Form } from "../page.ts";
 import { renderOption } from "../parts.ts";
-import { readRecords, readText } from "../read.ts";
+import { listAppChoices, nameOther, renderOther, type AppChoices } from "./app-choices.ts";
+import { appKinds } from "./app-kinds.ts";
 import { flagFields, textFields } from "./link-fields.ts";
 
 /** What can become of many links at once, as `plan_links` takes it, each in a form of its own. */
@@ -75,7 +76,7 @@ export function planWay(way: string, form: Form): JsonObject | undefined {
     case "set":
       return update({ changes: { [field]: form.read("value").replaceAll("\r\n", "\n") } });
     case "choose":
-      return update({ changes: readChoice(form.read("choice")) });
+      return update({ changes: readChoice(form) });
     case "replace": {
       const match = form.read("match") === "host" ? "host" : "text";
       return update({
@@ -98,8 +99,14 @@ function update(by: JsonObject): JsonObject {
 }
 
 /** `ios_app:ID`, or `ios_app:` for none; `enable_forced_redirect:on`. */
-function readChoice(choice: string): JsonObject {
-  const [, field = "", value = ""] = /^(\w+):([^]*)$/.exec(choice) ?? [];
+function readChoice(form: Form): JsonObject {
+  // What is typed counts before what is chosen.
+  const typed = appKinds.flatMap(({ name }) => {
+    const id = form.read(nameOther(name)).trim();
+    return id === "" ? [] : [[name, { id }] as const];
+  });
+  if (typed.length > 0) return Object.fromEntries(typed);
+  const [, field = "", value = ""] = /^(\w+):([^]*)$/.exec(form.read("choice")) ?? [];
   if (flagFields.includes(field)) return { [field]: value === "on" };
   return { [field]: value === "" ? null : { id: value } };
 }
@@ -167,13 +174,6 @@ function renderText(way: string, name: string, label: string, form: Form, hint =
   </div>`;
 }
 
-const appLists = [
-  { field: "ios_app", tool: "list_ios_apps", member: "ios_apps" },
-  { field: "android_app", tool: "list_android_apps", member: "android_apps" },
-] as const;
-
-const mostApps = 100;
-
 async function renderChoose(account: Account, form: Form): Promise<Html> {
   const chosen = form.read("choice");
   const flags = flagFields.map(
@@ -183,31 +183,24 @@ async function renderChoose(account: Account, form: Form): Promise<Html> {
         ${renderOption(`${name}:off`, `${writeLabel(name)}: off`, chosen)}
       </optgroup>`,
   );
-  const apps = await Promise.all(appLists.map((list) => renderApps(list, account, chosen)));
+  const listed = appKinds.map(({ name }) => listAppChoices(account, name, ""));
+  const apps = (await Promise.all(listed)).filter((each) => each !== undefined);
   return html`<div class="field">
-    <label for="choice">Becomes</label>
-    <select id="choice" name="choice">
-      ${apps} ${flags}
-    </select>
-  </div>`;
+      <label for="choice">Becomes</label>
+      <select id="choice" name="choice">
+        ${apps.map((each) => renderApps(each, chosen))} ${flags}
+      </select>
+    </div>
+    ${apps.map((each) => renderOther(each, form.read(nameOther(each.kind.name))))}`;
 }
 
 /** What the key may not list cannot be chosen. */
-async function renderApps(
-  { field, tool, member }: (typeof appLists)[number],
-  { mayUse, call }: Account,
-  chosen: string,
-): Promise<Html | string> {
-  if (!mayUse(tool)) return "";
-  const answer = await call(tool, { limit: mostApps });
-  if (answer.kind !== "done") return "";
-  const label = writeLabel(field);
-  const options = readRecords(answer.result, member).map((app) => {
-    const name =
-      readText(app, "name") || readText(app, "bundle_id") || readText(app, "package_name");
-    return renderOption(`${field}:${readText(app, "id")}`, `${label}: ${name}`, chosen);
-  });
+function renderApps({ kind, choices }: AppChoices, chosen: string): Html {
+  const label = writeLabel(kind.name);
+  const options = choices.map(({ value, name }) =>
+    renderOption(`${kind.name}:${value}`, `${label}: ${name}`, chosen),
+  );
   return html`<optgroup label="${label}">
-    ${options} ${renderOption(`${field}:`, `${label}: none`, chosen)}
+    ${options} ${renderOption(`${kind.name}:`, `${label}: none`, chosen)}
   </optgroup>`;
 }
