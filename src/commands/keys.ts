@@ -1,3 +1,4 @@
+import { describeKeyAccess } from "../text/name-key.ts";
 import { clientRecord, describeKeyChange } from "../compose/by-hand.ts";
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
@@ -157,7 +158,7 @@ function writeTime(time: number | null): string | null {
 
 function describeReach(key: Pick<Key, "project_id" | "role" | "scopes">): string {
   if (key.project_id === null) return "master key";
-  return `${key.role}, ${key.scopes.length === 0 ? "full access" : key.scopes.join(", ")}`;
+  return describeKeyAccess(key.role, key.scopes);
 }
 
 function readScopes(text: string | undefined): readonly Scope[] {

@@ -10,11 +10,11 @@ import {
   deriveId,
   madeBefore,
   managesKeys,
-  nameKey,
   noSuchKey,
   readProject,
   requireMaker,
 } from "./console-keys.ts";
+import { nameKey } from "../text/name-key.ts";
 import { clock, random } from "./embedded.ts";
 import { journalAct } from "./journal-command.ts";
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { KnownKey } from "../contract/access.ts";
 import type { Mode } from "../mcp/approval/mode.ts";
+import { describeKeyAccess } from "../text/name-key.ts";
 import type { Account } from "../web/account.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { readDatabaseUrl } from "./secrets.ts";
@@ -47,5 +48,5 @@ export function describeConsole(
 
 function describeKey({ role, scopes, kind }: NonNullable<KnownKey["facts"]>): string {
   if (kind === "master") return "master key: projects alone";
-  return scopes.length === 0 ? `${role}, full access` : `${role}, ${scopes.join(", ")}`;
+  return describeKeyAccess(role, scopes);
 }

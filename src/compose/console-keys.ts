@@ -11,6 +11,7 @@ import { listClientKeys } from "../store/client-keys.ts";
 import { deleteKey, findKeyHolder, findKeyHolderById, listKeys, type Key } from "../store/keys.ts";
 import { Duplicate } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
+import { describeKeyAccess, nameKey } from "../text/name-key.ts";
 import { describeKeyChange } from "./by-hand.ts";
 import { mayChange, readNoting, readOwn, requireYes } from "./console-act.ts";
 import type { Acting, ConsoleAct } from "./console-act.ts";
@@ -91,7 +92,7 @@ async function makeKey(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const noting = await readNoting(acting);
   if ((await noting.history.count({ realm: project_id }, { target: id })) > 0) throw madeBefore();
   if ((await acting.readPin()) !== undefined) {
-    const access = { name: "may do", text: describeAccess({ role, scopes: granted }) };
+    const access = { name: "may do", text: describeKeyAccess(role, granted) };
     const preview = { title: "Make an API key", button: "Make key", facts: [access] };
     const asked = { tool: "keys create", args: { role, scopes: granted }, target: "", state: id };
     await requireYes({ ...asked, preview }, acting);
@@ -189,15 +190,6 @@ export async function requireMaker(db: Db, { keyContext: { known } }: Acting): P
   }
 }
 
-/** By the end of its id, for its beginning may only be a time. */
-export function nameKey({ id }: Pick<Key, "id">): string {
-  return `…${id.slice(-8)}`;
-}
-
-function describeAccess({ role, scopes: granted }: Pick<Key, "role" | "scopes">): string {
-  return `${role}, ${granted.length === 0 ? "full access" : granted.join(", ")}`;
-}
-
 async function describeKey(
   key: Key,
   keys: readonly Key[],
@@ -213,7 +205,7 @@ async function describeKey(
   ];
   const used = last_used_at === null ? "never" : sayLocalTime(last_used_at, timeZone);
   return [
-    { name: "may do", text: describeAccess(key) },
+    { name: "may do", text: describeKeyAccess(key.role, key.scopes) },
     { name: "made", text: sayLocalTime(created_at, timeZone) },
     { name: "last used", text: used },
     { name: "then", text: "whoever uses it is refused at once, for good", warnings },
