@@ -5,7 +5,7 @@ import { needsYes } from "../mcp/tools/bulk/jobs.ts";
 import { previewPlan } from "../mcp/tools/bulk/preview-plan.ts";
 import type { Job } from "../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../state/plans.ts";
-import type { Question, ShownPlan } from "../web/account.ts";
+import type { Question, ShownPart, ShownPlan } from "../web/account.ts";
 import { clock } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 
@@ -17,11 +17,12 @@ type PlanParts = {
   readonly readPin: () => Promise<string | undefined>;
 };
 
-const mostConflicts = 100;
+/** Of a plan on a page of the console. */
+export const rowsPerPage = 25;
 
 export async function readPlan(
   id: string,
-  page: number,
+  part: ShownPart,
   parts: PlanParts,
 ): Promise<ShownPlan | undefined> {
   const { bulk, origin } = parts.keyContext;
@@ -33,11 +34,15 @@ export async function readPlan(
   const { counts, problems, request, undoes } = plan;
   const isOver = job === undefined && plan.expires_at <= clock.now();
   const isOpen = !isOver && !isFaulty(plan) && countLeft(plan, job) > 0;
-  const conflicts = await bulk.listRows(plan, { actions: ["conflict"], limit: mostConflicts });
+  const conflicts = await bulk.listRows(plan, {
+    actions: ["conflict"],
+    offset: (part.conflicts - 1) * rowsPerPage,
+    limit: rowsPerPage,
+  });
   const faulty = new Set(problems.flatMap(({ row, link }) => row ?? link ?? []));
   return {
     counts,
-    question: isOpen ? await describe(plan, job, page, parts) : undefined,
+    question: isOpen ? await describe(plan, job, part, parts) : undefined,
     isFaulty: isFaulty(plan),
     isOver,
     jobId: job?.id,
@@ -63,7 +68,7 @@ function countLeft({ counts }: Plan, job: Job | undefined): number {
 async function describe(
   plan: Plan,
   job: Job | undefined,
-  page: number,
+  part: ShownPart,
   { keyContext, state, readPin }: PlanParts,
 ): Promise<Question> {
   const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
@@ -71,7 +76,7 @@ async function describe(
   const { title, button = "Go on", destroys = false, facts, rows, count } = preview;
   const isAsked = needsYes(summary, job);
   const asksPin = isAsked && (await readPin()) !== undefined;
-  const shown = rows && (await readPlanPage(await state.open(), rows, page));
+  const shown = rows && (await readPlanPage(await state.open(), rows, part, rowsPerPage));
   return {
     id: "",
     title,
@@ -80,7 +85,7 @@ async function describe(
     // Each row is shown below.
     facts: renderFacts(facts.filter(({ isRow }) => isRow !== true)),
     frames: "",
-    rows: shown === undefined ? "" : renderPlanPage(shown),
+    rows: shown === undefined ? "" : renderPlanPage(shown, { cutsRows: true }),
     count: isAsked ? count : undefined,
     pin: asksPin ? { left: undefined } : undefined,
     blocked: undefined,

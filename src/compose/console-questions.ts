@@ -3,7 +3,7 @@ import { askAgain, describeBlock } from "../mcp/approval/check-pin.ts";
 import { renderFacts } from "../mcp/approval/page-facts.ts";
 import { renderFrames } from "../mcp/approval/page-frames.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
-import { readPlanPage, renderPlanPage } from "../mcp/approval/page-rows.ts";
+import { readPlanPage, renderPlanPage, type PlanPart } from "../mcp/approval/page-rows.ts";
 import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
 import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../mcp/approval/write-asking.ts";
 import type { Approval } from "../state/approvals.ts";
@@ -17,6 +17,7 @@ import type {
   Waiting,
 } from "../web/account.ts";
 import type { Acting } from "./console-act.ts";
+import { rowsPerPage } from "./console-plans.ts";
 import { clock } from "./embedded.ts";
 import { checkPin } from "./pin-file.ts";
 
@@ -47,7 +48,7 @@ const tryLater = "Leave it as it is, and try again in five minutes.";
 
 export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
   const approval = await findByHand(id, asking);
-  return approval && describe(approval, 1, tryLater, asking);
+  return approval && describe(approval, { page: 1 }, tryLater, asking);
 }
 
 export async function listWaiting({ keyContext, state }: Asking): Promise<readonly Waiting[]> {
@@ -62,13 +63,13 @@ export async function listWaiting({ keyContext, state }: Asking): Promise<readon
 
 export async function readAsked(
   id: string,
-  page: number,
+  part: PlanPart,
   asking: Asking,
 ): Promise<AskedByAssistant | undefined> {
   const approval = await findAsked(id, asking);
   if (approval === undefined) return undefined;
   const { term, ...asker } = describeAsker(approval);
-  const question = await describe(approval, page, askAgain, asking);
+  const question = await describe(approval, part, askAgain, asking);
   return {
     question,
     ...asker,
@@ -145,7 +146,7 @@ async function findOwn(id: string, { keyContext, state }: Asking): Promise<Appro
 
 async function describe(
   approval: Approval,
-  page: number,
+  part: PlanPart,
   next: string,
   { state }: Asking,
 ): Promise<Question> {
@@ -154,7 +155,7 @@ async function describe(
   const { title, button, destroys = false, facts, frames, recent, count, rows } = shown;
   const now = clock.now();
   const tries = approval.pin === null ? undefined : await opened.pinTries.read(approval.id);
-  const plan = rows && (await readPlanPage(opened, rows, page));
+  const plan = rows && (await readPlanPage(opened, rows, part, rowsPerPage));
   const isGone = rows !== undefined && plan === undefined;
   return {
     id: approval.id,
@@ -163,7 +164,7 @@ async function describe(
     destroys,
     facts: renderRecent({ recent }, now) + renderFacts(facts),
     frames: frames === undefined ? "" : renderFrames(frames, approvalPath + approval.id),
-    rows: plan === undefined ? "" : renderPlanPage(plan),
+    rows: plan === undefined ? "" : renderPlanPage(plan, { cutsRows: true }),
     count,
     pin: tries,
     blocked: isGone ? `The plan is no longer there. ${next}` : describeBlock(tries, now, next),

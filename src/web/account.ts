@@ -32,7 +32,7 @@ export type Account = {
   /** Plans what a file of links says. */
   readonly planFile: (file: LinksFile) => Promise<Answer>;
   /** A plan of this key with one page of its rows, as a person reads it before it is applied. */
-  readonly readPlan: (id: string, page: number) => Promise<ShownPlan | undefined>;
+  readonly readPlan: (id: string, part: ShownPart) => Promise<ShownPlan | undefined>;
   /** What became of a job's rows; undefined where the key has no such job. */
   readonly listRows: (
     jobId: string,
@@ -41,7 +41,7 @@ export type Account = {
   /** What assistants with this key wait for. */
   readonly listWaiting: () => Promise<readonly Waiting[]>;
   /** One of those with a page of a plan's rows, also after its end; undefined for another key's. */
-  readonly readAsked: (id: string, page: number) => Promise<AskedByAssistant | undefined>;
+  readonly readAsked: (id: string, part: ShownPart) => Promise<AskedByAssistant | undefined>;
   /** Answers one of those; why a yes does not count. What was answered before stays so. */
   readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<string | undefined>;
 };
@@ -144,6 +144,15 @@ export type LinksFile = {
   readonly operation: string;
   /** Whether faulty rows are left out. */
   readonly skipsInvalid: boolean;
+};
+
+/** Which of a plan's rows are shown. */
+export type ShownPart = {
+  readonly page: number;
+  /** The one at this position alone, whole. */
+  readonly row: number | undefined;
+  /** Which page of those that are left out. */
+  readonly conflicts: number;
 };
 
 export type ShownPlan = {

@@ -1,3 +1,4 @@
+import { digestOf } from "../text/digest.ts";
 import { writeLabel } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Failure, FieldProblem } from "./account.ts";
@@ -45,15 +46,23 @@ export function readTyped(fields: readonly Field[], form: Form): Values {
   );
 }
 
-/** What stood in the fields when the form was shown. */
+/** What stood in the fields when the form was shown, or by what it is known again. */
 export function readShown(fields: readonly Field[], form: Form): Values {
   return collect(fields, ({ name }) => unifyLines(form.read(writeShownName(name))));
 }
 
 /** For a form whose values are held against those that are there when it is sent. */
 export function renderShown(fields: readonly Field[], shown: Values): readonly Html[] {
-  return fields.map(({ name }) => renderHidden(writeShownName(name), shown[name] ?? ""));
+  return fields.map(({ name }) => renderHidden(writeShownName(name), printValue(shown[name])));
 }
+
+/** A value by which it is known again, without its length: it stands in the form already. */
+export function printValue(value = ""): string {
+  return value.length > longestPrint ? digestOf([value]) : value;
+}
+
+/** No print is as long. */
+const longestPrint = 64;
 
 function collect(fields: readonly Field[], read: (field: Field) => string): Values {
   return Object.fromEntries(fields.map((field) => [field.name, read(field)]));
@@ -79,7 +88,9 @@ export function listChanged(
   shown: Values,
   typed: Values,
 ): readonly string[] {
-  return fields.flatMap(({ name }) => (shown[name] === typed[name] ? [] : [name]));
+  return fields.flatMap(({ name }) =>
+    printValue(shown[name]) === printValue(typed[name]) ? [] : [name],
+  );
 }
 
 /** The arguments of a call that gives these fields what was typed in them. */

@@ -1,9 +1,16 @@
 import type { JsonObject } from "../contract/json.ts";
 import type { Failure, FieldProblem } from "./account.ts";
 import { act } from "./act.ts";
-import { listChanged, readShown, readTyped, type Field, type Values } from "./form-fields.ts";
+import {
+  listChanged,
+  printValue,
+  readShown,
+  readTyped,
+  type Field,
+  type Values,
+} from "./form-fields.ts";
 import type { Form, Reply, Visit } from "./page.ts";
-import { tellDone } from "./parts.ts";
+import { shorten, tellDone } from "./parts.ts";
 
 /** A form of what is there already: what was changed in it is written, and nothing else. */
 
@@ -54,12 +61,15 @@ type Held = Readonly<Record<"was" | "typed" | "now", Values>>;
 
 function listConflicts(names: readonly string[], { was, typed, now }: Held): FieldProblem[] {
   return names
-    .filter((name) => now[name] !== was[name] && now[name] !== typed[name])
+    .filter((name) => printValue(now[name]) !== printValue(was[name]))
+    .filter((name) => now[name] !== typed[name])
     .map((name) => ({ field: name, message: describeConflict(now[name] ?? "") }));
 }
 
+const mostShown = 200;
+
 function describeConflict(value: string): string {
-  const is = value === "" ? "It is empty now" : `It is “${value}” now`;
+  const is = value === "" ? "It is empty now" : `It is “${shorten(value, mostShown)}” now`;
   return `Somebody changed this meanwhile. ${is}; save again to have it as you typed it.`;
 }
 

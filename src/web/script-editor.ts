@@ -53,6 +53,7 @@ export const editorScript = `"use strict";
     running = new AbortController();
     const body = new URLSearchParams(new FormData(form));
     body.set("do", "preview");
+    body.set("known", "1");
     try {
       const { signal } = running;
       const headers = { accept: "text/html" };

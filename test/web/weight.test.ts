@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browse, type Browsing } from "../support/browse.ts";
 import { createServed } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console-http.ts";
+import { fillConsole, type Filled } from "../support/fill-console.ts";
 
 /** What the console's pages weigh on the network, and what their weight must not tell. */
 
@@ -47,4 +48,57 @@ test("what a form has against other sites is written anew on each page, and is g
     const made = await tab.post("/links/new", { form_token, path: `made-${turn}` });
     expect(made.path).toMatch(/^\/links\/[\w-]+\?done=created/);
   }
+});
+
+/** Each as full as it can be, with what a browser loads for it. */
+const full: Readonly<Record<string, (filled: Filled) => string>> = {
+  start: () => "/",
+  links: () => "/links",
+  "a link with as much in each field as it takes": ({ link }) => `/links/${link}`,
+  "a new link, of more apps than are listed": () => "/links/new",
+  "what was deleted": () => "/deleted",
+  apps: () => "/apps",
+  "an app": ({ app }) => `/apps/ios/${app}`,
+  keys: () => "/keys",
+  "a new key": () => "/keys/new",
+  "a template of the largest size": () => "/template",
+  "a plan of a thousand rows": ({ plan }) => `/plans/${plan}`,
+  "a plan of the longest rows": ({ long }) => `/plans/${long}`,
+  "one of the longest rows": ({ long }) => `/plans/${long}?row=0`,
+  "a plan that deletes": ({ deletion }) => `/plans/${deletion}`,
+  "a plan of a thousand faults": ({ faulty }) => `/plans/${faulty}`,
+  "a job": ({ job }) => `/jobs/${job}?rows=all`,
+  jobs: () => "/jobs",
+  "what an assistant waits for": ({ waiting }) => `/waiting/${waiting}`,
+  history: () => "/history",
+  "the audit": () => "/audit?look=1",
+  settings: () => "/settings",
+};
+
+describe("of a project in which all is long and much, 60 KB at most are sent, 12 of script", () => {
+  let filled: Filled;
+  beforeAll(async () => {
+    filled = await fillConsole(served.serving, tab);
+  }, 120_000);
+
+  test.each(Object.entries(full))("for %s", async (_, write) => {
+    const { bytes, text, status } = await tab.open(write(filled), packed);
+    expect(status).toBe(200);
+    const weigh = async (pattern: RegExp, most = Number.POSITIVE_INFINITY) => {
+      let sum = 0;
+      for (const [, at = ""] of [...text.matchAll(pattern)].slice(0, most)) {
+        sum += (await tab.open(at.replaceAll("&amp;", "&"), packed)).bytes;
+      }
+      return sum;
+    };
+    const script = await weigh(/<script[^>]* src="([^"]+)"/g);
+    const style = await weigh(/rel="stylesheet"[^>]* href="([^"]+)"/g);
+    // Frames that are not seen are not loaded.
+    const frame = await weigh(/<iframe\s+src="([^"]+)"/g, 1);
+    const all = bytes + script + style + frame;
+    expect(text).not.toMatch(/<img[^>]* src="\//);
+    expect(script).toBeGreaterThan(0);
+    expect(script).toBeLessThan(12_000);
+    expect(all).toBeLessThan(60_000);
+  });
 });

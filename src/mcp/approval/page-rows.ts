@@ -21,7 +21,13 @@ export type PlanPage = {
   /** Counted from 1. */
   readonly page: number;
   readonly total: number;
+  readonly perPage: number;
+  /** Whether it shows one row alone, which was asked for. */
+  readonly isOne: boolean;
 };
+
+/** Which rows are shown: a page of them, or the one at a position. */
+export type PlanPart = { readonly page: number; readonly row?: number | undefined };
 
 const rowsPerPage = 100;
 /** So many rows are read at a glance, in any order, and need no best ones above them. */
@@ -31,20 +37,25 @@ const glance = 10;
 export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
   { plan_id, most_clicked = [], names = {} }: NonNullable<Preview["rows"]>,
-  wanted: number,
+  { page: wanted, row: position }: PlanPart,
+  perPage = rowsPerPage,
 ): Promise<PlanPage | undefined> {
   const plan = await plans.find(plan_id);
   if (plan === undefined) return undefined;
   const job = await jobs.findOfPlan(plan_id);
   const total =
     job === undefined ? countPlannedWrites(plan.counts) : job.counts.left + job.counts.unknown;
-  const page = Math.min(wanted, countPages(total));
-  const part = { offset: (page - 1) * rowsPerPage, limit: rowsPerPage };
+  const page = Math.min(wanted, countPages(total, perPage));
+  if (position !== undefined) {
+    const rows = await plans.listRows(plan_id, { actions: writeActions, from: position, limit: 1 });
+    return { rows, best: [], names, page, total, perPage, isOne: true };
+  }
+  const part = { offset: (page - 1) * perPage, limit: perPage };
   const positions = total > glance ? most_clicked : [];
   const best = await Promise.all(
     positions.map(async (from) => plans.listRows(plan_id, { from, limit: 1 })),
   );
-  const told = { best: best.flat(), names, page, total };
+  const told = { best: best.flat(), names, page, total, perPage, isOne: false };
   if (job === undefined) {
     const rows = await plans.listRows(plan_id, { actions: writeActions, ...part });
     return { rows, ...told };
@@ -59,37 +70,68 @@ export function readPageNumber(params: URLSearchParams): number {
   return /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
 }
 
-function countPages(total: number): number {
-  return Math.max(1, Math.ceil(total / rowsPerPage));
+function countPages(total: number, perPage: number): number {
+  return Math.max(1, Math.ceil(total / perPage));
 }
 
-/** The other pages are at that address. */
-export function renderPlanPage({ rows, best, names, page, total }: PlanPage, address = ""): string {
-  const first = (page - 1) * rowsPerPage + 1;
+type Rendering = {
+  /** Whether long rows are cut, and have a page of their own where each is whole. */
+  readonly cutsRows?: boolean;
+};
+
+export function renderPlanPage(plan: PlanPage, { cutsRows = false }: Rendering = {}): string {
+  const { rows, best, names, page, total, perPage, isOne } = plan;
+  const render = (row: PlanRow) =>
+    cutsRows && !isOne ? renderShort(row, names) : renderRow(row, names);
+  if (isOne) {
+    return `<section aria-labelledby="rows">
+<h2 id="rows">One of ${total} links</h2>
+<ol class="rows">
+${rows.map(render).join("\n")}
+</ol>
+<nav aria-label="Pages of links"><a href="?page=1">Show all</a></nav>
+</section>`;
+  }
+  const first = (page - 1) * perPage + 1;
   const range = total === 0 ? "none" : `${first} to ${first + rows.length - 1} of ${total}`;
-  return `${best.length === 0 ? "" : renderBest(best, names)}
+  return `${best.length === 0 ? "" : renderBest(best.map(render))}
 <section aria-labelledby="rows">
 <h2 id="rows">Links ${range}</h2>
 <ol class="rows" start="${first}">
-${rows.map((row) => renderRow(row, names)).join("\n")}
+${rows.map(render).join("\n")}
 </ol>
-${renderWays(page, countPages(total), address)}
+${renderWays(page, countPages(total, perPage))}
 </section>`;
 }
 
-function renderBest(best: readonly PlanRow[], names: Names): string {
+function renderBest(best: readonly string[]): string {
   return `<section aria-labelledby="best">
 <h2 id="best">Most clicked</h2>
 <ol class="rows">
-${best.map((row) => renderRow(row, names)).join("\n")}
+${best.join("\n")}
 </ol>
 </section>`;
 }
 
+/** Longer rows than this are cut, so that a page of them is no book. */
+const longestRow = 2000;
+/** Of each text in such a row. */
+const mostOfText = 80;
+
+function renderShort(row: PlanRow, names: Names): string {
+  const whole = renderRow(row, names);
+  if (whole.length <= longestRow) return whole;
+  const more = `<p><a href="?row=${row.position}">Show all of this link</a></p></li>`;
+  return renderRow(row, names, mostOfText).replace(/<\/li>$/, more);
+}
+
+function renderWay(to: number, text: string): string {
+  return `<a href="?page=${to}">${text}</a>`;
+}
+
 /** Links, which work without a script; to follow them answers nothing. */
-function renderWays(page: number, last: number, address: string): string {
+function renderWays(page: number, last: number): string {
   if (last === 1) return "";
-  const renderWay = (to: number, text: string) => `<a href="${address}?page=${to}">${text}</a>`;
   const ways = [
     ...(page > 2 ? [renderWay(1, "First")] : []),
     ...(page > 1 ? [renderWay(page - 1, "Previous")] : []),
@@ -110,7 +152,11 @@ const acts: Readonly<Record<PlanRow["action"], string>> = {
 };
 
 /** The link by its path and name, what hangs on it, and what would be another. */
-function renderRow(row: PlanRow, names: Names): string {
+function renderRow(
+  row: PlanRow,
+  names: Names,
+  most: number = limits.web_address_characters,
+): string {
   const { action, path, link_id, before } = row;
   const name = before?.["name"];
   const clicks = before?.["clicks"];
@@ -122,20 +168,37 @@ function renderRow(row: PlanRow, names: Names): string {
     // A new link stands there by its path already.
     if (before === null && field === "path" && to === path) return [];
     const old = before === null ? undefined : writeValue(from, names);
-    return [renderField(field, old, to, names)];
+    return [renderField(field, old, to, names, most)];
   });
   return `<li><p><strong class="${action}">${acts[action]}</strong>
-<span class="value">${show(path ?? link_id ?? "")}</span>
+<span class="value">${escapeText(quote(path ?? link_id ?? "", most))}</span>
 ${told.length === 0 ? "" : `<span class="also">${escapeText(told.join(", "))}</span>`}</p>
 ${changes.length === 0 ? "" : `<dl>${changes.join("")}</dl>`}</li>`;
 }
 
-function renderField(field: string, old: string | undefined, to: unknown, names: Names): string {
+function renderField(
+  ...[field, old, to, names, most]: readonly [string, string | undefined, unknown, Names, number]
+): string {
   const { warnings = [] } = typeof to === "string" ? (showAddress(to) ?? {}) : {};
-  const value = renderChange(old, writeValue(to, names)) + renderWarnings(warnings);
+  const [before, after] = cutAlike(old, writeValue(to, names), most);
+  const value = renderChange(before, after) + renderWarnings(warnings);
   return `<div><dt>${escapeText(writeLabel(field))}</dt><dd>${value}</dd></div>`;
 }
 
-function show(text: string): string {
-  return escapeText(quote(text, limits.web_address_characters));
+/** Of a change the part that begins to differ, the same of both. */
+function cutAlike(
+  old: string | undefined,
+  to: string,
+  most: number,
+): readonly [string | undefined, string] {
+  let start = 0;
+  if (old !== undefined) while (start < to.length && old[start] === to[start]) start += 1;
+  const from = old === undefined ? 0 : Math.max(0, start - Math.ceil(most / 4));
+  return [old === undefined ? undefined : cut(old, from, most), cut(to, from, most)];
+}
+
+function cut(text: string, from: number, most: number): string {
+  if (text.length <= most) return text;
+  const part = text.slice(from, from + most).toWellFormed();
+  return `${from > 0 ? "…" : ""}${part}${from + most < text.length ? "…" : ""}`;
 }

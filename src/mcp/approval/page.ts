@@ -122,7 +122,7 @@ async function ask({ approval, page, options }: Visit, fault?: string): Promise<
   const { asker = {}, ...preview } = readStored(approval);
   const state = await options.openState();
   const now = options.clock.now();
-  const plan = preview.rows && (await readPlanPage(state, preview.rows, page));
+  const plan = preview.rows && (await readPlanPage(state, preview.rows, { page }));
   const tries = approval.pin === null ? undefined : await state.pinTries.read(approval.id);
   const html = renderQuestion({
     preview,

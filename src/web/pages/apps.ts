@@ -2,7 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderNote, renderPaging, renderTable } from "../parts.ts";
-import { readRecord, readRecords, readText } from "../read.ts";
+import { readPage, readRecord, readRecords, readText } from "../read.ts";
 import { appKinds, writeAppAddress, type AppKind } from "./app-kinds.ts";
 
 /** The apps that links open. */
@@ -18,7 +18,7 @@ export const appsPage: Page = {
   show,
 };
 
-const perPage = 50;
+const perPage = 25;
 
 async function show(visit: Visit): Promise<Reply> {
   const { account, url } = visit;
@@ -42,8 +42,7 @@ async function show(visit: Visit): Promise<Reply> {
 
 async function renderKind(kind: AppKind, { account, url }: Visit): Promise<Html> {
   const { name, heading, slug, label } = kind;
-  const asked = Number(url.searchParams.get(kind.slug));
-  const page = Number.isSafeInteger(asked) && asked > 0 ? asked : 1;
+  const page = readPage(url, kind.slug);
   const answer = await account.call(`list_${name}s`, { page, limit: perPage });
   const list =
     answer.kind === "done"

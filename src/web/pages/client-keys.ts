@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../contract/json.ts";
+import { nameKey } from "../../text/name-key.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHead, renderHidden, renderTable } from "../parts.ts";
-import { readParam, readRecord, readText } from "../read.ts";
+import { renderCopy, renderHead, renderHidden, renderPaging, renderTable } from "../parts.ts";
+import { readPage, readParam, readRecord, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
 
 /** The keys of apps, below those of assistants and programs: made, shown once, revoked. */
@@ -47,7 +48,10 @@ export function renderClientKeys(visit: Visit, keys: readonly JsonObject[]): Htm
   </form>`;
   const columns = [{ name: "Client key" }, { name: "Made", look: "late when" }];
   const shown = mayMake ? [...columns, { name: "Revoke", look: "number revoke" }] : columns;
-  const rows = keys.toReversed().map((key) => renderRow(key, visit));
+  const page = readPage(visit.url, "client");
+  const newest = keys.toReversed().slice((page - 1) * perPage, page * perPage);
+  const rows = newest.map((key) => renderRow(key, visit));
+  const meta = { page, last: Math.ceil(keys.length / perPage) };
   const table = rows.length === 0 ? "" : renderTable("Client keys", shown, rows);
   return html`<section class="card" aria-labelledby="client-keys">
     <h2 id="client-keys">Client keys</h2>
@@ -58,13 +62,15 @@ export function renderClientKeys(visit: Visit, keys: readonly JsonObject[]): Htm
       </p>
       ${mayMake ? button : ""}
     </div>
-    ${table}
+    ${table} ${renderPaging(meta, "client keys", "/keys?client=")}
   </section>`;
 }
 
+const perPage = 25;
+
 function renderRow(key: JsonObject, { account, formToken }: Visit): Html {
   const id = readText(key, "id");
-  const name = writeKeyName(id);
+  const name = nameKey({ id });
   const revoke = html`<td class="number">
     <form method="post" action="/keys/client/${encodeURIComponent(id)}/revoke">
       ${renderHidden("form_token", formToken)}
@@ -76,11 +82,6 @@ function renderRow(key: JsonObject, { account, formToken }: Visit): Html {
     <td class="late soft">${renderTime(readText(key, "created_at"))}</td>
     ${account.mayUse("revoke_client_key") ? revoke : ""}
   </tr>`;
-}
-
-/** The end of its id, by which approvals name it too. */
-export function writeKeyName(id: string): string {
-  return `…${id.slice(-8)}`;
 }
 
 function explain(message: string): Reply {

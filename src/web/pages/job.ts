@@ -10,7 +10,7 @@ import {
   type Counts,
 } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote, renderPaging, renderTable } from "../parts.ts";
+import { renderFault, renderHidden, renderPaging, renderTable } from "../parts.ts";
 import { readNumber, readPage, readParam, readRecord, readText } from "../read.ts";
 
 /** One job: how far it is, which of its rows failed and why, and how it is stopped and undone. */
@@ -65,7 +65,7 @@ const gone: Reply = {
 };
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account, params, url } = visit;
+  const { account, params } = visit;
   const job_id = readParam(params, "id");
   const answer = await account.call("get_job", { job_id });
   if (answer.kind !== "done") return gone;
@@ -78,7 +78,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
       </div>
       ${renderActs(visit, job)}
     </div>
-    ${renderFault(fault)} ${renderNote(url)}
+    ${renderFault(fault)}
     <div class="stack narrow">${renderProgressCard(job)} ${await renderRows(visit, job)}</div>`;
   return { kind: "page", title, body, status: fault === undefined ? 200 : 422 };
 }
@@ -160,7 +160,7 @@ const stateTexts: Readonly<Record<string, string>> = {
   interrupted: "It was stopped half way, and can go on where it was.",
 };
 
-const rowsPerPage = 50;
+const rowsPerPage = 25;
 
 /** Those that failed, where some have; or all of them. */
 async function renderRows({ account, url }: Visit, job: JsonObject): Promise<Html | string> {

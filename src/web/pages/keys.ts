@@ -1,11 +1,12 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { describeKeyAccess, nameKey } from "../../text/name-key.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
-import { readParam, readRecord, readRecords, readText } from "../read.ts";
+import { renderFault, renderHidden, renderNote, renderPaging, renderTable } from "../parts.ts";
+import { readPage, readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
-import { renderClientKeys, writeKeyName } from "./client-keys.ts";
+import { renderClientKeys } from "./client-keys.ts";
 
 /** The keys of the project: what each may do, when it was used, and its end. */
 export const keysPage: Page = {
@@ -50,7 +51,10 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   const keys = answer.kind === "done" ? readRecords(answer.result, "keys") : [];
   const clientKeys = answer.kind === "done" ? readRecords(answer.result, "client_keys") : [];
   const failed = answer.kind === "failed" ? answer.failure.message : undefined;
-  const rows = keys.toReversed().map((key) => renderRow(key, visit));
+  const page = readPage(url);
+  const newest = keys.toReversed().slice((page - 1) * perPage, page * perPage);
+  const rows = newest.map((key) => renderRow(key, visit));
+  const meta = { page, last: Math.ceil(keys.length / perPage) };
   const shown = account.mayUse("revoke_key") ? [...columns, revokeColumn] : columns;
   const body = html`<div class="head">
       <h1>Keys</h1>
@@ -60,10 +64,14 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     <p class="soft">
       Assistants and programs show a key. What it may do is decided when it is made.
     </p>
-    <section class="card" aria-label="Keys">${renderTable("Keys", shown, rows)}</section>
+    <section class="card" aria-label="Keys">
+      ${renderTable("Keys", shown, rows)} ${renderPaging(meta, "keys", "/keys?page=")}
+    </section>
     ${renderClientKeys(visit, clientKeys)}`;
   return { kind: "page", title: "Keys", body, status: fault === undefined ? 200 : 422 };
 }
+
+const perPage = 25;
 
 const columns = [
   { name: "Key" },
@@ -82,7 +90,7 @@ function renderRow(key: JsonObject, visit: Visit): Html {
   ].map((text) => html` <span class="tag">${text}</span>`);
   return html`<tr>
     <td>
-      <code>${writeKeyName(readText(key, "id"))}</code>${tags}
+      <code>${nameKey({ id: readText(key, "id") })}</code>${tags}
       <span class="granted">${describeAccess(key)}</span>
       <span class="line soft early">Last used: ${used}</span>
     </td>
@@ -94,8 +102,7 @@ function renderRow(key: JsonObject, visit: Visit): Html {
 
 export function describeAccess(key: JsonObject): string {
   const granted: readonly unknown[] = Array.isArray(key["scopes"]) ? key["scopes"] : [];
-  const scopes = granted.length === 0 ? "full access" : granted.map(String).join(", ");
-  return `${readText(key, "role")}, ${scopes}`;
+  return describeKeyAccess(readText(key, "role"), granted.map(String));
 }
 
 function renderRevoke(key: JsonObject, { account, formToken }: Visit): Html | string {
@@ -104,7 +111,7 @@ function renderRevoke(key: JsonObject, { account, formToken }: Visit): Html | st
   return html`<td class="number">
     <form method="post" action="/keys/${encodeURIComponent(id)}/revoke">
       ${renderHidden("form_token", formToken)}
-      <button class="small grave" aria-label="Revoke ${writeKeyName(id)}…">Revoke…</button>
+      <button class="small grave" aria-label="Revoke ${nameKey({ id })}…">Revoke…</button>
     </form>
   </td>`;
 }

@@ -13,7 +13,9 @@ import {
 import { looks, readLook, writeFramed } from "../framed-page.ts";
 import { html, type Html } from "../html.ts";
 import type { Page } from "../page.ts";
+import { shorten } from "../parts.ts";
 import { readParam, readRecord, readText } from "../read.ts";
+import { mostOfAddress } from "./visits.ts";
 import { readVersion, type TemplateText } from "./template-text.ts";
 
 /** The page of a link as its visitors meet it, on each device, by day and by night. */
@@ -26,7 +28,7 @@ export function renderLinkPreview(account: Account, id: string, visits: JsonObje
   const devices = platforms.map((platform) => {
     const outcome = findSeen(visits, platform);
     if (readText(outcome, "action") === "redirect") {
-      const to = html`<bdi>${readText(outcome, "to")}</bdi>`;
+      const to = html`<bdi>${shorten(readText(outcome, "to"), mostOfAddress)}</bdi>`;
       return renderLeave(platform, html`No page: visitors go straight on to ${to}`);
     }
     return looks.map((look) => {

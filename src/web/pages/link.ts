@@ -32,15 +32,19 @@ export const linkPage: Page = {
 };
 
 export const linkQrPage: Page = {
-  path: new RegExp(`^${idPattern}/qr\\.png$`),
+  path: new RegExp(`^${idPattern}/qr\\.(?<ending>png|svg)$`),
   needs: "get_link",
   show: async ({ account, params }) => {
     const answer = await account.call("get_link", { id: readParam(params, "id") });
     const link = answer.kind === "done" ? readRecord(answer.result, "link") : {};
     const address = readText(link, "address");
-    const bytes = address === "" ? undefined : await account.qr.drawPng(address);
-    if (bytes === undefined) return gone;
-    return { kind: "file", type: "image/png", name: nameFile(link, "png"), bytes };
+    if (address === "") return gone;
+    const isSvg = params["ending"] === "svg";
+    const [type, ending] = isSvg ? ["image/svg+xml", "svg"] : ["image/png", "png"];
+    const svg = isSvg ? await account.qr.drawSvg(address) : undefined;
+    const drawn = svg === undefined ? undefined : Buffer.from(svg);
+    const bytes = isSvg ? drawn : await account.qr.drawPng(address);
+    return bytes === undefined ? gone : { kind: "file", type, name: nameFile(link, ending), bytes };
   },
 };
 
@@ -181,19 +185,25 @@ async function renderSide(visit: Visit, link: JsonObject, id: string): Promise<H
   const shown = visits?.kind === "done" ? visits.result : {};
   return html`${renderLinkPreview(account, id, readRecord(shown, "visits"))}
   ${visits?.kind === "done" ? renderVisits(visits.result) : ""}
-  ${svg === undefined ? "" : renderQr(svg, link, id)} ${history}`;
+  ${svg === undefined ? "" : renderQr(svg, id)} ${history}`;
 }
 
-function renderQr(svg: string, link: JsonObject, id: string): Html {
-  const png = `/links/${encodeURIComponent(id)}/qr.png`;
-  const data = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+/** A longer one is hardly read from a screen, and comes as a file. */
+const mostOfSvg = 12_000;
+
+function renderQr(svg: string, id: string): Html {
+  const file = `/links/${encodeURIComponent(id)}/qr`;
   return html`<section class="card" aria-labelledby="qr">
     <h2 id="qr">QR code</h2>
     <div class="inside qr">
-      <div role="img" aria-label="QR code of the address">${trust(svg)}</div>
+      ${
+        svg.length > mostOfSvg
+          ? html`<p class="soft">The address is long: few cameras read so dense a code.</p>`
+          : html`<div role="img" aria-label="QR code of the address">${trust(svg)}</div>`
+      }
       <div class="buttons">
-        <a class="button small" href="${png}">PNG</a>
-        <a class="button small" href="${data}" download="${nameFile(link, "svg")}">SVG</a>
+        <a class="button small" href="${file}.png">PNG</a>
+        <a class="button small" href="${file}.svg">SVG</a>
       </div>
     </div>
   </section>`;

@@ -194,12 +194,12 @@ type Listed = { readonly from: string; readonly canSelect: boolean };
 
 function renderRow(link: JsonObject, { from, canSelect }: Listed): Html {
   const read = (field: string) => shorten(readText(link, field), mostOfText);
-  const [path, name] = [read("path"), read("name")];
+  const [path, name, whole] = [read("path"), read("name"), readText(link, "path")];
   const destination = read("destination") || shorten(describeApps(link), mostOfText);
   const back = from === "" ? "" : `?from=${encodeURIComponent(from)}`;
   const address = `/links/${encodeURIComponent(readText(link, "id"))}${back}`;
   return html`<tr>
-    ${canSelect ? renderPick({ name: "path", value: path, label: name || `/${path}` }) : ""}
+    ${canSelect ? renderPick({ name: "path", value: whole, label: name || `/${path}` }) : ""}
     <td>
       <a class="line" href="${address}" dir="auto">${name || `/${path}`}</a>
       ${name === "" ? "" : html`<span class="line soft" dir="auto">/${path}</span>`}

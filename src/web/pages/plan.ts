@@ -3,8 +3,8 @@ import type { PlanFault, Question, ShownPlan } from "../account.ts";
 import { act, printQuestion, renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderTable } from "../parts.ts";
-import { readPage, readParam, readRecord, readText } from "../read.ts";
+import { renderFault, renderPaging, renderTable, shorten } from "../parts.ts";
+import { readPage, readParam, readPlanPart, readRecord, readText } from "../read.ts";
 
 /** What many links would become: read as a whole, and then applied by hand. */
 export const planPage: Page = {
@@ -25,7 +25,7 @@ const gone: Reply = {
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params, url } = visit;
-  const plan = await account.readPlan(readParam(params, "id"), readPage(url));
+  const plan = await account.readPlan(readParam(params, "id"), readPlanPart(url));
   if (plan === undefined) return gone;
   const { question } = plan;
   const title = question?.title ?? describeEnd(plan);
@@ -37,8 +37,9 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
       </div>
     </div>
     <div class="stack narrow">
-      ${renderFault(fault)} ${renderEnd(plan)} ${renderSource(plan)} ${renderFaults(plan)}
-      ${renderConflicts(plan)} ${question === undefined ? "" : renderOpen(question, visit, back)}
+      ${renderFault(fault)} ${renderEnd(plan)} ${renderSource(plan)} ${renderFaults(plan, url)}
+      ${renderConflicts(plan, url)}
+      ${question === undefined ? "" : renderOpen(question, visit, back)}
     </div>`;
   return { kind: "page", title, body, status: fault === undefined ? 200 : 422 };
 }
@@ -120,40 +121,54 @@ function renderSource({ format, unmapped }: ShownPlan): Html | string {
   </section>`;
 }
 
-const mostFaults = 200;
+const perPage = 25;
 
-function renderFaults({ problems, moreFaults, isFaulty }: ShownPlan): Html | string {
+function renderFaults({ problems, moreFaults, isFaulty }: ShownPlan, url: URL): Html | string {
   if (problems.length === 0) return "";
-  const more = Math.max(0, problems.length - mostFaults) + moreFaults;
   const text = isFaulty ? "What has to be mended" : "Faulty rows, which are left out";
-  return renderFaultTable("faults", text, problems.slice(0, mostFaults), more);
+  const page = readPage(url, "faults");
+  const shown = problems.slice((page - 1) * perPage, page * perPage);
+  const table = { title: text, faults: shown, count: problems.length, more: moreFaults };
+  return renderFaultTable("faults", table, url);
 }
 
-function renderConflicts({ conflicts, counts }: ShownPlan): Html | string {
-  if (conflicts.length === 0) return "";
-  const more = (counts["conflict"] ?? 0) - conflicts.length;
-  return renderFaultTable("conflicts", "Left out, because of what is there", conflicts, more);
+function renderConflicts({ conflicts, counts }: ShownPlan, url: URL): Html | string {
+  const count = counts["conflict"] ?? 0;
+  if (count === 0) return "";
+  const title = "Left out, because of what is there";
+  return renderFaultTable("conflicts", { title, faults: conflicts, count, more: 0 }, url);
 }
+
+type FaultTable = {
+  readonly title: string;
+  /** Those of this page. */
+  readonly faults: readonly PlanFault[];
+  readonly count: number;
+  /** How many there are that are on no page. */
+  readonly more: number;
+};
 
 function renderFaultTable(
-  id: string,
-  title: string,
-  faults: readonly PlanFault[],
-  more: number,
+  id: "faults" | "conflicts",
+  { title, faults, count, more }: FaultTable,
+  url: URL,
 ): Html {
   const rows = faults.map(
     ({ row, link, field = "", message }) =>
       html`<tr>
         <td>
-          <span class="line" dir="auto">${row ?? (link === undefined ? "All" : `/${link}`)}</span>
+          <span class="line" dir="auto"
+            >${row ?? (link === undefined ? "All" : `/${shorten(link, mostOfText)}`)}</span
+          >
         </td>
         <td>
           ${field === "" ? "" : html`<strong>${writeLabel(field)}</strong>`}
-          <p dir="auto">${message}</p>
+          <p dir="auto">${shorten(message, mostOfMessage)}</p>
         </td>
       </tr>`,
   );
   const columns = [{ name: "Row", look: "place" }, { name: "What is wrong" }];
+  const meta = { page: readPage(url, id), last: Math.ceil(count / perPage) };
   return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>
     <div class="inside">
@@ -161,8 +176,12 @@ function renderFaultTable(
     </div>
     ${renderTable(title, columns, rows)}
     ${more > 0 ? html`<p class="foot">And ${more.toLocaleString("en")} more.</p>` : ""}
+    ${renderPaging(meta, title, `?${id}=`)}
   </section>`;
 }
+
+const mostOfText = 200;
+const mostOfMessage = 600;
 
 async function apply(visit: Visit, form: Form): Promise<Reply> {
   const plan_id = readParam(visit.params, "id");

@@ -12,7 +12,7 @@ import {
   renderPaging,
   renderTable,
 } from "../parts.ts";
-import { readNumber, readRecord, readRecords, readText } from "../read.ts";
+import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { projectFields, projectList, writeProjectAddress } from "./project-fields.ts";
 
 /** All projects, for whoever has a master key, and the form for a new one. */
@@ -35,11 +35,10 @@ export const newProjectPage: Page = {
   submit: create,
 };
 
-const perPage = 50;
+const perPage = 25;
 
 async function show({ account, url }: Visit): Promise<Reply> {
-  const asked = Number(url.searchParams.get("page"));
-  const page = Number.isSafeInteger(asked) && asked > 0 ? asked : 1;
+  const page = readPage(url);
   const answer = await account.call("list_projects", { page, limit: perPage });
   const list =
     answer.kind === "done"

@@ -20,13 +20,16 @@ type Shown = {
   /** Whether what is wrong keeps it from being saved. */
   readonly isRefused: boolean;
   readonly isReadOnly: boolean;
+  /** Where a script asks what is wrong, which has the text: it is not sent back. */
+  readonly isKnown: boolean;
 };
 
 export function renderTemplateFields(shown: Shown): Html {
   return html`${renderField("body", shown)} ${renderField("css", shown)}`;
 }
 
-function renderField(name: Field, { text, problems, isRefused, isReadOnly }: Shown): Html {
+function renderField(name: Field, shown: Shown): Html {
+  const { text, problems, isRefused, isReadOnly, isKnown } = shown;
   const { label, hint } = fields[name];
   const own = problems.filter(({ field }) => field === name);
   const isFaulty = own.length > 0 && isRefused;
@@ -41,7 +44,7 @@ function renderField(name: Field, { text, problems, isRefused, isReadOnly }: Sho
     <label for="${name}">${label}</label>
     <div class="code">
       ${renderNumbers(name, count, own)}
-      <textarea ${about}>${"\n"}${text[name]}</textarea>
+      <textarea ${about}>${"\n"}${isKnown ? "" : text[name]}</textarea>
     </div>
     <p class="hint" id="${name}-hint">${hint}</p>
   </div>`;

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
+import { countPacked } from "../pack.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote } from "../parts.ts";
 import { renderFindings, renderTemplateFields } from "./template-fields.ts";
@@ -66,11 +67,21 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
   const source = again.typed === undefined ? await findSource(visit) : { was: again.was ?? "" };
   if ("failure" in source) return renderFailed(source.failure);
   const text = again.typed ?? source.text ?? { body: "", css: "" };
+  if (again.typed === undefined && isLarge(text) && !visit.url.searchParams.has("whole")) {
+    return showLarge(visit, text);
+  }
   const [versions, drawn] = await Promise.all([
     listVersions(account),
     drawTemplate(account, text, view),
   ]);
-  const editor = renderEditor(visit, { text, was: source.was, drawn, failure: again.failure });
+  const isKnown = form?.has("known") === true;
+  const editor = renderEditor(visit, {
+    text,
+    was: source.was,
+    drawn,
+    failure: again.failure,
+    isKnown,
+  });
   const body = html`<div class="head">
       <h1>Page template</h1>
       ${
@@ -88,6 +99,35 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
     </div>`;
   const status = again.failure === undefined ? 200 : 422;
   return { kind: "page", title: "Page template", body, status, hasFrames: true };
+}
+
+/** Packed, so that there is room for what stands around it. */
+const mostBytes = 32_000;
+
+function isLarge({ body, css }: TemplateText): boolean {
+  return countPacked(body + css) > mostBytes;
+}
+
+/** A text that is most of a page's weight comes when somebody wants to write in it. */
+async function showLarge(visit: Visit, { body, css }: TemplateText): Promise<Reply> {
+  const whole = new URL(visit.url);
+  whole.searchParams.set("whole", "1");
+  whole.searchParams.delete("done");
+  const bytes = Buffer.byteLength(body) + Buffer.byteLength(css);
+  const shown = html`<div class="head"><h1>Page template</h1></div>
+    ${renderNote(visit.url)}
+    <div class="columns">
+      <section class="card" aria-label="Editor">
+        <div class="empty">
+          <p>
+            This template is large: ${Math.ceil(bytes / 1024)} KB of text, and pages to be seen.
+          </p>
+          <a class="button main" href="${whole.pathname}${whole.search}">Open it in the editor</a>
+        </div>
+      </section>
+      ${renderVersions(visit, await listVersions(visit.account))}
+    </div>`;
+  return { kind: "page", title: "Page template", body: shown, hasFrames: true };
 }
 
 type Source =
@@ -126,9 +166,10 @@ type Editing = {
   readonly was: string;
   readonly drawn: Drawn;
   readonly failure: Failure | undefined;
+  readonly isKnown: boolean;
 };
 
-function renderEditor(visit: Visit, { text, was, drawn, failure }: Editing): Html {
+function renderEditor(visit: Visit, { text, was, drawn, failure, isKnown }: Editing): Html {
   const { account, formToken } = visit;
   const refused = failure ?? drawn.failure;
   const problems = refused === undefined ? drawn.problems : (refused.problems ?? []);
@@ -147,7 +188,13 @@ function renderEditor(visit: Visit, { text, was, drawn, failure }: Editing): Htm
       ${renderHidden("form_token", formToken)} ${renderHidden("was", was)} ${byDefault}
       <div class="inside">
         <div id="findings" aria-live="polite">${renderFindings(found)}</div>
-        ${renderTemplateFields({ text, problems, isRefused: refused !== undefined, isReadOnly })}
+        ${renderTemplateFields({
+          text,
+          problems,
+          isRefused: refused !== undefined,
+          isReadOnly,
+          isKnown,
+        })}
       </div>
       ${isReadOnly ? "" : html`<div class="foot buttons">${buttons}</div>`}
     </form>

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
+import { shorten } from "../parts.ts";
 import { readRecord, readRecords, readText } from "../read.ts";
 
 /** What each platform's visitor meets, and what is wrong about that. */
@@ -40,8 +41,11 @@ function renderPlatform(name: string, outcome: JsonObject): Html {
   </li>`;
 }
 
+/** The whole of it stands in the form. */
+export const mostOfAddress = 200;
+
 function describe(outcome: JsonObject): Html | string {
-  const to = readText(outcome, "to");
+  const to = shorten(readText(outcome, "to"), mostOfAddress);
   const end = html`<bdi>${to}</bdi>`;
   switch (readText(outcome, "action")) {
     case "redirect":

@@ -1,7 +1,7 @@
 import { renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { readPage, readParam } from "../read.ts";
+import { readParam, readPlanPart } from "../read.ts";
 
 /** What an assistant waits for, answered by whoever is signed in with its key. */
 export const waitingPage: Page = {
@@ -24,7 +24,7 @@ const over: Reply = {
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params, url } = visit;
-  const asked = await account.readAsked(readParam(params, "id"), readPage(url));
+  const asked = await account.readAsked(readParam(params, "id"), readPlanPart(url));
   if (asked === undefined) return over;
   const { question, lead, origin, term } = asked;
   const body = html`<div class="head">
