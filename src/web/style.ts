@@ -39,6 +39,10 @@ td > a.line:hover { color: var(--accent); }
 .list > li:last-child { padding-bottom: 0; }
 .split { display: flex; gap: var(--s3); align-items: start; justify-content: space-between; }
 .split > :first-child { min-width: 0; flex: 1; }
+@media (max-width: 47.99rem) {
+  .list > li.asking { display: grid; justify-items: start; }
+}
+.note ul { margin: var(--s2) 0 0; padding-left: 1.1rem; }
 
 .tools { display: grid; gap: var(--s3); padding: var(--s3) var(--s4);
   border-bottom: 1px solid var(--line); }

@@ -90,7 +90,7 @@ function renderWaiting(waiting: readonly Waiting[]): Html {
 function renderAsked(waiting: readonly Waiting[]): Html {
   const rows = waiting.map(
     ({ id, title, lead, origin, term }) =>
-      html`<li class="split">
+      html`<li class="split asking">
         <div>
           <strong dir="auto">${title}</strong>
           <p class="soft">${lead}.</p>
