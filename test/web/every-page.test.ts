@@ -71,6 +71,8 @@ const beside: Readonly<Record<string, Write>> = {
   "a link's deletion": ({ link }) => `/links/${link}/delete`,
   "an app's deletion": ({ app }) => `/apps/ios/${app}/delete`,
   "a key's end": ({ key }) => `/keys/${key}/revoke`,
+  "a new client key": () => "/keys/client",
+  "a client key's end": ({ key }) => `/keys/client/${key}/revoke`,
   "what a project is set to": ({ project }) => `/projects/${project}/settings`,
   "a project's deletion": ({ project }) => `/projects/${project}/delete`,
 };
