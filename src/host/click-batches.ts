@@ -17,6 +17,7 @@ export type ClickBatches = {
 
 type ClickBatchesOptions = {
   readonly store: Pick<Store, "write">;
+  readonly now: () => number;
   /** What became of counts; those that were not written have to be once more. */
   readonly onEnd: (end: "written" | "unwritten" | "lost", counts: readonly Counted[]) => void;
   /** Clicks of these projects may be written down, and not yet be added to their links. */
@@ -28,13 +29,19 @@ type Doubt = { readonly batch: readonly Counted[]; readonly lookUp: OutcomeUnkno
 /** Written in one transaction, which holds up other writers. */
 const batchLinks = 4000;
 
-export function createClickBatches({ store, onEnd, onOwed }: ClickBatchesOptions): ClickBatches {
+export function createClickBatches({
+  store,
+  now,
+  onEnd,
+  onOwed,
+}: ClickBatchesOptions): ClickBatches {
   let writing: readonly Counted[] = [];
   let doubt: Doubt | undefined;
 
   async function writeBatch(batch: readonly Counted[], isPatient: boolean): Promise<void> {
     try {
-      onOwed(await store.write((db) => writeVisits(db, batch.map(listKinds)), { isPatient }));
+      const visits = batch.map(listKinds);
+      onOwed(await store.write((db) => writeVisits(db, visits, now()), { isPatient }));
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
       doubt = { batch, lookUp: error.lookUp };

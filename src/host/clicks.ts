@@ -45,7 +45,7 @@ type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost",
 
 type ClicksOptions = {
   readonly store: Pick<Store, "db" | "write">;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: Clock;
   readonly setAlarm: SetAlarm;
   /** Notes a failed write where the operator looks. */
   readonly report: (error: unknown) => unknown;
@@ -70,6 +70,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   const debts = createDebts(store, clock);
   const batches = createClickBatches({
     store,
+    now: clock.now,
     onOwed: debts.note,
     onEnd: (end, ended) => {
       if (end !== "unwritten") measured[end] += ended.reduce((sum, { clicks }) => sum + clicks, 0);

@@ -1,7 +1,7 @@
 import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import { queueEvents, type Told } from "./outbox.ts";
-import type { Tally } from "./project-tallies.ts";
+import { readTally, tallyEvent, type Tally } from "./project-tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** What webhooks are told of links: each as the API shows it, and what was different before. */
@@ -25,6 +25,53 @@ export async function tellOfLinks(
   if ((tally.webhooks ?? 0) === 0) return;
   const told = changes.flatMap((change) => describeChange(tenant.projectId, change));
   await queueEvents(tenant, tally, told, now);
+}
+
+type Clicked = { readonly linkId: string; readonly clicks: number };
+
+/** Links of one event: a receiver reads tens of thousands of bytes at the most. */
+const clickedAtOnce = 500;
+
+/** The clicks of one batch, in the transaction that counts them; later ones come after them. */
+export async function tellOfClicks(
+  tenant: Tenant,
+  counted: readonly Clicked[],
+  now: number,
+): Promise<void> {
+  const tally = await tallyIfTold(tenant);
+  if (tally === undefined) return;
+  const links = counted.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
+  const told: Told[] = [];
+  for (let start = 0; start < links.length; start += clickedAtOnce) {
+    const some = links.slice(start, start + clickedAtOnce);
+    const data = { project_id: tenant.projectId, links: some };
+    told.push({ event: "link.clicked", subject: "clicks", data });
+  }
+  await queueEvents(tenant, tally, told, now);
+}
+
+type Matched = {
+  readonly link: Link;
+  readonly platform: "ios" | "android";
+  readonly confidence: "high" | "medium" | "low";
+};
+
+/** An installed app that has found its link, in the transaction that uses the visit up. */
+export async function tellOfInstall(
+  tenant: Tenant,
+  { link, platform, confidence }: Matched,
+  now: number,
+): Promise<void> {
+  const tally = await tallyIfTold(tenant);
+  if (tally === undefined) return;
+  const data = { project_id: tenant.projectId, link, platform, confidence };
+  await queueEvents(tenant, tally, [{ event: "install.matched", subject: link.id, data }], now);
+}
+
+/** Undefined where the project has no webhook. */
+async function tallyIfTold(tenant: Tenant): Promise<Tally | undefined> {
+  const { webhooks } = await readTally(tenant);
+  return (webhooks ?? 0) === 0 ? undefined : tallyEvent(tenant);
 }
 
 function describeChange(project_id: string, { event, link, before }: Change): readonly Told[] {

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { addCells, createCellsWriter, type Cells } from "../stats/cells.ts";
 import { addClicks } from "./clicks.ts";
+import { tellOfClicks } from "./link-events.ts";
 import type { Flag } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
@@ -32,12 +33,15 @@ const mostCells = 250_000;
 export async function writeVisits(
   db: Db,
   visits: readonly VisitCount[],
+  now: number,
 ): Promise<ReadonlySet<string>> {
   const isOwed = visits.length > mostAtOnce;
   const projects = new Set(visits.map(({ projectId }) => projectId));
-  for (const projectId of projects) {
+  // In the order of their ids: a webhook's project is locked, and two processes never deadlock.
+  for (const projectId of [...projects].toSorted()) {
     const own =
       projects.size === 1 ? visits : visits.filter((visit) => visit.projectId === projectId);
+    await tellOfClicks({ db, projectId }, own, now);
     for (let start = 0; start < own.length; start += mostInRow) {
       const writer = createCellsWriter();
       for (const { linkId, kinds } of own.slice(start, start + mostInRow)) {

@@ -11,7 +11,7 @@ import { openForEach } from "../support/open-for.ts";
 /** Every person's visit counts once, and whoever reads a count sees all that came before. */
 
 const url = "https://shop.example/";
-const clock = { monotonic: () => 0 };
+const clock = { now: () => 0, monotonic: () => 0 };
 
 let host: LinkHost;
 openForEach(openLinkHost, (opened) => (host = opened));

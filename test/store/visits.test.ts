@@ -20,7 +20,7 @@ const patient = { isPatient: true };
 const countTo = 1700;
 
 function openCounting(store: Store) {
-  const clock = { monotonic: () => 0 };
+  const clock = { now: () => 0, monotonic: () => 0 };
   return createClicks({ store, clock, setAlarm: neverRing, report });
 }
 

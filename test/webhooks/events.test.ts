@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { writeKind } from "../../src/stats/visit.ts";
+import { tellOfInstall } from "../../src/store/link-events.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { deleteWebhook, listWebhooks } from "../../src/store/webhooks.ts";
 import { expectSigned, startReceiver, type TestReceiver } from "../support/receiver.ts";
@@ -102,6 +104,46 @@ test("links that lose an app with its deletion, and get it back, are told of", a
   expect(told).toMatchObject([
     { link: { path: "in-app", ios_app_id: null }, previous: { ios_app_id: id } },
     { link: { path: "in-app", ios_app_id: id }, previous: { ios_app_id: null } },
+  ]);
+});
+
+const clickKind = writeKind("click", 0, { platform: "desktop", source: "address" });
+
+test("clicks are told of by the batch, with the count of each link", async () => {
+  await addWebhook(world, receiver.url, ["link.clicked"]);
+  const [one, other] = [(await create({ path: "one" })).id, (await create({ path: "two" })).id];
+  const { clicks, project } = world;
+  const visit = (linkId: string, isClick = true) =>
+    clicks.note({ projectId: project.id, linkId, kind: clickKind, isClick });
+  visit(one);
+  visit(other);
+  visit(one);
+  // A bot looks at a page, and clicks nothing.
+  visit(other, false);
+  await clicks.flush(project.id);
+  await deliverIn(world).deliverDue();
+  const links = [
+    { id: one, clicks: 2 },
+    { id: other, clicks: 1 },
+  ].toSorted((left, right) => (left.id < right.id ? -1 : 1));
+  expect(receiver.received.map(({ body }) => body)).toEqual([
+    { type: "link.clicked", timestamp: at(), data: { project_id: project.id, links } },
+  ]);
+});
+
+test("an install that found its link is told of", async () => {
+  await addWebhook(world, receiver.url, ["install.matched"]);
+  const link = await create({ path: "found" });
+  const tenant = { projectId: world.project.id };
+  const matched = { link, platform: "ios", confidence: "high" } as const;
+  await world.store.write((db) => tellOfInstall({ ...tenant, db }, matched, world.now()));
+  await deliverIn(world).deliverDue();
+  expect(receiver.received.map(({ body }) => body)).toEqual([
+    {
+      type: "install.matched",
+      timestamp: at(),
+      data: { project_id: tenant.projectId, ...matched },
+    },
   ]);
 });
 
