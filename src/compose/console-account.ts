@@ -33,6 +33,7 @@ import { readPlan } from "./console-plans.ts";
 import { projectActs } from "./console-projects.ts";
 import { approve, decide, listWaiting, readAsked, readQuestion } from "./console-questions.ts";
 import { settingsActs } from "./console-settings.ts";
+import { webhookActs } from "./console-webhooks.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
 /** What a signed-in person can have done: the tools of their key, and the answers to questions. */
@@ -77,6 +78,7 @@ const acts: Readonly<Record<string, ConsoleAct>> = {
   ...clientKeyActs,
   ...projectActs,
   ...settingsActs,
+  ...webhookActs,
 };
 
 async function carryOut(act: ConsoleAct, args: JsonObject, acting: Acting): Promise<Answer> {

@@ -24,6 +24,9 @@ import { startPage } from "./pages/start.ts";
 import { templatePage } from "./pages/template.ts";
 import { templateFramePage } from "./pages/template-preview.ts";
 import { waitingPage } from "./pages/waiting.ts";
+import { newWebhookPage } from "./pages/new-webhook.ts";
+import { webhookPage } from "./pages/webhook.ts";
+import { webhooksPage } from "./pages/webhooks.ts";
 
 /** Every page of the console, in the order in which their entries stand. */
 export const pages: readonly Page[] = [
@@ -53,6 +56,9 @@ export const pages: readonly Page[] = [
   revokeKeyPage,
   newClientKeyPage,
   revokeClientKeyPage,
+  webhooksPage,
+  newWebhookPage,
+  webhookPage,
   planPage,
   jobsPage,
   jobPage,

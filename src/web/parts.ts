@@ -17,6 +17,7 @@ const notes: Readonly<Record<string, Html | string>> = {
   unchanged: "Nothing was changed.",
   registered: "The app is there.",
   revoked: "The key is revoked.",
+  webhook_revoked: "The webhook is revoked.",
   founded: "The project is there. Its first key is made at the terminal, as below.",
   closed: "The project is deleted.",
   published: "Published. All links show this page.",

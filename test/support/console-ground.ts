@@ -7,6 +7,7 @@ export type ConsoleGround = {
   readonly link: string;
   readonly app: string;
   readonly key: string;
+  readonly webhook: string;
   /** Whose key is `master`. */
   readonly project: string;
   readonly master: string;
@@ -50,13 +51,16 @@ export async function plantConsole({ serving, folder }: Served): Promise<Console
   const inFolder = ["--data", folder.path];
   const { token: master } = await runJson(["keys", "create", "--master", ...inFolder]);
   const { id: key } = await runJson(["keys", "create", "--scopes", "links.show", ...inFolder]);
+  // Of what it is told of nothing comes about.
+  const told = ["--url", "https://example.com/'<b>hook", "--events", "install.matched"];
+  const { id: webhook } = await runJson(["webhooks", "create", ...told, ...inFolder]);
   const named = ["--name", hostile, "--subdomain", "strange"];
   const { id: project } = await runJson(["projects", "create", ...named, ...inFolder]);
   await callTool(serving, "update_link", { id, social_title: hostile });
   await callTool(serving, "create_link", { path: "gone", name: hostile });
   const asked = await callTool(serving, "delete_link", { id: "week-1" });
   const approval = asked.error.approval.url;
-  return { link: id, app: appId, key, project, master, approval };
+  return { link: id, app: appId, key, webhook, project, master, approval };
 }
 
 /** As an assistant with the same key. */

@@ -1,0 +1,180 @@
+import type { JsonObject } from "../contract/json.ts";
+import { sayLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
+import { faultOf, notFound, Problem, validationFailed } from "../contract/problem.ts";
+import { webhookEvents } from "../contract/webhook-events.ts";
+import type { Fact } from "../mcp/approval/approval-request.ts";
+import { listDead, sendAgain } from "../store/deliveries.ts";
+import { Duplicate } from "../store/store.ts";
+import {
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  mostWebhooks,
+  type Webhook,
+} from "../store/webhooks.ts";
+import { quote } from "../text/show-hidden.ts";
+import { findUrlFault } from "../webhooks/reach.ts";
+import { describeWebhookChange } from "./by-hand.ts";
+import { mayChange, readNoting, readOwn, requireYes } from "./console-act.ts";
+import type { Acting, ConsoleAct } from "./console-act.ts";
+import { deriveId, managesKeys, readProject, requireMaker } from "./console-keys.ts";
+import { clock } from "./embedded.ts";
+import { journalAct } from "./journal-command.ts";
+import { makeWebhook, readEventNames, testWebhook } from "./webhooks.ts";
+
+/**
+ * A project's webhooks, for those who may make its keys: what happens in all of it is told to
+ * whoever holds the address.
+ */
+
+const manages = (acting: Acting) => managesKeys(acting) && mayChange(acting);
+
+export const webhookActs: Readonly<Record<string, ConsoleAct>> = {
+  list_webhooks: { isThere: managesKeys, run: (_, acting) => listAll(acting) },
+  show_webhook: { isThere: managesKeys, run: show },
+  make_webhook: { isThere: manages, run: make },
+  revoke_webhook: { isThere: manages, run: revoke },
+  test_webhook: { isThere: manages, run: test },
+  resend_webhook: { isThere: manages, run: resend },
+};
+
+/** Of those that were given up, the page shows so many. */
+const mostShown = 100;
+
+async function listAll(acting: Acting): Promise<JsonObject> {
+  const webhooks = await listWebhooks(readOwn(acting).store.db, readProject(acting));
+  const { timeZone } = acting.keyContext;
+  return { webhooks: webhooks.map((webhook) => present(webhook, timeZone)) };
+}
+
+async function show(args: JsonObject, acting: Acting): Promise<JsonObject> {
+  const webhook = await requireOwn(args, acting);
+  const { timeZone } = acting.keyContext;
+  const dead = await listDead(readOwn(acting).store.db, webhook.id, mostShown);
+  const told = dead.map(({ created_at, given_up_at, ...delivery }) => ({
+    ...delivery,
+    created_at: writeLocalTime(created_at, timeZone),
+    given_up_at: writeLocalTime(given_up_at, timeZone),
+  }));
+  return { webhook: present(webhook, timeZone), dead: told };
+}
+
+function present({ created_at, last_at, failing_since, ...webhook }: Webhook, zone?: TimeZone) {
+  const write = (time: number | null) => (time === null ? null : writeLocalTime(time, zone));
+  const times = { created_at, last_at, failing_since };
+  const written = Object.entries(times).map(([name, time]) => [name, write(time)] as const);
+  return { ...webhook, ...Object.fromEntries(written) };
+}
+
+/** Another project's is not there. */
+async function requireOwn({ id }: JsonObject, acting: Acting): Promise<Webhook> {
+  const { db } = readOwn(acting).store;
+  const webhook = typeof id === "string" ? await findWebhook(db, id) : undefined;
+  if (webhook?.project_id === readProject(acting)) return webhook;
+  throw noSuchWebhook();
+}
+
+function noSuchWebhook(): Problem {
+  return notFound("There is no such webhook in this project. It may be revoked already.");
+}
+
+/** Of one form, however often it is sent, one webhook comes. */
+async function make(args: JsonObject, acting: Acting): Promise<JsonObject> {
+  const { url, events, once } = readWanted(args, acting);
+  const project_id = readProject(acting);
+  const id = deriveId([project_id, acting.keyContext.key_print, "webhook", once]);
+  const noting = await readNoting(acting);
+  if ((await noting.history.count({ realm: project_id }, { target: id })) > 0) throw madeBefore();
+  if ((await acting.readPin()) !== undefined) {
+    const facts = describeWanted(url, events);
+    const preview = { title: "Make a webhook", button: "Make webhook", facts };
+    const asked = { tool: "webhooks create", args: { url, events }, target: "", state: id };
+    await requireYes({ ...asked, preview }, acting);
+  }
+  const webhook = await journalAct(
+    noting,
+    { ...describeWebhookChange("webhooks create", project_id), id },
+    () =>
+      readOwn(acting).store.write(async (db) => {
+        await requireMaker(db, acting);
+        const made = await makeWebhook(db, { id, project_id, url, events });
+        if (made !== undefined) return made;
+        const message = `A project has at most ${mostWebhooks} webhooks; revoke one first.`;
+        throw new Problem(422, message);
+      }),
+    () => ({ id, name: null, before: null, after: { host: new URL(url).host, events } }),
+  ).catch((error: unknown) => {
+    throw error instanceof Duplicate ? madeBefore() : error;
+  });
+  return { webhook };
+}
+
+function readWanted({ url, events: given, once }: JsonObject, { config }: Acting) {
+  const address = typeof url === "string" ? url.trim() : "";
+  const words: readonly unknown[] = Array.isArray(given) ? given : [];
+  const events = readEventNames(words.map(String)) ?? [];
+  const fault = findUrlFault(address, config.webhook_private);
+  const problems = [
+    ...(fault === undefined ? [] : [faultOf("url", fault)]),
+    ...(events.length === 0 ? [faultOf("events", "can't be blank: choose at least one")] : []),
+  ];
+  if (problems.length > 0) throw validationFailed(problems);
+  if (typeof once !== "string" || once === "") throw new Problem(400, "This page was old.");
+  return { url: address, events, once };
+}
+
+function madeBefore(): Problem {
+  return new Problem(
+    409,
+    "This form has made its webhook already, and its secret was shown once. " +
+      "If you do not have it, revoke the webhook and make another one.",
+  );
+}
+
+function describeWanted(url: string, events: readonly string[]): readonly Fact[] {
+  const isAll = events.length === webhookEvents.length;
+  return [
+    { name: "leads to", text: quote(url, url.length) },
+    { name: "is told of", text: isAll ? "everything" : events.join(", ") },
+  ];
+}
+
+async function revoke(args: JsonObject, acting: Acting): Promise<JsonObject> {
+  const webhook = await requireOwn(args, acting);
+  const { id, project_id, url, events, created_at, waiting, dead } = webhook;
+  const left = waiting + dead;
+  const facts = [
+    ...describeWanted(url, events),
+    { name: "made", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
+    { name: "then", text: `it is told nothing more; ${left} that it was not told yet are dropped` },
+  ];
+  const host = quote(new URL(url).host);
+  const preview = { title: `Revoke the webhook to ${host}`, button: "Revoke webhook" };
+  const request = { tool: "webhooks revoke", args: { id }, target: id, state: { url, events } };
+  await requireYes({ ...request, preview: { ...preview, destroys: true, facts } }, acting);
+  await journalAct(
+    await readNoting(acting),
+    { ...describeWebhookChange("webhooks revoke", project_id), id },
+    () =>
+      readOwn(acting).store.write(async (db) => {
+        await requireMaker(db, acting);
+        if (!(await deleteWebhook({ db, projectId: project_id }, id))) throw noSuchWebhook();
+      }),
+    () => ({ id, name: null, before: { host: new URL(url).host, events }, after: null }),
+  );
+  return { revoked: { id } };
+}
+
+async function test(args: JsonObject, acting: Acting): Promise<JsonObject> {
+  const webhook = await requireOwn(args, acting);
+  const fault = await testWebhook(readOwn(acting).store, webhook, acting.config);
+  return { test: { delivered: fault === undefined, fault: fault ?? null } };
+}
+
+async function resend(args: JsonObject, acting: Acting): Promise<JsonObject> {
+  const { id } = await requireOwn(args, acting);
+  const { event_id } = args;
+  const one = typeof event_id === "string" && event_id !== "" ? event_id : undefined;
+  const { write } = readOwn(acting).store;
+  return { resent: await write((db) => sendAgain(db, id, one, clock.now())) };
+}

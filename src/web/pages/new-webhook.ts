@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "../../contract/json.ts";
+import { webhookEvents } from "../../contract/webhook-events.ts";
+import type { Failure } from "../account.ts";
+import { act } from "../act.ts";
+import { readTyped, renderField, renderOthers, type Field } from "../form-fields.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderCopy, renderHead, renderHidden } from "../parts.ts";
+import { readRecord, readText } from "../read.ts";
+import { describeEvents } from "./webhooks.ts";
+
+/** A form for a new webhook, and the one page that shows its secret. */
+export const newWebhookPage: Page = {
+  path: /^\/webhooks\/new$/,
+  needs: "make_webhook",
+  show: (visit) => show(visit, visit.kept),
+  submit: make,
+};
+
+const list = { name: "Webhooks", address: "/webhooks" };
+
+const address: Field = {
+  name: "url",
+  kind: "text",
+  label: "Address",
+  hint: "Yours, by https. What is sent to it tells of every link of this project.",
+  isBroad: true,
+  isExact: true,
+};
+
+function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise<Reply> {
+  const values = typed === undefined ? {} : readTyped([address], typed);
+  const chosen = typed === undefined ? webhookEvents : listEvents(typed);
+  const body = html`${renderHead("New webhook", list)}
+    <section class="card narrow" aria-label="Webhook">
+      <div class="inside">
+        <form method="post" action="/webhooks/new" class="stack key">
+          ${renderHidden("form_token", visit.formToken)}
+          ${renderHidden("once", typed?.read("once") || randomUUID())}
+          ${renderOthers([address], failure)} ${renderField(address, values, failure?.problems)}
+          ${renderEvents(chosen)}
+          <div class="buttons">
+            <button class="main">Make webhook</button>
+            <a class="button quiet" href="/webhooks">Cancel</a>
+          </div>
+        </form>
+      </div>
+    </section>`;
+  const status = failure === undefined ? 200 : 422;
+  return Promise.resolve({ kind: "page", title: "New webhook", body, status });
+}
+
+function renderEvents(chosen: readonly string[]): Html {
+  const boxes = webhookEvents.map((name) => {
+    const checked = chosen.includes(name) ? html` checked` : "";
+    return html`<div class="check">
+      <input type="checkbox" id="${name}" name="event" value="${name}" ${checked} />
+      <label for="${name}">${name}</label>
+    </div>`;
+  });
+  return html`<div class="filters limits">
+    <div role="group" aria-labelledby="of-events" class="scopes">
+      <p id="of-events">Is told of</p>
+      ${boxes}
+    </div>
+  </div>`;
+}
+
+function listEvents(form: Form): readonly string[] {
+  return form.entries.flatMap(([name, value]) => (name === "event" ? [value] : []));
+}
+
+async function make(visit: Visit, form: Form): Promise<Reply> {
+  const args = { url: form.read("url"), events: listEvents(form), once: form.read("once") };
+  const ended = await act(visit, form, { tool: "make_webhook", args, back: "/webhooks" });
+  if (ended.kind === "reply") return ended.reply;
+  if (ended.kind === "done") return showOnce(readRecord(ended.result, "webhook"));
+  const { failure } = ended;
+  return failure.code === "409" ? showMade(failure) : show(visit, form, failure);
+}
+
+/** Sent twice, or loaded again. */
+function showMade({ message }: Failure): Reply {
+  const body = html`${renderHead("No second webhook", list)}
+    <p>${message}</p>
+    <p><a class="button" href="/webhooks">Show all webhooks</a></p>`;
+  return { kind: "page", title: "No second webhook", body, status: 409 };
+}
+
+/** In no address, and on no page that is kept: whoever has not copied it makes another one. */
+function showOnce(webhook: JsonObject): Reply {
+  const body = html`${renderHead("Your new webhook", list)}
+    <section class="card narrow" aria-label="Webhook">
+      <div class="inside">
+        <p class="note good" role="status">
+          Copy its secret now. It is shown this once; messages are signed with it.
+        </p>
+        <div data-once>${renderCopy(readText(webhook, "secret"), "secret", "Copy the secret")}</div>
+        <dl class="facts">
+          <div>
+            <dt>Is told of</dt>
+            <dd>${describeEvents(webhook)}</dd>
+          </div>
+        </dl>
+        <div class="buttons"><a class="button main" href="/webhooks">I have copied it</a></div>
+      </div>
+    </section>`;
+  return { kind: "page", title: "Your new webhook", body };
+}

@@ -1,0 +1,152 @@
+import type { JsonObject } from "../../contract/json.ts";
+import { act } from "../act.ts";
+import { html, type Html } from "../html.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderHead, renderHidden, renderTable } from "../parts.ts";
+import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
+import { renderTime } from "../render-changes.ts";
+import { describeEvents, renderLast } from "./webhooks.ts";
+
+/** One webhook: how its receiver does, what was given up, a message to try it, and its end. */
+export const webhookPage: Page = {
+  path: /^\/webhooks\/(?<id>[0-9a-f-]{36})$/,
+  needs: "show_webhook",
+  show: (visit) => show(visit),
+  submit,
+};
+
+type Said = { readonly fault?: string; readonly done?: string };
+
+async function show(visit: Visit, said: Said = {}): Promise<Reply> {
+  const { account, params } = visit;
+  const answer = await account.call("show_webhook", { id: readParam(params, "id") });
+  if (answer.kind !== "done") return missing;
+  const webhook = readRecord(answer.result, "webhook");
+  const dead = readRecords(answer.result, "dead");
+  const { fault, done } = said;
+  const body = html`${renderHead("Webhook", { name: "Webhooks", address: "/webhooks" })}
+    ${done === undefined ? "" : html`<p class="note good" role="status">${done}</p>`}
+    ${renderFault(fault)}
+    <section class="card" aria-label="Webhook">
+      <div class="inside">
+        <dl class="facts">
+          ${listFacts(webhook).map(
+            ([name, text]) =>
+              html`<div>
+                <dt>${name}</dt>
+                <dd>${text}</dd>
+              </div>`,
+          )}
+        </dl>
+        <div class="buttons">
+          ${renderButton(visit, "test_webhook", "test", "Send a test")}
+          ${renderButton(visit, "revoke_webhook", "revoke", "Revoke…", "grave")}
+        </div>
+      </div>
+    </section>
+    ${renderDead(visit, readNumber(webhook, "dead"), dead)}`;
+  return { kind: "page", title: "Webhook", body, status: fault === undefined ? 200 : 422 };
+}
+
+const missing: Reply = {
+  kind: "page",
+  title: "Not found",
+  body: html`<h1>There is no such webhook</h1>
+    <p>It may be revoked already. <a href="/webhooks">All webhooks</a></p>`,
+  status: 404,
+};
+
+function listFacts(webhook: JsonObject): readonly (readonly [string, Html | string])[] {
+  const failing = renderTime(readText(webhook, "failing_since"));
+  return [
+    ["Leads to", html`<bdi>${readText(webhook, "url")}</bdi>`],
+    ["Is told of", describeEvents(webhook)],
+    ["Made", renderTime(readText(webhook, "created_at"))],
+    ["Last attempt", renderLast(webhook)],
+    ...(failing === "" ? [] : [["Takes nothing since", failing] as const]),
+    ["Waiting", String(readNumber(webhook, "waiting"))],
+  ];
+}
+
+function renderButton(
+  { account, url, formToken }: Visit,
+  tool: string,
+  act_name: string,
+  text: string,
+  look = "",
+): Html | string {
+  if (!account.mayUse(tool)) return "";
+  return html`<form method="post" action="${url.pathname}">
+    ${renderHidden("form_token", formToken)} ${renderHidden("act", act_name)}
+    <button class="${look}">${text}</button>
+  </form>`;
+}
+
+function renderDead(visit: Visit, count: number, dead: readonly JsonObject[]): Html | string {
+  if (count === 0) return "";
+  const rows = dead.map((delivery) => renderRow(visit, delivery));
+  const more = count > dead.length ? html`<p class="soft">The latest ${dead.length}.</p>` : "";
+  return html`<section class="card" aria-labelledby="given-up">
+    <h2 id="given-up">Given up: ${count}</h2>
+    <div class="inside stack">
+      <p class="soft">
+        They were tried for a day, and are kept for a week. Sent again, they come after what was
+        told meanwhile.
+      </p>
+      ${more} ${renderButton(visit, "resend_webhook", "resend", "Send all again")}
+    </div>
+    ${renderTable("Given up", columns, rows)}
+  </section>`;
+}
+
+const columns = [
+  { name: "Event" },
+  { name: "Given up", look: "late" },
+  { name: "Send again", look: "number" },
+];
+
+function renderRow(visit: Visit, delivery: JsonObject): Html {
+  const id = readText(delivery, "event_id");
+  const event = readText(delivery, "event");
+  const again = html`<form method="post" action="${visit.url.pathname}">
+    ${renderHidden("form_token", visit.formToken)} ${renderHidden("act", "resend")}
+    ${renderHidden("event_id", id)}
+    <button class="small" aria-label="Send ${event} ${id} again">Send again</button>
+  </form>`;
+  return html`<tr>
+    <td>
+      ${event}
+      <span class="granted"
+        >${readText(delivery, "fault")}, after ${readNumber(delivery, "attempts")}</span
+      >
+    </td>
+    <td class="late soft">${renderTime(readText(delivery, "given_up_at"))}</td>
+    <td class="number">${visit.account.mayUse("resend_webhook") ? again : ""}</td>
+  </tr>`;
+}
+
+async function submit(visit: Visit, form: Form): Promise<Reply> {
+  const id = readParam(visit.params, "id");
+  const back = visit.url.pathname;
+  const wanted = form.read("act");
+  if (wanted === "revoke") {
+    const ended = await act(visit, form, { tool: "revoke_webhook", args: { id }, back });
+    if (ended.kind === "reply") return ended.reply;
+    if (ended.kind === "failed") return show(visit, { fault: ended.failure.message });
+    return { kind: "go", to: "/webhooks?done=webhook_revoked" };
+  }
+  const resends = wanted === "resend";
+  const args = resends ? { id, event_id: form.read("event_id") } : { id };
+  const answer = await visit.account.call(resends ? "resend_webhook" : "test_webhook", args);
+  if (answer.kind !== "done") {
+    return show(visit, answer.kind === "failed" ? { fault: answer.failure.message } : {});
+  }
+  if (resends) {
+    return show(visit, { done: `Sent again soon: ${readNumber(answer.result, "resent")}.` });
+  }
+  const fault = readText(readRecord(answer.result, "test"), "fault");
+  return show(
+    visit,
+    fault === "" ? { done: "The receiver took it." } : { fault: `It was not taken: ${fault}.` },
+  );
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { join } from "node:path";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
+import {
+  expectSigned,
+  refuse,
+  startReceiver,
+  take,
+  type TestReceiver,
+} from "../support/receiver.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** Webhooks in the console: made, tried, looked after and revoked by an owner. */
+
+type Tab = Awaited<ReturnType<typeof signInAt>>;
+
+let folder: Folder;
+let serving: Serving;
+let receiver: TestReceiver;
+let tab: Tab;
+let form_token: string;
+
+const networks = ["--webhook-private", "127.0.0.1/32"];
+const inFolder = (...words: readonly string[]) => [...words, "--data", folder.path, ...networks];
+const list = async () => (await runJson(inFolder("webhooks", "list"))).webhooks;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  folder = await createFolder();
+  serving = await startServe(folder.path, networks);
+  tab = await signInAt(serving);
+  form_token = await readFormToken(tab);
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  receiver.received.length = 0;
+  receiver.doing(take);
+});
+
+function make(once: string, url: string, ...events: readonly string[]) {
+  const form = new URLSearchParams({ form_token, once, url });
+  for (const event of events) form.append("event", event);
+  return tab.postForm("/webhooks/new", form);
+}
+
+test("one is made, its secret shown once, and a test of it arrives signed", async () => {
+  const made = await make("once-1", receiver.url, "link.created");
+  const secret = /whsec_[A-Za-z0-9+/=]+/.exec(made.text)?.[0] ?? "";
+  expect([made.status, made.headers["cache-control"]]).toEqual([200, "no-store"]);
+  const [{ id, events }] = await list();
+  expect(events).toEqual(["link.created"]);
+  // The same form makes no second one.
+  expect((await make("once-1", receiver.url, "link.created")).status).toBe(409);
+  expect(await list()).toHaveLength(1);
+
+  const tested = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
+  expect(tested.text).toContain("The receiver took it.");
+  const [received] = receiver.received;
+  expect(received?.body).toMatchObject({ type: "webhook.test" });
+  if (received !== undefined) await expectSigned(received, secret);
+  receiver.doing(refuse);
+  const refused = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining("status 500")]);
+
+  for (const path of ["/webhooks", `/webhooks/${id}`]) {
+    expect((await tab.open(path)).text).not.toContain(secret);
+  }
+});
+
+test("what is faulty stands at its field, and nothing is made", async () => {
+  const made = (await list()).length;
+  for (const [url, events, fault] of [
+    ["ftp://example.com", ["link.created"], "must be an http or https address"],
+    [receiver.url, [], "choose at least one"],
+    ["https://example.com/#a", ["link.created"], "have a fragment"],
+  ] as const) {
+    const { status, text } = await make("once-2", url, ...events);
+    expect([status, text]).toEqual([422, expect.stringContaining(fault)]);
+  }
+  expect(await list()).toHaveLength(made);
+});
+
+test("what was given up is shown with its cause, and sent again", async () => {
+  const [{ id }] = await list();
+  receiver.doing(refuse);
+  await serving.call("POST", "/links", { body: { path: "lost" } });
+  await receiver.untilReceived(1);
+  await waitUntil(async () => (await list())[0].last_fault === "status 500");
+  // Its day is over.
+  const file = openDatabase(join(folder.path, "waypost.db"));
+  file.exec("update deliveries set ends_at = 1, next_at = 1");
+  file.close();
+  await waitUntil(async () => (await list())[0].dead === 1);
+  const shown = await tab.open(`/webhooks/${id}`);
+  expect(shown.text).toContain("Given up: 1");
+  expect(shown.text).toMatch(/status 500, after \d/);
+  receiver.doing(take);
+  receiver.received.length = 0;
+  const again = await tab.post(`/webhooks/${id}`, { form_token, act: "resend" });
+  expect(again.text).toContain("Sent again soon: 1.");
+  await receiver.untilReceived(1);
+  expect(receiver.received[0]?.body.data.link.path).toBe("lost");
+});
+
+test("one is revoked after a yes, and stands in the history without its address", async () => {
+  const [{ id }] = await list();
+  const asked = await tab.post(`/webhooks/${id}`, { form_token, act: "revoke" });
+  expect(asked.text).toContain(`Revoke the webhook to &quot;127.0.0.1:${receiver.port}&quot;`);
+  expect(await list()).toHaveLength(1);
+  const done = await tab.submit({});
+  expect([done.path, done.text]).toEqual([
+    "/webhooks?done=webhook_revoked",
+    expect.stringContaining("The webhook is revoked."),
+  ]);
+  expect(await list()).toEqual([]);
+  const history = (await tab.open("/history")).text;
+  expect(history).not.toContain("for=tests");
+  expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
+});
+
+test("another project's is not there, nor is any of it for who makes no keys", async () => {
+  await runJson(inFolder("projects", "create", "--name", "Other", "--subdomain", "other"));
+  const url = ["--url", "https://example.com", "--events", "install.matched"];
+  const { id } = await runJson(inFolder("webhooks", "create", "--project", "other", ...url));
+  expect((await tab.open("/webhooks")).text).toContain("Nobody is told anything yet.");
+  expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
+  await tab.post(`/webhooks/${id}`, { form_token, act: "revoke" });
+  expect(await list()).toHaveLength(1);
+  const manager = ["--project", "default", "--role", "manager"];
+  const { token } = await runJson(inFolder("keys", "create", ...manager));
+  const other = await signInAt(serving, token);
+  expect((await other.open("/webhooks")).status).toBe(404);
+});
