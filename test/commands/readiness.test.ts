@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/sql/engine.ts";
 import { begin, createFolder, createServed, run, startServe } from "../support/command.ts";
+import { callTool } from "../support/console-ground.ts";
 import { findFreePort } from "../support/listening.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -68,6 +69,31 @@ describe("a process that serves", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("made by a newer Waypost")]);
   });
 
+  test("does no row of a job where a newer version has moved the tables of jobs", async () => {
+    await using served = await createServed();
+    const { folder, serving } = served;
+    const rows = [{ path: "one" }];
+    const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });
+    const apply = async () => callTool(serving, "apply_plan", { plan_id: plan.id });
+    using held = openStoreFile(folder.path, "state.db");
+    held.database.exec("ALTER TABLE job_rows RENAME TO rows_of_tomorrow");
+    held.database.exec("INSERT INTO migrations VALUES ('999-of-tomorrow')");
+    expect((await apply()).error.code).toBe("internal");
+    expect(await ask(serving.places.url, "/readyz")).toEqual(unready("store of another version"));
+    const { links } = await callTool(serving, "list_links", {});
+    expect(links).toEqual([]);
+    await callTool(serving, "create_link", { path: "two", name: "before" });
+    await callTool(serving, "update_link", { id: "two", name: "after" });
+    expect((await callTool(serving, "undo", {})).change.tool).toBe("undo");
+    for (const tool of ["list_jobs", "list_changes"]) {
+      expect((await callTool(serving, tool, {})).error.code).toBe("internal");
+    }
+    // A process that knows the tables goes on with it.
+    held.database.exec("ALTER TABLE rows_of_tomorrow RENAME TO job_rows");
+    held.database.exec("DELETE FROM migrations WHERE name = '999-of-tomorrow'");
+    expect((await apply()).job).toMatchObject({ state: "done", counts: { done: 1 } });
+  });
+
   test("is not ready once it was asked to stop, and says so to whoever still asks", async () => {
     await using served = await createServed();
     const { serving } = served;
@@ -114,7 +140,10 @@ function tryAsk(url: string, path: string) {
 }
 
 /** Another program's hand on the store. */
-function openStoreFile(folder: string): { readonly database: Database } & Disposable {
-  const database = openDatabase(join(folder, "waypost.db"));
+function openStoreFile(
+  folder: string,
+  name = "waypost.db",
+): { readonly database: Database } & Disposable {
+  const database = openDatabase(join(folder, name));
   return { database, [Symbol.dispose]: () => database.close() };
 }
