@@ -14,6 +14,7 @@ import {
 import { randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import { UsageFault } from "../config.ts";
+import { isEmptied } from "../sql/sqlite-file.ts";
 
 /** The folder that holds everything: private to its owner. */
 
@@ -91,8 +92,7 @@ export function hasDatabase(folder: string): boolean {
 /** A new store would take on the old one's key, and nobody would hear that the links are gone. */
 export function requireNotEmptied(folder: string): void {
   const file = join(folder, databaseFile);
-  const isEmptied = hasDatabase(folder) && statSync(file).size === 0;
-  if (!isEmptied || !existsSync(findOwnerKeyFile(folder))) return;
+  if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;
   throw new UsageFault(
     `${file} is empty, but ${ownerKeyFile} beside it tells that there was a store; put the file ` +
       "back from a copy, or remove it to begin a new store",

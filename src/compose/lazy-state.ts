@@ -1,7 +1,8 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { StoreUnusable } from "../sql/faults.ts";
 import { openPostgres } from "../sql/postgres.ts";
+import { isEmptied } from "../sql/sqlite-file.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
 import { openState, openStateFile, type State } from "../state/state.ts";
@@ -95,7 +96,7 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
 
 /** What was approved of, and what jobs have done, would be forgotten without a word. */
 function requireNotEmptied(file: string): void {
-  if (!existsSync(file) || statSync(file).size > 0) return;
+  if (!isEmptied(file)) return;
   throw new StoreUnusable(
     `${file} is empty, and something else has emptied it; restore it from a backup, or remove it ` +
       "to go on without what Waypost remembered (plans, jobs, approvals, history)",

@@ -33,7 +33,7 @@ export function refuseForeignFile(path: string, applicationId: number): void {
  * It appears with our mark in it: one that is empty was emptied by something else.
  */
 export function makePrivateFile(path: string, applicationId: number): void {
-  if (existsSync(path)) return;
+  if (existsSync(path) && !existsSync(nameMaking(path))) return;
   const draft = `${path}-${randomUUID()}`;
   closeSync(openSync(draft, "wx", 0o600));
   try {
@@ -42,30 +42,48 @@ export function makePrivateFile(path: string, applicationId: number): void {
   } catch (error) {
     if (error instanceof StoreUnusable) throw error;
     // Another process was quicker, or it is a link to a file that is to be made, or there are none.
-    makeEmptyFile(path);
+    makeInSteps(path, applicationId);
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/** Whether something else has emptied it: one that is only being made goes on being made. */
+export function isEmptied(path: string): boolean {
+  const isEmpty = () => existsSync(path) && statSync(path).size === 0;
+  // Another process may have ended making it between two looks.
+  return isEmpty() && !existsSync(nameMaking(path)) && isEmpty();
+}
+
+/** What tells that the file beside it is being made, or was when a process ended. */
+function nameMaking(path: string): string {
+  return `${path}-making`;
+}
+
+/**
+ * Where nothing appears with something in it. Never once a connection is open: closing any
+ * descriptor of a file drops all the locks that the process holds on it, and then another program
+ * may take the log away while we write to it.
+ */
+function makeInSteps(path: string, applicationId: number): void {
+  const making = nameMaking(path);
+  closeSync(openSync(making, "a", 0o600));
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  if (statSync(path).size === 0) writeMark(path, path, applicationId);
+  rmSync(making, { force: true });
 }
 
 /** It is on the disk then: a log beside an empty file would be thrown away after a power cut. */
 function writeMark(draft: string, path: string, applicationId: number): void {
   const database = openDatabase(draft);
   try {
-    database.exec(`PRAGMA application_id = ${applicationId}`);
+    // Whoever else makes it is soon done.
+    database.exec(`PRAGMA busy_timeout = 5000; PRAGMA application_id = ${applicationId}`);
   } catch (error) {
     throw refuseFault(path, error);
   } finally {
     database.close();
   }
-}
-
-/**
- * Never once a connection is open: closing any descriptor of a file drops all the locks that the
- * process holds on it, and then another program may take the log away while we write to it.
- */
-function makeEmptyFile(path: string): void {
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
 }
 
 export function refuseFault(path: string, error: unknown): StoreUnusable {
