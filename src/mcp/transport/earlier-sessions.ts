@@ -6,8 +6,8 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
-import { idIsOpen, isId, listRequestIds, trackOpenIds } from "./open-ids.ts";
+import { readCancelled, trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
+import { idIsOpen, isId, listRequestIds, trackOpenIds, type Id } from "./open-ids.ts";
 import { refuseFull, refuseUnknownSession, respondWithError } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import { countBytes, type Kept, type SessionLimits } from "./session-limits.ts";
@@ -39,7 +39,11 @@ type Session = {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly use: Use;
   readonly direct: DirectWay;
+  /** Streams that are open, by the ids of what is still to be answered over them. */
+  readonly streams: Map<Id, Stream>;
 };
+
+type Stream = { readonly waiting: Set<Id>; readonly givenUp: AbortController };
 
 type Use = Pick<Kept, "unusedSince"> & {
   readonly begin: () => void;
@@ -108,7 +112,7 @@ export function createSessions(createServer: () => SessionServer, options: Optio
     });
     const { server, direct } = createServer();
     const way = { session: id, calls: trackDirect(direct), ids: trackOpenIds(), use };
-    const session: Session = { kept, server, transport, use, direct: way };
+    const session: Session = { kept, server, transport, use, direct: way, streams: new Map() };
     try {
       await server.connect(transport);
       return await answer(session, asked);
@@ -140,17 +144,32 @@ async function release(session: Session, limits: SessionLimits): Promise<void> {
 }
 
 async function answer(session: Session, { request, body }: Asked): Promise<Response> {
-  const { use, transport, direct } = session;
+  const { use, transport, direct, streams } = session;
   const ids = listRequestIds(body);
   if (!direct.ids.open(ids)) return respondWithError(400, INVALID_REQUEST, idIsOpen);
   use.begin();
-  for (const message of [body].flat()) direct.calls.hear(message);
-  const handleRequest = () => transport.handleRequest(request, { parsedBody: body });
-  return answerUntilEnd(handleRequest, (hasLeft) => {
+  const stream: Stream = { waiting: new Set(ids), givenUp: new AbortController() };
+  for (const id of ids) streams.set(id, stream);
+  const onEnd = (hasLeft: boolean) => {
     use.end();
     direct.ids.close(ids);
+    for (const id of ids) streams.delete(id);
     if (hasLeft) cancelAll(session, body);
-  });
+  };
+  for (const message of [body].flat()) direct.calls.hear(message);
+  const handleRequest = () => transport.handleRequest(request, { parsedBody: body });
+  const response = await answerUntilEnd(handleRequest, onEnd, stream.givenUp.signal);
+  // The SDK has heard of it by now, and answers none of them.
+  for (const message of [body].flat()) giveUp(session, readCancelled(message));
+  return response;
+}
+
+/** Else the id would be taken for as long as its stream is open, and nothing would end that. */
+function giveUp({ streams }: Session, id: Id | undefined): void {
+  const stream = id === undefined ? undefined : streams.get(id);
+  if (id === undefined || stream === undefined) return;
+  stream.waiting.delete(id);
+  if (stream.waiting.size === 0) stream.givenUp.abort();
 }
 
 function trackUse({ monotonic }: Pick<Clock, "monotonic">): Use {

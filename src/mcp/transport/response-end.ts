@@ -1,13 +1,15 @@
 /**
  * Answers, and calls `onEnd` once: after the last byte, or if client or answer breaks. It is told
- * whether the client has left before the end.
+ * whether the client has left before the end. A stream ends as soon as nobody waits for what is
+ * still to come.
  */
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
   onEnd: (hasLeft: boolean) => void,
+  givenUp?: AbortSignal,
 ): Promise<Response> {
   try {
-    return watchEnd(await answer(), onEnd);
+    return watchEnd(await answer(), onEnd, givenUp);
   } catch (error) {
     onEnd(false);
     throw error;
@@ -15,7 +17,11 @@ export async function answerUntilEnd(
 }
 
 /** A response that is no stream of events has ended as soon as it is there. */
-function watchEnd(response: Response, onEnd: (hasLeft: boolean) => void): Response {
+function watchEnd(
+  response: Response,
+  onEnd: (hasLeft: boolean) => void,
+  givenUp: AbortSignal | undefined,
+): Response {
   const { body, headers } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") {
     onEnd(false);
@@ -28,14 +34,25 @@ function watchEnd(response: Response, onEnd: (hasLeft: boolean) => void): Respon
     hasEnded = true;
   };
   const watched = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      const close = () => {
+        if (hasEnded) return;
+        end();
+        controller.close();
+        // Nobody reads it any more, whatever comes of it.
+        reader.cancel().catch(() => undefined);
+      };
+      if (givenUp?.aborted === true) close();
+      else givenUp?.addEventListener("abort", close, { once: true });
+    },
     pull: async (controller) => {
       const { done, value } = await reader.read().catch((error: unknown) => {
         end();
         throw error;
       });
+      if (hasEnded) return;
       if (!done) return controller.enqueue(value);
-      // A client that left has ended and closed it already.
-      if (!hasEnded) controller.close();
+      controller.close();
       end();
     },
     cancel: async (reason) => {

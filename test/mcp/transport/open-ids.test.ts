@@ -79,6 +79,33 @@ describe.concurrent.each(ways)("in a session over HTTP, of a call %s", (_, befor
   });
 });
 
+describe.concurrent.each(ways)("in a session over HTTP, of a call %s", (_, before) => {
+  test("one that was given up ends, and leaves its id to the next", async () => {
+    await using held = await startHeld();
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, [], { env: held.env });
+    const { mcp } = serving.places;
+    const opened = await post(mcp, withSession(serving.key, undefined, handshake[0]));
+    const session = String(opened.headers["mcp-session-id"]);
+    const ask = (body: object) => post(mcp, withSession(serving.key, session, body));
+    await ask(handshake[1]);
+    for (let id = 1; id <= before; id += 1) await ask(callOf(id, "list_links"));
+    held.hold();
+    const first = ask(callOf(7, "list_links"));
+    await held.untilAsked(before + 1);
+    const params = { requestId: 7 };
+    expect((await ask({ jsonrpc: "2.0", method: "notifications/cancelled", params })).status).toBe(
+      202,
+    );
+    // Though nothing has answered it.
+    expect(await first).toMatchObject({ status: 200, text: "" });
+    const next = await ask({ jsonrpc: "2.0", id: 7, method: "ping" });
+    expect([next.status, next.text]).toEqual([200, expect.stringContaining('"result":{}')]);
+    held.letGo();
+    expect((await ask(callOf(7, "list_links"))).text).toContain('"links":[]');
+  });
+});
+
 describe.concurrent.each(ways)("over stdio, of a call %s", (_, before) => {
   test("the second is refused and does nothing, and the first is answered", async () => {
     await using held = await startHeld();
