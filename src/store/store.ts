@@ -1,5 +1,5 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
-import { StoreBusy } from "../sql/faults.ts";
+import { readOutage } from "../sql/faults.ts";
 import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
 import type { Engine, Sql } from "../sql/sql.ts";
 import { watchSql, type NoteSql, type WatchedSql } from "../sql/watch-sql.ts";
@@ -118,8 +118,8 @@ export async function openStore(
       const late = new AbortController();
       const stopAlarm = setAlarm(most_ms, () => late.abort());
       const signal = AbortSignal.any([closing.signal, late.signal]);
-      // A busy store is no reason to call the deletion failed: the chore is written down.
-      await runChore(sql, chore, signal).catch(ignoreBusy).finally(stopAlarm);
+      // An outage is no reason to call the deletion failed: the chore is written down.
+      await runChore(sql, chore, signal).catch(ignoreOutage).finally(stopAlarm);
     },
     close: async () => {
       closing.abort();
@@ -142,7 +142,7 @@ async function watch(
 ): Promise<void> {
   // Another process holds the store, or it is away: the next turn does it.
   const noteFault = (error: unknown) => {
-    if (!(error instanceof StoreBusy)) onError(error);
+    if (readOutage(error) === undefined) onError(error);
   };
   let sweptAt = -Infinity;
   let foldedAt = -Infinity;
@@ -175,6 +175,6 @@ async function sleep(setAlarm: SetAlarm, milliseconds: number, signal: AbortSign
   });
 }
 
-function ignoreBusy(error: unknown): void {
-  if (!(error instanceof StoreBusy)) throw error;
+function ignoreOutage(error: unknown): void {
+  if (readOutage(error) === undefined) throw error;
 }
