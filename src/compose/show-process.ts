@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Kysely } from "kysely";
-import { removeProcess, renewProcess } from "../sql/processes.ts";
+import { removeForgotten, removeProcess, renewProcess } from "../sql/processes.ts";
 import { findClockFault } from "./compare-clocks.ts";
 import { setAlarm } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
@@ -23,12 +23,16 @@ export async function showProcess({ db, warn, report }: Showing) {
   const own = { id: randomUUID(), host: hostname(), pid: process.pid };
   let isOver = false;
   let isSeen = false;
+  let isTidy = false;
   let isFailing = false;
   let isClockTold = false;
   let stopAlarm: (() => void) | undefined;
 
   async function renew(): Promise<void> {
     const fault = await findClockFault(() => renewProcess(db, own));
+    // Those who end in order are few where processes are killed: whoever comes tidies up.
+    if (!isTidy) await removeForgotten(db);
+    isTidy = true;
     isSeen = true;
     isFailing = false;
     if (fault !== undefined && !isClockTold) warn({}, fault);

@@ -58,11 +58,16 @@ function readNow([row]: readonly { readonly now: number }[]): number {
   return row.now;
 }
 
-/** Takes its row away, and what processes of long ago have left. */
+/** Takes its row away. */
 export async function removeProcess(db: Kysely<unknown>, id: string): Promise<void> {
+  await sql`delete from waypost_processes where id = ${id}`.execute(db);
+}
+
+/** Takes away what processes of long ago have left, which were killed. */
+export async function removeForgotten(db: Kysely<unknown>): Promise<void> {
   await sql`
     delete from waypost_processes
-    where id = ${id} or seen_at < clock_timestamp() - make_interval(secs => ${keptFor_s})
+    where seen_at < clock_timestamp() - make_interval(secs => ${keptFor_s})
   `.execute(db);
 }
 

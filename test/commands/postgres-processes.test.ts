@@ -40,5 +40,12 @@ test("a database that an idle process has open is not migrated until that is gon
     "update waypost_processes set seen_at = seen_at - interval '31 seconds'",
   );
   expect(await move()).toMatchObject({ code: 0 });
+  // Whoever comes takes away what was left long ago, and leaves what is of today.
+  await query(database.url, "update waypost_processes set seen_at = seen_at - interval '1 hour'");
+  expect(await count()).toBe(1);
+  await using last = await startServe(folder.path, [], { env });
+  expect(await count()).toBe(1);
+  await last.stop();
+  expect(await count()).toBe(0);
   await database.giveBack();
 });
