@@ -79,6 +79,7 @@ describe("a client that switches between two processes with every call", () => {
     expect(await visit(turn(short.address))).toMatchObject({ location: short.url });
     expect((await once("explain_link", { id: "spring" })).visits.desktop).toBeDefined();
     expect((await once("audit_links")).audit.checked).toBe(2);
+    expect((await once("check_domain")).domain.findings).toBeDefined();
     await once("create_link", { path: "gone", url });
     await ask("delete_link", { id: "gone" });
     await callRefused(client, "get_link", { id: "gone" });
