@@ -93,10 +93,10 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/copies": "text sql copies config compose commands/terminal",
   "commands/serving": "text metrics config compose commands/terminal",
   commands: `
-    text sql copies contract contract/rules network client state store service host traces webhooks
-    bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools mcp/protocol
-    mcp/transport config compose compose/listening commands/terminal commands/bulk commands/copies
-    commands/serving`,
+    text sql copies contract contract/rules network domain client state store service host traces
+    webhooks bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools
+    mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
+    commands/copies commands/serving`,
   entry: "",
   main: "text sql contract config commands/terminal commands",
 };

@@ -3,6 +3,8 @@ import type { Client } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
 import { findClockFault } from "../compose/compare-clocks.ts";
+import { fetchPublicFile } from "../compose/destination-check.ts";
+import { clock } from "../compose/embedded.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
@@ -11,6 +13,8 @@ import { checkPinFile } from "../compose/pin-file.ts";
 import { writeDistribution } from "../compose/spread-tables.ts";
 import { readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
 import type { Config } from "../config.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { isOpenHttp } from "../network/ip-address.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
@@ -27,7 +31,12 @@ import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
 
 const isSaid = { type: "boolean" } as const;
-export const doctorFlags = { probe: isSaid, yes: isSaid, database: isSaid } as const;
+export const doctorFlags = {
+  probe: isSaid,
+  yes: isSaid,
+  database: isSaid,
+  public: isSaid,
+} as const;
 
 type DoctorOptions = {
   readonly config: Config;
@@ -175,6 +184,7 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
     if (deployment.own === undefined) {
       await noteDeviations(openClient(deployment, key), inspected, note);
     }
+    if (options.flags.public === true) await noteHosts(deployment, key, inspected, note);
   }
   await tryState(config, deployment, note);
 }
@@ -226,6 +236,19 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
 }
 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
+
+async function noteHosts(
+  deployment: Deployment,
+  key: string | undefined,
+  { keyContext: { access, known } }: Inspected,
+  note: Note,
+): Promise<void> {
+  const { noteDomains } = await import("./doctor/note-domains.ts");
+  const { call } = openClient(deployment, key);
+  const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
+  const reading = { call, known, mayRead, signal: nobodyLeaves };
+  await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
+}
 
 /** What is not as specified is read all the same, where that can be, and is no fault then. */
 async function noteDeviations(

@@ -78,6 +78,8 @@ doctor
   --probe              finds out once what the key may do at a deployment elsewhere: says what it
                        will send, asks, and remembers the answers for 30 days
   --yes                without asking
+  --public             looks at the links' hosts as phones do, over the internet: what check_domain
+                       finds at each of them
   --database           the statements that spread the tables over the machines of Citus, as a
                        script, and whether this machine's clock goes as the database's
 

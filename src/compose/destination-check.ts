@@ -25,7 +25,7 @@ const publicReach: Reach = { resolve: resolveHost, isPublic: isPublicAddress };
 const publicInternet: Internet = { ...publicReach, ports: new Set([80, 443]) };
 
 /** Of hosts: the project's own, and those that keep copies of its files. */
-const fetchPublicFile: FetchFile = async (asked, signal) => {
+export const fetchPublicFile: FetchFile = async (asked, signal) => {
   const { createFetchFile } = await import("../network/hosts/fetch-file.ts");
   return createFetchFile({ reach: publicReach, setAlarm })(asked, signal);
 };

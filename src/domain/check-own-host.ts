@@ -17,17 +17,28 @@ export type DomainLook = Omit<ProjectReading, "isOwn"> & {
 /** Why a look cannot begin. */
 type Refused = { readonly message: string; readonly fix: string };
 
-export type ChosenHost =
+type ChosenHost =
   { readonly origin: string; readonly others: readonly string[] } | { readonly refused: Refused };
+
+type HostReading = Pick<DomainLook, "known" | "call" | "signal" | "mayRead">;
+type Listed = { readonly origins: readonly [string, ...string[]] } | { readonly refused: Refused };
+
+/** The one where links are shown comes first. */
+export async function listOwnHosts({ known, ...reading }: HostReading): Promise<Listed> {
+  const [first, ...others] = await listOwnOrigins(known, reading);
+  return first === undefined ? { refused: explainNone(known) } : { origins: [first, ...others] };
+}
 
 /** Left out, it is the host where the project's links are shown. */
 export async function chooseHost(
   given: string | undefined,
-  { known, ...reading }: Pick<DomainLook, "known" | "call" | "signal" | "mayRead">,
+  reading: HostReading,
 ): Promise<ChosenHost> {
-  const origins = await listOwnOrigins(known, reading);
+  const listed = await listOwnHosts(reading);
+  if ("refused" in listed) return listed;
+  const { known } = reading;
+  const { origins } = listed;
   const [first] = origins;
-  if (first === undefined) return { refused: explainNone(known) };
   // The domains of a master key are those of many projects.
   const isClear = known.linkHost !== undefined || origins.length === 1;
   const origin = given === undefined ? first : findOwnOrigin(given, origins);

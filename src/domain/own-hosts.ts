@@ -1,3 +1,4 @@
+import { readIfAllowed } from "../bulk/plan/read-if-allowed.ts";
 import { listLinkHosts, type KnownKey } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";
 import { paging } from "../contract/limits.ts";
@@ -29,7 +30,10 @@ async function listVerifiedDomains({
 }: Pick<ProjectReading, "call" | "signal">): Promise<readonly string[]> {
   const origins: string[] = [];
   for (let page = 1; page <= mostPages; page += 1) {
-    const answer = await call(projects.index, { page, limit: paging.max_limit }, signal);
+    const asked = { page, limit: paging.max_limit };
+    // Of a deployment elsewhere it may only now be known that this is no master key.
+    const answer = await readIfAllowed(() => call(projects.index, asked, signal));
+    if (answer === undefined) break;
     for (const { custom_domain, custom_domain_verified } of answer.projects) {
       const origin = custom_domain_verified ? readOrigin(custom_domain ?? "") : undefined;
       if (origin !== undefined) origins.push(origin);

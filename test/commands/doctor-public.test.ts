@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { sendEmbedded } from "../../src/client/carriers.ts";
+import { createClient } from "../../src/client/client.ts";
+import type { Finding } from "../../src/commands/doctor/finding.ts";
+import { noteDomains } from "../../src/commands/doctor/note-domains.ts";
+import type { KnownKey } from "../../src/contract/access.ts";
+import { nobodyLeaves } from "../../src/contract/leaving.ts";
+import { createFolder, run, runJson } from "../support/command.ts";
+import { noPublicFiles } from "../support/no-public-files.ts";
+import { openPublicHost, publicName } from "../support/public-host.ts";
+import { ownerFacts } from "../support/stage.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** `waypost doctor --public`: what phones find at the links' hosts. */
+
+test("a host of this machine alone is a fault where it is asked about, and else none", async () => {
+  await using folder = await createFolder();
+  await runJson(["keys", "create", "--data", folder.path]);
+  const { code, stdout } = await run(["doctor", "--public", "--data", folder.path]);
+  expect(code).toBe(1);
+  const line = /^FAULT domain +default\.localhost:8787: .*a name of this machine alone.*\.$/m;
+  expect(stdout).toMatch(line);
+  expect((await run(["doctor", "--data", folder.path])).code).toBe(0);
+});
+
+const remote: KnownKey = {
+  facts: undefined,
+  linkHost: undefined,
+  hasSecondHost: false,
+  linkInReferrer: false,
+};
+
+async function list(
+  world: World,
+  key: string,
+  known: KnownKey,
+  fetchFile = noPublicFiles.fetchFile,
+) {
+  const { call } = createClient({
+    target: { origin: "http://waypost.invalid", key },
+    send: sendEmbedded(world.answer),
+    clock: world.clock,
+    random: { bytes: (count) => new Uint8Array(count) },
+    sleep: () => Promise.resolve(),
+  });
+  const lines: Finding[] = [];
+  const look = { call, known, mayRead: () => true, signal: nobodyLeaves };
+  const now = world.now();
+  await noteDomains({ ...look, fetchFile, now }, (line) => lines.push(line));
+  return lines.map(({ about, fault, said }) => [about, fault ?? said, fault !== undefined]);
+}
+
+test("a deployment elsewhere is looked at by what its API says", async () => {
+  await using world = await createWorld();
+  await using host = await openPublicHost({ world });
+  const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
+  await world.call("POST", "/ios_apps", { body: { ios_app } });
+  await world.call("POST", "/links", { body: { path: "web", url: "https://example.com" } });
+  const apple = "app-site-association.cdn-apple.com";
+  host.others.set(apple, { kind: "timed_out" });
+  // A project's key is not told where its links live.
+  expect(await list(world, world.key, remote)).toEqual([
+    ["domain", expect.stringContaining("WAYPOST_LINK_ORIGIN"), true],
+  ]);
+  // The operator says it: the file is held against the apps, not letter by letter.
+  const linkHost = `https://${publicName}`;
+  const unknown = ["domain", expect.stringContaining("could not be asked"), false];
+  expect(await list(world, world.key, { ...remote, linkHost }, host.fetchFile)).toEqual([unknown]);
+  // A master key is told the verified domains, and cannot read apps.
+  const lines = await list(world, world.master, remote, host.fetchFile);
+  expect(lines.every(([, , isFault]) => isFault === false)).toBe(true);
+  expect(lines.map(([, text]) => String(text)).join("\n")).toContain(`${publicName}: This key may`);
+});
+
+test("each host of an own project has its lines", async () => {
+  await using world = await createWorld();
+  await using host = await openPublicHost({ world });
+  const others = [`https://${publicName}`, "https://second.example"] as const;
+  const known = { ...remote, facts: ownerFacts, linkHost: others[0], otherLinkHosts: others };
+  expect(await list(world, world.key, known, host.fetchFile)).toEqual([
+    ["domain", expect.stringContaining(`${publicName}: No app is registered`), false],
+    ["domain", expect.stringContaining('"second.example" leads to no address'), true],
+    ["domain", expect.stringContaining("second.example: No app is registered"), false],
+  ]);
+});
