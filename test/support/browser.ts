@@ -20,8 +20,11 @@ const careless = new Set([
   "--single-process",
 ]);
 
-/** Without a graphics card to imitate, a page is drawn for half of the processor's time. */
-const imitation = /gpu|-gl=|-angle=|swiftshader/;
+/**
+ * Without a graphics card to imitate, and where each process begins as a copy of one that is there,
+ * a page is drawn for half of the processor's time.
+ */
+const costly = /gpu|-gl=|-angle=|swiftshader|no-zygote/;
 
 const manifest = join(import.meta.dirname, "../../node_modules/@sparticuz/chromium/package.json");
 
@@ -29,7 +32,7 @@ export async function launchBrowser(): Promise<Browser> {
   return playwright.launch({
     executablePath: await unpack(),
     args: chromium.args
-      .filter((word) => !careless.has(word) && !imitation.test(word))
+      .filter((word) => !careless.has(word) && !costly.test(word))
       .concat("--disable-gpu"),
     headless: true,
     timeout: 0,
