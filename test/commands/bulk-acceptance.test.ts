@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-leases.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
-import { createFolder } from "../support/command.ts";
+import { createUsedFolder } from "../support/command.ts";
 import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
 import { plantEmbedded } from "../support/plant-embedded.ts";
 
@@ -29,7 +29,7 @@ const named = links.filter(({ name }) => name.includes("SPRING")).length;
 test.concurrent.each(["modern", "v1"] as const)(
   "planned, declined, approved, killed on the way, resumed and undone (%s)",
   async (era) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await plantEmbedded(folder.path, links);
     const asked: string[] = [];
     let reply: Reply = { action: "decline" };

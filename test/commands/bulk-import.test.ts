@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { begin, createUsedFolder, run, startServe, type Folder } from "../support/command.ts";
 import { openForEach } from "../support/open-for.ts";
 import { listEmbedded } from "../support/plant-embedded.ts";
 
@@ -11,7 +11,7 @@ import { listEmbedded } from "../support/plant-embedded.ts";
 
 let folder: Folder;
 
-openForEach(createFolder, (opened) => (folder = opened));
+openForEach(createUsedFolder, (opened) => (folder = opened));
 
 const data = () => ["--data", folder.path];
 
@@ -231,7 +231,7 @@ describe("a file", () => {
 
 describe("with a deployment elsewhere", () => {
   test("the same command works with its key, and shows another key nothing of it", async () => {
-    await using elsewhere = await createFolder();
+    await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
     const input = "path,url\na,https://x.example/\n";
@@ -250,7 +250,7 @@ describe("with a deployment elsewhere", () => {
     ["a key that is none", { WAYPOST_API_KEY: "none" }, /^API key is invalid; .*waypost tools/],
     ["no key", {}, /^there is no key; set WAYPOST_API_KEY/],
   ])("%s is told of with what to do, and nothing is sent", async (_, more, message) => {
-    await using elsewhere = await createFolder();
+    await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: serving.places.url, ...more };
     const input = "path,url\na,https://x.example/\n";

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { lease_ms } from "../../src/state/job-leases.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
-import { begin, createFolder, run, type Folder } from "../support/command.ts";
+import { begin, createUsedFolder, run, type Folder } from "../support/command.ts";
 import { createGate, type Gate } from "../support/gate.ts";
 import { openHostile, type Fault, type Hostile } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
@@ -16,7 +16,7 @@ import { createWorld, type World } from "../support/world.ts";
 let folder: Folder;
 let file: string;
 
-openForEach(createFolder, async (opened) => {
+openForEach(createUsedFolder, async (opened) => {
   folder = opened;
   file = join(dirname(folder.path), "links.csv");
 });
@@ -266,7 +266,7 @@ describe("where there is no job yet", () => {
   const jobs = (...words: readonly string[]) => run(["jobs", ...words, "--data", empty.path]);
 
   beforeAll(async () => {
-    empty = await createFolder();
+    empty = await createUsedFolder();
     // Opens the folder for the first time.
     await run(["tools", "--data", empty.path]);
   });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-leases.ts";
 import { createChance } from "../bulk/simulator/chance.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
-import { createFolder } from "../support/command.ts";
+import { createUsedFolder } from "../support/command.ts";
 import {
   applyKilled,
   expectDone,
@@ -39,7 +39,7 @@ openForAll(openGround, (opened) => (served = opened));
 test.concurrent.each(["embedded", "served"] as const)(
   `a plan that a person approved of once outlives its processes (%s, KILL_SEED=${seed})`,
   async (kind) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const asked: string[] = [];
     const site = await openSite(kind, folder.path, asked);
     const chance = createChance(seed, kind);

@@ -2,14 +2,14 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { createUsedFolder, run, startServe, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 
 /** What Waypost remembers, as something else has left it: told at the start, and left as it is. */
 
 let folder: Folder;
 
-openForAll(createFolder, async (created) => {
+openForAll(createUsedFolder, async (created) => {
   folder = created;
   const input = "path,url\nspring,https://a.example/\n";
   const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
@@ -42,7 +42,7 @@ function overwrite(path: string, start: number, length: number): void {
 
 describe.each(cases)("where %s", (_, spoil, told) => {
   test("no server, session or look takes it for a new one, and it is left as it is", async () => {
-    await using other = await createFolder();
+    await using other = await createUsedFolder();
     await cp(folder.path, other.path, { recursive: true });
     const path = join(other.path, "state.db");
     spoil(path);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createFolder, run, runJson } from "../support/command.ts";
+import { createUsedFolder, run, runJson } from "../support/command.ts";
 import { callDone, callRefused } from "../support/call-tool.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
 
@@ -9,7 +9,7 @@ const env = { WAYPOST_MODE: "full" };
 const by = "the operator, at the terminal";
 
 test("what an operator does at the terminal is in the history, and no key's token is", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   const key = await runJson(["keys", "create", "--role", "viewer", ...data]);
   const project = await runJson(["projects", "update", "default", "--plan", "free", ...data]);
@@ -47,7 +47,7 @@ test("what an operator does at the terminal is in the history, and no key's toke
 });
 
 test("what a command refused is not in the history", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   await runJson(["keys", "create", ...data]);
   const refused = await run(["projects", "update", "default", "--subdomain", "-", ...data]);
@@ -58,7 +58,7 @@ test("what a command refused is not in the history", async () => {
 });
 
 test("what comes back from the bin can be undone, and its emptying cannot", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const data = ["--data", folder.path];
   await using client = await connectV1({ transport: "stdio", data: folder.path, env });
   const { link } = await callDone(client, "create_link", { path: "spring" });

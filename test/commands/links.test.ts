@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { createFolder, runJson, startServe, untilSeen, type Serving } from "../support/command.ts";
+import {
+  createUsedFolder,
+  runJson,
+  startServe,
+  untilSeen,
+  type Serving,
+} from "../support/command.ts";
 import agents from "../host/user-agents.json" with { type: "json" };
 import { visitAt, type Visited } from "../support/link-host.ts";
 
@@ -23,7 +29,7 @@ const readClicks = async ({ call }: Serving, id: string) =>
   (await call("GET", `/links/${id}`)).body.clicks;
 
 test("a link works from its creation to its deletion, and its visits count", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
   for (const _ of "123") expect((await visit(serving, "/spring")).headers.location).toBe(url);
@@ -35,7 +41,7 @@ test("a link works from its creation to its deletion, and its visits count", asy
 });
 
 test("the server's own names are no link host, and a project's has no API", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   await addLink(serving, "healthz");
   for (const name of ["localhost", "127.0.0.1", "[::1]", "10.0.0.7", "proxy.example"]) {
@@ -51,7 +57,7 @@ test("the server's own names are no link host, and a project's has no API", asyn
 });
 
 test("the operator's domain and settings take effect on the links within a moment", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   await addLink(serving, "spring");
   const seen = () => visit(serving, "/spring", "go.example");
@@ -71,7 +77,7 @@ test("the operator's domain and settings take effect on the links within a momen
 });
 
 test("a link origin of the operator's own is where the links are", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const words = ["--link-origin", "https://{subdomain}.links.example"];
   await using serving = await startServe(folder.path, words);
   await addLink(serving, "spring");
@@ -80,7 +86,7 @@ test("a link origin of the operator's own is where the links are", async () => {
 });
 
 test("with a second origin the page's button leads there, in the preview too", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const words = ["--second-origin", "https://{subdomain}.open.example"];
   await using serving = await startServe(folder.path, words);
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "12345" };
@@ -109,7 +115,7 @@ test("with a second origin the page's button leads there, in the preview too", a
 });
 
 test("visits that nobody asked about are kept when the process is told to stop", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
   for (const _ of "12345") await visit(serving, "/spring");
@@ -119,7 +125,7 @@ test("visits that nobody asked about are kept when the process is told to stop",
 });
 
 test("a killed process loses no visit that was written down, and counts none twice", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   const id = await addLink(serving, "spring");
   for (const _ of "1234567890") await visit(serving, "/spring");
@@ -135,7 +141,7 @@ test("a killed process loses no visit that was written down, and counts none twi
 });
 
 test("two processes on one folder serve the same links and lose no visit", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using one = await startServe(folder.path);
   await using other = await startServe(folder.path);
   const id = await addLink(one, "spring");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { callDone } from "../support/call-tool.ts";
 import {
-  createFolder,
+  createUsedFolder,
   runJson,
   startServe,
   startServes,
@@ -20,7 +20,7 @@ import { waitUntil } from "../support/wait-until.ts";
 const clients = 6;
 
 test("no request is lost while each of two processes is restarted", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const servings = [...(await startServes(folder.path, 2))];
   const over = new AbortController();
   // One key's budget would be spent before a slow machine has started both anew.
@@ -44,7 +44,7 @@ test("no request is lost while each of two processes is restarted", async () => 
 });
 
 test("a job goes on in another process as soon as its own is stopped", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const [one, other] = await startServes(folder.path, 2);
   if (one === undefined || other === undefined) throw new Error("two were started");
   const first = await connect(one);
@@ -71,7 +71,7 @@ test("a job goes on in another process as soon as its own is stopped", async () 
 });
 
 test("of many that start at once on a new folder each is ready, and migrated it once", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const servings = await startServes(folder.path, 4);
   for (const { places } of servings) {
     expect((await fetch(`${places.url}/readyz`)).status).toBe(200);

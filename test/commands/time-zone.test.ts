@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readTimeZone } from "../../src/compose/time-zone.ts";
 import { writeLocalTime } from "../../src/contract/local-time.ts";
-import { createFolder, createServed, run, runJson, type Folder } from "../support/command.ts";
+import { createUsedFolder, createServed, run, runJson, type Folder } from "../support/command.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 
 /** Whose clocks the command goes by: those that the machine shows, however that is set. */
@@ -37,7 +37,7 @@ describe("the machine's zone", () => {
     ["Nowhere/Land", "UTC", "Z"],
     ["../../etc/passwd", "UTC", "Z"],
   ])("as %j it is told, and its times", async (TZ, name, offset) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     expect(await meet(folder, TZ)).toEqual({ zone: name, offset });
   });
 
@@ -48,7 +48,7 @@ describe("the machine's zone", () => {
     ["/usr/share/zoneinfo/Nowhere/Land", "UTC", "Z"],
     ["/nowhere", "UTC", "Z"],
   ])("is read of a link to %s", async (target, name, offset) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const link = join(dirname(folder.path), "localtime");
     await symlink(target, link);
     expect(await meet(folder, `:${link}`)).toEqual({ zone: name, offset });

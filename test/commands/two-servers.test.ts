@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { startBalancer, stickToSessions, takeTurns } from "../support/balancer.ts";
-import { createFolder, run, startServe, untilSeen } from "../support/command.ts";
+import { createUsedFolder, run, startServe, untilSeen } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage } from "../support/mcp-ground.ts";
@@ -204,8 +204,8 @@ describe.skipIf(isOnPostgres)("a session of an earlier revision", () => {
   });
 
   test("stays with its machine behind a balancer that goes by its id", async () => {
-    await using one = await createFolder();
-    await using other = await createFolder();
+    await using one = await createUsedFolder();
+    await using other = await createUsedFolder();
     await using first = await startServe(one.path);
     // Another machine has another folder.
     await using second = await startServe(other.path);
@@ -223,7 +223,7 @@ describe.skipIf(isOnPostgres)("a session of an earlier revision", () => {
   });
 
   test("is answered by whichever process of one port it comes to", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using serving = await startServe(folder.path, ["--processes", "2"]);
     const { mcp: url } = serving.places;
     const opened = await post(url, withSession(serving.key, undefined, handshake[0]));

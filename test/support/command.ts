@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
@@ -143,6 +143,47 @@ export async function createFolder(parent = memoryFolder): Promise<Folder> {
   };
 }
 
+/**
+ * A folder in which a session has kept what was compiled of the program, and nothing else is: what
+ * starts there is up for two thirds of the processor's time.
+ */
+export async function createUsedFolder(): Promise<Folder> {
+  kept ??= compile();
+  const { name, bytes } = await kept;
+  const folder = await createFolder();
+  await mkdir(folder.path, { mode: 0o700 });
+  await writeFile(join(folder.path, name), bytes, { mode: 0o600 });
+  return folder;
+}
+
+type Kept = { readonly name: string; readonly bytes: Buffer };
+
+let kept: Promise<Kept> | undefined;
+
+/** Once for all tests of this process. */
+async function compile(): Promise<Kept> {
+  await using folder = await createFolder();
+  const initialize = {
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "first", version: "1" },
+    },
+  };
+  const asked = [
+    initialize,
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/list" },
+  ];
+  const lines = asked.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  await run(["stdio", "--data", folder.path], { input: lines.join("") });
+  const names = await readdir(folder.path);
+  const name = names.find((each) => each.startsWith("compiled-")) ?? "";
+  return { name, bytes: await readFile(join(folder.path, name)) };
+}
+
 /** A data folder of its own, and `serve` that runs on it. */
 type Served = {
   readonly folder: Folder;
@@ -151,7 +192,7 @@ type Served = {
 };
 
 export async function createServed(): Promise<Served> {
-  const folder = await createFolder();
+  const folder = await createUsedFolder();
   const serving = await startServe(folder.path);
   return {
     folder,

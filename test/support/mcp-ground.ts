@@ -10,7 +10,7 @@ import { deleteKey } from "../../src/store/keys.ts";
 import { updateProject, type ProjectSettings } from "../../src/store/projects.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { createFolder, startServe, untilSeen, type Serving } from "./command.ts";
+import { createUsedFolder, startServe, untilSeen, type Serving } from "./command.ts";
 
 /** The built command serving a data folder, and a hand on its store beside it. */
 export type Ground = {
@@ -35,7 +35,7 @@ type WantedTenant = Partial<ProjectSettings> & {
 };
 
 export async function openGround(words: readonly string[] = []): Promise<Ground> {
-  const folder = await createFolder();
+  const folder = await createUsedFolder();
   const data = folder.path;
   const serving = await startServe(data, words);
   const file = join(data, "waypost.db");

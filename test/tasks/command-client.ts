@@ -1,7 +1,7 @@
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
-import { createFolder } from "../support/command.ts";
+import { createUsedFolder } from "../support/command.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage } from "../support/mcp-ground.ts";
 import type { Seat } from "./run-task.ts";
@@ -21,7 +21,7 @@ export async function connectCommand(
   { person = "form" }: Setting,
   env: Readonly<Record<string, string>>,
 ): Promise<CommandClient> {
-  const folder = await createFolder();
+  const folder = await createUsedFolder();
   const asked: string[] = [];
   const elicit = (message: string) => {
     asked.push(message);

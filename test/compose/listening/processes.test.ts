@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createFolder, startServe } from "../../support/command.ts";
+import { createUsedFolder, startServe } from "../../support/command.ts";
 import { findFreePort, opens, startSession, visit } from "../../support/listening.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -11,7 +11,7 @@ const signals = ["input", "SIGTERM", "SIGKILL"] as const;
 
 describe.concurrent("a session over stdio alone", () => {
   test("gives addresses that open, and counts their visitors", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
     const { address, notes } = await session.askAddress();
@@ -22,7 +22,7 @@ describe.concurrent("a session over stdio alone", () => {
   });
 
   test("listens once its list of tools was answered, and no sooner", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
     const health = `http://localhost:${port}/healthz`;
@@ -32,7 +32,7 @@ describe.concurrent("a session over stdio alone", () => {
   });
 
   test("has no API and no MCP there, and no word for strangers", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
     await session.askAddress();
@@ -48,7 +48,7 @@ describe.concurrent("a session over stdio alone", () => {
   });
 
   test.each(signals)("leaves the port when it ends by %s", async (by) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
     const { address } = await session.askAddress();
@@ -58,7 +58,7 @@ describe.concurrent("a session over stdio alone", () => {
   });
 
   test("waits at its end for visitors who have asked, and for no other", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
     await session.askAddress();
@@ -81,7 +81,7 @@ describe.concurrent("a session over stdio alone", () => {
 
 describe.concurrent("of two sessions over stdio", () => {
   test.each(signals)("the other takes over when the first ends by %s", async (by) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     await using first = await startSession(place);
     const { address } = await first.askAddress();
@@ -93,7 +93,7 @@ describe.concurrent("of two sessions over stdio", () => {
   });
 
   test("both give the one address where the port is left to chance", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const place = { data: folder.path, port: 0 };
     await using first = await startSession(place);
     await using second = await startSession(place);
@@ -111,7 +111,7 @@ describe.concurrent("of two sessions over stdio", () => {
 });
 
 test("a session that does not listen has its approvals shown by the one that does", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const place = { data: folder.path, port: await findFreePort() };
   await using first = await startSession(place);
   await first.askAddress();
@@ -160,7 +160,7 @@ describe("serve and two sessions over stdio", () => {
   )(
     "by %s, started in the order %j and ended in the order %j, have an address that opens",
     async (by, start, end) => {
-      await using folder = await createFolder();
+      await using folder = await createUsedFolder();
       const place = { data: folder.path, port: await findFreePort() };
       const address = `http://default.localhost:${place.port}/spring`;
       type Process = {
@@ -199,7 +199,7 @@ describe("serve and two sessions over stdio", () => {
   );
 
   test("elsewhere: all tell where serve is, and the session's own port is left", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     await using session = await startSession(place);
     const { address } = await session.askAddress();

@@ -10,7 +10,7 @@ import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../../src/sql/engine.ts";
-import { bundle, createFolder, run, startServe } from "../../support/command.ts";
+import { bundle, createUsedFolder, run, startServe } from "../../support/command.ts";
 import { findFreePort, listen, opens, startSession, visit } from "../../support/listening.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -39,7 +39,7 @@ async function startStranger(
 
 describe.concurrent("a port that is another program's", () => {
   test("is passed over for one that the results call temporary, once", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     using stranger = await startStranger();
     await using session = await startSession({ data: folder.path, port: stranger.port });
     const { address, notes } = await session.askAddress();
@@ -54,7 +54,7 @@ describe.concurrent("a port that is another program's", () => {
   });
 
   test("that repeats what it is told to the listener is told nothing there", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using holder = await startSession({ data: folder.path, port });
     const { address } = await holder.askAddress();
@@ -76,7 +76,7 @@ describe.concurrent("a port that is another program's", () => {
   });
 
   test("and never answers is waited for once", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     using stranger = await startStranger(() => undefined);
     const place = { data: folder.path, port: stranger.port };
     await using first = await startSession(place);
@@ -92,7 +92,7 @@ describe.concurrent("a port that is another program's", () => {
   });
 
   test("that answers two sessions one by one keeps them from no common address", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const held: (() => void)[] = [];
     let isHolding = true;
     using stranger = await startStranger((_, response) => {
@@ -114,7 +114,7 @@ describe.concurrent("a port that is another program's", () => {
   });
 
   test("stays a fault for serve, in the words that it always had", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     using stranger = await startStranger();
     await using session = await startSession({ data: folder.path, port: stranger.port });
     await session.askAddress();
@@ -124,7 +124,7 @@ describe.concurrent("a port that is another program's", () => {
   });
 
   test("leaves the temporary address to the next session", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     using stranger = await startStranger();
     const place = { data: folder.path, port: stranger.port };
     await using first = await startSession(place);
@@ -139,7 +139,7 @@ describe.concurrent("a port that is another program's", () => {
 
 describe.concurrent("a session that listens", () => {
   test("does so on loopback alone, whatever the host is set to", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_HOST: "0.0.0.0" };
     await using session = await startSession({ data: folder.path, port, env });
@@ -157,8 +157,8 @@ describe.concurrent("a session that listens", () => {
   });
 
   test("gives its port to no server of another folder", async () => {
-    await using folder = await createFolder();
-    await using other = await createFolder();
+    await using folder = await createUsedFolder();
+    await using other = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
     const { address } = await session.askAddress();
@@ -168,7 +168,7 @@ describe.concurrent("a session that listens", () => {
   });
 
   test("tells the origin that the operator has for the links", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
     await using session = await startSession({ data: folder.path, port, env });
@@ -179,7 +179,7 @@ describe.concurrent("a session that listens", () => {
 
 describe.concurrent("where nothing listens", () => {
   test("by the operator's wish, results say so once, and what to run", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
     await using session = await startSession({ data: folder.path, port, env });
@@ -200,7 +200,7 @@ describe.concurrent("where nothing listens", () => {
     ["no secret at all", /listener\.key must hold one word/],
     ["guessed", /listener\.key holds no key; move it away/],
   ])("because the folder's secret is %j, results say that", async (secret, told) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using earlier = await startSession({ data: folder.path, port });
     await earlier.askAddress();
@@ -218,7 +218,7 @@ describe.concurrent("where nothing listens", () => {
 });
 
 test("a process that never lets go of the note holds up no server", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   const port = await findFreePort();
   await using session = await startSession({ data: folder.path, port });
   const { address } = await session.askAddress();
@@ -241,7 +241,7 @@ describe("a note that is no note", () => {
     ["endless", (path: string) => (writeFileSync(path, ""), truncateSync(path, 2 ** 33))],
     ["a link", (path: string) => symlinkSync(join(path, "..", "owner.key"), path)],
   ])("%s, is put right by whoever listens", async (_, plant) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
     await using earlier = await startSession(place);
     await earlier.stop();

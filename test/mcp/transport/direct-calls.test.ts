@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { viewExtension, viewType } from "../../../src/mcp/tools/templates/view-resource.ts";
-import { createFolder, type Folder } from "../../support/command.ts";
+import { createUsedFolder, type Folder } from "../../support/command.ts";
 import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
 import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-raw.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -98,7 +98,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   let turn: Promise<unknown> = Promise.resolve();
 
   beforeAll(async () => {
-    itsFolder = await createFolder();
+    itsFolder = await createUsedFolder();
     later = startRaw({ data: itsFolder.path });
     await open(later);
     later.send(ask(1, "list_links"));
@@ -120,7 +120,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   });
 
   test("a later call tells how far it is, where its client asks for that", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const env = { WAYPOST_CHECK_DESTINATIONS: "on" };
     await using session = startRaw({ data: folder.path, env });
     await open(session);
@@ -137,7 +137,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   });
 
   test("a later call that its client gives up ends, and is not answered", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using deployment = await startDeployment((request, response) => {
       if (deployment.requests.length === 1) return answerEmpty(request, response);
     });
@@ -159,7 +159,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   });
 
   async function sendFirst(line: unknown) {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await open(session);
     return await hear(session, line);
@@ -186,7 +186,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
 });
 
 test("what a call of an earlier session says of a later revision changes no answer", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
   const answers = [];
@@ -200,7 +200,7 @@ test("what a call of an earlier session says of a later revision changes no answ
 });
 
 test("a client that initializes once more is answered by what it can do by then", async () => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
   for (const id of [1, 2]) {

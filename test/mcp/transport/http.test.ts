@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createFolder, startServe } from "../../support/command.ts";
+import { createUsedFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import {
   answerEmpty,
@@ -167,7 +167,7 @@ test.each([
   ["stopped in its headers", head],
   ["stopped in its body", `${head}Authorization: Bearer KEY\r\nContent-Length: 99\r\n\r\n{`],
 ])("a connection that %s holds up no stop", async (_, sent) => {
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   const socket = createConnection(Number(new URL(serving.places.url).port), "127.0.0.1");
   await once(socket, "connect");
@@ -181,7 +181,7 @@ test.each([
 });
 
 async function openGateway({ url }: Deployment) {
-  const folder = await createFolder();
+  const folder = await createUsedFolder();
   const env = { WAYPOST_BASE_URL: url, WAYPOST_API_KEY: "some-key", WAYPOST_PROBE: "off" };
   const serving = await startServe(folder.path, [], { env });
   return {

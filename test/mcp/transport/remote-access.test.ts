@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFolder, run, startServe } from "../../support/command.ts";
+import { createUsedFolder, run, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { startDeployment } from "../../support/mcp-deployment.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
@@ -71,7 +71,7 @@ async function openStrange() {
     response.writeHead(answer.status, { "content-type": "application/json" });
     response.end(await answer.text());
   });
-  const folder = await createFolder();
+  const folder = await createUsedFolder();
   return {
     data: folder.path,
     env: { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: key },
@@ -198,7 +198,7 @@ test("the doctor tries nothing where nobody can be asked, or all is known", asyn
   expect(unasked.code).toBe(2);
   expect(unasked.stderr).toContain("nobody can be asked, for stdin is no terminal: --yes");
   expect(strange.listAsked()).toEqual(["GET /api/v1/links?limit=1"]);
-  await using folder = await createFolder();
+  await using folder = await createUsedFolder();
   // A home with a store: of an empty one there is no key to look at.
   await run(["keys", "create", "--data", folder.path]);
   const own = await run(["doctor", "--probe", "--data", folder.path]);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createFolder, startServe, type Serving } from "../../support/command.ts";
+import { createUsedFolder, startServe, type Serving } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -33,19 +33,19 @@ const cases: readonly Case[] = [
 
 describe.concurrent("a deployment that is killed in the middle of a call", () => {
   test.each(cases)("of $tool leaves a clear error, over stdio", async (given) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);
     const env = { WAYPOST_BASE_URL: deployment.places.url, WAYPOST_API_KEY: deployment.key };
-    await using side = await createFolder();
+    await using side = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: side.path, env });
     await expectRecovery(client, deployment, folder.path, given);
   });
 
   test.each(cases)("of $tool leaves a clear error, over HTTP", async (given) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);
     const env = { WAYPOST_BASE_URL: deployment.places.url, WAYPOST_API_KEY: deployment.key };
-    await using side = await createFolder();
+    await using side = await createUsedFolder();
     await using gateway = await startServe(side.path, [], { env });
     const { places, key: token } = gateway;
     await using client = await connectV2({ transport: "http", url: places.mcp, token });

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFolder, untilSeen } from "../../support/command.ts";
+import { createUsedFolder, untilSeen } from "../../support/command.ts";
 import { approve, connectV1, connectV2 } from "../../support/mcp-clients.ts";
 import { expectFailure } from "../../support/mcp-flow.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
@@ -64,7 +64,7 @@ describe.concurrent("what a key may not do any more", () => {
 
 describe.concurrent("without any key", () => {
   test("there is what needs none, and the rest says what is missing", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     const env = { WAYPOST_BASE_URL: ground.serving.places.url };
     await using client = await connectV1({ transport: "stdio", data: folder.path, env });
     expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
@@ -128,7 +128,7 @@ describe.concurrent("what goes wrong inside", () => {
     ["a folder stands in its place", (path) => mkdirSync(path)],
     ["it is something else's", (path) => writeFileSync(path, "Dear diary,\n".repeat(1000))],
   ])("is an internal error with a reference: state.db, when %s", async (_, spoil) => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     spoil(join(folder.path, "state.db"));
     const lost = { path: "lost" };
@@ -151,7 +151,7 @@ describe.concurrent("what goes wrong inside", () => {
   });
 
   test("is an error in the API's words: the store, when it is something else's", async () => {
-    await using folder = await createFolder();
+    await using folder = await createUsedFolder();
     await using client = await connectV1({ transport: "stdio", data: folder.path });
     await client.callTool("create_link", { path: "lost" });
     for (const name of readdirSync(folder.path).filter((name) => name.startsWith("waypost.db"))) {
