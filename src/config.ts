@@ -48,6 +48,8 @@ export type Config = {
   readonly machine_zone?: string | undefined;
   /** Whether an assistant may have strangers' hosts asked whether links lead anywhere. */
   readonly check_destinations: boolean;
+  /** The header, in small letters, in which a proxy tells a visitor's country. */
+  readonly country_header?: string | undefined;
   /** Whether a person has pages for all of it, at the main address. */
   readonly console: boolean;
   readonly secrets: Secrets & {
@@ -131,10 +133,12 @@ export function readConfig(environment: Values, flags: Values): Config {
   const serve = readSwitch("WAYPOST_SERVE", environment, true);
   const check_destinations = readSwitch("WAYPOST_CHECK_DESTINATIONS", environment, false);
   const console = readSwitch("WAYPOST_CONSOLE", environment, true);
+  const country_header = readHeaderName("WAYPOST_COUNTRY_HEADER", environment);
   const machine_zone = environment["TZ"];
   const also = {
     serve,
     check_destinations,
+    country_header,
     console,
     machine_zone,
     isDataNamed: isSet(flags["data"]),
@@ -205,6 +209,13 @@ function readSwitch(variable: string, environment: Values, isUsual: boolean): bo
   const value = environment[variable] || (isUsual ? "on" : "off");
   if (value === "on" || value === "off") return value === "on";
   throw new UsageFault(`${variable} must be on or off`);
+}
+
+function readHeaderName(variable: string, environment: Values): string | undefined {
+  const name = environment[variable]?.trim().toLowerCase() ?? "";
+  if (name === "") return undefined;
+  if (/^[a-z][a-z\d-]*$/.test(name)) return name;
+  throw new UsageFault(`${variable} must be the name of a header, such as CF-IPCountry`);
 }
 
 /** An operator who sets a PIN counts on being asked for it. */

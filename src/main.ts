@@ -12,6 +12,7 @@ import { migrateFlags, runMigrate } from "./commands/migrate.ts";
 import { projectFlags, runProjects } from "./commands/projects.ts";
 import { restoreFlags, runRestore } from "./commands/restore.ts";
 import { serve } from "./commands/serve.ts";
+import { runStats, statsFlags } from "./commands/stats.ts";
 import { runStdio } from "./commands/stdio.ts";
 import { Interrupted } from "./commands/terminal/ask-to-go-on.ts";
 import {
@@ -114,6 +115,10 @@ const commands: Readonly<Record<string, Command>> = {
   export: (words) => {
     const { config, values } = readAlone("export", words, exportFlags);
     return runExport({ config, stopped: waitForStop() }, values);
+  },
+  stats: (words) => {
+    const { config, values, positionals } = read(words, statsFlags);
+    return runStats({ config, stopped: waitForStop() }, positionals, values);
   },
   jobs: (words) => {
     const { config, values, positionals } = read(words, jobFlags);

@@ -151,6 +151,7 @@ describe("the README", () => {
       "projects",
       "import",
       "export",
+      "stats",
       "jobs",
       "bin",
       "backup",

@@ -19,7 +19,7 @@ const rooms: Readonly<Record<string, string>> = {
   "network/hosts": "contract",
   "contract/rules": "contract",
   visit: "contract contract/rules",
-  stats: "visit",
+  stats: "contract visit",
   audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
   template: "text look",

@@ -37,7 +37,7 @@ export function buildRequest(
   target: Target,
   { condition, isPatient = false, text, requestId }: RequestOptions = {},
 ): ApiRequest {
-  const query = endpoint.list === undefined ? "" : `?${String(buildQuery(endpoint, input))}`;
+  const query = writeQuery(endpoint, input);
   const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
   const body = text ?? json;
   const type = text === undefined ? "application/json" : "text/plain";
@@ -92,7 +92,18 @@ function fillPath({ path }: Endpoint, input: JsonObject): string {
   return path.replace(idParameter, () => id);
 }
 
-function buildQuery({ list }: Endpoint, input: ListInput): URLSearchParams {
+function writeQuery(endpoint: Endpoint, input: JsonObject): string {
+  const { list, selects, query } = endpoint;
+  if (list === undefined && query === undefined) return "";
+  const built = buildQuery(list ?? selects, input);
+  for (const name of Object.keys(query?.shape ?? {})) {
+    const value = input[name];
+    if (typeof value === "string") built.set(name, value);
+  }
+  return `?${String(built)}`;
+}
+
+function buildQuery(list: Endpoint["list"] | Endpoint["selects"], input: ListInput) {
   const { page, limit, filters = [], sort, search, count_to } = input;
   const query = new URLSearchParams();
   if (page !== undefined) query.set("page", String(page));

@@ -17,6 +17,7 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
   waypost webhooks test ID send it a message of nothing; revoke ID, resend ID (what was given up)
   waypost import FILE      many links at once, from CSV or JSON: shows the plan and asks first
   waypost export           every link, or those that filters name, as one file
+  waypost stats [PATH]     how often links were visited: one, those that filters name, or all
   waypost jobs             imports that ran or were interrupted; jobs show, resume, cancel,
                            undo ID
   waypost bin list         deleted links and apps, kept for 30 days; bin restore ID, bin empty
@@ -59,6 +60,7 @@ In a variable alone
   WAYPOST_ALLOW_HTTP   1 lets the key go over plain http to another machine
   WAYPOST_SERVE        on, or off: over stdio too, links open on this machine, at --port
   WAYPOST_CONSOLE      on, or off: the console, at the address of serve, for a browser
+  WAYPOST_COUNTRY_HEADER  the header in which a proxy tells a visitor's country
   WAYPOST_CHECK_DESTINATIONS  off, or on: audit_links may ask the hosts that links lead to
 
 Secrets, in variables alone
@@ -125,6 +127,14 @@ export
   --output FILE        instead of stdout; whole or not at all
   --force              overwrites FILE
   --json               {export: {file, count, format}} on stdout, with --output
+
+stats, stats PATH
+  --from DATE          2026-11-16, or a time; today and the six days before
+  --to DATE            the last day, counted too
+  --by NAME            hour, day, week, platform, referrer, country, source or link
+  --compare            beside the time before, as long
+  --filter, --search   as for export
+  --json               {stats} on stdout
 
 jobs, jobs show ID, jobs resume ID, jobs cancel ID, jobs undo ID
   --page N             of jobs, or of the rows of one

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AddressBudgetName, BudgetName } from "./budgets.ts";
-import type { FilterFields, ListInput } from "./filters.ts";
+import type { FilterFields, LinkSelection, ListInput } from "./filters.ts";
 import type { JsonObject } from "./json.ts";
 import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import type { Role, Scope } from "./scopes-and-roles.ts";
@@ -15,6 +15,8 @@ export type Endpoint = {
   readonly path: `/${string}`;
   /** False where the path is our guess, so that another deployment may not have it. */
   readonly documented?: false;
+  /** Only our own service has it; elsewhere its tool is not there. */
+  readonly ours?: true;
   readonly tool: string;
   /** It has no tool of its own: the tool `undo` asks it. Its name is for the client alone. */
   readonly hidden?: true;
@@ -49,6 +51,10 @@ export type Endpoint = {
     /** The fields that only our own service filters by; where there are some, it searches too. */
     readonly own?: FilterFields;
   };
+  /** Parameters of the query of what is no list, as texts. */
+  readonly query?: z.ZodObject;
+  /** The fields by which it chooses what it is about, as a list's. */
+  readonly selects?: { readonly filters: FilterFields; readonly own: FilterFields };
   readonly body?: z.ZodObject;
   /** A request may come without any body, and then needs no content type. */
   readonly body_optional?: true;
@@ -101,6 +107,8 @@ export type Params<E extends Endpoint> = E["params"] extends z.ZodType
 
 export type Body<E extends Endpoint> = E["body"] extends z.ZodType ? z.output<E["body"]> : null;
 
+export type Query<E extends Endpoint> = E["query"] extends z.ZodType ? z.output<E["query"]> : null;
+
 /** What the specification says that comes back; our own service answers exactly that. */
 export type Output<E extends Endpoint> = E["response"] extends z.ZodType
   ? z.output<E["response"]>
@@ -139,6 +147,8 @@ type Part<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
 /** What a caller gives, flat: an endpoint's params, query and body never share a name. */
 export type Input<E extends Endpoint> = Part<E["params"]> &
   Part<E["body"]> &
+  Part<E["query"]> &
+  (E["selects"] extends object ? LinkSelection : unknown) &
   (E["list"] extends object ? ListInput : unknown) &
   // A page may be another one for another browser.
   (E["type"] extends string ? { readonly user_agent?: string } : unknown);

@@ -1,5 +1,6 @@
 import { androidApps, iosApps } from "./apps.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { linkStats } from "./link-stats.ts";
 import { links, shortLinks } from "./links.ts";
 import { pageTemplate } from "./page-template.ts";
 import { projects } from "./projects.ts";
@@ -7,6 +8,7 @@ import { projects } from "./projects.ts";
 /** The whole API. */
 export const contract = {
   links,
+  linkStats,
   shortLinks,
   iosApps,
   androidApps,

@@ -58,6 +58,21 @@ export const messages = {
   templates_off: "The project can't use page templates: they are not switched on for it.",
   template_not_found: "The project has no page template",
   template_version_not_found: "Page template or version not found",
+  stats_date: (name: string, given: string, today: string) =>
+    `${name} must be a date such as ${today}, which is today, or a time such as ` +
+    `${today}T09:00; ${given} is neither.`,
+  stats_order: (today: string) =>
+    `from must be before to; both days are counted, and today is ${today}.`,
+  stats_length: "from and to must be at most ten years apart.",
+  stats_by: (given: string, known: string, nearest: string | undefined) => {
+    const meant = nearest === undefined ? "" : `; did you mean ${nearest}`;
+    return `by must be one of ${known}, not ${given}${meant}.`;
+  },
+  stats_steps: (by: string, most: number) =>
+    `by ${by} takes a shorter time between from and to: that would be more than ${most} rows.`,
+  stats_compare: "compare must be true or false.",
+  stats_rows: (most: number) => `rows must be a whole number from 1 to ${most}.`,
+  ours_alone: "Only Waypost's own service has this; the API's specification does not.",
   unexplained: (status: number) => `The deployment refused with status ${status} and no reason.`,
   not_offered: "The deployment may not offer this: the API's specification shows no path for it.",
 } as const;

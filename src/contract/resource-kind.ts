@@ -53,6 +53,7 @@ const link: ResourceKind = {
 
 const kinds: Readonly<Record<string, ResourceKind>> = {
   links: link,
+  link_stats: link,
   short_links: { ...link, group: "short_links" },
   ios_apps: {
     name: "ios_app",

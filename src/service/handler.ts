@@ -2,7 +2,7 @@ import type { appSdk } from "../contract/app-sdk.ts";
 import type { Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
-import type { Body, Endpoint, Output, Params } from "../contract/endpoint.ts";
+import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint.ts";
 import type { AskedList } from "../contract/filters.ts";
 import type { Contract } from "../contract/index.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
@@ -27,6 +27,8 @@ export type Services = {
    * host counts them in memory first. Left out in a process without a link host.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
+  /** Puts together by day what was counted of the project's visits until now. */
+  readonly foldVisits?: ((projectId: string) => Promise<void>) | undefined;
   /** Counts what apps tell of themselves: opens and installs. Left out as the one above. */
   readonly noteVisit?: ((visit: Visit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
@@ -42,7 +44,12 @@ type Call<E extends Endpoint> = {
   readonly services: Services;
   readonly caller: CallerOf<E["auth"]>;
   readonly params: Params<E>;
-  readonly list: E["list"] extends object ? AskedList : null;
+  readonly list: E["list"] extends object
+    ? AskedList
+    : E["selects"] extends object
+      ? AskedList
+      : null;
+  readonly query: Query<E>;
   readonly body: Body<E>;
   /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;

@@ -34,7 +34,7 @@ export type ReadListQuery = {
  */
 export function readListQuery(
   query: URLSearchParams,
-  { filters: fields, own = {} }: NonNullable<Endpoint["list"]>,
+  { filters: fields, own = {} }: NonNullable<Endpoint["list"] | Endpoint["selects"]>,
 ): ReadListQuery {
   const { given: all, strange } = groupByName(query, "q");
   const given = dropBlanks(all);

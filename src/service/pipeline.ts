@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import type { ApiReply, CarriedRequest, Via } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Waiter } from "../contract/clock.ts";
@@ -25,6 +26,7 @@ export type AnyHandler = (call: {
   readonly caller: KeyHolder | ClientHolder | null;
   readonly params: Readonly<Record<string, string>>;
   readonly list: unknown;
+  readonly query: unknown;
   readonly body: unknown;
   readonly agent: string;
   readonly precondition: Precondition;
@@ -60,10 +62,12 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
   const { endpoint, request } = asked;
   const query = readQuery(request.url);
   return andThen(admit(asked, query), (caller) => {
-    const listed = endpoint.list && readListQuery(query, endpoint.list);
+    const selected = endpoint.list ?? endpoint.selects;
+    const listed = selected && readListQuery(query, selected);
     const read = endpoint.body === undefined ? noBody : readBody(request, endpoint, endpoint.body);
     return andThen(read, ({ body, ignored }) => {
-      const handled = handle(asked, { caller, list: listed?.list ?? null, body });
+      const named = endpoint.query === undefined ? null : readNamed(query, endpoint.query);
+      const handled = handle(asked, { caller, list: listed?.list ?? null, query: named, body });
       const warning = warn(ignored, listed?.ignored ?? []);
       return andThen(handled, (result) => {
         const headers = warning === undefined ? result.headers : { ...result.headers, warning };
@@ -73,17 +77,18 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
   });
 }
 
-type Understood = Pick<Parameters<AnyHandler>[0], "caller" | "list" | "body">;
+type Understood = Pick<Parameters<AnyHandler>[0], "caller" | "list" | "query" | "body">;
 
 function handle(
   { handler, request, params, services, signal }: Asked,
-  { caller, list, body }: Understood,
+  { caller, list, query, body }: Understood,
 ): Awaitable<Handled> {
   return handler({
     services,
     caller,
     params: params["id"] === undefined ? {} : { id: readId(params["id"]) },
     list,
+    query,
     body,
     agent: request.headers["user-agent"] ?? "",
     precondition: readPrecondition(request.headers),
@@ -91,6 +96,14 @@ function handle(
     via: request.via,
     signal,
   });
+}
+
+/** The last of each, as for a list; what is empty says nothing. */
+function readNamed(query: URLSearchParams, schema: z.ZodObject): Readonly<Record<string, string>> {
+  const given = Object.keys(schema.shape).map((name) => [name, query.getAll(name).at(-1)] as const);
+  return Object.fromEntries(
+    given.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),
+  );
 }
 
 const noBody: ReadBody = { body: {}, ignored: [] };

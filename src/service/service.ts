@@ -26,6 +26,7 @@ import { answerPreflight, findOpen, openToPages } from "./cross-origin.ts";
 import type { Handlers, Services } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { appSdkHandlers } from "./handlers/app-sdk.ts";
+import { linkStatsHandlers } from "./handlers/link-stats.ts";
 import { linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
@@ -64,6 +65,7 @@ const deadline_ms = 10_000;
 
 const handlers: Handlers = {
   links: linkHandlers,
+  linkStats: linkStatsHandlers,
   shortLinks: shortLinkHandlers,
   iosApps: iosAppHandlers,
   androidApps: androidAppHandlers,

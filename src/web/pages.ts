@@ -21,6 +21,7 @@ import { newProjectPage, projectsPage } from "./pages/projects.ts";
 import { settingsPage } from "./pages/settings.ts";
 import { severalPage } from "./pages/several.ts";
 import { startPage } from "./pages/start.ts";
+import { statisticsPage } from "./pages/statistics.ts";
 import { templatePage } from "./pages/template.ts";
 import { templateFramePage } from "./pages/template-preview.ts";
 import { waitingPage } from "./pages/waiting.ts";
@@ -39,6 +40,7 @@ export const pages: readonly Page[] = [
   linkQrPage,
   linkFramePage,
   deleteLinkPage,
+  statisticsPage,
   appsPage,
   newAppPage,
   appPage,

@@ -1,4 +1,4 @@
-/** What only the pages of keys and settings have. */
+/** What only the pages of keys, settings and statistics have. */
 export const operator = `
 .scopes { display: grid; gap: var(--s2); align-content: start; }
 .scopes > p { font-weight: 550; }
@@ -13,4 +13,11 @@ td .set-to { font-weight: 550; }
 @media (max-width: 47.99rem) { td .set-to { display: block; } }
 .set-by code { white-space: nowrap; }
 .from { width: 8.5rem; }
+.chart { display: block; width: 100%; height: 8.75rem; }
+.chart rect { fill: var(--accent); }
+.chart rect:hover { fill: var(--accent-over); }
+.chart .ground { stroke: var(--line); stroke-width: 2; }
+.halves { display: grid; gap: var(--s4); }
+@media (min-width: 64rem) { .halves { grid-template-columns: 1fr 1fr; } }
+.counts tbody th { font-weight: 400; text-align: start; overflow-wrap: anywhere; }
 `;

@@ -25,7 +25,7 @@ test("without --json it is a table, and the sum stands on stderr", async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^TOOL +ACCESS +TOKENS +WHY\n/);
   expect(stdout).toMatch(/^delete_link +granted +\d+$/m);
-  expect(stderr).toMatch(/^37 tools, about \d+ tokens/);
+  expect(stderr).toMatch(/^38 tools, about \d+ tokens/);
 });
 
 test("a selection shows its groups and names, and takes away what has a minus", async () => {
@@ -40,6 +40,7 @@ test("a selection shows its groups and names, and takes away what has a minus", 
     "update_link",
     "get_ios_app",
     "audit_links",
+    "link_stats",
     "explain_link",
     "check_domain",
     "explain_access",

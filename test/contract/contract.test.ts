@@ -44,9 +44,10 @@ const spec: readonly Line[] = [
   ["POST /page_template/preview", "200", "preview_template", "read"],
 ];
 
-/** What is ours alone, for undoing a deletion: these have no tools of their own. */
+/** What is ours alone: to undo a deletion, and to tell of visits. The entries name no tools. */
 const ours: readonly Line[] = [
   ["POST /links/:id/restore", "200", "restore_link", "write"],
+  ["GET /link_stats", "200", "link_stats", "read"],
   ["POST /ios_apps/:id/restore", "200", "restore_ios_app", "write"],
   ["POST /android_apps/:id/restore", "200", "restore_android_app", "write"],
 ];
@@ -77,7 +78,7 @@ const spenders = {
 /** api-spec.md, "Authentication" 4 and 7, and the endpoint that each scope opens. */
 const opened: Readonly<Record<string, readonly string[]>> = {
   "links.show": ["GET /links/:id"],
-  "links.index": ["GET /links"],
+  "links.index": ["GET /links", "GET /link_stats"],
   "links.create": ["POST /links", "POST /links/upsert", ...nameOurs("link")],
   "links.update": ["PATCH PUT /links/:id"],
   "links.destroy": ["DELETE /links/:id"],

@@ -24,6 +24,7 @@ const calls: readonly (readonly [endpoint: string, path: string, body?: object])
   ["PUT /android_apps/:id", "android_app", { android_app: { fingerprints: ["CC:DD"] } }],
   ["POST /links", "", { path: "spring", url: "https://example.com", options: { shorten: true } }],
   ["GET /links", ""],
+  ["GET /link_stats", ""],
   ["GET /links/:id", "link"],
   ["PATCH /links/:id", "link", { name: "Spring", ios_app: { bundle_id: "com.shop" } }],
   ["PUT /links/:id", "link", { social_title: "Spring" }],

@@ -102,6 +102,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     readLinkOrigin,
     waitForClicks: clicks.flush,
     noteVisit: clicks.noteVisit,
+    foldVisits: clicks.fold,
     report,
   });
 

@@ -52,6 +52,7 @@ const shown: Readonly<Record<string, Write>> = {
   jobs: () => "/jobs",
   "a job": ({ job }) => `/jobs/${job}`,
   "the audit": () => "/audit",
+  statistics: () => "/statistics?days=7",
   "what an assistant waits for": ({ waiting }) => `/waiting/${waiting}`,
 };
 /** These are shown for a master key. */

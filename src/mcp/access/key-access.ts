@@ -75,6 +75,7 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
       const undeclared = denyUndeclared(endpoint, scopes);
       if (undeclared !== undefined) return undeclared;
       if (facts !== undefined) return readFacts(endpoint, facts);
+      if (endpoint.ours) return { state: "denied", reason: messages.ours_alone };
       const known = learned.find(endpoint);
       if (known !== undefined && known.state !== "unknown") return describeLearned(known);
       if (learned.isOtherKind(endpoint)) return denyOtherKind(endpoint);

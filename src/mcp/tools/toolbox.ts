@@ -19,6 +19,7 @@ import { createExplainLink } from "./explain-link.ts";
 import { createListChanges } from "./history/list-changes.ts";
 import { createUndo } from "./history/undo.ts";
 import type { IsAbsent } from "./keep-to-tools.ts";
+import { createLinkStats } from "./link-stats.ts";
 import type { Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */
@@ -61,6 +62,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createListChanges(),
     createUndo(mode),
     createAuditLinks(),
+    createLinkStats(),
     createExplainLink(),
     createCheckDomain(),
     createExplainAccess(() => tools, mode),

@@ -18,6 +18,7 @@ import { renderHistory } from "../render-changes.ts";
 import { readForm, saveChanged, type Again } from "../save-changed.ts";
 import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
 import { renderLinkPreview } from "./link-preview.ts";
+import { renderLinkStats } from "./statistics.ts";
 import { renderVisits } from "./visits.ts";
 
 /** One link: its address, what its visitors meet, its fields and its history. */
@@ -99,18 +100,19 @@ async function show(visit: Visit, again: Told): Promise<Reply> {
   const values = readValues(record);
   const { typed, was } = readForm(visit, linkFields, values, again);
   const title = readText(link, "name") || `/${readText(link, "path")}`;
-  const [fields, side] = await Promise.all([
+  const [fields, side, stats] = await Promise.all([
     account.mayUse("update_link")
       ? renderForm(visit, { typed, was, failure: again.failure })
       : renderRecord(values),
     renderSide(visit, link, id),
+    renderLinkStats(visit, id),
   ]);
   const beside = renderDelete(visit);
   const body = html`${renderLinkHead(title, { back: readBack(visit.url), beside })}
     ${renderNote(visit.url)} ${renderFault(again.refused)}
     <div class="columns">
       <div class="column">
-        ${renderAddresses(link)}
+        ${renderAddresses(link)} ${stats}
         <section class="card" aria-label="Fields"><div class="inside">${fields}</div></section>
       </div>
       <div class="column">${side}</div>

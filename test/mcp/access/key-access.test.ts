@@ -101,6 +101,7 @@ describe("the tools that are there", () => {
       "resolve_short_link",
       "export_links",
       "audit_links",
+      "link_stats",
       "explain_link",
       "check_domain",
       "explain_access",
@@ -141,11 +142,11 @@ describe("the tools that are there", () => {
     const project = await world.addProject();
     const client = await assistant.connect({ key: await world.addKey({ project }) });
     const count = async () => (await client.listTools()).length;
-    expect(await count()).toBe(37);
+    expect(await count()).toBe(38);
     await world.store.write((db) =>
       db.updateTable("projects").set({ plan: "free" }).where("id", "=", project.id).execute(),
     );
-    expect(await count()).toBe(29);
+    expect(await count()).toBe(30);
     await world.store.write((db) =>
       db.updateTable("projects").set({ suspended: 1 }).where("id", "=", project.id).execute(),
     );

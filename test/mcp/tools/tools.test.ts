@@ -38,6 +38,7 @@ const template = ["body", "css"];
 const previewed = ["link_id", "platform", "html"];
 const filtered = ["filters", "sort", "page", "limit"];
 const found = ["filters", "search", "sort", "page", "limit", "after"];
+const stats = ["id", "filters", "from", "to", "by", "compare", "time_zone"];
 const sources = ["rows", "csv", "filters", "search"];
 const rules = ["replace", "add_query", "path_prefix"];
 
@@ -107,6 +108,7 @@ const design: readonly Line[] = [
   ["list_changes", ["target", "page"], [], ["changes", "meta"], read],
   ["undo", ["change_id"], [], ["change", "plan"], publish],
   ["audit_links", ["filters", "check_destinations", "page"], [], ["audit", "meta"], read],
+  ["link_stats", stats, [], ["stats"], read],
   ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
   ["check_domain", ["host"], [], ["domain"], read],
   ["explain_access", [], [], ["access"], read],
@@ -150,12 +152,22 @@ const handwritten = [
   "explain_access",
 ];
 
+/** What no deployment has but our own service. */
+const ours = ["link_stats"];
+
 let stage: Stage;
+let ownTools: readonly ShownTool[];
 let tools: readonly ShownTool[];
 
 beforeAll(async () => {
   stage = await openStage({ send: answering(200, {}), probe: "off", era: "v1" });
   tools = await stage.listTools();
+  await using own = await openStage({
+    send: answering(200, {}),
+    probe: "off",
+    known: { facts: ownerFacts },
+  });
+  ownTools = await own.listTools();
 });
 
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -170,7 +182,10 @@ const tellProblems: ReadonlySet<string> = new Set([
 
 describe("the tools", () => {
   test("are those of design.md and no others, in one order for ever", () => {
-    expect(tools.map(({ name }) => name)).toEqual(design.map(([name]) => name));
+    const own = tools.map(({ name }) => name);
+    expect(own.toSpliced(own.indexOf("explain_link"), 0, ...ours)).toEqual(
+      design.map(([name]) => name),
+    );
   });
 
   test("are one for each entry of the contract", () => {
@@ -261,7 +276,7 @@ describe("the tools", () => {
       mode: "read-only",
     });
     const reading = design.filter(([, , , , hints]) => hints === read).map(([name]) => name);
-    expect(await other.listNames()).toEqual(reading);
+    expect(await other.listNames()).toEqual(reading.filter((name) => !ours.includes(name)));
   });
 
   test("are described once and not again for each list", () => {
@@ -285,7 +300,7 @@ describe("a selection", () => {
   const templates = all.filter((name) => /_template/.test(name));
   const bulk = handwritten.slice(0, 6);
   const history = handwritten.slice(6, 8);
-  const looks = handwritten.slice(8, 11);
+  const looks = ["audit_links", "link_stats", "explain_link", "check_domain"];
 
   test.each([
     ["apps", [...all.filter((name) => /_app/.test(name)), "explain_access"]],
@@ -361,7 +376,7 @@ async function refuseIn(options: Partial<Parameters<typeof openStage>[0]>, name:
 }
 
 function find(name: string): ShownTool {
-  const shown = tools.find((tool) => tool.name === name);
+  const shown = [...tools, ...ownTools].find((tool) => tool.name === name);
   if (shown === undefined) throw new Error(`there is no ${name}`);
   return shown;
 }

@@ -44,6 +44,7 @@ describe.concurrent("each key", () => {
       "explain_link",
       "export_links",
       "get_link",
+      "link_stats",
       "list_links",
       "resolve_short_link",
     ]);

@@ -27,12 +27,13 @@ describe.concurrent("a key that may look at links", () => {
       "explain_link",
       "export_links",
       "get_link",
+      "link_stats",
       "list_links",
       "resolve_short_link",
     ]);
     await expectFailure(client, "create_link", {}, "scope_missing");
     const { structured } = await client.callTool("explain_access");
-    expect(structured.access.granted).toHaveLength(8);
+    expect(structured.access.granted).toHaveLength(9);
   });
 });
 

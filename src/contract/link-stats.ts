@@ -1,0 +1,73 @@
+import * as z from "zod";
+import { asRead } from "./endpoint-defaults.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { linkFilters, ownLinkFilters } from "./filters.ts";
+
+/** How often links were visited. The specification has no such endpoint: it is ours. */
+
+/** What the visits of a period are told apart by. */
+export const statsBy = [
+  "hour",
+  "day",
+  "week",
+  "platform",
+  "referrer",
+  "country",
+  "source",
+  "link",
+] as const;
+export type StatsBy = (typeof statsBy)[number];
+
+const count = z.int();
+const counts = { clicks: count, opens: count, installs: count };
+
+const row = z.looseObject({
+  /** The beginning of an hour, day or week, or what they are told apart by; of links the path. */
+  key: z.string(),
+  /** Of a link that is there. */
+  id: z.string().optional(),
+  ...counts,
+  /** The clicks of the period before. */
+  previous: count.optional(),
+});
+
+const stats = z.looseObject({
+  /** Both are days that are meant whole, or else moments. */
+  from: z.string(),
+  to: z.string(),
+  by: z.enum(statsBy),
+  time_zone: z.string(),
+  total: z.looseObject(counts),
+  previous: z.looseObject({ from: z.string(), to: z.string(), ...counts }).optional(),
+  rows: z.array(row),
+  sentence: z.string(),
+});
+export type LinkStats = z.output<typeof stats>;
+
+const word = z.string().optional();
+
+export const linkStats = {
+  show: {
+    ...asRead,
+    path: "/link_stats",
+    documented: false,
+    ours: true,
+    hidden: true,
+    tool: "link_stats",
+    title: "Link statistics",
+    summary: "Clicks, opens and installs of links between two dates.",
+    auth: "project",
+    scope: "links.index",
+    query: z.object({
+      id: word,
+      from: word,
+      to: word,
+      by: word,
+      compare: word,
+      time_zone: word,
+      rows: word,
+    }),
+    selects: { filters: linkFilters, own: ownLinkFilters },
+    response: z.looseObject({ stats }),
+  },
+} as const satisfies Record<string, Endpoint>;

@@ -1,0 +1,108 @@
+import * as z from "zod";
+import type { FilterInput } from "../../contract/filters.ts";
+import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { statsBy, type LinkStats } from "../../contract/link-stats.ts";
+import { findKind } from "../../contract/resource-kind.ts";
+import { isTimeZone } from "../../text/time-zone.ts";
+import { checkArguments } from "../schemas/check-arguments.ts";
+import { buildBothSchemas, buildInput, listFields, type Fields } from "../schemas/input-schema.ts";
+import { once } from "../schemas/once.ts";
+import { buildOutputSchema } from "../schemas/output-schema.ts";
+import { findTarget } from "./endpoints/find-target.ts";
+import { annotate, type Call, type Tool } from "./tool.ts";
+
+/** The tool that tells how often links were visited, in one call and in few words. */
+
+const { links, linkStats } = contract;
+const { tool: name } = linkStats.show;
+
+const counted = z.looseObject({ clicks: z.int() });
+const result = {
+  stats: z.looseObject({
+    from: z.string(),
+    to: z.string(),
+    by: z.string(),
+    total: counted,
+    previous: counted.optional(),
+    rows: z.array(counted.extend({ key: z.string(), previous: z.int().optional() })),
+    sentence: z.string(),
+  }),
+};
+
+export function createLinkStats(): Tool {
+  const fields = once(() => listOwnFields(false));
+  const schema = once(() => buildInput(fields()));
+  return {
+    name,
+    title: linkStats.show.title,
+    description: linkStats.show.summary,
+    group: "links",
+    effect: "read",
+    annotations: annotate(linkStats.show),
+    like: { what: "Filters", tool: links.index.tool },
+    inputSchema: buildBothSchemas(fields, [], { terseFields: () => listOwnFields(true) }),
+    outputSchema: once(() => buildOutputSchema(result)),
+    readAccess: (access) => access.read(linkStats.show),
+    check: (given) => checkArguments(name, schema(), given),
+    run: async (args, call) => {
+      // The arguments were checked by the schema that names these types.
+      const { id, compare, ...asked } = args as StatsArguments;
+      const zone = asked.time_zone ?? readZone(call);
+      const { stats } = await call.ask(linkStats.show, {
+        ...asked,
+        ...(id !== undefined && { id: await findTarget(findKind(links.show), id, call) }),
+        ...(compare !== undefined && { compare: String(compare) }),
+        ...(zone !== undefined && { time_zone: zone }),
+      });
+      return { stats: showStats(stats) };
+    },
+  };
+}
+
+type StatsArguments = {
+  readonly id?: string;
+  readonly filters?: readonly FilterInput[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly by?: LinkStats["by"];
+  readonly compare?: boolean;
+  readonly time_zone?: string;
+};
+
+function listOwnFields(isTerse: boolean): Fields {
+  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  return {
+    id: z.string().optional(),
+    ...(filters && { filters: isTerse ? z.array(z.looseObject({})).optional() : filters }),
+    from: z.string().optional(),
+    to: z.string().optional(),
+    by: z.enum(statsBy).optional(),
+    compare: z.boolean().optional(),
+    time_zone: z.string().optional(),
+  };
+}
+
+/** The user's, where it has a name that anybody else knows. */
+function readZone({ keyContext }: Call): string | undefined {
+  const zone = keyContext.timeZone?.name;
+  return zone !== undefined && isTimeZone(zone) ? zone : undefined;
+}
+
+/** What is none is left out, and a link is known by its path. */
+function showStats({ rows, total, previous, ...stats }: LinkStats): JsonObject {
+  return {
+    ...stats,
+    total: leaveOutNone(total),
+    ...(previous && { previous: leaveOutNone(previous) }),
+    rows: rows.map(({ id: _id, ...row }) => leaveOutNone(row)),
+  };
+}
+
+function leaveOutNone<Counts extends { readonly opens: number; readonly installs: number }>({
+  opens,
+  installs,
+  ...others
+}: Counts) {
+  return { ...others, ...(opens > 0 && { opens }), ...(installs > 0 && { installs }) };
+}

@@ -1,0 +1,86 @@
+import { statsBy, type StatsBy } from "../contract/link-stats.ts";
+import { openTimeZone, utc, type TimeZone } from "../contract/local-time.ts";
+import { messages } from "../contract/messages.ts";
+import { Problem } from "../contract/problem.ts";
+import { listSteps, readPeriod, writeDate, type Period } from "../stats/period.ts";
+import { findNearest } from "../text/nearest-name.ts";
+import { quote } from "../text/show-hidden.ts";
+import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
+import { isStep } from "./link-stats.ts";
+import { readFlag } from "./read-flag.ts";
+
+/** What of the visits is asked for; each fault names what would be understood. */
+export type StatsQuery = {
+  readonly period: Period;
+  readonly by: StatsBy;
+  readonly zone: TimeZone;
+  readonly isCompared: boolean;
+  /** So many keys are told apart, where they are no steps of time. */
+  readonly most: number;
+};
+
+type Given = Readonly<
+  Partial<Record<"from" | "to" | "by" | "compare" | "time_zone" | "rows", string | undefined>>
+>;
+
+const usualRows = 10;
+const mostRows = 100;
+/** More than these nobody reads one by one. */
+const mostSteps = 400;
+/** Up to so many days are told day by day, where nothing is said. */
+const mostUsualDays = 45;
+const hour_ms = 60 * 60 * 1000;
+
+export function readStatsQuery(given: Given, now: number): StatsQuery {
+  const zone = readZone(given.time_zone);
+  const today = writeDate(now, zone);
+  const period = readPeriod(given, zone, now);
+  if (period === "from" || period === "to") {
+    throw refuse(messages.stats_date(period, quote(given[period] ?? ""), today));
+  }
+  if (period === "order") throw refuse(messages.stats_order(today));
+  if (period === "length") throw refuse(messages.stats_length);
+  const by = readBy(given.by) ?? chooseStep(period);
+  if (isStep(by) && listSteps(period, by, zone).length > mostSteps) {
+    throw refuse(messages.stats_steps(by, mostSteps));
+  }
+  return { period, by, zone, isCompared: readCompare(given.compare), most: readRows(given.rows) };
+}
+
+function readZone(name: string | undefined): TimeZone {
+  if (name === undefined || name === "UTC") return utc;
+  if (isTimeZone(name)) return openTimeZone(name);
+  throw refuse(`time_zone ${explainTimeZone(name)}`);
+}
+
+function readBy(text: string | undefined): StatsBy | undefined {
+  if (text === undefined) return undefined;
+  const by = statsBy.find((known) => known === text);
+  if (by !== undefined) return by;
+  const nearest = findNearest(text, statsBy);
+  throw refuse(messages.stats_by(quote(text), statsBy.join(", "), nearest));
+}
+
+function chooseStep({ from, to, days }: Period): StatsBy {
+  const length = days ?? (to - from) / hour_ms / 24;
+  if (length <= 1) return "hour";
+  return length <= mostUsualDays ? "day" : "week";
+}
+
+function readCompare(text: string | undefined): boolean {
+  if (text === undefined) return false;
+  const flag = readFlag(text);
+  if (flag === undefined) throw refuse(messages.stats_compare);
+  return flag;
+}
+
+function readRows(text: string | undefined): number {
+  if (text === undefined) return usualRows;
+  const rows = Number(text);
+  if (Number.isInteger(rows) && rows >= 1 && rows <= mostRows) return rows;
+  throw refuse(messages.stats_rows(mostRows));
+}
+
+function refuse(message: string): Problem {
+  return new Problem(422, message);
+}

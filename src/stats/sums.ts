@@ -1,0 +1,28 @@
+import type { Source, VisitEvent } from "./visit.ts";
+
+/** So many clicks, opens and installs. */
+export type Sum = Record<VisitEvent, number>;
+
+export function createSum(): Sum {
+  return { click: 0, open: 0, install: 0 };
+}
+
+/** By what they are told apart. */
+export type Sums = {
+  readonly total: Sum;
+  readonly byKey: Map<string, Sum>;
+};
+
+export function createSums(): Sums {
+  return { total: createSum(), byKey: new Map() };
+}
+
+export function addTo({ byKey }: Sums, key: string, what: VisitEvent, count: number): void {
+  const known = byKey.get(key);
+  const sum = known ?? createSum();
+  if (known === undefined) byKey.set(key, sum);
+  sum[what] += count;
+}
+
+/** The presses of a page's button follow a click: they are told, and in no total. */
+export const pressSource: Source = "button";

@@ -1,0 +1,38 @@
+import { html, type Html } from "../html.ts";
+
+/** Numbers over time as columns, drawn by the server: the table below has the same for readers. */
+
+export type Column = { readonly key: string; readonly value: number };
+
+const width = 640;
+const height = 140;
+/** Of its place, so that neighbours stay apart. */
+const filled = 0.8;
+/** What is not nothing can be seen. */
+const least = 2;
+
+export function renderChart(label: string, columns: readonly Column[]): Html {
+  const most = Math.max(1, ...columns.map(({ value }) => value));
+  const step = width / Math.max(1, columns.length);
+  return html`<svg
+    class="chart"
+    viewBox="0 0 ${width} ${height}"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="${label}"
+  >
+    <line class="ground" x1="0" x2="${width}" y1="${height}" y2="${height}" />
+    ${columns.map(({ key, value }, place) => {
+      const tall = value === 0 ? 0 : Math.max(least, (value / most) * (height - 8));
+      const x = (place + (1 - filled) / 2) * step;
+      return html`<rect
+        x="${x.toFixed(2)}"
+        y="${(height - tall).toFixed(2)}"
+        width="${(step * filled).toFixed(2)}"
+        height="${tall.toFixed(2)}"
+      >
+        <title>${key}: ${value.toLocaleString("en")}</title>
+      </rect>`;
+    })}
+  </svg>`;
+}

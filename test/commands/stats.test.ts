@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
+import { visitAt } from "../support/link-host.ts";
+
+/** How links did, at a terminal: with a real server that real visits came to before. */
+
+let folder: Folder;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  await using serving = await startServe(folder.path, [], {
+    env: { WAYPOST_COUNTRY_HEADER: "CF-IPCountry" },
+  });
+  for (const path of ["spring", "autumn"]) {
+    await serving.call("POST", "/links", { body: { path, url: "https://shop.example/" } });
+  }
+  const port = Number(new URL(serving.places.url).port);
+  const visit = (path: string) =>
+    visitAt(port, path, {
+      host: `default.localhost:${port}`,
+      headers: { "cf-ipcountry": "de", referer: "https://news.example/today" },
+    });
+  for (let turn = 0; turn < 4; turn += 1) expect((await visit("/spring")).status).toBe(302);
+  expect((await visit("/autumn?wp=qr")).status).toBe(302);
+  await serving.stop();
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const words = (...more: readonly string[]) => ["stats", "--data", folder.path, ...more];
+
+test("each row has a bar, and the sentence says all", async () => {
+  const { code, stdout, stderr } = await run(words("--by", "link"));
+  expect([code, stderr]).toEqual([0, ""]);
+  const [sentence, , first, second] = stdout.split("\n");
+  expect(sentence).toMatch(/^All links had 5 clicks so far from .* Most: spring \(4\)\.$/);
+  expect(first).toMatch(/^spring {2}4 {2}█{40}$/);
+  expect(second).toMatch(/^autumn {2}1 {2}█{10}$/);
+});
+
+test("one link is named by its path, and --json is for programs", async () => {
+  const { stats } = await runJson(words("/spring", "--by", "referrer", "--compare", "--json"));
+  expect(stats.total).toEqual({ clicks: 4, opens: 0, installs: 0 });
+  expect(stats.rows).toMatchObject([{ key: "news.example", clicks: 4, previous: 0 }]);
+  const country = await runJson(words("--filter", "path_eq=autumn", "--by", "country", "--json"));
+  expect(country.stats.rows).toMatchObject([{ key: "DE", clicks: 1 }]);
+});
+
+test.each([
+  [["nowhere"], /there is no link at "nowhere"/],
+  [["--from", "yesterday"], /from must be a date such as/],
+  [["a", "b"], /stats takes one path, or none/],
+])("%j is refused with what would do", async (more, said) => {
+  const { code, stderr } = await run(words(...more));
+  expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
+});

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import type { Visit } from "../../../src/stats/visit.ts";
+import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForAll } from "../../support/open-for.ts";
+
+/** How links did, asked as an assistant asks it: in one call, for few words. */
+
+const day_ms = 24 * 60 * 60 * 1000;
+const monday = Date.UTC(2026, 0, 5);
+
+let assistant: AssistantWorld;
+openForAll(createAssistantWorld, async (opened) => {
+  assistant = opened;
+  const { world, plant } = opened;
+  const url = "https://shop.example/";
+  for (let place = 0; place < 14; place += 1) {
+    const name = place < 12 ? `Spring ${place}` : `Autumn ${place}`;
+    const { id } = await plant("link", { path: `campaign/${place}`, name, url });
+    for (let turn = 0; turn <= place * 3; turn += 1) {
+      const at = monday + (turn % 12) * day_ms;
+      const what: Visit["what"] = turn % 9 === 8 ? "open" : "click";
+      const facts = { platform: turn % 2 === 0 ? "ios" : "desktop", source: "address" } as const;
+      world.clicks.noteVisit({ projectId: world.project.id, linkId: id, what, at, ...facts });
+    }
+  }
+  await world.clicks.flush(world.project.id);
+});
+
+const spring = [{ field: "name", condition: "cont", value: "spring" }];
+const lastWeek = { from: "2026-01-12", to: "2026-01-18" };
+
+test.each(eras)("a week beside the one before is one call (%s)", async (era) => {
+  const client = await assistant.connect({ era });
+  const given = { filters: spring, ...lastWeek, compare: true };
+  const { structured, isError, text } = await client.callTool("link_stats", given);
+  expect(isError, text).toBe(false);
+  const { stats } = structured;
+  expect(stats).toMatchObject({ ...lastWeek, by: "day" });
+  expect(stats.sentence).toMatch(
+    /^The 12 links had 6\d clicks, 9 opens of installed apps .*, \d+ % fewer than the 1\d\d from/,
+  );
+  expect(stats.previous).toMatchObject({ from: "2026-01-05", to: "2026-01-11" });
+  expect(stats.rows).toHaveLength(7);
+  expect(stats.rows[6]).toMatchObject({ key: "2026-01-18", clicks: 0 });
+  expect(JSON.parse(text)).toEqual(structured);
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
+});
+
+test("the best links stand first, the others together, in as few bytes", async () => {
+  const given = { ...lastWeek, from: "2026-01-01", by: "link", compare: true };
+  const { structured, text } = await assistant.callTool("link_stats", given);
+  const keys = structured.stats.rows.map(({ key }: { key: string }) => key);
+  expect(keys).toHaveLength(11);
+  expect([keys[0], keys.at(-1)]).toEqual(["campaign/13", "other"]);
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
+});
+
+test("one link is named as anywhere else, and its days are the user's", async () => {
+  const given = { id: "campaign/13", ...lastWeek, time_zone: "America/New_York" };
+  const { structured } = await assistant.callTool("link_stats", given);
+  expect(structured.stats.time_zone).toBe("America/New_York");
+  // Midnight in London is the evening before in New York.
+  expect(structured.stats.rows[0]).toMatchObject({ key: "2026-01-12", clicks: 2, opens: 1 });
+});
+
+test.each([
+  [{ from: "last week" }, "validation_failed", /today.*last week.* is neither/],
+  [{ by: "device" }, "invalid_arguments", /platform/],
+  [{ id: "nowhere" }, "not_found", /nowhere/],
+  [{ since: "2026-01-01" }, "invalid_arguments", /since/],
+])("what cannot be understood is told with what can: %j", async (given, code, said) => {
+  const { structured, isError } = await assistant.callTool("link_stats", given);
+  expect(isError).toBe(true);
+  expect(structured.error.code).toBe(code);
+  expect(JSON.stringify(structured.error)).toMatch(said);
+});

@@ -1,0 +1,207 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Visit } from "../../src/stats/visit.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
+
+/** How often links were visited, asked for as any client would. The world's today is 2026-01-15. */
+
+let world: World;
+const ids: Record<string, string> = {};
+openForEach(createWorld, (opened) => (world = opened));
+
+const hour_ms = 60 * 60 * 1000;
+
+function note(path: string, at: string, more: Partial<Visit> = {}): void {
+  world.clicks.noteVisit({
+    projectId: world.project.id,
+    linkId: ids[path] ?? "",
+    what: "click",
+    at: Date.parse(at),
+    platform: "desktop",
+    source: "address",
+    ...more,
+  });
+}
+
+const ask = (query: string, key?: string) =>
+  world.call("GET", "/link_stats", { query, ...(key !== undefined && { key }) });
+
+async function read(query: string) {
+  const { status, body, text } = await ask(query);
+  expect(status, text).toBe(200);
+  return body.stats;
+}
+
+const list = (stats: { rows: readonly { key: string; clicks: number }[] }) =>
+  Object.fromEntries(stats.rows.map(({ key, clicks }) => [key, clicks]));
+
+beforeEach(async () => {
+  for (const path of ["spring/one", "spring/two", "autumn"]) {
+    const body = { path, name: path, url: "https://shop.example/" };
+    ids[path] = (await world.call("POST", "/links", { body })).body.id;
+  }
+});
+
+describe("the visits of a period", () => {
+  beforeEach(() => {
+    for (let turn = 0; turn < 3; turn += 1) note("spring/one", "2026-01-06T08:00:00Z");
+    note("spring/two", "2026-01-08T23:30:00Z", { platform: "ios", country: "DE" });
+    note("spring/one", "2026-01-01T12:00:00Z", { source: "qr" });
+    note("autumn", "2026-01-08T12:00:00Z", { source: "short", referrer: "news.example" });
+    note("autumn", "2026-01-14T12:00:00Z", { what: "open", platform: "ios" });
+    note("autumn", "2026-01-14T12:00:00Z", { what: "install", platform: "ios" });
+    note("autumn", "2026-01-14T12:00:00Z", { source: "button" });
+  });
+
+  test("are told day by day, both ends and the days without any too", async () => {
+    const stats = await read("from=2026-01-05&to=2026-01-09");
+    expect(stats).toMatchObject({ from: "2026-01-05", to: "2026-01-09", by: "day" });
+    expect(stats.total).toEqual({ clicks: 5, opens: 0, installs: 0 });
+    expect(list(stats)).toEqual({
+      "2026-01-05": 0,
+      "2026-01-06": 3,
+      "2026-01-07": 0,
+      "2026-01-08": 2,
+      "2026-01-09": 0,
+    });
+    expect(stats.sentence).toBe(
+      "All links had 5 clicks from 2026-01-05 to 2026-01-09. Most: 2026-01-06 (3).",
+    );
+  });
+
+  test("are those of today and six days before, where nothing is said", async () => {
+    const stats = await read("");
+    expect([stats.from, stats.to]).toEqual(["2026-01-09", "2026-01-15"]);
+    expect(stats.total).toEqual({ clicks: 0, opens: 1, installs: 1 });
+    expect(stats.sentence).toContain("1 open of installed apps and 1 install so far");
+  });
+
+  test("stand beside those of the period before", async () => {
+    const query = "f[search]=spring&from=2026-01-05&to=2026-01-11&compare=true&by=link";
+    const stats = await read(query);
+    expect(stats.previous).toEqual({
+      from: "2025-12-29",
+      to: "2026-01-04",
+      clicks: 1,
+      opens: 0,
+      installs: 0,
+    });
+    expect(stats.rows).toEqual([
+      { key: "spring/one", id: ids["spring/one"], clicks: 3, opens: 0, installs: 0, previous: 1 },
+      { key: "spring/two", id: ids["spring/two"], clicks: 1, opens: 0, installs: 0, previous: 0 },
+    ]);
+    expect(stats.sentence).toBe(
+      "The 2 links had 4 clicks from 2026-01-05 to 2026-01-11, 300 % more than the 1 from " +
+        "2025-12-29 to 2026-01-04. Most: spring/one (3).",
+    );
+  });
+
+  test.each([
+    ["platform", { desktop: 4, ios: 1 }, { desktop: 3, ios: 1 }],
+    ["country", { unknown: 4, DE: 1 }, { unknown: 3, DE: 1 }],
+    ["referrer", { direct: 4, "news.example": 1 }, { direct: 4 }],
+    ["source", { address: 4, short: 1 }, { address: 4 }],
+    ["link", { "spring/one": 3, "spring/two": 1, autumn: 1 }, { "spring/one": 3, "spring/two": 1 }],
+    ["week", { "2026-01-05": 5 }, { "2026-01-05": 4 }],
+  ])("are told apart by %s, of all links and of some", async (by, all, some) => {
+    const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
+    expect(list(await read(period))).toEqual(all);
+    expect(list(await read(`${period}&q[name_cont]=spring`))).toEqual(some);
+    const one = await read(`${period}&id=${ids["spring/two"]}`);
+    expect(one.total.clicks).toBe(1);
+    expect(one.sentence).toMatch(/^The link spring\/two had 1 click /);
+  });
+
+  test("leave out the presses of a button, which are told by source", async () => {
+    const day = "from=2026-01-14&to=2026-01-14";
+    for (const who of ["", `&id=${ids["autumn"]}`]) {
+      const stats = await read(`${day}&by=source${who}`);
+      expect(stats.total.clicks).toBe(0);
+      expect(list(stats)).toMatchObject({ button: 1 });
+      expect((await read(`${day}&by=platform${who}`)).rows).toEqual([
+        { key: "ios", clicks: 0, opens: 1, installs: 1 },
+      ]);
+    }
+  });
+
+  test("are cut to so many rows, and the others told together", async () => {
+    const stats = await read("from=2025-12-29&to=2026-01-11&by=link&rows=1&compare=1");
+    expect(stats.rows).toMatchObject([
+      { key: "spring/one", clicks: 4, previous: 0 },
+      { key: "other", clicks: 2, previous: 0 },
+    ]);
+  });
+
+  test("of a link that is deleted stay in the sums", async () => {
+    await world.call("DELETE", `/links/${ids["spring/one"]}`);
+    const stats = await read("from=2026-01-05&to=2026-01-11&by=link");
+    expect(list(stats)).toEqual({ "deleted links": 3, "spring/two": 1, autumn: 1 });
+    expect((await ask(`id=${ids["spring/one"]}`)).status).toBe(404);
+  });
+});
+
+test("days are those of the zone, in summer and in winter", async () => {
+  // At 01:00 UTC of the 29th of March clocks in Berlin went from 2 to 3.
+  for (const at of ["2026-03-28T22:30:00Z", "2026-03-28T23:30:00Z", "2026-03-29T21:30:00Z"]) {
+    note("autumn", at);
+  }
+  note("autumn", "2026-03-29T22:30:00Z");
+  const period = "from=2026-03-28&to=2026-03-30&time_zone=Europe/Berlin";
+  for (const who of ["", `&id=${ids["autumn"]}`]) {
+    expect(list(await read(period + who))).toEqual({
+      "2026-03-28": 1,
+      "2026-03-29": 2,
+      "2026-03-30": 1,
+    });
+    const hours = await read(`from=2026-03-29&to=2026-03-29&time_zone=Europe/Berlin&by=hour${who}`);
+    expect(hours.rows).toHaveLength(23);
+    expect(hours.rows[2].key).toBe("2026-03-29T03:00+02:00");
+    const byLink = await read(
+      `from=2026-03-29&to=2026-03-29&time_zone=Europe/Berlin&by=link${who}`,
+    );
+    expect(byLink.total.clicks).toBe(2);
+  }
+});
+
+test("a time within a day cuts it, and stands beside as long a time", async () => {
+  for (let hour = 0; hour < 24; hour += 1) {
+    note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
+  }
+  const stats = await read("from=2026-01-10T12:00&to=2026-01-10T15:00&compare=true&by=hour");
+  expect(stats.total.clicks).toBe(3);
+  expect(stats.previous).toMatchObject({ from: "2026-01-10T09:00:00Z", clicks: 3 });
+  expect((await read("from=2026-01-10T12:00&to=2026-01-10T15:00&by=link")).total.clicks).toBe(3);
+});
+
+test.each([
+  [
+    "from=last%20week",
+    'which is today, or a time such as 2026-01-15T09:00; "last week" is neither.',
+  ],
+  ["to=2026-02-30", "to must be a date"],
+  [
+    "from=2026-01-10&to=2026-01-09",
+    "from must be before to; both days are counted, and today is 2026-01-15.",
+  ],
+  ["from=2010-01-01&to=2026-01-09", "at most ten years apart"],
+  ["by=contry", 'referrer, country, source, link, not "contry"; did you mean country.'],
+  ["from=2025-01-01&to=2026-01-09&by=hour", "by hour takes a shorter time"],
+  ["compare=maybe", "compare must be true or false."],
+  ["rows=0", "rows must be a whole number from 1 to 100."],
+  [
+    "time_zone=Berlin",
+    "time_zone must be a time zone such as Europe/Berlin; did you mean Europe/Berlin?",
+  ],
+])("%s is refused with what would be understood", async (query, said) => {
+  const { status, body } = await ask(query);
+  expect([status, body.error]).toEqual([422, expect.stringContaining(said)]);
+});
+
+test("a key needs the scope of the list, and is told of its own project alone", async () => {
+  note("autumn", "2026-01-14T12:00:00Z");
+  const narrow = await world.addKey({ scopes: ["links.create"] });
+  expect((await ask("", narrow)).status).toBe(401);
+  const other = await world.addKey({ project: await world.addProject() });
+  expect((await ask("", other)).body.stats.total.clicks).toBe(0);
+  expect((await ask(`id=${ids["autumn"]}`, other)).status).toBe(404);
+});
