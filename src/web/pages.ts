@@ -4,6 +4,7 @@ import { appPage, deleteAppPage, newAppPage } from "./pages/app.ts";
 import { appsPage } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
 import { deletedPage } from "./pages/deleted.ts";
+import { domainPage } from "./pages/domain.ts";
 import { historyPage, undoPage } from "./pages/history.ts";
 import { importPage } from "./pages/import.ts";
 import { cancelJobPage, jobPage, undoJobPage } from "./pages/job.ts";
@@ -45,6 +46,7 @@ export const pages: readonly Page[] = [
   newAppPage,
   appPage,
   deleteAppPage,
+  domainPage,
   deletedPage,
   templatePage,
   templateFramePage,

@@ -40,6 +40,7 @@ const shown: Readonly<Record<string, Write>> = {
   "further apps": () => "/apps?android=2",
   "a new app": () => "/apps/android/new",
   "an app": ({ app }) => `/apps/ios/${app}`,
+  "the domain": () => "/domain",
   keys: () => "/keys",
   "a new key": () => "/keys/new",
   webhooks: () => "/webhooks",

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import { createServed } from "../support/command.ts";
+import { signInAt } from "../support/console-http.ts";
+import { openConsole, pressOnto } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** The domain in the console. The host here is one of this machine alone: nothing is asked. */
+
+test("what phones find is told when somebody presses the button, by the keyboard", async () => {
+  await using served = await createServed();
+  const { serving } = served;
+  const browser = await launchBrowser();
+  const { page, complaints } = await openConsole(browser, serving);
+  await page.goto(`${serving.places.url}/domain`);
+  expect(await page.getByRole("status").count()).toBe(0);
+  await pressOnto(page, /^Look now$/);
+  await page.getByText("Not in order").waitFor();
+  await page.getByText("a name of this machine alone, which no phone reaches").waitFor();
+  await page.getByRole("heading", { name: "Keeps apps from opening" }).waitFor();
+  await lookAtPage(page, "domain");
+  expect(complaints).toEqual([]);
+  await browser.close();
+
+  // Whatever else is typed is none of the project's hosts, and is only shown.
+  const tab = await signInAt(serving);
+  await tab.open("/domain");
+  const foreign = await tab.submit({ host: '169.254.169.254"><script>' });
+  expect(foreign.status).toBe(422);
+  expect(foreign.text).toContain("own verified hosts; they are default.localhost");
+  expect(foreign.text).not.toContain('"><script>');
+  await tab.open("/domain");
+  expect((await tab.submit({ host: "" })).text).toContain("Not in order");
+});
