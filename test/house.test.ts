@@ -20,6 +20,7 @@ const rooms: Readonly<Record<string, string>> = {
   "contract/rules": "contract",
   visit: "contract contract/rules",
   stats: "contract visit",
+  attribution: "",
   audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
   template: "text look",
@@ -104,6 +105,7 @@ const rooms: Readonly<Record<string, string>> = {
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   look: [],
+  attribution: [],
   text: ["diff", "node:crypto", "node:url", "parse5"],
   contract: ["zod"],
   network: ["node:http", "node:net"],

@@ -1,0 +1,110 @@
+import {
+  decisive,
+  isAlike,
+  isAnother,
+  isElsewhere,
+  isSamePlace,
+  type Seen,
+} from "./compare-phones.ts";
+import { estimateDoubt } from "./estimate-doubt.ts";
+import { markNames, type MarkName } from "./marks.ts";
+
+/**
+ * Which visit of a link's page an app was installed for, if any. Nobody knows it: what is compared
+ * is what the browser and the app tell of their phones, and a miss is better than the link of
+ * somebody else. So wherever two visits could be meant, none is; and where one is left, how sure it
+ * is depends on how likely another phone would have looked the same.
+ */
+
+export type Visit = Seen & {
+  /** The same for visits that lead to the same place in the app. */
+  readonly leadsTo: string;
+};
+
+export type Chosen<One extends Visit> = {
+  readonly visit: One;
+  readonly confidence: "high" | "medium" | "low";
+  /** From 0 to 100. */
+  readonly score: number;
+};
+
+/** Together with the address they make 100. */
+const points: Readonly<Record<MarkName, number>> = {
+  screen: 15,
+  zone: 12,
+  language: 10,
+  region: 3,
+  device: 5,
+  calendar: 5,
+  major: 6,
+  minor: 4,
+};
+const addressPoints = 40;
+
+/** Below that nothing is said, whatever else there is. */
+const leastPoints = 50;
+/** A visit that is so close to the best could be the one as well. */
+const margin = 8;
+
+/** How likely it may be that the visit is another phone's. */
+const mostDoubt = { high: 0.0008, medium: 0.01, low: 0.05 } as const;
+
+/**
+ * `recent` are the project's latest visits, wherever they came from: by them it is known how many
+ * phones there are behind one address, and how many look alike.
+ */
+export function chooseVisit<One extends Visit>(
+  install: Seen,
+  visits: readonly One[],
+  recent: readonly Seen[],
+): Chosen<One> | undefined {
+  const candidates = visits
+    .flatMap((visit) => rate(install, visit))
+    .toSorted((one, other) => other.score - one.score);
+  const [best] = candidates;
+  if (best === undefined) return undefined;
+  const others = candidates.filter(({ visit }) => visit.leadsTo !== best.visit.leadsTo);
+  if (others.some(({ score }) => score > best.score - margin)) return undefined;
+  const { visit, score, alike, isSameAddress } = best;
+  const doubt = estimateDoubt({ install, visit, alike, isSameAddress, recent });
+  const confidence = judge(best, doubt);
+  // What is only just likely is not told where anything else could be meant at all.
+  if (confidence === undefined || (confidence === "low" && others.length > 0)) return undefined;
+  return { visit, confidence, score };
+}
+
+type Rated<One extends Visit> = {
+  readonly visit: One;
+  readonly score: number;
+  /** The marks that both tell, and that are the same. */
+  readonly alike: readonly MarkName[];
+  readonly isSameAddress: boolean;
+};
+
+/** Nothing where it cannot be the same phone, or nobody could tell. */
+function rate<One extends Visit>(install: Seen, visit: One): readonly Rated<One>[] {
+  const isPhone = visit.marks.device !== undefined;
+  if (!isPhone || isAnother(install.marks, visit.marks)) return [];
+  const isSameAddress = isSamePlace(install, visit);
+  if (!isSameAddress && isElsewhere(install, visit)) return [];
+  const alike = markNames.filter((name) => isAlike(install.marks, visit.marks, name));
+  const sum = alike.reduce((total, name) => total + points[name], 0);
+  const score = sum + (isSameAddress ? addressPoints : 0);
+  // Without an address all that is decisive has to be told, and to be the same.
+  const isTold = isSameAddress || isAllTold(alike);
+  return isTold && score >= leastPoints ? [{ visit, score, alike, isSameAddress }] : [];
+}
+
+function judge(
+  { alike, isSameAddress }: Rated<Visit>,
+  doubt: number,
+): Chosen<Visit>["confidence"] | undefined {
+  if (doubt > mostDoubt.low) return undefined;
+  if (!isSameAddress || doubt > mostDoubt.medium) return "low";
+  const isWhole = isAllTold(alike) && alike.includes("minor");
+  return isWhole && doubt <= mostDoubt.high ? "high" : "medium";
+}
+
+function isAllTold(alike: readonly MarkName[]): boolean {
+  return decisive.every((name) => alike.includes(name));
+}

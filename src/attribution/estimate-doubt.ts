@@ -1,0 +1,64 @@
+import { differ, isAlike, isSamePlace, type Seen } from "./compare-phones.ts";
+import type { MarkName } from "./marks.ts";
+
+/** What of a choice is known, beside the visit itself. */
+type Choice = {
+  readonly install: Seen;
+  readonly visit: Seen;
+  /** The marks in which the visit is like the install. */
+  readonly alike: readonly MarkName[];
+  readonly isSameAddress: boolean;
+  readonly recent: readonly Seen[];
+};
+
+/** Three installs in ten come by themselves: so many for each that has visited. */
+const organic = 0.3 / 0.7;
+/** Of two phones behind one address so many have the same of a mark, as long as nothing is known. */
+const usual: Readonly<Partial<Record<MarkName, number>>> = {
+  screen: 0.12,
+  language: 0.6,
+  major: 0.5,
+  minor: 0.5,
+};
+/** A phone seldom gets a new version of its system between a visit and an install. */
+const updated = 5;
+/** What is usual counts as much as so many visits that were seen. */
+const usualVisits = 20;
+/** Other phones behind an address that visit at the same time, where nobody has been seen to. */
+const fewNeighbours = 0.03;
+
+/**
+ * How likely the one visit that fits is another phone's: that somebody has come by himself, that
+ * others have visited from where he is, and that one of them looks like him.
+ */
+export function estimateDoubt(choice: Choice): number {
+  const { install, visit, alike, isSameAddress, recent } = choice;
+  // The visit itself is among them: it is no other phone that looks like it.
+  const elsewhere = recent.filter((seen) => !isSamePlace(install, seen));
+  const lookalikes = elsewhere.filter((seen) =>
+    alike.every((name) => isAlike(install.marks, seen.marks, name)),
+  ).length;
+  const share = alike.reduce((product, name) => product * (usual[name] ?? 1), 1);
+  // That nobody else was seen to look so says the less, the fewer were seen.
+  const unseen = elsewhere.length / (elsewhere.length + 10);
+  const known = lookalikes + unseen + usualVisits * share;
+  const likeness = known / (elsewhere.length + usualVisits);
+  const neighbours = isSameAddress ? countNeighbours(install, recent) : recent.length;
+  const isUpdated = differ(install.marks, visit.marks, "minor");
+  return organic * neighbours * likeness * (isUpdated ? updated : 1);
+}
+
+/** The others that are seen here, and as many as are seen beside each other elsewhere. */
+function countNeighbours({ address }: Seen, recent: readonly Seen[]): number {
+  const counts = new Map<string, number>();
+  for (const { address: at } of recent) {
+    if (at !== undefined) counts.set(at.group, (counts.get(at.group) ?? 0) + 1);
+  }
+  const here = counts.get(address?.group ?? "") ?? 0;
+  counts.delete(address?.group ?? "");
+  const sizes = [...counts.values()];
+  const pairs = sizes.reduce((sum, size) => sum + size * (size - 1), 0);
+  const visits = sizes.reduce((sum, size) => sum + size, 0);
+  // The visit itself is one of those here.
+  return fewNeighbours + Math.max(0, here - 1) + pairs / Math.max(1, visits);
+}

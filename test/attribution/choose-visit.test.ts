@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { chooseVisit, type Visit } from "../../src/attribution/choose-visit.ts";
+import type { Seen } from "../../src/attribution/compare-phones.ts";
+import { joinMarks } from "../../src/attribution/marks.ts";
+import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
+import { readRequest } from "../../src/attribution/read-request.ts";
+import { agents } from "./agents.ts";
+
+/** Two phones, what their browsers and the SDK in the app tell of them, and which is which. */
+
+const home = { group: "198.51.100.7", family: "ipv4" } as const;
+
+/** As the page's script and DeviceFingerprint.swift tell of one and the same phone. */
+const screen = {
+  screen_width: 393,
+  screen_height: 852,
+  device_pixel_ratio: 3,
+  timezone: "Europe/Berlin",
+  calendar: "gregory",
+};
+const app = {
+  ...screen,
+  os_version: "26.1.0",
+  language: "de-DE",
+  languages: ["de-DE", "en-DE"],
+  country_code: "DE",
+  device_model: "iPhone15,2",
+  idfv: "00000000-0000-4000-8000-000000000001",
+  app_version: "1.0",
+  app_build: "1",
+  simulator: false,
+};
+
+type Told = {
+  readonly agent?: string;
+  readonly languages?: string;
+  readonly script?: object | undefined;
+  readonly address?: Seen["address"];
+  readonly leadsTo?: string;
+};
+
+function visit({ agent = agents.safari26, languages = "de-DE,de;q=0.9", ...told }: Told = {}) {
+  const { script = { ...screen, language: "de-DE" }, leadsTo = "spring" } = told;
+  const marks = joinMarks(readFingerprint({ ...script }), readRequest(agent, languages));
+  const address = "address" in told ? told.address : home;
+  return { marks, address, leadsTo } satisfies Visit;
+}
+
+function install(more: object = {}, from: Pick<Seen, "address"> = { address: home }): Seen {
+  return { marks: readFingerprint({ ...app, ...more }), ...from };
+}
+
+const choose = (seen: Seen, ...visits: readonly Visit[]) => chooseVisit(seen, visits, visits);
+const level = (seen: Seen, ...visits: readonly Visit[]) => choose(seen, ...visits)?.confidence;
+
+describe("one visit", () => {
+  test("of the same phone at the same address is sure", () => {
+    expect(choose(install(), visit())).toMatchObject({ confidence: "high", score: 100 });
+  });
+
+  test("is as sure whichever version the system has: Safari tells its own since 26", () => {
+    for (const [agent, os_version] of [
+      [agents.safari26, "26.1.0"],
+      [agents.safari18, "18.5.0"],
+      [agents.safari17, "17.6.1"],
+    ] as const) {
+      expect(choose(install({ os_version }), visit({ agent }))).toMatchObject({ score: 100 });
+    }
+    // What all browsers say of 26 is no reason to take it for another phone.
+    for (const agent of [agents.chrome26, agents.instagram26]) {
+      expect(choose(install(), visit({ agent }))).toMatchObject({
+        confidence: "medium",
+        score: 90,
+      });
+    }
+  });
+
+  test("is not lost by a version that differs", () => {
+    const older = install({ os_version: "17.2.0" });
+    expect(choose(older, visit())).toMatchObject({ confidence: "medium", score: 90 });
+    expect(level(older, visit({ script: {} }))).toBe("low");
+  });
+
+  test("without script is likely", () => {
+    const bare = visit({ script: {} });
+    expect(choose(install(), bare)).toMatchObject({ confidence: "medium", score: 68 });
+  });
+
+  test("of a phone on its side, in another zone's name or another form of language is the same", () => {
+    const held = { screen_width: 852, screen_height: 393 };
+    expect(level(install(held), visit())).toBe("high");
+    const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });
+    expect(level(install({ timezone: "Asia/Kolkata" }), zones)).toBe("high");
+    const chinese = { language: "zh-CN", languages: "zh-CN,zh-Hans;q=0.9" };
+    const seen = visit({ script: { ...screen, language: "zh-CN" }, languages: chinese.languages });
+    expect(level(install({ language: "zh-Hans-CN" }), seen)).toBe("high");
+  });
+
+  test.each([
+    ["another screen", { screen_width: 390, screen_height: 844 }],
+    ["another zone", { timezone: "Europe/London" }],
+    ["another language", { language: "tr-DE", languages: ["tr-DE"] }],
+    ["an iPad", { device_model: "iPad14,1" }],
+  ])("of a phone with %s is somebody else's", (_, more) => {
+    expect(choose(install(more), visit())).toBeUndefined();
+  });
+
+  test("of an Android phone or a computer is no iPhone's", () => {
+    for (const agent of [agents.android, agents.desktop]) {
+      expect(level(install(), visit({ agent, script: {} }))).toBeUndefined();
+    }
+  });
+});
+
+describe("an address", () => {
+  const nowhere = { address: undefined };
+  const mobile = { group: "2a01:598:1:2", family: "ipv6" } as const;
+
+  test("that tells nothing leaves what all marks say, and that is not much", () => {
+    expect(level(install({}, nowhere), visit())).toBe("low");
+    expect(level(install(), visit({ address: undefined }))).toBe("low");
+    expect(level(install({}, nowhere), visit({ script: {} }))).toBeUndefined();
+  });
+
+  test("of another kind may be the same phone on another network", () => {
+    expect(level(install({}, { address: mobile }), visit())).toBe("low");
+  });
+
+  test("of the same kind is another place", () => {
+    const office = { group: "203.0.113.9", family: "ipv4" } as const;
+    expect(level(install({}, { address: office }), visit())).toBeUndefined();
+  });
+
+  test("that others visit from makes nobody sure, and very many nobody at all", () => {
+    const others = (count: number) =>
+      Array.from({ length: count }, (_, at) =>
+        visit({ script: { ...screen, screen_width: 300 + at, language: "de" }, leadsTo: `${at}` }),
+      );
+    expect(level(install(), visit(), ...others(1))).toBe("medium");
+    expect(level(install(), visit(), ...others(3))).toBe("low");
+    expect(level(install(), visit(), ...others(40))).toBeUndefined();
+  });
+});
+
+describe("two visits", () => {
+  test("that look alike are nobody's, unless they lead to the same", () => {
+    expect(level(install(), visit(), visit({ leadsTo: "summer" }))).toBeUndefined();
+    expect(level(install(), visit(), visit())).not.toBeUndefined();
+  });
+
+  test("are told apart by what only one of them is like", () => {
+    const other = visit({ agent: agents.safari18, leadsTo: "summer" });
+    expect(choose(install(), visit(), other)?.visit.leadsTo).toBe("spring");
+    const bare = visit({ script: {}, leadsTo: "summer" });
+    expect(choose(install(), visit(), bare)?.visit.leadsTo).toBe("spring");
+  });
+
+  test("are never one that is just likely", () => {
+    const away = { address: undefined };
+    expect(level(install(), visit(away), visit({ ...away, leadsTo: "summer" }))).toBeUndefined();
+  });
+});
+
+test("what a stranger tells is read as far as it can be, and no further", () => {
+  for (const told of [
+    { screen_width: "393", screen_height: 852, device_pixel_ratio: 3 },
+    { screen_width: -1, screen_height: Number.NaN, device_pixel_ratio: 1e9 },
+    { timezone: "../../etc", calendar: "<b>", language: "x".repeat(500), languages: "de" },
+    { os_version: "newest", device_model: "x86_64", languages: [{}] },
+  ]) {
+    expect(readFingerprint(told)).toEqual({});
+  }
+});

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import { chooseVisit } from "../../src/attribution/choose-visit.ts";
+import { makePopulation, type Made, type MadeInstall, type MadeVisit } from "./population.ts";
+
+/** How often an install gets its own link, another phone's, or none, over 10,000 installs. */
+
+const window_ms = 10 * 60_000;
+const hour_ms = 60 * 60_000;
+/** As many as a match looks at. */
+const mostRecent = 500;
+
+type Counts = {
+  high: number;
+  wrongAtHigh: number;
+  matched: number;
+  wrong: number;
+  /** Installs whose own visit no other one behind their address resembles. */
+  clear: number;
+  clearMatched: number;
+};
+
+function play(made: Omit<Made, "count">): Counts {
+  const { visits, installs } = makePopulation({ ...made, count: 10_000 });
+  const counts = { high: 0, wrongAtHigh: 0, matched: 0, wrong: 0, clear: 0, clearMatched: 0 };
+  const pending = new Set<MadeVisit>();
+  let next = 0;
+  for (const install of installs) {
+    for (let visit = visits[next]; visit && visit.at <= install.at; visit = visits[next]) {
+      pending.add(visit);
+      next += 1;
+    }
+    for (const visit of pending) if (visit.at <= install.at - window_ms) pending.delete(visit);
+    const open = [...pending];
+    const here = open.filter(({ address }) => address?.group === install.seen.address?.group);
+    const chosen = chooseVisit(install.seen, here, open.slice(-mostRecent));
+    const isClear = hasClearVisit(install, here);
+    // Whoever visits the same link gets what is meant for both.
+    const isRight = chosen?.visit.phone === install.phone || isSameLink(chosen?.visit, install);
+    if (isClear) counts.clear += 1;
+    if (chosen === undefined) continue;
+    // One visit is of one install.
+    pending.delete(chosen.visit);
+    counts.matched += 1;
+    counts.wrong += Number(!isRight);
+    counts.clearMatched += Number(isClear && isRight);
+    counts.high += Number(chosen.confidence === "high");
+    counts.wrongAtHigh += Number(chosen.confidence === "high" && !isRight);
+  }
+  return counts;
+}
+
+function isSameLink(visit: MadeVisit | undefined, { leadsTo }: MadeInstall): boolean {
+  return visit !== undefined && visit.leadsTo === leadsTo;
+}
+
+function hasClearVisit({ phone, leadsTo }: MadeInstall, here: readonly MadeVisit[]): boolean {
+  const own = here.findLast((visit) => visit.phone === phone && visit.leadsTo === leadsTo);
+  const look = JSON.stringify(own?.marks);
+  return (
+    own !== undefined && here.every((one) => one === own || JSON.stringify(one.marks) !== look)
+  );
+}
+
+/** How long it takes until all behind an address have come, and how many visits lead to nothing. */
+const worlds = [
+  { hours: 72, idle: 0.5 },
+  { hours: 24, idle: 0 },
+  { hours: 24, idle: 0.5 },
+  { hours: 12, idle: 0 },
+  { hours: 3, idle: 0.5 },
+];
+
+test("of 10,000 installs nearly all that nothing resembles are matched, and few wrongly at high", () => {
+  const sum = { high: 0, wrongAtHigh: 0 };
+  for (const { hours, idle } of worlds) {
+    for (const seed of [1, 2]) {
+      const counts = play({ seed, spell_ms: hours * hour_ms, idle });
+      const world = JSON.stringify({ hours, idle, seed, ...counts });
+      expect(counts.clearMatched / counts.clear, world).toBeGreaterThan(0.6);
+      expect(counts.wrong / counts.matched, world).toBeLessThan(0.04);
+      sum.high += counts.high;
+      sum.wrongAtHigh += counts.wrongAtHigh;
+    }
+  }
+  expect(sum.high).toBeGreaterThan(4000);
+  expect(sum.wrongAtHigh / sum.high).toBeLessThanOrEqual(0.001);
+});
+
+test("where whole offices install at once, nobody is sure of anything", () => {
+  const counts = play({ seed: 1, spell_ms: hour_ms / 2, idle: 1 });
+  expect(counts).toMatchObject({ high: 0, wrongAtHigh: 0 });
+  expect(counts.wrong / counts.matched).toBeLessThan(0.05);
+});

@@ -1,0 +1,183 @@
+import type { Visit } from "../../src/attribution/choose-visit.ts";
+import type { Seen } from "../../src/attribution/compare-phones.ts";
+import { joinMarks, type Marks } from "../../src/attribution/marks.ts";
+import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
+import { readRequest } from "../../src/attribution/read-request.ts";
+
+/**
+ * A made population, by a seed: behind each address 1 to 50 phones of 20 models, which install
+ * the app within a spell, 70 % of them after a visit; and others there visit and install nothing.
+ */
+export type MadeVisit = Visit & {
+  readonly at: number;
+  readonly phone: number;
+};
+
+export type MadeInstall = {
+  readonly at: number;
+  readonly phone: number;
+  readonly seen: Seen;
+  /** Where its own visit led; undefined where it came without one. */
+  readonly leadsTo: string | undefined;
+};
+
+export type Population = {
+  readonly visits: readonly MadeVisit[];
+  readonly installs: readonly MadeInstall[];
+};
+
+type Chance = () => number;
+
+type Phone = {
+  readonly id: number;
+  readonly address: Seen["address"];
+  readonly model: readonly [name: string, width: number, height: number, ratio: number];
+  readonly version: string;
+  readonly language: string;
+  readonly zone: string;
+  /** Chrome says nothing of the system's version. */
+  readonly isSafari: boolean;
+  readonly runsScript: boolean;
+};
+
+const models: readonly Phone["model"][] = [
+  ["iPhone11,8", 414, 896, 2],
+  ["iPhone12,1", 414, 896, 2],
+  ["iPhone12,3", 375, 812, 3],
+  ["iPhone12,5", 414, 896, 3],
+  ["iPhone12,8", 375, 667, 2],
+  ["iPhone13,1", 375, 812, 3],
+  ["iPhone13,2", 390, 844, 3],
+  ["iPhone13,4", 428, 926, 3],
+  ["iPhone14,2", 390, 844, 3],
+  ["iPhone14,3", 428, 926, 3],
+  ["iPhone14,5", 390, 844, 3],
+  ["iPhone14,7", 390, 844, 3],
+  ["iPhone14,8", 428, 926, 3],
+  ["iPhone15,2", 393, 852, 3],
+  ["iPhone15,3", 430, 932, 3],
+  ["iPhone15,4", 393, 852, 3],
+  ["iPhone16,1", 393, 852, 3],
+  ["iPhone17,1", 402, 874, 3],
+  ["iPhone17,2", 440, 956, 3],
+  ["iPhone17,3", 393, 852, 3],
+];
+
+const versions = ["26.1", "26.1", "26.1", "26.0", "26.0", "18.6", "18.5", "17.6"];
+const places: readonly (readonly [zone: string, ...languages: string[]])[] = [
+  ["Europe/Berlin", "de-DE", "de-DE", "de-DE", "en-DE", "tr-DE"],
+  ["America/New_York", "en-US", "en-US", "en-US", "es-US"],
+  ["Asia/Kolkata", "en-IN", "en-IN", "hi-IN"],
+  ["Asia/Tokyo", "ja-JP", "ja-JP", "ja-JP", "en-JP"],
+];
+
+const minute_ms = 60_000;
+
+export type Made = {
+  readonly seed: number;
+  readonly count: number;
+  /** All that happens behind one address happens within this time. */
+  readonly spell_ms: number;
+  /** For each install so many visits that lead to none. */
+  readonly idle: number;
+};
+
+export function makePopulation({ seed, count, spell_ms, idle }: Made): Population {
+  const chance = createChance(seed);
+  const visits: MadeVisit[] = [];
+  const installs: MadeInstall[] = [];
+  let id = 0;
+  for (let house = 0; installs.length < count; house += 1) {
+    const begin = chance() * 24 * 60 * minute_ms;
+    const phones = makeHouse(house, chance, () => (id += 1));
+    for (const phone of phones) {
+      const at = begin + chance() * spell_ms;
+      const isOrganic = chance() < 0.3;
+      const leadsTo = `link-${Math.floor(chance() ** 2 * 200)}`;
+      if (!isOrganic) {
+        visits.push(makeVisit(phone, leadsTo, at - (0.3 + chance() * 8) * minute_ms));
+      }
+      const seen = seeInstall(phone);
+      installs.push({ at, phone: phone.id, seen, leadsTo: isOrganic ? undefined : leadsTo });
+      // Somebody there looks at a link as well, and installs nothing.
+      if (chance() >= idle) continue;
+      const other = pick(phones, chance);
+      const its = `link-${Math.floor(chance() ** 2 * 200)}`;
+      visits.push(makeVisit(other, its, begin + chance() * spell_ms));
+    }
+  }
+  return {
+    visits: visits.toSorted((one, other) => one.at - other.at),
+    installs: installs.slice(0, count).toSorted((one, other) => one.at - other.at),
+  };
+}
+
+function makeHouse(house: number, chance: Chance, count: () => number): readonly Phone[] {
+  const [zone, ...languages] = pick(places, chance);
+  const size = 1 + Math.floor(chance() * 50);
+  return Array.from({ length: size }, () => ({
+    id: count(),
+    address: { group: `house-${house}`, family: "ipv4" } as const,
+    model: pick(models, chance),
+    version: pick(versions, chance),
+    language: pick(languages, chance),
+    zone,
+    isSafari: chance() < 0.9,
+    runsScript: chance() < 0.97,
+  }));
+}
+
+function makeVisit(phone: Phone, leadsTo: string, at: number): MadeVisit {
+  const told = phone.runsScript ? readFingerprint(describeScreen(phone)) : {};
+  const marks = joinMarks(told, readRequest(writeAgent(phone), phone.language));
+  return { at, phone: phone.id, leadsTo, marks, address: phone.address };
+}
+
+function seeInstall(phone: Phone): Seen {
+  const { model, version, language } = phone;
+  const marks: Marks = readFingerprint({
+    ...describeScreen(phone),
+    os_version: `${version}.0`,
+    device_model: model[0],
+    languages: [language],
+    simulator: false,
+  });
+  return { marks, address: phone.address };
+}
+
+function describeScreen({ model: [, width, height, ratio], zone, language }: Phone) {
+  return {
+    screen_width: width,
+    screen_height: height,
+    device_pixel_ratio: ratio,
+    timezone: zone,
+    calendar: "gregory",
+    language,
+  };
+}
+
+/** As Safari and Chrome write it: the system's own version has stood still since 26. */
+function writeAgent({ version, isSafari }: Phone): string {
+  const system = Number(version) >= 26 ? "18_6" : version.replace(".", "_");
+  const browser = isSafari ? `Version/${version}` : "CriOS/142.0.7444.77";
+  return (
+    `Mozilla/5.0 (iPhone; CPU iPhone OS ${system} like Mac OS X) AppleWebKit/605.1.15 ` +
+    `(KHTML, like Gecko) ${browser} Mobile/15E148 Safari/604.1`
+  );
+}
+
+function pick<One>(list: readonly One[], chance: Chance): One {
+  // There is one at each place below its length.
+  return list[Math.floor(chance() * list.length)] as One;
+}
+
+/** Mulberry32: the same numbers for the same seed, on every machine. */
+function createChance(seed: number): Chance {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
