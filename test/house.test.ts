@@ -29,8 +29,8 @@ const rooms: Readonly<Record<string, string>> = {
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules stats",
-  service: "text qr contract contract/rules network visit stats template store",
-  host: "text look qr contract contract/rules visit stats template store",
+  service: "text qr contract contract/rules network attribution visit stats template store",
+  host: "text look qr contract contract/rules network attribution visit stats template store",
   webhooks: "contract contract/rules network network/hosts store",
 
   "bulk/owner": "contract client",
@@ -105,7 +105,7 @@ const rooms: Readonly<Record<string, string>> = {
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   look: [],
-  attribution: [],
+  attribution: ["node:crypto"],
   text: ["diff", "node:crypto", "node:url", "parse5"],
   contract: ["zod"],
   network: ["node:http", "node:net"],

@@ -42,6 +42,7 @@ const onBoth = [
   "test/mcp/tools/history/{approved-undo,list-changes,undo}*.test.ts",
   "test/mcp/tools/history/unnoted.test.ts",
   "test/commands/two-servers.test.ts",
+  "test/sdk/exchange.test.ts",
 ];
 /**
  * Of them these are not: the transaction that the writers of a SQLite file share; thousands of

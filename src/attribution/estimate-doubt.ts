@@ -13,7 +13,7 @@ type Choice = {
 
 /** Three installs in ten come by themselves: so many for each that has visited. */
 const organic = 0.3 / 0.7;
-/** Of two phones behind one address so many have the same of a mark, as long as nothing is known. */
+/** Of two phones behind one address so many have the same, as long as nothing is known. */
 const usual: Readonly<Partial<Record<MarkName, number>>> = {
   screen: 0.12,
   language: 0.6,

@@ -2,7 +2,7 @@ import { joinMarks, readLanguage, readVersion, type Marks } from "./marks.ts";
 
 /**
  * What a phone tells of itself, by the names of the public iOS SDK (DeviceFingerprint.swift); the
- * script of a link's page uses the same. All of it is a stranger's: what cannot be read is not told.
+ * script of a link's page uses the same. It is all a stranger's: what cannot be read is not told.
  */
 export function readFingerprint(told: Readonly<Record<string, unknown>>): Marks {
   return [

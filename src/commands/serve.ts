@@ -168,7 +168,6 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   });
   const parts = { ...serving, state, assistant, hostnames };
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log, "approval page") });
-  const origins = { linkOrigin: addresses.links ?? "", secondOrigin: config.second_origin };
   const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
   const folder = own && joinFolder({ ...serving, listening });
   setRequestHandlers(server, {
@@ -181,7 +180,10 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     },
     links:
       own &&
-      watchHost(createHost({ ...own, ...origins, clock, random, report }), serving.watchVisit),
+      watchHost(
+        createHost({ ...own, ...describeHost(serving), clock, random, report }),
+        serving.watchVisit,
+      ),
     hostnames,
     readUnready: readiness.readUnready,
     answerScrape: metrics?.createAnswers(
@@ -208,6 +210,14 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     closeOthers: () => Promise.all([mcp.close(finish_ms), sessions.close(), deliverer?.close()]),
     leaveFolder: () => folder?.end(),
   });
+}
+
+function describeHost({ addresses, config }: Pick<Serving, "addresses" | "config">) {
+  return {
+    linkOrigin: addresses.links ?? "",
+    secondOrigin: config.second_origin,
+    trustedProxies: config.trusted_proxies,
+  };
 }
 
 type Ending = { readonly closeOthers: () => Promise<unknown>; readonly leaveFolder: () => void };

@@ -87,6 +87,8 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   secrets: alone("a few texts"),
   webhooks: alone("those with something to deliver are looked for every second"),
   deliveries: alone("soon gone, and looked for with their webhooks"),
+  deferred_visits: alone("visits that an install may follow, for ten minutes"),
+  store_secrets: alone("a few texts"),
   request_counts: alone("what each process has counted for a minute"),
   waypost_processes: alone("who has the database open, for half a minute"),
   migrations: alone("marks of what was done"),

@@ -10,6 +10,7 @@ import type { Endpoint } from "./endpoint.ts";
 
 /** As the SDKs read it: their readers stop at any other word, and at a missing `matched`. */
 const confidences = ["high", "medium", "low"] as const;
+export type Confidence = (typeof confidences)[number];
 
 const attributedLink = z.object({
   id: z.string(),
@@ -62,5 +63,23 @@ export const appSdk = {
     body: z.object({ url: z.string().nullish(), platform, is_deferred: z.boolean().nullish() }),
     required: ["url"],
     response: attribution,
+  },
+  match: {
+    ...asRead,
+    method: "POST",
+    path: "/fingerprints/match",
+    documented: false,
+    hidden: true,
+    tool: "match_install",
+    title: "Tell an app what it was installed for",
+    summary: "The link whose page the phone has visited before the app was installed.",
+    auth: "client",
+    address_budget: "app_installs",
+    body: z.object({ fingerprint: z.record(z.string(), z.unknown()).nullish(), platform }),
+    required: ["fingerprint"],
+    response: attribution,
+    // The visit is used by it.
+    effect: "write",
+    idempotent: false,
   },
 } as const satisfies Record<string, Endpoint>;

@@ -27,6 +27,8 @@ export const limits = {
   kept_template_versions: 20,
   /** For so long a person may approve of what they are asked. */
   approval_ms: 5 * 60_000,
+  /** For so long an install may follow the visit that it is told of. */
+  deferred_visit_ms: 10 * 60_000,
   /** For so long our own service can bring back what was deleted. */
   bin_days: 30,
 } as const;

@@ -28,6 +28,8 @@ type VisitContext = {
   readonly findTemplate: TemplateFinder;
   readonly makePage: MakePage;
   readonly drawForPage: DrawForPage;
+  /** Notes a visit that an install may follow, and answers what it is called. */
+  readonly collect: (query: string) => string;
   readonly monotonic: Clock["monotonic"];
 };
 
@@ -68,7 +70,7 @@ type Visited = {
 };
 
 /** A short path that stands for a query is visited as its link with that query. */
-function readVisited({ hosted, target }: VisitContext): Visited {
+export function readVisited({ hosted, target }: Pick<VisitContext, "hosted" | "target">): Visited {
   const joined = joinQueries(hosted.query, readQuery(target));
   const query = joined.length > limits.web_address_characters ? hosted.query : joined;
   const path =
@@ -121,12 +123,24 @@ async function showPage(
     language: chooseLanguage(context.languages),
     within: visitor.within,
     phone: await findPhoneWays(context, { visit, visited: { query, target }, template }),
+    collectedVisit: isCollected(context) ? context.collect(query) : undefined,
     nonce: context.createNonce(),
     time: { monotonic: context.monotonic, most_ms },
   };
   const page = await context.makePage(() => renderLinkPage(input));
   const vary = page.isTranslated ? `${uncached.vary}, accept-language` : uncached.vary;
   return makeAnswer(200, { ...page.headers, ...uncached, vary }, page.html);
+}
+
+/** Deferred deep linking is of the Pro plan, and an iPhone's browser alone tells what it is. */
+export function isCollected({
+  site: { project, isSecond },
+  hosted: { link, apps },
+  visitor,
+}: Pick<VisitContext, "site" | "hosted" | "visitor">): boolean {
+  if (!visitor.isPerson || visitor.platform !== "ios" || isSecond) return false;
+  if (apps.ios_app === undefined || link.enable_forced_redirect) return false;
+  return project.plan === "pro" && link.ios_deferred_deep_linking_enabled;
 }
 
 type Shown = {

@@ -1,18 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock, Random } from "../contract/clock.ts";
 import { readQuery } from "../contract/rules/address-query.ts";
-import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
+import { normalizePath } from "../contract/rules/link-path.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { readOutage } from "../store/store.ts";
 import { associationPaths } from "../visit/association-files.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
 import { createQrPictures } from "./answer-qr.ts";
 import type { Platform } from "../visit/decide-visit.ts";
-import { answerVisit } from "./answer-visit.ts";
+import { answerVisit, isCollected, readVisited } from "./answer-visit.ts";
 import { answerElse } from "./answer-else.ts";
 import { createAssociationFiles } from "./association-files.ts";
 import { createVisitorReader } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
+import { createVisitCollector, isScriptMessage } from "./collect-visits.ts";
+import type { CollectorOptions } from "./collect-visits.ts";
 import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
@@ -30,14 +31,13 @@ export type Host = {
   ) => Promise<void>;
 };
 
-export type HostOptions = SitesOptions & {
-  readonly clock: Pick<Clock, "monotonic" | "now">;
-  readonly findCountry?: KindOptions["findCountry"];
-  readonly random: Random;
-  readonly clicks: Pick<Clicks, "note">;
-  /** Notes an unexpected error where the operator looks. */
-  readonly report: (error: unknown) => unknown;
-};
+export type HostOptions = SitesOptions &
+  CollectorOptions & {
+    readonly findCountry?: KindOptions["findCountry"];
+    readonly clicks: Pick<Clicks, "note">;
+    /** Notes an unexpected error where the operator looks. */
+    readonly report: (error: unknown) => unknown;
+  };
 
 type HostedRequest = {
   readonly request: IncomingMessage;
@@ -54,20 +54,17 @@ type HostedRequest = {
 const nonce_bytes = 16;
 
 export function createHost(options: HostOptions): Host {
-  const { random, report } = options;
+  const { report } = options;
+  const collector = createVisitCollector(options);
   const sites = createSites(options);
   const readVisitor = createVisitorReader();
   const count = createCounter(options);
   const answerAssociationFile = createAssociationFiles();
-  const { answer: answerQr, drawForPage } = createQrPictures(options.clock);
-  const { monotonic } = options.clock;
-  const makePage = createPageMaker(monotonic);
-  const findTemplate = createTemplateFinder(makePage);
-  const createNonce = () => Buffer.from(random.bytes(nonce_bytes)).toString("base64url");
-  const pages = { createNonce, findTemplate, makePage, drawForPage, monotonic };
+  const { answerQr, pages } = createPages(options);
 
   async function route(request: IncomingMessage, site: Site | undefined): Promise<Answer> {
-    if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed;
+    const isMessage = isScriptMessage(request);
+    if (!isMessage && !isRead(request)) return methodNotAllowed;
     const asked = readTarget(request.url ?? "");
     if (asked === undefined || site === undefined) return notFoundPage;
     const target = asked.includes(scanMark) ? dropScanMark(asked) : asked;
@@ -75,9 +72,11 @@ export function createHost(options: HostOptions): Host {
     const [written = ""] = target.split("?", 1);
     const path = normalizePath(written);
     const languages = request.headers["accept-language"];
+    if (path === undefined && isMessage) return methodNotAllowed;
     if (path === undefined) return answerElse(site, written.slice(1), languages);
     const isScanned = target !== asked;
     const hosted = { request, site, target, path, languages, isScanned };
+    if (isMessage) return (await answerMessage(hosted)) ? noted : methodNotAllowed;
     const answer = (await answerOwnFile(hosted)) ?? (await answerLink(hosted));
     return answer ?? answerElse(site, path, languages);
   }
@@ -89,22 +88,28 @@ export function createHost(options: HostOptions): Host {
     if (system !== undefined) return answerAssociationFile(site, system, ifNoneMatch);
     const [, picturedPath] = /^(.+)\.qr$/i.exec(path) ?? [];
     if (picturedPath === undefined) return ownFiles.get(path);
-    if ((await findLink(site, picturedPath)) === undefined) return undefined;
+    if ((await sites.findLink(site, picturedPath)) === undefined) return undefined;
     return answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
   }
 
   async function answerLink(asked: HostedRequest) {
     const { request, site, target, path, languages } = asked;
-    const hosted = await findLink(site, path);
+    const hosted = await sites.findLink(site, path);
     if (hosted === undefined) return undefined;
     const visitor = readVisitor(request.headers);
-    const answer = await answerVisit({ site, hosted, visitor, target, languages, ...pages });
+    const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
+    const visit = { site, hosted, visitor, target, languages, ...pages };
+    const answer = await answerVisit({ ...visit, collect });
     if (visitor.isPerson && request.method === "GET") count(asked, hosted, visitor.platform);
     return answer;
   }
 
-  async function findLink(site: Site, path: string): Promise<HostedLink | undefined> {
-    return findPathFault(path) === undefined ? sites.findLink(site, path) : undefined;
+  /** What the script of a link's page tells: at its own address, so that the link is known. */
+  async function answerMessage({ request, site, target, path }: HostedRequest) {
+    const hosted = await sites.findLink(site, path);
+    const visitor = readVisitor(request.headers);
+    if (hosted === undefined || !isCollected({ site, hosted, visitor })) return false;
+    return collector.noteScript({ request, site, hosted, ...readVisited({ hosted, target }) });
   }
 
   return {
@@ -118,6 +123,19 @@ export function createHost(options: HostOptions): Host {
       }
     },
   };
+}
+
+function createPages({ clock, random }: HostOptions) {
+  const { answer: answerQr, drawForPage } = createQrPictures(clock);
+  const { monotonic } = clock;
+  const makePage = createPageMaker(monotonic);
+  const findTemplate = createTemplateFinder(makePage);
+  const createNonce = () => Buffer.from(random.bytes(nonce_bytes)).toString("base64url");
+  return { answerQr, pages: { createNonce, findTemplate, makePage, drawForPage, monotonic } };
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 function answerError(error: unknown, report: HostOptions["report"]): Answer {
@@ -156,6 +174,7 @@ const ownFiles: ReadonlyMap<string, Answer> = new Map([
   ["favicon.ico", makeAnswer(204, cachedForDay)],
 ]);
 
+const noted = makeAnswer(204, uncached);
 /** The connection is closed, so that no body is read to its end. */
 const methodNotAllowed = makeAnswer(
   405,

@@ -2,6 +2,7 @@ import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Link } from "../contract/links.ts";
 import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/rules/link-address.ts";
+import { findPathFault } from "../contract/rules/link-path.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import type { Source } from "../stats/visit.ts";
 import { findVisited } from "../store/find-visited.ts";
@@ -115,7 +116,9 @@ export function createSites(options: SitesOptions) {
       return site;
     },
 
+    /** What can be no path names no link. */
     findLink: async (site: Site, path: string): Promise<HostedLink | undefined> => {
+      if (findPathFault(path) !== undefined) return undefined;
       const key = `${site.serial}/${path}`;
       const known = links.find(key);
       if (known !== undefined) return known;

@@ -53,6 +53,22 @@ export function findClientAddress(arrival: Arrival, trusts: Trusts): string | un
   return way.findLast((_, hop) => isSameUntil(hop, way, other));
 }
 
+/**
+ * The address that was found, as far as it is the client's own: behind a proxy that is not trusted
+ * it is the proxy's, which all of its clients share. What the proxy wrote has it nowhere then.
+ */
+export function findToldAddress(
+  address: string | undefined,
+  { forwarded, forwardedFor }: Omit<Arrival, "peer">,
+): string | undefined {
+  if (forwarded === undefined && forwardedFor === undefined) return address;
+  const lists = [
+    (forwardedFor ?? "").split(",").map(readNode),
+    ...(forwarded === undefined ? [] : readForwarded(forwarded)),
+  ];
+  return lists.flat().includes(address) ? address : undefined;
+}
+
 /** To the first from the right that is not trusted, or to the one before an unreadable entry. */
 function walk(
   peer: string,

@@ -59,6 +59,17 @@ export const loopbackNetworks: readonly Network[] = [
   { address: "::1", prefix: 128 },
 ];
 
+/** As they are written: `10.0.0.0/8 fd00::/8`. */
+export function readNetworks(...lists: readonly string[]): readonly Network[] {
+  return lists
+    .join(" ")
+    .split(" ")
+    .map((network) => {
+      const [address = "", prefix = ""] = network.split("/");
+      return { address, prefix: Number(prefix) };
+    });
+}
+
 const isLoopback = matchNetworks(loopbackNetworks);
 
 /** Whether a normalised address is of one of them. */

@@ -1,4 +1,4 @@
-import { matchNetworks, normalizeAddress, readFamily, type Network } from "./ip-address.ts";
+import { matchNetworks, normalizeAddress, readFamily, readNetworks } from "./ip-address.ts";
 
 /**
  * Whether an address is of the public internet, so that a request to it reaches nothing that only
@@ -25,13 +25,3 @@ const isGlobalIpv6 = matchNetworks(readNetworks("2000::/3"));
 
 /** Among them Teredo and 6to4, which carry an IPv4 address that could be anybody's. */
 const isSpecialIpv6 = matchNetworks(readNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));
-
-function readNetworks(...lists: readonly string[]): readonly Network[] {
-  return lists
-    .join(" ")
-    .split(" ")
-    .map((network) => {
-      const [address = "", prefix = ""] = network.split("/");
-      return { address, prefix: Number(prefix) };
-    });
-}

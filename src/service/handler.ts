@@ -51,6 +51,8 @@ type Call<E extends Endpoint> = {
       : null;
   readonly query: Query<E>;
   readonly body: Body<E>;
+  /** Where it comes from, unless a proxy that is not trusted hides it. */
+  readonly address: string | undefined;
   /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;
   readonly precondition: Precondition;

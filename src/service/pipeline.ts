@@ -7,6 +7,7 @@ import { readId } from "../contract/fields.ts";
 import { messages } from "../contract/messages.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
 import type { KeyHolder } from "../store/keys.ts";
+import { findToldAddress } from "../network/client-address.ts";
 import { authenticate, authenticateApp } from "./authenticate.ts";
 import type { ClientKeyCache } from "./client-key-cache.ts";
 import type { AddressCounter } from "./count-addresses.ts";
@@ -28,6 +29,7 @@ export type AnyHandler = (call: {
   readonly list: unknown;
   readonly query: unknown;
   readonly body: unknown;
+  readonly address: string | undefined;
   readonly agent: string;
   readonly precondition: Precondition;
   readonly isPatient: boolean;
@@ -90,6 +92,7 @@ function handle(
     list,
     query,
     body,
+    address: readTold(request),
     agent: request.headers["user-agent"] ?? "",
     precondition: readPrecondition(request.headers),
     isPatient: readUrgency(request.headers) >= patientUrgency,
@@ -104,6 +107,11 @@ function readNamed(query: URLSearchParams, schema: z.ZodObject): Readonly<Record
   return Object.fromEntries(
     given.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),
   );
+}
+
+function readTold({ address, headers }: CarriedRequest): string | undefined {
+  const { forwarded, "x-forwarded-for": forwardedFor } = headers;
+  return findToldAddress(address, { forwarded, forwardedFor });
 }
 
 const noBody: ReadBody = { body: {}, ignored: [] };

@@ -101,7 +101,8 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   const isBinEmpty = await emptyBatch({ db, projectId }, Number.MAX_SAFE_INTEGER);
   if (!areShortPathsGone || !areVisitsGone || !isBinEmpty) return false;
   if (numAffectedRows + addresses > 0n) return false;
-  const small = ["ios_apps", "android_apps", "page_templates", "page_template_versions"] as const;
+  const apps = ["ios_apps", "android_apps"] as const;
+  const small = [...apps, "page_templates", "page_template_versions", "deferred_visits"] as const;
   if (!(await purgeWebhooks({ db, projectId }, batchRows))) return false;
   for (const table of [...small, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();

@@ -29,8 +29,9 @@ export const storeCopy: CopiedTables = {
     { name: "webhooks", key: ["id"] },
     { name: "deliveries", key: ["webhook_id", "event_id"] },
   ],
-  // What running processes have counted is over in a minute, and theirs alone.
-  left: ["request_counts"],
+  // What running processes have counted is over in a minute, and theirs alone; visits that installs
+  // may follow are in ten, and nobody else can read them.
+  left: ["request_counts", "deferred_visits", "store_secrets"],
   derive: indexLargeProjects,
 };
 

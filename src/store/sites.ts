@@ -9,6 +9,7 @@ export type SiteProject = ProjectValues &
   ProjectPages &
   Readonly<Record<ProjectFlag, boolean>> & {
     readonly id: string;
+    readonly plan: "free" | "pro";
     /** Goes up with every write to the project's links, apps or templates. */
     readonly generation: number;
   };
@@ -16,6 +17,7 @@ export type SiteProject = ProjectValues &
 const shownColumns = [
   "id",
   "name",
+  "plan",
   "subdomain",
   "custom_domain",
   "custom_domain_verified",

@@ -5,6 +5,7 @@ import type { Engine, Sql } from "../sql/sql.ts";
 import { watchSql, type NoteSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
+import { dropEndedVisits } from "./deferred-visits.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
 import { foldOldDays } from "./fold-old-days.ts";
 import { foldWaiting } from "./fold-visits.ts";
@@ -24,6 +25,7 @@ import { linksOfNoApp } from "./migrations/012-links-of-no-app.ts";
 import { clientKeys, postgresClientKeys } from "./migrations/013-client-keys.ts";
 import { postgresVisits, visits } from "./migrations/014-visits.ts";
 import { postgresWebhooks, webhooks } from "./migrations/015-webhooks.ts";
+import { deferredVisits, postgresDeferredVisits } from "./migrations/016-deferred-visits.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -65,6 +67,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       clientKeys,
       visits,
       webhooks,
+      deferredVisits,
     ],
   },
   postgres: {
@@ -79,6 +82,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresClientKeys,
       postgresVisits,
       postgresWebhooks,
+      postgresDeferredVisits,
     ],
   },
 };
@@ -87,6 +91,8 @@ const watchEvery_ms = 1000;
 const foldEvery_ms = 60 * 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;
+/** How long a visit that no install can follow any more may stay. */
+const forgetEvery_ms = 60_000;
 
 /** Throws NotMigrated where it is a mere look at a store of an earlier version. */
 export async function openStore(
@@ -146,6 +152,7 @@ async function watch(
   };
   let sweptAt = -Infinity;
   let foldedAt = -Infinity;
+  let forgotAt = -Infinity;
   while (!signal.aborted) {
     if (clock.monotonic() - sweptAt >= sweepEvery_ms) {
       sweptAt = clock.monotonic();
@@ -155,6 +162,10 @@ async function watch(
     if (clock.monotonic() - foldedAt >= foldEvery_ms) {
       foldedAt = clock.monotonic();
       await foldWaiting(sql, signal).catch(noteFault);
+    }
+    if (clock.monotonic() - forgotAt >= forgetEvery_ms) {
+      forgotAt = clock.monotonic();
+      await dropEndedVisits(sql, clock.now()).catch(onError);
     }
     await runChores(sql, signal, onError);
     await sleep(setAlarm, watchEvery_ms, signal);

@@ -8,6 +8,7 @@ import { buildVariables } from "./liquid-variables.ts";
 import { renderOwnWays } from "./own-ways.ts";
 import type { PageButton, PageSubject, PhoneWays, TemplateSource } from "./page-input.ts";
 import { ownStyle, pageStyle } from "./page-style.ts";
+import { renderScript } from "./page-script.ts";
 import type { PageLanguage } from "./page-texts.ts";
 import { starter } from "./starter-template.ts";
 import { asDesigned, renderButtons } from "./store-buttons.ts";
@@ -16,8 +17,8 @@ export type { TemplateSource } from "./page-input.ts";
 
 /**
  * A link's page, for the link host and for the preview alike: one function from plain data to the
- * whole document and the headers that it needs. It runs no script, and fetches nothing but the
- * pictures that a template names.
+ * whole document and the headers that it needs. It fetches nothing but the pictures that a template
+ * names, and runs no script but the one of a visit that an install may follow.
  */
 
 /** A template that was parsed once, to be rendered often. */
@@ -40,6 +41,8 @@ export type PageInput = PageSubject & {
   /** Fresh for every page: what is inline and carries it is ours. */
   readonly nonce: string;
   readonly forPreview?: boolean;
+  /** By what its script names the visit; undefined where nothing is collected, as in a preview. */
+  readonly collectedVisit?: string | undefined;
   /** A template that takes longer is not shown; undefined where its steps alone count. */
   readonly time: TimeLimit | undefined;
 };
@@ -76,12 +79,14 @@ let compiledStarter: CompiledTemplate | undefined;
 export function renderLinkPage(input: PageInput): LinkPage {
   const { nonce, platform, forPreview = false } = input;
   const { css, body, hasPictures, isOurs } = renderTemplate(input);
-  const policy = describePolicy(hasPictures, nonce);
+  const { collectedVisit } = input;
+  const policy = describePolicy(hasPictures, nonce, collectedVisit !== undefined);
   // A preview may be shown where no header goes with it.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
-  const head = `${renderHead(input)}${forPreview ? meta : ""}${styles}`;
+  const script = collectedVisit === undefined ? "" : renderScript(collectedVisit, nonce);
+  const head = `${renderHead(input)}${forPreview ? meta : ""}${styles}${script}`;
   const language = isOurs ? describeLanguage(input.language) : 'lang="en"';
   const html =
     `<!doctype html>\n<html ${language}><head>${head}</head>` +
@@ -133,9 +138,10 @@ function tryRender(
   }
 }
 
-function describePolicy(hasPictures: boolean, nonce: string): string {
+function describePolicy(hasPictures: boolean, nonce: string, hasScript: boolean): string {
   return [
     "default-src 'none'",
+    ...(hasScript ? [`script-src 'nonce-${nonce}'`, "connect-src 'self'"] : []),
     `style-src 'nonce-${nonce}'`,
     `img-src data:${hasPictures ? " https:" : ""}`,
     "base-uri 'none'",

@@ -86,7 +86,7 @@ describe("one visit", () => {
     expect(choose(install(), bare)).toMatchObject({ confidence: "medium", score: 68 });
   });
 
-  test("of a phone on its side, in another zone's name or another form of language is the same", () => {
+  test("of a phone on its side, with other names of zone and language, is the same", () => {
     const held = { screen_width: 852, screen_height: 393 };
     expect(level(install(held), visit())).toBe("high");
     const zones = visit({ script: { ...screen, timezone: "Asia/Calcutta", language: "de-DE" } });

@@ -70,7 +70,7 @@ const worlds = [
   { hours: 3, idle: 0.5 },
 ];
 
-test("of 10,000 installs nearly all that nothing resembles are matched, and few wrongly at high", () => {
+test("of 10,000 installs most that nothing resembles are matched, and few wrongly at high", () => {
   const sum = { high: 0, wrongAtHigh: 0 };
   for (const { hours, idle } of worlds) {
     for (const seed of [1, 2]) {

@@ -31,6 +31,8 @@ export type Visiting = {
   readonly host?: string;
   readonly agent?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: object;
 };
 
 export type Visited = {
@@ -47,9 +49,8 @@ const desktop =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
   "Chrome/121.0.0.0 Safari/537.36";
 
-type LinkHostOptions = Partial<
-  Pick<HostOptions, "secondOrigin" | "clock" | "findCountry" | "report">
-> & {
+type Given = "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
+type LinkHostOptions = Partial<Pick<HostOptions, Given>> & {
   /** Puts something between the host and its store. */
   readonly wrap?: (store: Store) => Store;
 };
@@ -102,15 +103,20 @@ export async function openLinkHost({
 }
 
 export async function visitAt(port: number, path: string, given: Visiting): Promise<Visited> {
-  const { method = "GET", host = "", agent = desktop, headers } = given;
+  const { method = "GET", host = "", agent = desktop, headers, body } = given;
   const sent = sendRequest({
     host: "127.0.0.1",
     port,
     method,
     path,
-    headers: { host, "user-agent": agent, ...headers },
+    headers: {
+      host,
+      "user-agent": agent,
+      ...(body && { "content-type": "application/json" }),
+      ...headers,
+    },
   });
-  sent.end();
+  sent.end(body && JSON.stringify(body));
   const [response] = await once(sent, "response");
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk);

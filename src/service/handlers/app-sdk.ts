@@ -4,6 +4,7 @@ import { addQuery } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
 import type { GroupHandlers } from "../handler.ts";
+import { matchInstall } from "../match-install.ts";
 
 /** What an app is told of the link that opened it, or that it was installed for. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
@@ -17,6 +18,19 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const origin = fillLinkOrigin(services.readLinkOrigin(), project);
     const link = describeLink(found.link, found.query, origin);
     return { body: { matched: true, confidence: "high", match_score: mostScore, link } };
+  },
+
+  match: async ({ services, caller, body, address }) => {
+    const { project } = caller;
+    if (project.plan !== "pro") return { body: noMatch };
+    const tenant = { db: services.store.db, projectId: project.id };
+    const install = { fingerprint: body.fingerprint ?? {}, address };
+    const matched = await matchInstall(services, tenant, install);
+    if (matched === undefined) return { body: noMatch };
+    const { confidence, score: match_score, query } = matched;
+    const origin = fillLinkOrigin(services.readLinkOrigin(), project);
+    const link = describeLink(matched.link, query, origin);
+    return { body: { matched: true, confidence, match_score, link } };
   },
 };
 

@@ -1,0 +1,70 @@
+import { chooseVisit, type Visit } from "../attribution/choose-visit.ts";
+import type { Marks } from "../attribution/marks.ts";
+import { readFingerprint } from "../attribution/read-fingerprint.ts";
+import { createSeal, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
+import type { Confidence } from "../contract/app-sdk.ts";
+import type { Link } from "../contract/links.ts";
+import { findPlace } from "../network/shared-address.ts";
+import { findVisits, takeVisit } from "../store/deferred-visits.ts";
+import { findLink } from "../store/links.ts";
+import { readSealKey } from "../store/store-secrets.ts";
+import type { DeferredVisitTable } from "../store/tables.ts";
+import type { Tenant } from "../store/tenant.ts";
+import type { Services } from "./handler.ts";
+
+/** What an app tells of its phone at its first start, and where it asks from. */
+type Install = {
+  readonly fingerprint: Readonly<Record<string, unknown>>;
+  readonly address: string | undefined;
+};
+
+export type Matched = {
+  readonly link: Link;
+  readonly query: string;
+  readonly confidence: Confidence;
+  readonly score: number;
+};
+
+type StoredVisit = Visit & { readonly row: DeferredVisitTable };
+
+/** The link that an app was installed for, and its visit is used by that; undefined for none. */
+export async function matchInstall(
+  services: Services,
+  tenant: Tenant,
+  { fingerprint, address }: Install,
+): Promise<Matched | undefined> {
+  const { store, clock, random } = services;
+  const seal = createSeal(await readSealKey(store, random), tenant.projectId);
+  const told = readFingerprint(fingerprint);
+  const place = sealPlace(findPlace(address), seal);
+  const now = clock.now();
+  const asked = { address: place?.group, look: sealLook(told, seal), now };
+  const { alike, recent } = await findVisits(tenant, asked);
+  const seen = { marks: sealMarks(told, seal), address: place };
+  const chosen = chooseVisit(seen, alike.map(readVisit), recent.map(readVisit));
+  if (chosen === undefined) return undefined;
+  const { row } = chosen.visit;
+  const link = await findLink(tenant, row.link_id);
+  if (link?.ios_deferred_deep_linking_enabled !== true) return undefined;
+  const { projectId } = tenant;
+  // Whoever is second has none: two installs that want one visit are not told apart.
+  const isTaken = await store.write((db) => takeVisit({ db, projectId }, row, now));
+  if (!isTaken) return undefined;
+  const { confidence, score } = chosen;
+  return { link, query: row.query, confidence, score };
+}
+
+function sealPlace(place: ReturnType<typeof findPlace>, seal: Seal): ReturnType<typeof findPlace> {
+  return place && { ...place, group: seal("address", place.group) };
+}
+
+function readVisit(row: DeferredVisitTable): StoredVisit {
+  const { link_id, query, address, family } = row;
+  return {
+    row,
+    leadsTo: JSON.stringify([link_id, query]),
+    // The link host wrote this column, as the JSON of hashes.
+    marks: JSON.parse(row.marks) as Marks,
+    address: address === null || family === null ? undefined : { group: address, family },
+  };
+}

@@ -1,0 +1,191 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { agents } from "../attribution/agents.ts";
+import { launchBrowser, openTab } from "../support/browser.ts";
+import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
+import { visitAt } from "../support/link-host.ts";
+import { takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { isOnPostgres } from "../support/store-place.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { readAnswer, readRefusal, type SdkAnswer } from "./readers.ts";
+import {
+  androidOpened,
+  iosFirstLaunch,
+  iosFirstLaunchBare,
+  iosOpened,
+  readReferrer,
+  type SdkRequest,
+} from "./recorded.ts";
+
+/** What the public SDKs send, against four real servers of one store, and read as they read it. */
+
+let browser: Browser;
+let folder: Folder;
+let database: TestDatabase | undefined;
+let servers: readonly Serving[];
+let client: string;
+
+const processes = 4;
+
+beforeAll(async () => {
+  const launching = launchBrowser();
+  folder = await createFolder();
+  database = isOnPostgres ? await takeDatabase() : undefined;
+  const env = {
+    WAYPOST_TRUSTED_PROXIES: "loopback",
+    ...(database && { WAYPOST_DATABASE_URL: database.url }),
+  };
+  const first = await startServe(folder.path, [], { env });
+  const start = () => startServe(folder.path, [], { env });
+  servers = [first, ...(await Promise.all(Array.from({ length: processes - 1 }, start)))];
+  const made = await run(["keys", "create", "--client", "--data", folder.path], { env });
+  client = made.stdout.trim();
+  await run(["projects", "update", "default", "--link-in-referrer", "on", "--data", folder.path], {
+    env,
+  });
+  const body = {
+    path: "spring",
+    url: "https://example.com/spring",
+    name: "Spring",
+    ios_deferred_deep_linking_enabled: true,
+    ios_app: { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "123" },
+    android_app: {
+      package_name: "com.example.shop",
+      fingerprints: [Array.from({ length: 32 }, () => "AB").join(":")],
+    },
+  };
+  expect((await first.call("POST", "/links", { body })).status).toBe(201);
+  browser = await launching;
+});
+afterAll(async () => {
+  await browser.close();
+  await Promise.all(servers.map(({ stop }) => stop("SIGKILL")));
+  await folder[Symbol.asyncDispose]();
+  await database?.giveBack();
+});
+
+const at = (index: number): Serving => servers[index % processes] as Serving;
+const portOf = ({ places }: Serving) => Number(new URL(places.url).port);
+const hostOf = (server: Serving) => `default.localhost:${portOf(server)}`;
+
+async function send(request: SdkRequest, given: Partial<Sending> = {}): Promise<SdkAnswer> {
+  const { server = at(0), from = "93.184.216.34", key = client } = given;
+  const response = await fetch(server.places.api + request.path, {
+    method: "POST",
+    headers: { ...request.headers, authorization: `Bearer ${key}`, "x-forwarded-for": from },
+    body: request.body,
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
+
+test("a browser visits, the app's request follows, and the link arrives, once", async () => {
+  const from = "93.184.216.40";
+  const tab = await openTab(browser, {
+    userAgent: agents.safari26,
+    screen: { width: 393, height: 852 },
+    viewport: { width: 393, height: 660 },
+    deviceScaleFactor: 3,
+    isMobile: true,
+    locale: "de-DE",
+    timezoneId: "Europe/Berlin",
+    extraHTTPHeaders: { "x-forwarded-for": from },
+  });
+  const complaints: string[] = [];
+  tab.on("console", (message) => complaints.push(message.text()));
+  const told = tab.waitForResponse((response) => response.request().method() === "POST");
+  await tab.goto(`http://${hostOf(at(0))}/spring?ref=anna`);
+  expect((await told).status()).toBe(204);
+  expect(complaints).toEqual([]);
+  await tab.context().close();
+
+  const answer = readAnswer("ios", await send(iosFirstLaunch, { from, server: at(1) }));
+  expect(answer).toMatchObject({
+    matched: true,
+    confidence: "high",
+    match_score: 100,
+    link: {
+      name: "Spring",
+      url: "https://example.com/spring?ref=anna",
+      full_url: `http://${hostOf(at(1))}/spring?ref=anna`,
+      deep_link_value: "/spring",
+    },
+  });
+  for (const server of servers) {
+    expect(readAnswer("ios", await send(iosFirstLaunch, { from, server })).matched).toBe(false);
+  }
+});
+
+test("Android's app is told by what Google Play hands on", async () => {
+  const [port, host] = [portOf(at(0)), hostOf(at(0))];
+  const page = await visitAt(port, "/spring?ref=anna", { host, agent: agents.android });
+  const [, store = ""] = /href="(https:\/\/play\.google\.com[^"]+)"/.exec(page.text) ?? [];
+  const { searchParams } = new URL(store.replaceAll("&amp;", "&"));
+  const url = readReferrer(searchParams.get("referrer") ?? "");
+  expect(url).toBe(`http://${host}/spring?ref=anna`);
+  const installed = readAnswer("android", await send(androidOpened(url ?? "", true)));
+  expect(installed).toMatchObject({
+    matched: true,
+    confidence: "high",
+    link: { full_url: `http://${host}/spring?ref=anna`, deep_link_value: "/spring" },
+  });
+});
+
+test("each SDK's requests are answered so that it stops nowhere", async () => {
+  const known = `http://${hostOf(at(0))}/spring?a=1`;
+  for (const [sdk, request, matched] of [
+    ["ios", iosOpened(known), true],
+    ["ios", iosOpened("https://example.com/none"), false],
+    ["ios", iosFirstLaunch, false],
+    ["ios", iosFirstLaunchBare, false],
+    ["android", androidOpened(known, false), true],
+    ["android", androidOpened(known, true), true],
+    ["android", androidOpened("myapp://none", false), false],
+  ] as const) {
+    const answer = await send(request, { from: "93.184.216.41" });
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect([request.body, readAnswer(sdk, answer).matched]).toEqual([request.body, matched]);
+    const refused = await send(request, { key: "none", from: "93.184.216.41" });
+    expect(readRefusal(refused)).toEqual([401, expect.stringContaining("Client API key")]);
+  }
+});
+
+test("four processes use each visit once, whichever of them it came to", async () => {
+  const phones = Array.from({ length: 12 }, (_, index) => `93.184.217.${index}`);
+  const count = async () => {
+    // Each is answered before the next: a look at one of them sees all that is written.
+    const seen = phones.map(async (from, index) => {
+      const server = at(index);
+      const given = { host: hostOf(server), agent: agents.safari26 };
+      const headers = { "x-forwarded-for": from, "accept-language": "de-DE" };
+      const page = await visitAt(portOf(server), `/spring?n=${index}`, { ...given, headers });
+      const [, visit] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
+      const { fingerprint } = JSON.parse(iosFirstLaunch.body);
+      const body = { ...fingerprint, visit };
+      const message = { ...given, headers, method: "POST", body };
+      return (await visitAt(portOf(server), `/spring?n=${index}`, message)).status;
+    });
+    return (await Promise.all(seen)).filter((status) => status === 204).length;
+  };
+  expect(await count()).toBe(phones.length);
+  const asked = phones.flatMap((from) =>
+    servers.map(async (server) => {
+      const { matched, link } = readAnswer("ios", await send(iosFirstLaunch, { server, from }));
+      return matched ? [`${from} ${String(link?.["url"])}`] : [];
+    }),
+  );
+  const arrived = (await Promise.all(asked)).flat();
+  const wanted = phones.map((from, index) => `${from} https://example.com/spring?n=${index}`);
+  expect(arrived.toSorted()).toEqual(wanted.toSorted());
+});
+
+test("an address asks a first start only so often", async () => {
+  const statuses: number[] = [];
+  await waitUntil(async () => {
+    statuses.push((await send(iosFirstLaunchBare, { from: "93.184.218.1" })).status);
+    return statuses.at(-1) === 429 || statuses.length > 200;
+  });
+  expect(statuses.at(-1)).toBe(429);
+  expect(statuses.length).toBeGreaterThan(60);
+});

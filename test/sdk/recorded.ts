@@ -1,0 +1,74 @@
+/**
+ * What the public SDKs send, by their sources: the names and forms of DeviceFingerprint.swift and
+ * APIClient.swift (dynalinks-ios-sdk 1.0.4), and of APIClient.kt (dynalinks-android-sdk 1.0.3). The
+ * SDKs for Flutter (1.0.4) and React Native (1.0.0) send what these two do, for they have them
+ * inside. The values are made up.
+ */
+
+export type SdkRequest = {
+  readonly path: "/links/attribute" | "/fingerprints/match";
+  readonly headers: Readonly<Record<string, string>>;
+  /** As text: the order and the form of its members are the SDK's. */
+  readonly body: string;
+};
+
+const iosHeaders = {
+  "Content-Type": "application/json",
+  "User-Agent": "DynalinksSDK-iOS/1.0.4",
+  Accept: "*/*",
+  "Accept-Language": "de-DE,de;q=0.9",
+  "Accept-Encoding": "gzip, deflate, br",
+};
+
+/** OkHttp adds the charset to what is written without one, and asks for gzip by itself. */
+const androidHeaders = {
+  "Content-Type": "application/json; charset=utf-8",
+  Accept: "application/json",
+  "User-Agent": "DynalinksSDK-Android/1.0.3",
+  "Accept-Encoding": "gzip",
+};
+
+/** `JSONEncoder` writes a Double without a fraction as a whole number, and slashes escaped. */
+export const iosFirstLaunch: SdkRequest = {
+  path: "/fingerprints/match",
+  headers: iosHeaders,
+  body:
+    '{"fingerprint":{"screen_width":393,"screen_height":852,"device_pixel_ratio":3,' +
+    '"os_version":"26.1.0","timezone":"Europe\\/Berlin","calendar":"gregory",' +
+    '"language":"de-DE","languages":["de-DE","en-DE"],"country_code":"DE",' +
+    '"device_model":"iPhone15,2","idfv":"1D6B0C2E-6F0A-4E0B-9F43-1F3C9C6F0A11",' +
+    '"app_version":"1.0","app_build":"1","simulator":false},"platform":"ios"}',
+};
+
+/** Optionals that are nil are left out. */
+export const iosFirstLaunchBare: SdkRequest = {
+  path: "/fingerprints/match",
+  headers: iosHeaders,
+  body:
+    '{"fingerprint":{"screen_width":393,"screen_height":852,"device_pixel_ratio":3,' +
+    '"os_version":"26.1.0","timezone":"Europe\\/Berlin","calendar":"gregory",' +
+    '"language":"de-DE","languages":["de-DE"],"device_model":"iPhone15,2","simulator":false},' +
+    '"platform":"ios"}',
+};
+
+export function iosOpened(url: string): SdkRequest {
+  const written = JSON.stringify(url).replaceAll("/", "\\/");
+  const body = `{"url":${written},"platform":"ios"}`;
+  return { path: "/links/attribute", headers: iosHeaders, body };
+}
+
+/** A deferred one is what Google Play's referrer has brought. */
+export function androidOpened(url: string, isDeferred: boolean): SdkRequest {
+  const body = JSON.stringify({ url, platform: "android", is_deferred: isDeferred });
+  return { path: "/links/attribute", headers: androidHeaders, body };
+}
+
+/** InstallReferrerManager.kt: `_url` in base64url without padding, else `url`. */
+export function readReferrer(referrer: string): string | null {
+  const pairs = referrer.split("&").map((pair) => pair.split(/=(.*)/s));
+  const find = (name: string) => pairs.find(([key]) => key === name)?.[1];
+  const decoded = Buffer.from(find("_url") ?? "", "base64url").toString();
+  if (/^https?:\/\//.test(decoded)) return decoded;
+  const plain = decodeURIComponent((find("url") ?? "").replaceAll("+", " "));
+  return /^https?:\/\//.test(plain) ? plain : null;
+}

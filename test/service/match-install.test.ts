@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { issueClientKey } from "../../src/service/issue-key.ts";
+import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
+import { updateProject } from "../../src/store/projects.ts";
+import { agents } from "../attribution/agents.ts";
+import { iosFirstLaunch, iosFirstLaunchBare } from "../sdk/recorded.ts";
+import { readAnswer, readRefusal } from "../sdk/readers.ts";
+import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { origin } from "../support/world.ts";
+
+/** A phone visits a link's page, and the app that is installed next asks for it, once. */
+
+const behindProxy = { trustedProxies: { networks: [{ address: "127.0.0.1", prefix: 32 }] } };
+const home = "93.184.216.34";
+/** As the page's script tells what the app on the same phone will tell. */
+const told = {
+  screen_width: 393,
+  screen_height: 852,
+  device_pixel_ratio: 3,
+  timezone: "Europe/Berlin",
+  calendar: "gregory",
+  language: "de-DE",
+  languages: ["de-DE"],
+};
+
+let host: LinkHost;
+let client: string;
+let link: { readonly id: string };
+
+openForEach(
+  () => openLinkHost(behindProxy),
+  async (opened) => {
+    host = opened;
+    const { store, project, clock } = host.world;
+    const maker = { clock, random: { bytes: (count: number) => new Uint8Array(count) } };
+    client = (await store.write((db) => issueClientKey(db, maker, { project_id: project.id })))
+      .token;
+    const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
+    const url = "https://example.com/spring";
+    const deferred = { ios_deferred_deep_linking_enabled: true };
+    link = await host.add("link", { path: "spring", url, ios_app, ...deferred });
+  },
+);
+
+type From = Visiting & { readonly from?: string };
+
+function open(path: string, { from = home, ...given }: From = {}) {
+  const languages = { "accept-language": "de-DE,de;q=0.9" };
+  const headers = { "x-forwarded-for": from, ...languages, ...given.headers };
+  return host.visit(path, { agent: agents.safari26, ...given, headers });
+}
+
+/** Opens the page, and does what its script does. */
+async function visit(path = "/spring", given: From = {}, screen: object = told) {
+  const page = await open(path, given);
+  const [, id] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
+  const sent = await open(path, { ...given, method: "POST", body: { visit: id, ...screen } });
+  return { page, status: sent.status };
+}
+
+async function install(from: string | undefined = home, { headers, body } = iosFirstLaunch) {
+  const reply = await host.world.answer({
+    method: "POST",
+    url: `${origin}${apiPrefix}/fingerprints/match`,
+    headers: {
+      ...Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+      ),
+      authorization: `Bearer ${client}`,
+    },
+    body,
+    address: from,
+  });
+  const text = JSON.stringify(reply.body);
+  return { status: reply.status, headers: new Headers(reply.headers), text };
+}
+
+const refuse = async (body: string) =>
+  readRefusal(await install(home, { ...iosFirstLaunch, body }));
+const match = async (from?: string) => readAnswer("ios", await install(from));
+const rows = () => host.world.store.db.selectFrom("deferred_visits").selectAll().execute();
+
+describe("an app that was installed after a visit", () => {
+  test("is told of the link with the visit's parameters, once", async () => {
+    expect((await visit("/spring?ref=anna")).status).toBe(204);
+    expect(await match()).toEqual({
+      matched: true,
+      confidence: "high",
+      match_score: 100,
+      link: expect.objectContaining({
+        id: link.id,
+        url: "https://example.com/spring?ref=anna",
+        full_url: expect.stringMatching(/\/spring\?ref=anna$/),
+        deep_link_value: "/spring",
+      }),
+    });
+    expect(await match()).toMatchObject({ matched: false });
+    expect(await rows()).toEqual([]);
+  });
+
+  test("is told of it by what the request alone has told, and less surely", async () => {
+    await open("/spring");
+    await waitUntil(async () => (await rows()).length === 1);
+    expect(await match()).toMatchObject({ matched: true, confidence: "medium" });
+  });
+
+  test("is told nothing ten minutes later, and the visit is forgotten", async () => {
+    await visit();
+    host.world.advance(10 * 60_000);
+    expect(await match()).toMatchObject({ matched: false });
+    const { store, now } = host.world;
+    await dropEndedVisits(store, now() - 1);
+    expect(await rows()).toHaveLength(1);
+    await dropEndedVisits(store, now());
+    expect(await rows()).toEqual([]);
+  });
+
+  test("a page that was loaded again is one visit of one install", async () => {
+    await visit();
+    await visit();
+    expect(await match()).toMatchObject({ matched: true });
+    expect(await match()).toMatchObject({ matched: false });
+  });
+
+  test("on another phone or elsewhere is told nothing", async () => {
+    await visit("/spring", {}, { ...told, screen_width: 430 });
+    await visit("/spring", { from: "93.184.216.99" });
+    expect(await match()).toMatchObject({ matched: false });
+  });
+
+  test("is told of neither of two links that phones like it have visited", async () => {
+    const { ios_app_id } = (await host.world.call("GET", `/links/${link.id}`)).body;
+    const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
+    await host.add("link", { path: "summer", ...fields });
+    await visit("/spring");
+    await visit("/summer");
+    expect(await match()).toMatchObject({ matched: false });
+  });
+
+  test.each(["10.0.0.7", "100.64.1.1", "172.226.3.4", "2a02:26f7:1::1", "174.200.1.1"])(
+    "is just likely from %s, which is many people's",
+    async (shared) => {
+      await visit("/spring", { from: shared });
+      expect(await match(shared)).toMatchObject({ matched: true, confidence: "low" });
+    },
+  );
+});
+
+async function findNothing(path: string, given: From = {}): Promise<void> {
+  const { page, status } = await visit(path, given);
+  expect(page.text).not.toContain("<script");
+  expect(page.headers["content-security-policy"] ?? "").not.toContain("script-src");
+  expect(status).toBe(405);
+  expect(await rows()).toEqual([]);
+}
+
+const change = (fields: object) => host.world.call("PATCH", `/links/${link.id}`, { body: fields });
+
+describe("nothing is collected", () => {
+  test("of a link without the field, or without a page", async () => {
+    await change({ ios_deferred_deep_linking_enabled: false });
+    await findNothing("/spring");
+    await change({ ios_deferred_deep_linking_enabled: true, enable_forced_redirect: true });
+    await findNothing("/spring");
+  });
+
+  test("on the free plan, where nothing is matched either", async () => {
+    await visit();
+    const { store, project } = host.world;
+    await store.write((db) => updateProject(db, project.id, { plan: "free" }, 0));
+    expect(await match()).toMatchObject({ matched: false });
+    await store.write((db) => db.deleteFrom("deferred_visits").execute());
+    await findNothing("/spring");
+  });
+
+  test("of bots, computers, Android phones and whoever looks ahead", async () => {
+    for (const agent of [agents.desktop, agents.android, "Twitterbot/1.0"]) {
+      await findNothing("/spring", { agent });
+    }
+    await findNothing("/spring", { headers: { "sec-purpose": "prefetch" } });
+    await open("/spring", { method: "HEAD" });
+    expect(await rows()).toEqual([]);
+  });
+
+  test("by the API's preview", async () => {
+    const body = { link_id: link.id };
+    const headers = { "user-agent": agents.safari26 };
+    const page = await host.world.call("POST", "/page_template/preview", { body, headers });
+    expect([page.status, page.text.includes("<script")]).toEqual([200, false]);
+    expect(await rows()).toEqual([]);
+  });
+});
+
+describe("what a stranger sends", () => {
+  test("is noted where it is a page's message, and refused where it is not", async () => {
+    const send = (body: object | undefined, headers: Record<string, string> = {}) =>
+      open("/spring", { method: "POST", headers, ...(body && { body }) });
+    const id = "a".repeat(22);
+    expect((await send({ visit: id, screen_width: "wide", languages: 7 })).status).toBe(204);
+    const others = [
+      send({ visit: "short" }),
+      send({}),
+      send({ visit: id }, { "content-type": "text/plain" }),
+      send({ visit: id }, { "sec-fetch-site": "cross-site" }),
+      send({ visit: id, more: "x".repeat(5000) }),
+      open("/none", { method: "POST", body: { visit: id } }),
+    ];
+    for (const one of others) expect((await one).status).toBe(405);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  test("fills no store: an address has so many visits a minute", async () => {
+    for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
+    expect((await rows()).length).toBeLessThanOrEqual(120);
+  });
+
+  test("to the app's route is answered, whatever it is", async () => {
+    for (const body of [
+      '{"fingerprint":{"screen_width":"x"}}',
+      '{"fingerprint":{},"platform":7}',
+    ]) {
+      expect(readAnswer("ios", await install(home, { ...iosFirstLaunch, body }))).toMatchObject({
+        matched: false,
+      });
+    }
+    expect(await refuse("{}")).toEqual([400, expect.any(String)]);
+    expect(await refuse('{"fingerprint":"x"}')).toEqual([422, expect.any(String)]);
+  });
+});
+
+test("of phones and addresses nothing is kept but hashes", async () => {
+  await visit("/spring?ref=anna");
+  const [row] = await rows();
+  const text = JSON.stringify(row);
+  for (const word of [home, "393x852", "Berlin", "iphone", "gregory", "de-de"]) {
+    expect(text.toLowerCase()).not.toContain(word.toLowerCase());
+  }
+  expect(row).toMatchObject({ link_id: link.id, query: "ref=anna", family: "ipv4" });
+});
+
+test("an app that says little of its phone is matched all the same", async () => {
+  await visit();
+  expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
+});
+
+test("an address that a proxy hides tells nothing", async () => {
+  await using open_host = await openLinkHost();
+  const { visit: go, world } = open_host;
+  const app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
+  const fields = { path: "a", ios_app: app, ios_deferred_deep_linking_enabled: true };
+  await open_host.add("link", fields);
+  await go("/a", { agent: agents.safari26, headers: { "x-forwarded-for": home } });
+  const { db } = world.store;
+  const find = () => db.selectFrom("deferred_visits").select("address").execute();
+  await waitUntil(async () => (await find()).length === 1);
+  expect(await find()).toEqual([{ address: null }]);
+});
