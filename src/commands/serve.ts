@@ -34,7 +34,7 @@ import { createSharedSessions } from "../compose/shared-sessions.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
-import { createHost } from "../host/host.ts";
+import { createHost, type Host } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
@@ -178,12 +178,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,
     },
-    links:
-      own &&
-      watchHost(
-        createHost({ ...own, ...describeHost(serving), clock, random, report }),
-        serving.watchVisit,
-      ),
+    links: own && watchHost(openHost(own, serving), serving.watchVisit),
     hostnames,
     readUnready: readiness.readUnready,
     answerScrape: metrics?.createAnswers(
@@ -212,12 +207,19 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   });
 }
 
-function describeHost({ addresses, config }: Pick<Serving, "addresses" | "config">) {
-  return {
+function openHost(
+  own: NonNullable<Deployment["own"]>,
+  { addresses, config, report }: Pick<Serving, "addresses" | "config" | "report">,
+): Host {
+  return createHost({
+    ...own,
     linkOrigin: addresses.links ?? "",
     secondOrigin: config.second_origin,
     trustedProxies: config.trusted_proxies,
-  };
+    clock,
+    random,
+    report,
+  });
 }
 
 type Ending = { readonly closeOthers: () => Promise<unknown>; readonly leaveFolder: () => void };

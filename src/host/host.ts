@@ -72,7 +72,6 @@ export function createHost(options: HostOptions): Host {
     const [written = ""] = target.split("?", 1);
     const path = normalizePath(written);
     const languages = request.headers["accept-language"];
-    if (path === undefined && isMessage) return methodNotAllowed;
     if (path === undefined) return answerElse(site, written.slice(1), languages);
     const isScanned = target !== asked;
     const hosted = { request, site, target, path, languages, isScanned };

@@ -2,6 +2,7 @@ import type { Link } from "../contract/links.ts";
 import { joinQueries, readQuery } from "../contract/rules/address-query.ts";
 import { matchLinkHost } from "../contract/rules/link-address.ts";
 import { normalizePath } from "../contract/rules/link-path.ts";
+import { dropScanMark } from "../contract/rules/scan-mark.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { hasAppWithScheme } from "../store/apps.ts";
 import { findProjectNamed, type StoredProject } from "../store/projects.ts";
@@ -17,6 +18,8 @@ type AddressedLink = {
   readonly link: Link;
   /** What the address, or what its short path stands for, adds to the link. */
   readonly query: string;
+  /** How it was written: the link's own address, a short one, or that in its QR code. */
+  readonly source: "address" | "short" | "qr";
 };
 
 /**
@@ -26,8 +29,9 @@ type AddressedLink = {
 export async function findAddressedLink(
   services: Services,
   projectId: string,
-  text: string,
+  written: string,
 ): Promise<AddressedLink | undefined> {
+  const text = dropScanMark(written);
   const { db } = services.store;
   const tenant = { db, projectId };
   const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]*):\/\/([^#]*)/i.exec(text) ?? [];
@@ -38,9 +42,13 @@ export async function findAddressedLink(
     : scheme !== "" && (await hasAppWithScheme(tenant, scheme));
   if (!isOwn) return undefined;
   const path = isWeb ? new URL(text).pathname : rest.split("?", 1)[0];
-  const visited = await findVisitedAtPath(tenant, normalizePath(path ?? ""));
+  const normal = normalizePath(path ?? "");
+  const visited = await findVisitedAtPath(tenant, normal);
   if (visited === undefined) return undefined;
-  return { link: visited.link, query: joinQueries(visited.query, readQuery(text)) };
+  const { link } = visited;
+  const isLong = normal === link.path || normal === `${link.path}/`;
+  const source = text !== written ? "qr" : isLong ? "address" : "short";
+  return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }
 
 /** The project whose link host an address is on: its subdomain, or its verified custom domain. */

@@ -6,9 +6,10 @@ import type { Confidence } from "../contract/app-sdk.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { findVisits, takeVisit } from "../store/deferred-visits.ts";
+import { tellOfInstall } from "../store/install-events.ts";
 import { findLink } from "../store/links.ts";
 import { readSealKey } from "../store/store-secrets.ts";
-import type { DeferredVisitTable } from "../store/tables.ts";
+import type { DeferredVisitTable } from "../store/deferred-visit-table.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Services } from "./handler.ts";
 
@@ -48,9 +49,14 @@ export async function matchInstall(
   if (link?.ios_deferred_deep_linking_enabled !== true) return undefined;
   const { projectId } = tenant;
   // Whoever is second has none: two installs that want one visit are not told apart.
-  const isTaken = await store.write((db) => takeVisit({ db, projectId }, row, now));
-  if (!isTaken) return undefined;
   const { confidence, score } = chosen;
+  const isTaken = await store.write(async (db) => {
+    if (!(await takeVisit({ db, projectId }, row, now))) return false;
+    const install = { link, platform: "ios", confidence, match_score: score };
+    await tellOfInstall({ db, projectId }, install, now);
+    return true;
+  });
+  if (!isTaken) return undefined;
   return { link, query: row.query, confidence, score };
 }
 

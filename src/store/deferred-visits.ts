@@ -1,5 +1,6 @@
 import type { Sql } from "../sql/sql.ts";
-import type { DeferredVisitTable, Tables } from "./tables.ts";
+import type { DeferredVisitTable } from "./deferred-visit-table.ts";
+import type { Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
 /**

@@ -3,6 +3,7 @@ import type { LinkValues } from "../contract/rules/link-rules.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role } from "../contract/scopes-and-roles.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
+import type { DeferredVisitTable } from "./deferred-visit-table.ts";
 
 /**
  * The rows as they lie in the database, the same in every engine: flags are 0 or 1, times are
@@ -282,25 +283,6 @@ export type DeliveryTable = {
   /** What came of the last attempt. */
   readonly fault: string | null;
   readonly created_at: number;
-};
-
-/** A visit that an install may follow; of what tells a phone there are keyed hashes alone. */
-export type DeferredVisitTable = {
-  readonly project_id: string;
-  readonly id: string;
-  readonly link_id: string;
-  /** What the visit's address added to the link. */
-  readonly query: string;
-  /** Null where it would tell nothing. */
-  readonly address: string | null;
-  readonly family: "ipv4" | "ipv6" | null;
-  /** All marks by which a phone is told from others, as one; null where one is not known. */
-  readonly look: string | null;
-  /** Everything that was seen, as one. */
-  readonly whole: string;
-  /** Each mark, as JSON. */
-  readonly marks: string;
-  readonly ends_at: number;
 };
 
 /** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */

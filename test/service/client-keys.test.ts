@@ -117,6 +117,20 @@ describe("an app asks with its client key", () => {
     }
   });
 
+  test("and is counted as an open or an install, apart from clicks", async () => {
+    const link = await make({ path: "shoes", options: { shorten: true } });
+    await ask(`${host}/shoes`);
+    await ask(`${host}/${link.shortened_path}`, { platform: "ios" });
+    await ask(`${host}/shoes?wp=qr&a=1`, { is_deferred: true });
+    await world.clicks.flush(world.project.id);
+    const { db } = world.store;
+    const [batch] = await db.selectFrom("visit_batches").select("body").execute();
+    for (const kind of ["open android address", "open ios short", "install android qr"]) {
+      expect(batch?.body).toContain(kind);
+    }
+    expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
+  });
+
   test("and of an install on the Pro plan alone", async () => {
     await make({ path: "shoes" });
     const install = () => ask(`${host}/shoes`, { is_deferred: true });

@@ -3,6 +3,7 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
 import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
 import { updateProject } from "../../src/store/projects.ts";
+import { insertWebhook } from "../../src/store/webhooks.ts";
 import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, iosFirstLaunchBare } from "../sdk/recorded.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
@@ -228,6 +229,31 @@ describe("what a stranger sends", () => {
     }
     expect(await refuse("{}")).toEqual([400, expect.any(String)]);
     expect(await refuse('{"fingerprint":"x"}')).toEqual([422, expect.any(String)]);
+  });
+});
+
+test("webhooks are told of an install, as long as there are any", async () => {
+  const { store, project, now } = host.world;
+  const told = async () =>
+    (await store.db.selectFrom("deliveries").select("body").execute()).length;
+  await visit("/spring?n=1");
+  await match();
+  expect(await told()).toBe(0);
+  const events = ["install.matched"] as const;
+  const webhook = { id: project.id, url: "https://example.com/hook", events, secret: "whsec_1" };
+  await store.write((db) => insertWebhook({ db, projectId: project.id }, webhook, now()));
+  await visit("/spring?n=2");
+  await match();
+  const [delivery] = await store.db.selectFrom("deliveries").selectAll().execute();
+  expect(JSON.parse(delivery?.body ?? "")).toMatchObject({
+    type: "install.matched",
+    data: {
+      project_id: project.id,
+      link: { id: link.id },
+      platform: "ios",
+      confidence: "high",
+      match_score: 100,
+    },
   });
 });
 

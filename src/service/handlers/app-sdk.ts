@@ -3,7 +3,9 @@ import type { Link } from "../../contract/links.ts";
 import { addQuery } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
-import type { GroupHandlers } from "../handler.ts";
+import type { Visit } from "../../stats/visit.ts";
+import { hasWebhooks, tellOfInstall, type MatchedInstall } from "../../store/install-events.ts";
+import type { GroupHandlers, Services } from "../handler.ts";
 import { matchInstall } from "../match-install.ts";
 
 /** What an app is told of the link that opened it, or that it was installed for. */
@@ -15,9 +17,23 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const found = await findAddressedLink(services, project.id, body.url ?? "");
     if (found === undefined) return { body: noMatch };
+    const platform = body.platform === "ios" ? "ios" : "android";
+    const { id: linkId } = found.link;
+    const sure = { confidence: "high", match_score: mostScore } as const;
+    countApp(services, {
+      projectId: project.id,
+      linkId,
+      platform,
+      source: found.source,
+      isInstall,
+    });
+    if (isInstall) {
+      await tellOfReferred(services, project.id, { link: found.link, platform, ...sure });
+    }
     const origin = fillLinkOrigin(services.readLinkOrigin(), project);
-    const link = describeLink(found.link, found.query, origin);
-    return { body: { matched: true, confidence: "high", match_score: mostScore, link } };
+    return {
+      body: { matched: true, ...sure, link: describeLink(found.link, found.query, origin) },
+    };
   },
 
   match: async ({ services, caller, body, address }) => {
@@ -28,11 +44,32 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const matched = await matchInstall(services, tenant, install);
     if (matched === undefined) return { body: noMatch };
     const { confidence, score: match_score, query } = matched;
+    const counted = { projectId: project.id, linkId: matched.link.id, isInstall: true } as const;
+    countApp(services, { ...counted, platform: "ios", source: "address" });
     const origin = fillLinkOrigin(services.readLinkOrigin(), project);
     const link = describeLink(matched.link, query, origin);
     return { body: { matched: true, confidence, match_score, link } };
   },
 };
+
+type App = Pick<Visit, "projectId" | "linkId" | "source" | "platform"> & {
+  readonly isInstall: boolean;
+};
+
+/** Apart from clicks: who has the app opens it without asking us. */
+function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: App): void {
+  noteVisit?.({ ...app, what: isInstall ? "install" : "open", at: clock.now() });
+}
+
+/** What Google Play has handed on is no visit that could be used up. */
+async function tellOfReferred(
+  { store, clock }: Services,
+  projectId: string,
+  install: MatchedInstall,
+): Promise<void> {
+  if (!(await hasWebhooks({ db: store.db, projectId }))) return;
+  await store.write((db) => tellOfInstall({ db, projectId }, install, clock.now()));
+}
 
 const noMatch: Attribution = { matched: false };
 const mostScore = 100;

@@ -1,0 +1,18 @@
+/** A visit that an install may follow; of what tells a phone there are keyed hashes alone. */
+export type DeferredVisitTable = {
+  readonly project_id: string;
+  readonly id: string;
+  readonly link_id: string;
+  /** What the visit's address added to the link. */
+  readonly query: string;
+  /** Null where it would tell nothing. */
+  readonly address: string | null;
+  readonly family: "ipv4" | "ipv6" | null;
+  /** All marks by which a phone is told from others, as one; null where one is not known. */
+  readonly look: string | null;
+  /** Everything that was seen, as one. */
+  readonly whole: string;
+  /** Each mark, as JSON. */
+  readonly marks: string;
+  readonly ends_at: number;
+};
