@@ -1,5 +1,6 @@
 import type { Fault } from "./fault.ts";
 import { fullDisk } from "./faults/full-disk.ts";
+import { fullPostgres } from "./faults/full-postgres.ts";
 import { remoteProxy } from "./faults/remote-proxy.ts";
 import { longMessage } from "./faults/long-message.ts";
 import { closedPipe } from "./faults/closed-pipe.ts";
@@ -17,6 +18,7 @@ export const faults: readonly Fault[] = [
   kill,
   restartPostgres,
   fullDisk,
+  fullPostgres,
   damagedFile,
   twoServers,
   postgresProxy,

@@ -4,8 +4,17 @@ import { openSoak } from "./stage.ts";
 
 /** The short cut of each fault on PostgreSQL, on a server that may be killed. */
 
-/** Calls of many keys and the ends of pipes meet nothing of the engine; two servers have a test. */
-const elsewhere = new Set(["many-clients", "many-keys", "closed-pipe", "two-servers"]);
+/**
+ * Calls of many keys and the ends of pipes meet nothing of the engine; two servers have a test; a
+ * full disk takes a server of its own.
+ */
+const elsewhere = new Set([
+  "many-clients",
+  "many-keys",
+  "closed-pipe",
+  "two-servers",
+  "full-postgres",
+]);
 
 const played = faults.filter(({ name, engines }) => {
   return engines.includes("postgres") && !elsewhere.has(name);

@@ -83,7 +83,7 @@ async function readAll(server: { readonly url: string }, token: string): Promise
 
 type Row = { readonly name: string | null };
 
-function canMount(): boolean {
+export function canMount(): boolean {
   return spawnSync("unshare", ["-m", "true"]).status === 0;
 }
 
@@ -94,7 +94,7 @@ function mountUnder(from: string, to: string): readonly string[] {
 }
 
 /** To the last byte. */
-function fill(path: string): void {
+export function fill(path: string): void {
   const file = openSync(path, "w");
   try {
     for (const size of [1 << 20, 1 << 12, 1]) fillWith(file, Buffer.alloc(size));
