@@ -80,6 +80,7 @@ describe("a client that switches between two processes with every call", () => {
     expect((await once("explain_link", { id: "spring" })).visits.desktop).toBeDefined();
     expect((await once("audit_links")).audit.checked).toBe(2);
     expect((await once("check_domain")).domain.findings).toBeDefined();
+    expect((await once("link_stats")).stats).toBeDefined();
     await once("create_link", { path: "gone", url });
     await ask("delete_link", { id: "gone" });
     await callRefused(client, "get_link", { id: "gone" });
