@@ -192,7 +192,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   if (serving.isJoining) await claimPort(server, config);
   await folder?.announce();
   own?.store.watchChores(clock, report);
-  const deliverer = own && openDeliverer(own.store, config, report);
+  const deliverer = own && openDeliverer(own.store, { config, state, report });
   deliverer?.watch();
   const isSeen = openScreen().isTTY;
   const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;

@@ -112,11 +112,12 @@ function share(tables: Sql<StateTables>): Sql<StateTables> {
 }
 
 async function removeEnded(state: State, data: string): Promise<void> {
-  const { approvals, exports, previews, consoleSessions, history } = state;
+  const { approvals, exports, previews, consoleSessions, history, notices } = state;
   await removeEndedFiles(data, clock.now());
   await approvals.removeEnded();
   await exports.removeEnded();
   await previews.removeEnded();
   await consoleSessions.removeEnded();
   await history.removeEnded();
+  await notices.removeEnded();
 }

@@ -85,6 +85,7 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   console_sessions: alone("found by the hash of a token"),
   sign_in_tries: alone("counted by address, for an hour"),
   secrets: alone("a few texts"),
+  notices: alone("looked for every second, and soon gone"),
   webhooks: alone("those with something to deliver are looked for every second"),
   deliveries: alone("soon gone, and looked for with their webhooks"),
   deferred_visits: alone("visits that an install may follow, for ten minutes"),

@@ -10,6 +10,8 @@ import { reachReceivers } from "../webhooks/reach.ts";
 import { sendMessage } from "../webhooks/send-message.ts";
 import { createSecret } from "../webhooks/sign.ts";
 import { clock, random, setAlarm } from "./embedded.ts";
+import { createForwarder } from "./forward-notices.ts";
+import type { LazyState } from "./lazy-state.ts";
 
 /** A project's webhooks, as the terminal and the console manage them. */
 
@@ -53,13 +55,16 @@ export async function testWebhook(
   return sendMessage(message, { url, secret }, sending, new AbortController().signal);
 }
 
-export function openDeliverer(
-  store: Store,
-  { webhook_private }: Config,
-  report: (error: unknown) => unknown,
-): Deliverer {
-  const reach = reachReceivers(webhook_private);
-  return createDeliverer({ store, clock, random, setAlarm, reach, report });
+type Delivering = {
+  readonly config: Config;
+  readonly state: LazyState;
+  readonly report: (error: unknown) => unknown;
+};
+
+export function openDeliverer(store: Store, { config, state, report }: Delivering): Deliverer {
+  const reach = reachReceivers(config.webhook_private);
+  const collect = createForwarder(store, state);
+  return createDeliverer({ store, clock, random, setAlarm, reach, collect, report });
 }
 
 /** Undefined for a name that is none. */

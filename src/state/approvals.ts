@@ -2,6 +2,7 @@ import type { Clock, ClockAndRandom } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import { createLifetimes, type Lifetimes } from "./approval-lifetimes.ts";
+import { digestNotice, insertNotice } from "./notices.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Approvals that wait for a person, and their answers: each lets one request through once. */
@@ -19,6 +20,8 @@ type WantedPage = Wanted &
     readonly pin?: string | undefined;
     /** The approval that this request has waited for: it is asked no second one. */
     readonly waited?: string | undefined;
+    /** What webhooks of a project are told when a page is opened; nobody, where it is left out. */
+    readonly told?: { readonly realm: string; readonly headline: string } | undefined;
   };
 
 export type Approvals = {
@@ -117,7 +120,7 @@ type Rows = {
 };
 
 async function askOnPage(
-  { waited, ...wanted }: WantedPage,
+  { waited, told, ...wanted }: WantedPage,
   { db, listCurrent, begin }: Rows,
 ): ReturnType<Approvals["askPage"]> {
   const current = await listCurrent(db, { digest: wanted.digest, channel: "page" });
@@ -128,11 +131,27 @@ async function askOnPage(
   const pin = wanted.pin ?? null;
   const open = current.filter(({ status }) => status !== "used" && status !== "told");
   const row = open.find((approval) => approval.pin === pin);
-  if (row === undefined) return { waits: await begin(db, "page", { ...wanted, pin }) };
+  if (row === undefined) {
+    const waits = await begin(db, "page", { ...wanted, pin });
+    if (told !== undefined) await tellOfPage(db, waits, told);
+    return { waits };
+  }
   if (row.status === "waiting") return { waits: row };
   const said = row.status === "approved" ? "approved" : "declined";
   await setStatus(db, row.id, said, said === "approved" ? "used" : "told");
   return { said };
+}
+
+/** Never its own id, by which its page is opened. */
+async function tellOfPage(
+  db: Db,
+  { id, created_at, expires_at }: Approval,
+  { realm, headline }: NonNullable<WantedPage["told"]>,
+): Promise<void> {
+  const subject = `apr_${digestNotice([id])}`;
+  const data = { id: subject, headline, expires_at: new Date(expires_at).toISOString() };
+  const notice = { realm, event: "approval.waiting", subject, data, at: created_at } as const;
+  await insertNotice(db, notice, "");
 }
 
 async function listRows(db: Db, known: Partial<Row>): Promise<readonly Row[]> {

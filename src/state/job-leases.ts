@@ -2,6 +2,7 @@ import { sql as raw } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { mostSkew_ms } from "./clock-skew.ts";
+import { insertNotice } from "./notices.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Which process runs a job: one at a time, for as long as it renews its lease. */
@@ -55,8 +56,13 @@ export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "no
         const updated_at = clock.now();
         const ended = db.updateTable("jobs").set({ state: "cancelled", updated_at });
         const which = ended.where("id", "=", id).where("state", "!=", "done");
-        const job = await which.returning(["id", "realm"]).executeTakeFirst();
-        if (job !== undefined) await noteInHistory(db, job, "The job was cancelled.");
+        const job = await which
+          .returning(["id", "realm", "state", "runs_until"])
+          .executeTakeFirst();
+        if (job === undefined) return;
+        await noteInHistory(db, job, "The job was cancelled.");
+        // Whoever runs it tells of its end when the rows that are on the way have ended.
+        if (job.runs_until <= updated_at) await tellOfEnd(db, job, updated_at);
       }),
     revive: (id) =>
       write(async (db) => {
@@ -108,7 +114,7 @@ async function release(
   { id, runner }: Run,
   { state, message, wait_ms, now }: Ended,
 ): Promise<void> {
-  await db
+  const job = await db
     .updateTable("jobs")
     .set((row) => ({
       // It may have been cancelled while its last row was on the way.
@@ -125,7 +131,19 @@ async function release(
     }))
     .where("id", "=", id)
     .where("runner", "=", runner)
-    .execute();
+    .returning(["id", "realm", "state"])
+    .executeTakeFirst();
+  if (job !== undefined) await tellOfEnd(db, job, now);
+}
+
+/** Has webhooks told of a job whose end this is; what came of its rows is read then. */
+async function tellOfEnd(
+  db: Db,
+  { id, realm, state }: Pick<JobRow, "id" | "realm" | "state">,
+  at: number,
+): Promise<void> {
+  if (realm === null || (state !== "done" && state !== "cancelled")) return;
+  await insertNotice(db, { realm, event: "job.finished", subject: id, data: { id }, at }, state);
 }
 
 /** Answers the plan that the job applies; undefined where the runner may not go on with it. */

@@ -25,6 +25,8 @@ import { postgresTables } from "./migrations/009-postgres.ts";
 import { jobKeys } from "./migrations/010-job-keys.ts";
 import { consolePostgresTables, consoleTables } from "./migrations/011-console.ts";
 import { spreadPostgresRows, spreadRows } from "./migrations/012-spread.ts";
+import { notices, postgresNotices } from "./migrations/013-notices.ts";
+import { createNotices, type Notices } from "./notices.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
@@ -50,6 +52,7 @@ export type State = {
   readonly previews: Previews;
   readonly consoleSessions: ConsoleSessions;
   readonly signInTries: SignInTries;
+  readonly notices: Notices;
   /** A secret that every process of this folder or database shares, made when first asked for. */
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Whether its tables are those of this version; throws where it cannot be read. */
@@ -76,12 +79,13 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       jobKeys,
       consoleTables,
       spreadRows,
+      notices,
     ],
   },
   // In one database, the store has marks of its own.
   postgres: {
     table: "state_migrations",
-    list: [postgresTables, jobKeys, consolePostgresTables, spreadPostgresRows],
+    list: [postgresTables, jobKeys, consolePostgresTables, spreadPostgresRows, postgresNotices],
   },
 };
 const secretBytes = 32;
@@ -136,6 +140,7 @@ export async function openState(
     previews: createPreviews(sql, given),
     consoleSessions: createConsoleSessions(sql, clock),
     signInTries: createSignInTries(sql, clock),
+    notices: createNotices(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
     isCurrent: () => isCurrent(sql, stateMigrations[sql.engine]),
     measure: sql.measure,

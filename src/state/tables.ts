@@ -141,6 +141,15 @@ export type StateTables = {
   };
   /** One row for each time that somebody failed to sign in; the engine numbers the rows. */
   sign_in_tries: { id: Generated<number>; address: string; at: number };
+  /** What webhooks are still to be told; `data` as JSON. */
+  notices: {
+    id: string;
+    realm: string;
+    event: "job.finished" | "approval.waiting";
+    subject: string;
+    data: string;
+    at: number;
+  };
   successors: { realm: string; id: string; successor_id: string; at: number };
   /** And, in a database of many machines, where the owner's key was written. */
   secrets: { name: string; value: string };

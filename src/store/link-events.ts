@@ -1,7 +1,7 @@
 import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import { queueEvents, type Told } from "./outbox.ts";
-import { readTally, tallyEvent, type Tally } from "./project-tallies.ts";
+import { queueEvents, tellOf, type Told } from "./outbox.ts";
+import type { Tally } from "./project-tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** What webhooks are told of links: each as the API shows it, and what was different before. */
@@ -38,8 +38,6 @@ export async function tellOfClicks(
   counted: readonly Clicked[],
   now: number,
 ): Promise<void> {
-  const tally = await tallyIfTold(tenant);
-  if (tally === undefined) return;
   const links = counted.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
   const told: Told[] = [];
   for (let start = 0; start < links.length; start += clickedAtOnce) {
@@ -47,7 +45,7 @@ export async function tellOfClicks(
     const data = { project_id: tenant.projectId, links: some };
     told.push({ event: "link.clicked", subject: "clicks", data });
   }
-  await queueEvents(tenant, tally, told, now);
+  await tellOf(tenant, told, now);
 }
 
 type Matched = {
@@ -62,16 +60,8 @@ export async function tellOfInstall(
   { link, platform, confidence }: Matched,
   now: number,
 ): Promise<void> {
-  const tally = await tallyIfTold(tenant);
-  if (tally === undefined) return;
   const data = { project_id: tenant.projectId, link, platform, confidence };
-  await queueEvents(tenant, tally, [{ event: "install.matched", subject: link.id, data }], now);
-}
-
-/** Undefined where the project has no webhook. */
-async function tallyIfTold(tenant: Tenant): Promise<Tally | undefined> {
-  const { webhooks } = await readTally(tenant);
-  return (webhooks ?? 0) === 0 ? undefined : tallyEvent(tenant);
+  await tellOf(tenant, [{ event: "install.matched", subject: link.id, data }], now);
 }
 
 function describeChange(project_id: string, { event, link, before }: Change): readonly Told[] {

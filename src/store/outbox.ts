@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import type { Tally } from "./project-tallies.ts";
+import { readTally, tallyEvent, type Tally } from "./project-tallies.ts";
 import type { DeliveryTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { readEvents } from "./webhooks.ts";
@@ -19,6 +19,15 @@ export type Told = {
   /** Of what was told elsewhere before; left out, it follows from its place. */
   readonly id?: string;
 };
+
+/** Tells of what is no write to a link, and costs one read where the project has no webhook. */
+export async function tellOf(tenant: Tenant, told: readonly Told[], now: number): Promise<void> {
+  const { webhooks } = await readTally(tenant);
+  if ((webhooks ?? 0) === 0 || told.length === 0) return;
+  const tally = await tallyEvent(tenant);
+  // The project may have been deleted meanwhile.
+  if (tally !== undefined) await queueEvents(tenant, tally, told, now);
+}
 
 /** A statement has room for so many values. */
 const rowsAtOnce = 500;

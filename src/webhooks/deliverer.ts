@@ -14,6 +14,8 @@ export type Deliverer = {
 };
 
 export type DelivererOptions = Given & {
+  /** Takes over what came about elsewhere. */
+  readonly collect: () => Promise<void>;
   /** Notes an unexpected error where the operator looks. */
   readonly report: (error: unknown) => unknown;
 };
@@ -24,7 +26,7 @@ const tidyEvery_ms = 10 * 60_000;
 const finish_ms = 3000;
 
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { clock, setAlarm, report } = options;
+  const { clock, setAlarm, collect, report } = options;
   const breaking = new AbortController();
   let isStopping = false;
   let watching: Promise<void> | undefined;
@@ -45,6 +47,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   async function look(): Promise<void> {
     while (!isStopping) {
+      await collect().catch(note);
       await couriers.startDue().catch(note);
       await tidyNowAndThen().catch(note);
       if (!isStopping) await sleep();
@@ -66,6 +69,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       watching ??= look();
     },
     deliverDue: async () => {
+      await collect();
       await couriers.startDue();
       await couriers.end();
       await tidyNowAndThen();

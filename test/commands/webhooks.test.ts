@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { webhookEvents } from "../../src/contract/webhook-events.ts";
@@ -11,7 +12,9 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
+import { callTool } from "../support/console-ground.ts";
 import { expectSigned, hang, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** `waypost webhooks` beside `serve`, which delivers to a real receiver. */
 
@@ -87,6 +90,47 @@ test("what was committed is delivered by the process that follows a killed one",
   expect(second?.text).toBe(first?.text);
   expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
 });
+
+test("an approval that waits is told of, and never the address of its page", async () => {
+  const { url } = receiver;
+  const { id } = await runJson(webhooks("create", "--url", url, "--events", waitingEvents));
+  receiver.received.length = 0;
+  await createLink("asked");
+  const asked = await callTool(serving, "delete_link", { id: "asked" });
+  const { url: page } = asked.error.approval;
+  await waitUntil(() => receiver.told().includes("approval.waiting"));
+  // Asked once more, it is the same question.
+  await callTool(serving, "delete_link", { id: "asked" });
+  const told = receiver.received.find(({ body }) => body.type === "approval.waiting");
+  expect(told?.body.data).toEqual({
+    project_id: expect.any(String),
+    approval: {
+      id: expect.stringMatching(/^apr_/),
+      headline: expect.stringContaining("asked"),
+      expires_at: expect.stringMatching(/Z$/),
+    },
+  });
+  expect(told?.text).not.toContain(page.split("/").at(-1));
+
+  const file = join(folder.path, "spring.csv");
+  await writeFile(file, "path,url\nspring,https://example.com\n");
+  expect((await run(["import", file, "--yes", "--data", folder.path])).code).toBe(0);
+  await waitUntil(() => receiver.told().includes("job.finished"));
+  const finished = receiver.received.filter(({ body }) => body.type === "job.finished");
+  expect(finished.map(({ body }) => body.data.job)).toEqual([
+    {
+      id: expect.stringMatching(/^job_/),
+      plan_id: expect.stringMatching(/^plan_/),
+      operation: "upsert",
+      state: "done",
+      counts: { done: 1, rejected: 0, unknown: 0, left: 0 },
+    },
+  ]);
+  expect(receiver.told().filter((type) => type === "approval.waiting")).toHaveLength(1);
+  await run(webhooks("revoke", id));
+});
+
+const waitingEvents = "job.finished,approval.waiting";
 
 test("a test says whether the receiver took it, and fails where it did not", async () => {
   const [{ id }] = await list();

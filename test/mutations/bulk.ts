@@ -36,12 +36,10 @@ export const bulk: readonly Mutation[] = [
     what: "an old runner's release ends the new runner's lease",
     find: `    .where("id", "=", id)
     .where("runner", "=", runner)
-    .execute();
-}`,
+    .returning(["id", "realm", "state"])`,
     replace: `    .where("id", "=", id)
     .where((row) => row.or([row("runner", "=", runner), row("runner", "is not", null)]))
-    .execute();
-}`,
+    .returning(["id", "realm", "state"])`,
     tests: ["test/state/job-journal.test.ts"],
   },
   {

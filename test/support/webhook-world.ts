@@ -23,7 +23,7 @@ export async function addWebhook(
 
 export function deliverIn(
   world: World,
-  { reach = reachReceivers(loopback), store = world.store }: Given = {},
+  { reach = reachReceivers(loopback), store = world.store, collect = nothing }: Given = {},
 ) {
   const { clock, setAlarm } = world;
   const errors: unknown[] = [];
@@ -34,9 +34,18 @@ export function deliverIn(
     // In the middle: neither sooner nor later than planned.
     random: { bytes: (count) => (count === 1 ? Uint8Array.of(127) : randomBytes(count)) },
     reach,
+    collect,
     report: (error) => errors.push(error),
   });
   return { ...deliverer, errors };
 }
 
-type Given = { readonly reach?: Reach; readonly store?: Store };
+type Given = {
+  readonly reach?: Reach;
+  readonly store?: Store;
+  readonly collect?: () => Promise<void>;
+};
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}

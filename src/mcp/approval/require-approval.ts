@@ -38,7 +38,8 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     if (mode === "two-step") return requireToken(request, digest, person.token);
     const { answer } = person;
     const pin = await readPin();
-    const asking = { request, digest, keyPrint: key.key_print, person, pin };
+    const { key_print: keyPrint, realm } = key;
+    const asking = { request, digest, keyPrint, realm, person, pin };
     const hasPin = pin !== undefined;
     // Where there is a PIN a form cannot say yes; no is no, from wherever it comes.
     const counts = answer?.said !== "opened" && !(hasPin && answer?.said === "yes");

@@ -25,6 +25,8 @@ export type Asking = {
   readonly request: ApprovalRequest;
   readonly digest: string;
   readonly keyPrint: string;
+  /** The key's project, or else the deployment. */
+  readonly realm: string;
   readonly person: Person;
   /** The hash of the PIN that the page is to ask for. */
   readonly pin: string | undefined;
@@ -36,13 +38,16 @@ export function createRequirePage({
   openPage,
   isByHand = false,
 }: PageOptions): (asking: Asking) => Promise<void> {
-  return async ({ request, digest, keyPrint, person, pin }) => {
+  return async ({ request, digest, keyPrint, realm, person, pin }) => {
     const { approvals } = await openState();
     const { client, place, key, waited } = person;
     const asker: Asker = { client, place, key };
     const shown = { ...storePreview(request.preview, asker), ...(isByHand && { isByHand }) };
     const preview = JSON.stringify(shown);
-    const asked = await approvals.askPage({ digest, preview, key_print: keyPrint, pin, waited });
+    // Whoever acts by hand is there already.
+    const told = isByHand ? undefined : { realm, headline: request.preview.title };
+    const wanted = { digest, preview, key_print: keyPrint, pin, waited, told };
+    const asked = await approvals.askPage(wanted);
     if ("waits" in asked) throw await showPage(request, digest, person, asked.waits);
     if (asked.said === "declined") {
       throw refuseDeclined(request, "The user declined this on the approval page.");

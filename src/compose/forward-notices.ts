@@ -1,0 +1,38 @@
+import type { Jobs } from "../state/jobs.ts";
+import type { Notice } from "../state/notices.ts";
+import { tellOf } from "../store/outbox.ts";
+import type { Store } from "../store/store.ts";
+import type { LazyState } from "./lazy-state.ts";
+
+/** Of those that came about meanwhile, the rest is taken over a second later. */
+const mostAtOnce = 100;
+
+/**
+ * Takes over what webhooks are to be told of jobs and approvals. What is taken over twice, because
+ * a process was killed between the two, has the same id.
+ */
+export function createForwarder(store: Pick<Store, "write">, state: LazyState) {
+  return async (): Promise<void> => {
+    if (!state.exists()) return;
+    const { notices, jobs } = await state.open();
+    const waiting = await notices.list(mostAtOnce);
+    for (const { id, realm: projectId, event, subject, at, data } of waiting) {
+      const about = await describe({ event, subject, data }, jobs);
+      const told = { id, event, subject, data: { project_id: projectId, ...about } };
+      const isPatient = true;
+      await store.write((db) => tellOf({ db, projectId }, [told], at), { isPatient });
+    }
+    await notices.remove(waiting.map(({ id }) => id));
+  };
+}
+
+async function describe(
+  { event, subject, data }: Pick<Notice, "event" | "subject" | "data">,
+  jobs: Jobs,
+) {
+  if (event === "approval.waiting") return { approval: data };
+  const job = await jobs.find(subject);
+  if (job === undefined) return { job: data };
+  const { id, plan_id, operation, state, counts } = job;
+  return { job: { id, plan_id, operation, state, counts } };
+}
