@@ -88,11 +88,23 @@ function describeConfiguration(config: Config, version: string): Finding {
   const notes = [
     ...(isOpen ? ["the key travels unencrypted, use https in WAYPOST_BASE_URL"] : []),
     ...(trusted_proxies === undefined
-      ? []
+      ? isBehindProxy(config)
+        ? [hiddenAddresses]
+        : []
       : [`client addresses are believed ${describeTrustedProxies(trusted_proxies)}`]),
   ];
   return { about: "configuration", said: [said, ...notes].join("; ") };
 }
+
+/** Nothing here ends TLS: whoever gives an https address has something in front that does. */
+function isBehindProxy({ base_url, link_origin, public_url }: Config): boolean {
+  const addresses = base_url === undefined ? [link_origin, public_url] : [public_url];
+  return addresses.some((address) => address?.startsWith("https:"));
+}
+
+const hiddenAddresses =
+  "a proxy is in front and WAYPOST_TRUSTED_PROXIES names none, so no client's address can be " +
+  "told: limits count them all as one, and installs on iOS are matched seldom";
 
 /** Checks everything that a start would be refused for, and opens or makes nothing. */
 function trySettings(config: Config, note: Note): boolean {

@@ -8,6 +8,7 @@ import { readQuery } from "../../contract/rules/address-query.ts";
 import { normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
+import { explainInstalls } from "../../visit/explain-installs.ts";
 import { explainVisits } from "../../visit/explain-visits.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
@@ -27,6 +28,8 @@ const result = {
     android: z.looseObject({}),
     desktop: z.looseObject({}),
   }),
+  in_app_browsers: z.string(),
+  installs: z.looseObject({ ios: z.looseObject({}), android: z.looseObject({}) }),
   problems,
 };
 
@@ -50,7 +53,13 @@ export function createExplainLink(): Tool {
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       const { link, apps, query } = await readSubject(args, call);
-      return explainVisits(link, apps, readVisitOptions(link, call.keyContext.known, query));
+      const { known } = call.keyContext;
+      const options = readVisitOptions(link, known, query);
+      const plan = known.facts?.plan;
+      return {
+        ...explainVisits(link, apps, options),
+        ...explainInstalls(link, apps, { ...options, plan }),
+      };
     },
   };
 }

@@ -40,7 +40,7 @@ async function explain(stage: Stage, args: Record<string, unknown>) {
   await stage.listTools();
   const { structured, isError, text } = await stage.callTool("explain_link", args);
   expect(isError, text).toBe(false);
-  expect(Object.keys(structured)).toEqual(["visits", "problems"]);
+  expect(Object.keys(structured)).toEqual(["visits", "problems", "in_app_browsers", "installs"]);
   return structured;
 }
 

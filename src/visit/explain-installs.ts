@@ -1,0 +1,78 @@
+import {
+  decideVisit,
+  readDestination,
+  type VisitedApps,
+  type VisitedLink,
+  type VisitOptions,
+} from "./decide-visit.ts";
+import { readExplainedLink, type ExplainedLink } from "./explained-link.ts";
+
+/** Whether an app that is installed after a visit is told of the link, and why not. */
+type InstallTold = {
+  readonly matched: "exactly" | "by_likeness" | "never";
+  readonly why: string;
+};
+
+export type InstallOptions = VisitOptions & {
+  /** Undefined where it is not known. */
+  readonly plan?: "free" | "pro" | undefined;
+};
+
+/** What holds inside other apps, and what an install is told, beside what each visitor meets. */
+export function explainInstalls(
+  link: VisitedLink,
+  apps: VisitedApps,
+  options: InstallOptions = {},
+): {
+  readonly in_app_browsers: string;
+  readonly installs: { readonly ios: InstallTold; readonly android: InstallTold };
+} {
+  const explained = readExplainedLink(link, apps, options);
+  const isForced = link.enable_forced_redirect === true;
+  const way = isForced
+    ? "its visitors are sent on at once"
+    : "its page says how to leave them, and only on Android its button opens the app";
+  return {
+    in_app_browsers: `Inside Instagram, TikTok and the like the link opens no app: ${way}.`,
+    installs: {
+      ios: explainIos(explained, options),
+      android: explainAndroid(explained, options),
+    },
+  };
+}
+
+function never(why: string): InstallTold {
+  return { matched: "never", why };
+}
+
+function explainIos({ link, appSources }: ExplainedLink, { plan }: InstallOptions): InstallTold {
+  if (link.ios_deferred_deep_linking_enabled !== true) {
+    return never("ios_deferred_deep_linking_enabled is off.");
+  }
+  if (appSources.ios === "none") return never("No iOS app is on the link.");
+  if (link.enable_forced_redirect === true) {
+    return never("enable_forced_redirect skips the page, which notes who visits.");
+  }
+  if (plan === "free") return never("It needs the Pro plan.");
+  return {
+    matched: "by_likeness",
+    why:
+      "Once, within 10 minutes, if the phone looks the same from the same address; not where two " +
+      "visits could be meant, mobile data or a relay seldom, Safari on an iPad never.",
+  };
+}
+
+function explainAndroid({ link, apps }: ExplainedLink, options: InstallOptions): InstallTold {
+  const visit = decideVisit(link, apps, { platform: "android" }, options);
+  const reason = readDestination(visit)?.reason;
+  if (reason !== "play_store") {
+    return never(
+      `Visitors go to ${reason ?? "no store"}; only a link's own Play page hands it on.`,
+    );
+  }
+  if (options.link_in_referrer !== true) {
+    return never("The project's Link in Referrer is off: ask the operator to switch it on.");
+  }
+  if (options.plan === "free") return never("It needs the Pro plan.");
+  return { matched: "exactly", why: "Google Play hands the visited address on to the app." };
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { explainInstalls } from "../../src/visit/explain-installs.ts";
+
+/** Whether an install is told of the link that was visited before, and why not. */
+
+const apps = {
+  ios_app: { bundle_id: "com.example", team_id: "ABCDE12345", app_store_id: "1" },
+  android_app: {
+    package_name: "com.example",
+    fingerprints: [Array.from({ length: 32 }, () => "AB").join(":")],
+  },
+};
+const link = { url: "https://example.com", ios_deferred_deep_linking_enabled: true };
+const options = { link_in_referrer: true, address: "https://a.example/spring" };
+
+test("on both systems, where all is set for it", () => {
+  const { installs } = explainInstalls(link, apps, options);
+  expect(installs.ios).toMatchObject({ matched: "by_likeness" });
+  expect(installs.android).toMatchObject({ matched: "exactly" });
+});
+
+describe("never, with the reason", () => {
+  test.each([
+    ["off", { ios_deferred_deep_linking_enabled: false }, "is off"],
+    ["without a page", { enable_forced_redirect: true }, "skips the page"],
+  ])("on iOS where it is %s", (_, fields, why) => {
+    const { ios } = explainInstalls({ ...link, ...fields }, apps, options).installs;
+    expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
+  });
+
+  test("on iOS without an app, and on the free plan on both", () => {
+    const none = explainInstalls(link, {}, options).installs;
+    expect(none.ios.why).toBe("No iOS app is on the link.");
+    const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;
+    expect([free.ios.why, free.android.why]).toEqual([
+      "It needs the Pro plan.",
+      "It needs the Pro plan.",
+    ]);
+  });
+
+  test("on Android where Google Play is told nothing", () => {
+    const { android } = explainInstalls(link, apps, {}).installs;
+    expect(android.why).toContain("Link in Referrer is off");
+    const fields = { ...link, android_fallback_url: "https://example.com/get" };
+    const elsewhere = explainInstalls(fields, apps, options).installs.android;
+    expect(elsewhere).toEqual({ matched: "never", why: expect.stringContaining("fallback") });
+  });
+});
+
+test("an in-app browser opens no app, whatever the link has", () => {
+  expect(explainInstalls(link, apps).in_app_browsers).toContain("opens no app");
+  const forced = explainInstalls({ ...link, enable_forced_redirect: true }, apps);
+  expect(forced.in_app_browsers).toContain("sent on at once");
+});
