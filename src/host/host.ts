@@ -97,8 +97,8 @@ export function createHost(options: HostOptions): Host {
     if (hosted === undefined) return undefined;
     const visitor = readVisitor(request.headers);
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
-    const visit = { site, hosted, visitor, target, languages, ...pages };
-    const answer = await answerVisit({ ...visit, collect });
+    const context = { site, hosted, visitor, target, languages, collect, ...pages };
+    const answer = await answerVisit(context);
     if (visitor.isPerson && request.method === "GET") count(asked, hosted, visitor.platform);
     return answer;
   }
