@@ -176,6 +176,6 @@ async function addEdge(tenant: Tenant, day: number, period: Period, sums: LinkSu
     if (!isWithin(hour, period) || (what === "click" && !isClick)) return;
     const packed = Buffer.from(id.replaceAll("-", ""), "hex");
     const of = (event: VisitEvent) => (what === event ? count : 0);
-    sums.add(packed, 0, of("click"), of("open"), of("install"));
+    sums.add(packed, [of("click"), of("open"), of("install")]);
   });
 }

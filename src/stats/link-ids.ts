@@ -35,17 +35,18 @@ export function packNumbers(numbers: readonly number[]): string {
   return Buffer.from(bytes).toString("base64");
 }
 
-/** Reads one after the other. */
-export function createNumberReader(text: string): () => number {
+export function unpackNumbers(text: string): readonly number[] {
   const bytes = Buffer.from(text, "base64");
-  let place = 0;
-  return () => {
-    let number = 0;
-    for (let unit = 1; ; unit *= 0x80) {
-      const byte = bytes[place] ?? 0;
-      place += 1;
-      if (byte < 0x80) return number + byte * unit;
-      number += (byte & 0x7f) * unit;
-    }
-  };
+  const numbers: number[] = [];
+  let number = 0;
+  let unit = 1;
+  for (const byte of bytes) {
+    number += (byte & 0x7f) * unit;
+    unit *= 0x80;
+    if (byte >= 0x80) continue;
+    numbers.push(number);
+    number = 0;
+    unit = 1;
+  }
+  return numbers;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { eachCell, readCells } from "../stats/cells.ts";
-import { createNumberReader, unpackIds } from "../stats/link-ids.ts";
+import { unpackIds, unpackNumbers } from "../stats/link-ids.ts";
 import type { LinkSums } from "../stats/link-sums.ts";
 import { readKind, type Kind } from "../stats/visit.ts";
 import type { Tenant } from "./tenant.ts";
@@ -84,10 +84,7 @@ export async function readSums(
       .where("day", "=", day)
       .execute();
     for (const row of rows) {
-      const ids = unpackIds(row.ids);
-      const read = createNumberReader(row.sums);
-      const count = ids.length / 16;
-      for (let place = 0; place < count; place += 1) sums.add(ids, place, read(), read(), read());
+      sums.add(unpackIds(row.ids), unpackNumbers(row.sums));
     }
     // Others have their turn.
     await setImmediate();

@@ -33,7 +33,7 @@ export async function mergeTotals(
 }
 
 /** By the hour: `click`, and `click platform ios` and the like; presses of buttons stand apart. */
-function addTotals(cells: Cells, added: Cells, read: KindReader): void {
+export function addTotals(cells: Cells, added: Cells, read: KindReader): void {
   const referrers = new Set([...cells.values()].flatMap((counts) => listReferrers(counts.keys())));
   for (const counts of added.values()) {
     for (const [text, count] of counts) {

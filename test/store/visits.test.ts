@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
 import { addCells, type Cells } from "../../src/stats/cells.ts";
-import { createNumberReader, readId, unpackIds } from "../../src/stats/link-ids.ts";
+import { unpackNumbers, readId, unpackIds } from "../../src/stats/link-ids.ts";
 import { hour_ms, writeKind, type VisitFacts } from "../../src/stats/visit.ts";
 import { foldOldDays } from "../../src/store/fold-old-days.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
@@ -69,9 +69,13 @@ async function readKept({ db }: Store, projectId: string) {
       }
     });
     const ids = unpackIds(row.ids);
-    const read = createNumberReader(row.sums);
+    const counts = unpackNumbers(row.sums);
     for (let place = 0; place < ids.length / 16; place += 1) {
-      add(sums, readId(ids, place), read() + read() + read());
+      add(
+        sums,
+        readId(ids, place),
+        counts.slice(place * 3, place * 3 + 3).reduce((sum, one) => sum + one),
+      );
     }
   }
   const totals: Cells = new Map();

@@ -73,6 +73,12 @@ export async function* measureRedirects({ build, extent, findGround }: Subject):
         target: { most: 100 },
       },
       {
+        what: "all 100,000 links alike, of the rate of node:http by CPU",
+        unit: "times",
+        value: bare.cpu_us / alike.cpu_us,
+        target: { least: 0.5 },
+      },
+      {
         what: "preview page, default design, CPU",
         unit: "µs",
         value: pages.cpu_us,
@@ -119,7 +125,7 @@ export function createVisit(
   const host = `${subdomain}.localhost:${new URL(url).port}`;
   return (path, agent = desktop) => ({
     path: `/${encodePath(path)}`,
-    headers: { host, "user-agent": agent },
+    headers: { host, "user-agent": agent, referer: "https://news.example/today" },
   });
 }
 

@@ -1,0 +1,101 @@
+import { statSync } from "node:fs";
+import { addCell, writeCells, type Cells } from "../../../src/stats/cells.ts";
+import { dayHours, hour_ms, writeKind, type VisitFacts } from "../../../src/stats/visit.ts";
+import { createKindReader, writeDay } from "../../../src/store/visit-days.ts";
+import { addTotals } from "../../../src/store/visit-totals.ts";
+import { clock, random } from "../../../src/compose/embedded.ts";
+import { createId } from "../../../src/service/ids.ts";
+import { makeDataFile, type DataFile } from "../ground/data-file.ts";
+import { createNamer } from "../ground/names.ts";
+import { addPlot, type Plot } from "../ground/plots.ts";
+import { ask } from "../load/ask.ts";
+import { serve, type Server } from "../servers/http-server.ts";
+import type { Rounds, Subject } from "./scenario.ts";
+
+/**
+ * What is told of the visits of very many links in 90 days: the most visited one has twice the
+ * visits of the second, three times those of the third, and most of them few.
+ */
+
+const days = 90;
+const clicksPerDay = 110_000;
+const linksOfRow = 256;
+const today = Math.floor(Date.now() / hour_ms / dayHours);
+const ways: readonly VisitFacts[] = [
+  { platform: "ios", source: "address", country: "DE", referrer: "instagram.com" },
+  { platform: "android", source: "address", country: "US" },
+  { platform: "desktop", source: "address", country: "FR", referrer: "news.example" },
+  { platform: "ios", source: "qr", country: "DE" },
+  { platform: "desktop", source: "short", country: "GB", referrer: "t.co" },
+];
+const asked = 11;
+
+export async function* measureStatistics({ build, extent }: Subject): Rounds {
+  await using file = await makeDataFile(build);
+  const plot = await addPlot(file, "visited", 1);
+  const before = statSync(file.path).size;
+  await seedVisits(file, plot, extent.links);
+  const millions = (days * clicksPerDay) / 1e6;
+  await using server = await serve(build, file.folder);
+  const from = new Date((today - days + 1) * dayHours * hour_ms).toISOString().slice(0, 10);
+  const measure = (query: string) => measureOne(server, plot, `from=${from}&${query}`);
+  const all = extent.links.toLocaleString("en");
+  yield [
+    {
+      what: `a project's sums of ${days} days, ${all} links`,
+      unit: "ms",
+      value: await measure("by=day"),
+      target: { most: 50 },
+    },
+    { what: "by=referrer", unit: "ms", value: await measure("by=referrer"), target: { most: 50 } },
+    { what: "by=link", unit: "ms", value: await measure("by=link"), target: { most: 500 } },
+    {
+      what: "disk for a million clicks",
+      unit: "MB",
+      value: (statSync(file.path).size - before) / 1e6 / millions,
+    },
+  ];
+}
+
+async function seedVisits(file: DataFile, { projectId }: Plot, links: number): Promise<void> {
+  const ids = Array.from({ length: links }, () => createId(clock, random)).toSorted();
+  const { share } = createNamer();
+  const read = createKindReader();
+  // Their places by age say nothing of how often they are visited.
+  const popular = ids.toSorted(() => share() - 0.5);
+  for (let day = today - days + 1; day <= today; day += 1) {
+    const cells: Cells = new Map();
+    for (let click = 0; click < clicksPerDay; click += 1) {
+      const place = Math.floor(Math.exp(share() * Math.log(links)));
+      const facts = ways[Math.floor(share() * ways.length)] ?? ways[0];
+      const at = (day * dayHours + Math.floor(share() * dayHours)) * hour_ms;
+      if (facts) addCell(cells, popular[place] ?? "", writeKind("click", at, facts), 1);
+    }
+    const rows = [...cells].toSorted(([one], [other]) => (one < other ? -1 : 1));
+    await file.write(async (db) => {
+      for (let start = 0; start < rows.length; start += linksOfRow) {
+        const own = writeDay(rows.slice(start, start + linksOfRow), read);
+        const row = { project_id: projectId, day, hourly: 1, ...own } as const;
+        await db.insertInto("visit_days").values(row).execute();
+      }
+      const totals: Cells = new Map();
+      addTotals(totals, cells, read);
+      const body = writeCells(totals);
+      const row = { project_id: projectId, day, hourly: 1, body } as const;
+      await db.insertInto("visit_totals").values(row).execute();
+    });
+  }
+}
+
+/** The middle one of some, after one for the compiler. */
+async function measureOne(server: Server, { keys }: Plot, query: string): Promise<number> {
+  const [token = ""] = keys;
+  const times: number[] = [];
+  for (let turn = 0; turn <= asked; turn += 1) {
+    const started = performance.now();
+    const { status, body } = await ask(server, { path: `/api/v1/link_stats?${query}`, token });
+    if (status !== 200) throw new Error(`link_stats answered ${status}: ${body.slice(0, 200)}`);
+    if (turn > 0) times.push(performance.now() - started);
+  }
+  return times.toSorted((one, other) => one - other)[Math.floor(asked / 2)] ?? Number.NaN;
+}
