@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Browsing } from "../support/browse.ts";
+import { browse, type Browsing } from "../support/browse.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console-http.ts";
 
@@ -48,4 +48,16 @@ test("a PIN that was typed stands in no other page", async () => {
   const { text } = await tab.post("/links/new", { form_token, pin: "135790", path: "kept-1" });
   expect(text).toContain("kept-1");
   expect(text).not.toMatch(/135790|form_token%3D|form_token=/);
+});
+
+test("a form of very many fields is taken apart for nobody", async () => {
+  for (const tab of [browse(serving.places.url), await signIn()]) {
+    const post = async (count: number) => {
+      const form = new URLSearchParams("a=kept-2&".repeat(count));
+      const { status, text } = await tab.postForm("/links/new", form);
+      return [status, text.includes("kept-2"), text.includes("more than a form can hold")];
+    };
+    expect(await post(3000)).toEqual([413, false, true]);
+    expect((await post(1000))[0]).not.toBe(413);
+  }
 });
