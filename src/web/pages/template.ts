@@ -3,7 +3,7 @@ import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import { countPacked } from "../pack.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
+import { createForm, type Form, type Page, type Reply, type Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote } from "../parts.ts";
 import { renderFindings, renderTemplateFields } from "./template-fields.ts";
 import {
@@ -258,11 +258,22 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
 /** What is typed is the draft first: whoever says no has lost nothing. */
 async function publish(visit: Visit, form: Form): Promise<Reply> {
   const isAsked = form.has("question");
+  let sent = form;
   if (!isAsked && visit.account.mayUse("save_template")) {
     const refused = await saveDraft(visit, form);
     if (refused !== undefined) return refused;
+    sent = noteSaved(form);
   }
-  return change(visit, form, "publish_template", { ...readTyped(form) }, "published");
+  return change(visit, sent, "publish_template", { ...readTyped(form) }, "published");
+}
+
+/** The draft is what was typed by now: whoever goes on with the form began with that. */
+function noteSaved(form: Form): Form {
+  const typed = readTyped(form);
+  const params = new URLSearchParams();
+  for (const [name, value] of form.entries) params.append(name, value);
+  if (typed !== undefined) params.set("was", printText(typed));
+  return createForm(params);
 }
 
 async function change(
