@@ -47,7 +47,7 @@ export function createAccount(parts: Acting): Account {
   return {
     projectName: known.projectName,
     host: known.linkHost,
-    ...describeConsole(parts, known),
+    ...describeConsole(parts),
     mayUse: (tool) => visible.has(tool),
     call: (name, args) => {
       const act = visible.has(name) ? acts[name] : undefined;

@@ -1,10 +1,11 @@
 import type { JsonObject } from "../contract/json.ts";
-import type { KeyContext } from "../mcp/access/key-context.ts";
+import { printKey, type KeyContext } from "../mcp/access/key-context.ts";
 import type { ApprovalRequest } from "../mcp/approval/approval-request.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import type { RequireApproval } from "../mcp/approval/require-approval.ts";
 import { consoleName, type ConsoleParts } from "./console-parts.ts";
 import type { Deployment } from "./deployment.ts";
+import { readApiKey } from "./secrets.ts";
 
 /**
  * What a person can have done at the console, and no assistant: by the same functions as at the
@@ -28,6 +29,25 @@ export type Acting = ConsoleParts & {
 /** A change by hand, in the one mode that lets nothing be changed. */
 export function mayChange({ config }: Acting): boolean {
   return config.mode !== "read-only";
+}
+
+/**
+ * Folders, hosts and proxies are the operator's own business, and not that of everybody who has a
+ * project here: whoever shows the key of this very process, a master key or the gateway's token.
+ */
+export function isOperator(acting: Acting): boolean {
+  const { deployment, keyContext } = acting;
+  if (deployment.own === undefined) return true;
+  return keyContext.known.facts?.kind === "master" || isOwnKey(acting);
+}
+
+/** Whether it is the key that a process of the same settings takes by itself. */
+export function isOwnKey({ config, keyContext }: Acting): boolean {
+  try {
+    return printKey(readApiKey(config)) === keyContext.key_print;
+  } catch {
+    return false;
+  }
 }
 
 /** Throws until the person has said yes. */

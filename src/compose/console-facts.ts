@@ -3,7 +3,7 @@ import type { KnownKey } from "../contract/access.ts";
 import type { Mode } from "../mcp/approval/mode.ts";
 import { describeKeyAccess } from "../text/name-key.ts";
 import type { Account } from "../web/account.ts";
-import type { ConsoleParts } from "./console-parts.ts";
+import { isOperator, isOwnKey, type Acting } from "./console-act.ts";
 import { readDatabaseUrl } from "./secrets.ts";
 
 /** What the console tells of the process that shows it: nothing of it is a secret. */
@@ -15,15 +15,15 @@ const modes: Readonly<Record<Mode, string>> = {
   full: "full: assistants are never asked",
 };
 
-export function describeConsole(
-  { config, deployment, addresses, program, version }: ConsoleParts,
-  { linkHost, otherLinkHosts = [], facts }: KnownKey,
-): Pick<Account, "facts" | "connection"> {
+export function describeConsole(acting: Acting): Pick<Account, "facts" | "connection"> {
+  const { config, deployment, addresses, program, version, keyContext } = acting;
+  const { linkHost, otherLinkHosts = [], facts } = keyContext.known;
   const isOwn = deployment.own !== undefined;
   const others = otherLinkHosts.filter((host) => host !== linkHost);
   const data = resolve(config.data);
   const isInFolder = readDatabaseUrl(config) === undefined;
-  const store = isInFolder ? data : "PostgreSQL";
+  const engine = isInFolder ? "SQLite" : "PostgreSQL";
+  const store = isInFolder && isOperator(acting) ? data : engine;
   const told = [
     ["Links", linkHost],
     ["Also at", others.length === 0 ? undefined : others.join(", ")],
@@ -33,8 +33,9 @@ export function describeConsole(
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
-  // Another process would have to be told of the database, whose address may hold a password.
-  const isByFolder = isOwn && isInFolder;
+  // Another process would have to be told of the database, whose address may hold a password. And
+  // it takes the key of the folder, whoever is signed in here.
+  const isByFolder = isOwn && isInFolder && isOwnKey(acting);
   const words = [program, ...(config.isDataNamed ? ["--data", data] : [])];
   return {
     facts: told.flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),

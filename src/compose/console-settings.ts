@@ -2,13 +2,12 @@ import { resolve } from "node:path";
 import { settings, type Config } from "../config.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
-import { printKey } from "../mcp/access/key-context.ts";
 import { writeNetworks } from "../network/read-networks.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { listSlow, nameEngine } from "../store/engines/describe-database.ts";
-import type { Acting, ConsoleAct } from "./console-act.ts";
-import { readApiKey, readDatabaseUrl } from "./secrets.ts";
+import { isOperator, type Acting, type ConsoleAct } from "./console-act.ts";
+import { readDatabaseUrl } from "./secrets.ts";
 import { readTimeZone } from "./time-zone.ts";
 
 /** How this process is set, and by what. Of a secret nothing is told but that it is set. */
@@ -16,20 +15,6 @@ import { readTimeZone } from "./time-zone.ts";
 export const settingsActs: Readonly<Record<string, ConsoleAct>> = {
   read_settings: { isThere: isOperator, run: (_, acting) => describe(acting) },
 };
-
-/**
- * Folders, hosts and proxies are the operator's own business, and not that of everybody who has a
- * project here: whoever shows the key of this very process, a master key or the gateway's token.
- */
-function isOperator({ config, deployment, keyContext }: Acting): boolean {
-  if (deployment.own === undefined) return true;
-  if (keyContext.known.facts?.kind === "master") return true;
-  try {
-    return printKey(readApiKey(config)) === keyContext.key_print;
-  } catch {
-    return false;
-  }
-}
 
 type Row = {
   readonly name: string;

@@ -82,7 +82,7 @@ type Pictures = {
 };
 
 export type Connection = {
-  /** What Node is started with; undefined where a client cannot start a process of its own. */
+  /** What Node is started with; undefined where that would not have the key that is signed in. */
   readonly command: readonly string[] | undefined;
   /** Undefined where this process speaks no MCP over HTTP. */
   readonly mcp: string | undefined;

@@ -10,7 +10,7 @@ import { listEntries, markNotSent } from "./layout.ts";
 import { packPage } from "./pack.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
-import { isFromHere, readPlace, type Place } from "./place.ts";
+import { isFromHere, isHere, readPlace, type Place } from "./place.ts";
 import { isUpload, readForm, readTyped, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken } from "./session.ts";
@@ -88,7 +88,7 @@ async function answer(asked: Asked): Promise<Response> {
   const signingIn = { ...asked, place, form };
   if (isSignIn(url.pathname)) {
     const signed = await answerSignIn(signingIn);
-    return signed instanceof Response ? signed : begin(signed);
+    return signed instanceof Response ? signed : begin(signed, place);
   }
   const token = place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, asked);
@@ -96,7 +96,7 @@ async function answer(asked: Asked): Promise<Response> {
   if (token === undefined || account === undefined) {
     return isLeaving ? respondGo("/sign-in") : renderSignInAgain(signingIn);
   }
-  const signedIn = { token, account, form, url };
+  const signedIn = { token, account, form, url, place };
   return isLeaving ? signOut(signedIn, asked, place) : answerVisit(signedIn);
 }
 
@@ -119,7 +119,7 @@ async function answerUpload(asked: Asked, place: Place): Promise<Response> {
   if (page?.takesFile !== true) return tellUnread("foreign");
   const form = await readUpload(asked);
   if (typeof form === "string") return tellUnread(form);
-  return answerVisit({ token, account, form, url });
+  return answerVisit({ token, account, form, url, place });
 }
 
 const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {
@@ -144,11 +144,13 @@ function answerAsset(path: string, request: Request): Response {
 }
 
 /** What was typed in an earlier session is shown again, and done when it is sent from there. */
-async function begin({ account, token, url, kept, cookies }: Signed): Promise<Response> {
+async function begin(signed: Signed, place: Place): Promise<Response> {
+  const { account, token, url, kept, cookies } = signed;
   const headers = cookies.map((cookie) => ["set-cookie", cookie] as const);
   if (kept === undefined) return respondGo(url.pathname + url.search, headers);
   const [page, params] = findPage(url.pathname, account);
-  const visit = { account, url, params, formToken: writeFormToken(token), kept };
+  const formToken = writeFormToken(token);
+  const visit = { account, url, params, isHere: isHere(place), formToken, kept };
   return send(await answerPage(page, visit, undefined), visit, headers);
 }
 
@@ -173,16 +175,25 @@ type SignedIn = {
   readonly account: Account;
   readonly form: Form | undefined;
   readonly url: URL;
+  readonly place: Place;
 };
 
 async function answerVisit(signedIn: SignedIn): Promise<Response> {
-  const { token, account, form, url } = signedIn;
+  const { token, account, form, url, place } = signedIn;
   const [page, params] = findPage(url.pathname, account);
   // What a form of an earlier session holds is shown again, and done only when sent from there.
   const isSent = isOurs(form, token);
   const isLeft = isSent && form?.has(leave) === true;
   const [sent, kept] = isSent && !isLeft ? [form, undefined] : [undefined, form];
-  const visit: Visit = { account, url, params, formToken: writeFormToken(token), kept, isLeft };
+  const visit: Visit = {
+    account,
+    url,
+    params,
+    isHere: isHere(place),
+    formToken: writeFormToken(token),
+    kept,
+    isLeft,
+  };
   return send(await answerPage(page, visit, sent), visit);
 }
 

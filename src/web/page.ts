@@ -34,6 +34,8 @@ export type Visit = {
   readonly account: Account;
   readonly url: URL;
   readonly params: Readonly<Record<string, string>>;
+  /** Whether the browser is on this machine, as far as is known. */
+  readonly isHere: boolean;
   /** Stands in each form. */
   readonly formToken: string;
   /** What was typed when the session was over, or before a no, to be shown again. */

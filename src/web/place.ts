@@ -37,6 +37,11 @@ export function readPlace(asked: Asked, publicUrl: string | undefined): Place | 
   return { origin, isSecure, cookies: readCookies(request, host, isSecure) };
 }
 
+/** Whether a browser is on this machine: by https it may be anywhere. */
+export function isHere({ isSecure }: Place): boolean {
+  return !isSecure;
+}
+
 /** A name in a header says nothing of the way that a request has come. */
 function isFromThisMachine({ request, address }: Asked): boolean {
   return address !== undefined && isLoopbackAddress(address) && !isForwarded(request.headers);

@@ -4,7 +4,7 @@ import { html, type Html } from "./html.ts";
 import { readOwnAddress } from "./own-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { renderFault, renderHidden, renderPin } from "./parts.ts";
-import type { Place } from "./place.ts";
+import { isHere, type Place } from "./place.ts";
 import { respondGo, respondPage } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
@@ -197,7 +197,7 @@ function renderKey({ secretName }: SignInOptions): Html {
 
 /** Whoever asks from elsewhere learns nothing of this machine's folders. */
 function renderOther({ options, place }: SigningIn): Html {
-  const command = place.isSecure ? "waypost console" : options.consoleCommand;
+  const command = isHere(place) ? options.consoleCommand : "waypost console";
   return html`<p class="hint">
       No key at hand? In a terminal on the machine that runs Waypost, this shows an address that
       signs you in, once:

@@ -56,10 +56,18 @@ test("folders and hosts are told to the operator's own keys alone", async () => 
   for (const key of [await make(), await make("--role", "viewer")]) {
     const tab = await signInAt(serving, key);
     expect((await tab.open("/settings")).status).toBe(404);
-    expect((await tab.open("/")).text).not.toContain('href="/settings"');
+    const { text } = await tab.open("/");
+    expect(text).not.toContain('href="/settings"');
+    // A process of this folder would have the owner's key, and not theirs.
+    expect(text).not.toContain(dirname(folder.path));
+    expect(text).not.toMatch(/Claude Desktop|waypost\.js/);
+    expect(text).toContain("Any client over HTTP");
   }
   const master = await signInAt(serving, await make("--master"));
   expect((await master.open("/settings")).status).toBe(200);
+  const start = (await master.open("/")).text;
+  expect([start.includes(folder.path), start.includes("waypost.js")]).toEqual([true, false]);
+  expect((await (await signInAt(serving)).open("/")).text).toContain("waypost.js");
   const { url } = serving.places;
   const env = { WAYPOST_API_KEY: serving.key };
   await using place = await createFolder();

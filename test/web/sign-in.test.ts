@@ -297,6 +297,9 @@ test("behind https the cookie travels over that alone", async () => {
   await tab.open("/sign-in", { host });
   await tab.submit({ key: open.key }, { host, origin: "https://links.example.com" });
   expect(tab.cookies.has("__Host-waypost_session")).toBe(true);
+  const start = await tab.open("/", { host });
+  expect(start.text).toContain("Any client over HTTP");
+  expect(start.text).not.toContain("waypost.js");
 });
 
 test("in front of a deployment elsewhere the gateway's token signs in", async () => {

@@ -1,13 +1,16 @@
 import { quoteWord } from "../../text/quote-word.ts";
 import type { Connection } from "../account.ts";
 import { html, type Html } from "../html.ts";
+import type { Visit } from "../page.ts";
 
 /** How each client is connected, ready to be copied. */
 
 type Client = { readonly name: string; readonly where: Html; readonly block: string };
 
-export function renderConnection(connection: Connection): Html | string {
-  const clients = listClients(connection);
+export function renderConnection({ account, isHere }: Visit): Html | string {
+  const { connection } = account;
+  // A command of this machine is of no use on another one, and tells of its folders.
+  const clients = listClients(isHere ? connection : { ...connection, command: undefined });
   if (clients.length === 0) return "";
   return html`<section class="card" aria-labelledby="connect">
     <h2 id="connect">Connect your assistant</h2>

@@ -28,7 +28,7 @@ async function show(visit: Visit): Promise<Reply> {
     ${renderNote(visit.url)}
     <div class="columns">
       <div class="column">
-        ${renderWaiting(waiting)} ${renderJobs(running)} ${renderConnection(account.connection)}
+        ${renderWaiting(waiting)} ${renderJobs(running)} ${renderConnection(visit)}
       </div>
       <div class="column">
         <section class="card" aria-labelledby="service">
