@@ -13,6 +13,7 @@ import { callTool } from "../mcp/tools/call-tool.ts";
 import { listChanges, type WantedChanges } from "../mcp/tools/history/list-changes.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
+import { addScanMark } from "../contract/rules/scan-mark.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
 import { toProblem } from "../service/respond.ts";
 import type {
@@ -56,7 +57,7 @@ export function createAccount(parts: Acting): Account {
     listChanges: (wanted) => listChanged(wanted, parts),
     listLinks: (args) => call(index.tool, args, { ...parts, keyContext: countLess(keyContext) }),
     isOwn: parts.deployment.own !== undefined,
-    qr: { drawSvg, drawPng },
+    qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
@@ -71,6 +72,12 @@ export function createAccount(parts: Acting): Account {
     decide: (id, decision, typed) => decide(id, decision, typed, parts),
   };
 }
+
+/** Only our own host knows the mark of a code's visit, and takes it off. */
+const ownPictures: Account["qr"] = {
+  drawSvg: (address) => drawSvg(addScanMark(address)),
+  drawPng: (address) => drawPng(addScanMark(address)),
+};
 
 const acts: Readonly<Record<string, ConsoleAct>> = {
   ...binActs,

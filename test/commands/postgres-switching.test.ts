@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { drawPng } from "../../src/qr/draw-qr.ts";
 import { callDone, callRefused, type Args } from "../support/call-tool.ts";
 import { signInAt } from "../support/console-http.ts";
 import { visitAt } from "../support/link-host.ts";
@@ -72,7 +73,13 @@ describe("a client that switches between two processes with every call", () => {
       name: "get_link",
       arguments: { id: "spring", qr: true },
     });
-    expect(picture).toMatchObject({ content: [{}, { type: "image", mimeType: "image/png" }] });
+    // Visits by that picture are told apart, as those of the host's own pictures are.
+    const { link: seen } = picture.structuredContent as { link: { address: string } };
+    const drawn = await drawPng(`${seen.address}?wp=qr`);
+    const data = Buffer.from(drawn ?? []).toString("base64");
+    expect(picture).toMatchObject({
+      content: [{}, { type: "image", mimeType: "image/png", data }],
+    });
     const short = (await once("shorten_link", { url: "https://example.com/long" })).link;
     const found = await once("resolve_short_link", { url: short.address });
     expect(found.link.id).toBe(short.id);

@@ -84,10 +84,10 @@ test("who is led straight on is said to see no page, and what is live is seen", 
   expect(tab.complaints).toEqual([]);
 });
 
-test("its QR code is saved as an SVG and as a PNG of its address", async () => {
+test("its QR code is saved as an SVG and as a PNG, whose visits count as scans", async () => {
   const id = await plant({ path: "größe/1", url });
   await go(id);
-  const address = await page.locator("#address").innerText();
+  const address = `${await page.locator("#address").innerText()}?wp=qr`;
   const save = async (name: string) => {
     const coming = page.waitForEvent("download");
     await page.getByRole("link", { name, exact: true }).click();

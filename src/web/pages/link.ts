@@ -1,5 +1,5 @@
-import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { writeLabel } from "../../text/write-label.ts";
 import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
 import type { Values } from "../form-fields.ts";

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { addScanMark } from "../../../contract/rules/scan-mark.ts";
 import { drawPng } from "../../../qr/draw-qr.ts";
 import { refuseArguments } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
@@ -28,7 +29,9 @@ export async function runGetLink(
   // The link host is known, so that the link has its address if its path could be read.
   const { address } = result["link"] as { readonly address?: string };
   if (address === undefined) throw refuseQr(endpoint, "the link's path could not be read");
-  const picture = await drawPng(address);
+  // Only our own host knows the mark of a code's visit, and takes it off.
+  const { facts } = call.keyContext.known;
+  const picture = await drawPng(facts === undefined ? address : addScanMark(address));
   if (picture === undefined) throw refuseQr(endpoint, "the address is too long for a picture");
   call.attachPicture({ data: picture, mimeType: "image/png" });
   return result;
