@@ -1,6 +1,6 @@
 import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
-import { readNumber } from "./read.ts";
+import { readNumber, readPage } from "./read.ts";
 
 /** Pieces that several pages have. */
 
@@ -17,6 +17,8 @@ const notes: Readonly<Record<string, Html | string>> = {
   unchanged: "Nothing was changed.",
   registered: "The app is there.",
   revoked: "The key is revoked.",
+  webhook_tested: "The receiver took it.",
+  webhook_resent: "What was given up is sent again soon.",
   webhook_revoked: "The webhook is revoked.",
   founded: "The project is there. Its first key is made at the terminal, as below.",
   closed: "The project is deleted.",
@@ -68,6 +70,15 @@ export function renderHead(title: string, above: Above, beside: Html | string = 
 }
 
 /** Below a list of several pages; the address is whole with the number of a page. */
+/** The address of the last page, where this one lies behind it: what it had may be deleted. */
+export function findLastPage(url: URL, meta: JsonObject): string | undefined {
+  const last = Math.max(1, readNumber(meta, "last"));
+  if (readPage(url) <= last) return undefined;
+  const params = new URLSearchParams(url.searchParams);
+  params.set("page", String(last));
+  return `${url.pathname}?${String(params)}`;
+}
+
 export function renderPaging(meta: JsonObject, things: string, address: string): Html | string {
   const [page, last] = [readNumber(meta, "page"), readNumber(meta, "last")];
   if (last <= 1) return "";

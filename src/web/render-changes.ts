@@ -104,6 +104,8 @@ const commandVerbs: Readonly<Record<string, string>> = {
   "keys create": "Made",
   "keys revoke": "Revoked",
   "projects create": "Created",
+  "webhooks create": "Made",
+  "webhooks revoke": "Revoked",
   "bin restore": "Restored",
   "bin empty": "Emptied",
 };

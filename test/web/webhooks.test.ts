@@ -66,7 +66,11 @@ test("one is made, its secret shown once, and a test of it arrives signed", asyn
   expect(await list()).toHaveLength(1);
 
   const tested = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
-  expect(tested.text).toContain("The receiver took it.");
+  // Whoever loads that again sends nothing again.
+  expect([tested.path, tested.text]).toEqual([
+    `/webhooks/${id}?done=webhook_tested`,
+    expect.stringContaining("The receiver took it."),
+  ]);
   const [received] = receiver.received;
   expect(received?.body).toMatchObject({ type: "webhook.test" });
   if (received !== undefined) await expectSigned(received, secret);
@@ -109,7 +113,7 @@ test("what was given up is shown with its cause, and sent again", async () => {
   receiver.doing(take);
   receiver.received.length = 0;
   const again = await tab.post(`/webhooks/${id}`, { form_token, act: "resend" });
-  expect(again.text).toContain("Sent again soon: 1.");
+  expect(again.text).toContain("What was given up is sent again soon.");
   await receiver.untilReceived(1);
   expect(receiver.received[0]?.body.data.link.path).toBe("lost");
 });
@@ -127,6 +131,7 @@ test("one is revoked after a yes, and stands in the history without its address"
   expect(await list()).toEqual([]);
   const history = (await tab.open("/history")).text;
   expect(history).not.toContain("for=tests");
+  expect((await tab.open("/history?kind=webhook")).text).toMatch(/Revoked[^]*Made/);
   expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
 });
 

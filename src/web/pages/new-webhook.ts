@@ -73,7 +73,7 @@ function listEvents(form: Form): readonly string[] {
 
 async function make(visit: Visit, form: Form): Promise<Reply> {
   const args = { url: form.read("url"), events: listEvents(form), once: form.read("once") };
-  const ended = await act(visit, form, { tool: "make_webhook", args, back: "/webhooks" });
+  const ended = await act(visit, form, { tool: "make_webhook", args });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "done") return showOnce(readRecord(ended.result, "webhook"));
   const { failure } = ended;

@@ -2,7 +2,14 @@ import type { JsonObject } from "../../contract/json.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHead, renderHidden, renderTable } from "../parts.ts";
+import {
+  renderFault,
+  renderHead,
+  renderHidden,
+  renderNote,
+  renderTable,
+  tellDone,
+} from "../parts.ts";
 import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
 import { describeEvents, renderLast } from "./webhooks.ts";
@@ -15,18 +22,14 @@ export const webhookPage: Page = {
   submit,
 };
 
-type Said = { readonly fault?: string; readonly done?: string };
-
-async function show(visit: Visit, said: Said = {}): Promise<Reply> {
+async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params } = visit;
   const answer = await account.call("show_webhook", { id: readParam(params, "id") });
   if (answer.kind !== "done") return missing;
   const webhook = readRecord(answer.result, "webhook");
   const dead = readRecords(answer.result, "dead");
-  const { fault, done } = said;
   const body = html`${renderHead("Webhook", { name: "Webhooks", address: "/webhooks" })}
-    ${done === undefined ? "" : html`<p class="note good" role="status">${done}</p>`}
-    ${renderFault(fault)}
+    ${renderNote(visit.url)} ${renderFault(fault)}
     <section class="card" aria-label="Webhook">
       <div class="inside">
         <dl class="facts">
@@ -132,21 +135,17 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   if (wanted === "revoke") {
     const ended = await act(visit, form, { tool: "revoke_webhook", args: { id }, back });
     if (ended.kind === "reply") return ended.reply;
-    if (ended.kind === "failed") return show(visit, { fault: ended.failure.message });
+    if (ended.kind === "failed") return show(visit, ended.failure.message);
     return { kind: "go", to: "/webhooks?done=webhook_revoked" };
   }
   const resends = wanted === "resend";
   const args = resends ? { id, event_id: form.read("event_id") } : { id };
   const answer = await visit.account.call(resends ? "resend_webhook" : "test_webhook", args);
   if (answer.kind !== "done") {
-    return show(visit, answer.kind === "failed" ? { fault: answer.failure.message } : {});
+    return show(visit, answer.kind === "failed" ? answer.failure.message : undefined);
   }
-  if (resends) {
-    return show(visit, { done: `Sent again soon: ${readNumber(answer.result, "resent")}.` });
-  }
+  if (resends) return { kind: "go", to: tellDone(back, "webhook_resent") };
   const fault = readText(readRecord(answer.result, "test"), "fault");
-  return show(
-    visit,
-    fault === "" ? { done: "The receiver took it." } : { fault: `It was not taken: ${fault}.` },
-  );
+  if (fault !== "") return show(visit, `It was not taken: ${fault}.`);
+  return { kind: "go", to: tellDone(back, "webhook_tested") };
 }
