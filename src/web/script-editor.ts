@@ -58,6 +58,10 @@ export const editorScript = `"use strict";
       const { signal } = running;
       const headers = { accept: "text/html" };
       const answer = await fetch(form.action, { method: "POST", headers, body, signal });
+      if (answer.status === 401) {
+        const [over, told] = ["Your session is over.", "What you typed is kept when you save it."];
+        document.getElementById("findings").textContent = over + " " + told;
+      }
       if (!answer.ok || answer.redirected) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (!page.getElementById("editor")) return;

@@ -62,6 +62,9 @@ for (const form of document.querySelectorAll("form[data-live]")) {
       const page = await load(address, running);
       if (!page) return location.assign(address);
       replace(page, id);
+      // Who listens is told how many they are, and not each of them.
+      const told = document.querySelector("#" + id + " .foot .number, #" + id + " .empty p");
+      document.getElementById("found").textContent = told?.textContent.trim() ?? "";
       // What it adds to is what is searched for now.
       replace(page, "filters");
       history.replaceState(null, "", address);

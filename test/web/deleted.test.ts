@@ -55,6 +55,7 @@ test("what REST and a job deleted is listed, and an app comes back with its link
   expect(sort(readNames(text))).toEqual(["/by-job-0", "/by-job-1", "/by-job-2", "By REST", "Shop"]);
   expect(readNames((await tab.open("/deleted?kind=ios_app")).text)).toEqual(["Shop"]);
   expect(sort(readNames((await tab.open("/deleted?search=BY-JOB")).text))).toEqual(jobs);
+  expect((await tab.open("/deleted?page=7")).path).toBe("/deleted?page=1");
   expect((await tab.open("/deleted?search=nowhere")).text).toContain("Nothing that was deleted");
 
   // One of them, and then several; of a link that comes back nothing is lost.

@@ -46,7 +46,8 @@ test("all changes are there, page by page, by target and by kind", async () => {
   }
   const pages = await Promise.all([1, 2, 3, 4].map((page) => tab.open(`/history?page=${page}`)));
   const counts = pages.map(({ text }) => readButtons(text).length);
-  expect(counts).toEqual([20, 20, 11, 0]);
+  expect(counts).toEqual([20, 20, 11, 11]);
+  expect(pages.map(({ path }) => path).at(-1)).toBe("/history?page=3");
   expect(pages[0]?.text).toContain("Page 1 of 3");
   await ask("save_template", { body: "<h1>Ours</h1>{% store_buttons %}" });
   const pagesOnly = await tab.open("/history?kind=page_template");

@@ -3,7 +3,7 @@ import type { FilterInput } from "../../contract/filters.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderPaging } from "../parts.ts";
+import { addToAddress, renderFault, renderHidden, renderPaging } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { findKind, severities, tellPlainly, type Severity } from "./audit-words.ts";
 import { readFilter, readFilters, renderUnfit, writeFilter, writeLinkQuery } from "./link-query.ts";
@@ -23,8 +23,9 @@ const mostUnasked = 5000;
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, url } = visit;
   const { filters, unfit } = readFilters(url.searchParams.getAll("filter"));
-  const count = url.searchParams.has("look") ? 0 : await countLinks(visit, filters);
   const asks = account.asksDestinations && url.searchParams.has("destinations");
+  const count = asks || url.searchParams.has("look") ? 0 : await countLinks(visit, filters);
+  const more = addToAddress(`/audit${url.search}`, "destinations", "1");
   const body =
     count > mostUnasked
       ? renderStart(count)
@@ -37,7 +38,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
         <h1>Audit</h1>
         ${
           account.asksDestinations && !asks
-            ? html`<a class="button" href="/audit?look=1&destinations=1">Ask destinations, too</a>`
+            ? html`<a class="button" href="${more}">Ask destinations, too</a>`
             : ""
         }
       </div>

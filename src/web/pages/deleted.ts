@@ -3,6 +3,7 @@ import { writeLabel } from "../../text/write-label.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import {
+  findLastPage,
   renderFault,
   renderHidden,
   renderNote,
@@ -56,6 +57,10 @@ async function showBin(visit: Visit, { query, faults, restored }: Seen): Promise
   const { search, kind } = query;
   const wanted = { ...(search !== "" && { search }), ...(kind !== "" && { kind }) };
   const answer = await account.call("list_bin", { ...wanted, page: readPage(url) });
+  if (answer.kind === "done") {
+    const last = findLastPage(url, readRecord(answer.result, "meta"));
+    if (last !== undefined) return { kind: "go", to: last };
+  }
   const list =
     answer.kind === "done"
       ? renderList(answer.result, query, visit)
@@ -69,7 +74,8 @@ async function showBin(visit: Visit, { query, faults, restored }: Seen): Promise
     </p>
     <section class="card" aria-label="Deleted">
       <div class="tools">${renderSearch(query)}</div>
-      <div id="results" aria-live="polite">${list}</div>
+      <p class="hidden" role="status" id="found"></p>
+      <div id="results">${list}</div>
     </section>`;
   return { kind: "page", title: "Deleted", body, status: faults.length === 0 ? 200 : 422 };
 }

@@ -3,7 +3,14 @@ import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import { readOwnAddress } from "../own-address.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHead, renderNote, renderOption, renderPaging } from "../parts.ts";
+import {
+  findLastPage,
+  renderFault,
+  renderHead,
+  renderNote,
+  renderOption,
+  renderPaging,
+} from "../parts.ts";
 import { readPage, readRecord, readRecords } from "../read.ts";
 import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
@@ -31,6 +38,7 @@ export const undoPage: Page = {
 
 const kinds: readonly string[] = [
   "link",
+  "webhook",
   "ios_app",
   "android_app",
   "page_template",
@@ -51,6 +59,10 @@ async function show(visit: Visit): Promise<Reply> {
     ...(kind !== "" && { kind }),
     page: readPage(url),
   });
+  if (answer.kind === "done") {
+    const last = findLastPage(url, readRecord(answer.result, "meta"));
+    if (last !== undefined) return { kind: "go", to: last };
+  }
   const list =
     answer.kind === "done"
       ? html`<div class="inside">
@@ -66,7 +78,8 @@ async function show(visit: Visit): Promise<Reply> {
     </p>
     <section class="card" aria-label="Changes">
       <div class="tools">${renderSearch(query)}</div>
-      <div id="results" aria-live="polite">${list}</div>
+      <p class="hidden" role="status" id="found"></p>
+      <div id="results">${list}</div>
     </section>`;
   return { kind: "page", title: "History", body };
 }

@@ -3,7 +3,14 @@ import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderNote, renderTable, shorten } from "../parts.ts";
+import {
+  findLastPage,
+  renderFault,
+  renderHidden,
+  renderNote,
+  renderTable,
+  shorten,
+} from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
@@ -47,6 +54,10 @@ async function show(visit: Visit): Promise<Reply> {
     return { kind: "go", to: `/links?${String(params)}` };
   }
   const answer = await account.listLinks(writeArguments(query));
+  if (answer.kind === "done") {
+    const last = findLastPage(url, readRecord(answer.result, "meta"));
+    if (last !== undefined) return { kind: "go", to: last };
+  }
   const list =
     answer.kind === "done"
       ? renderList(answer.result, query, visit)
@@ -72,7 +83,8 @@ async function show(visit: Visit): Promise<Reply> {
     ${renderNote(url)}
     <section class="card" aria-label="Links">
       <div class="tools">${renderSearch(query)} ${renderFilters(query)}</div>
-      <div id="results" aria-live="polite">${list}</div>
+      <p class="hidden" role="status" id="found"></p>
+      <div id="results">${list}</div>
     </section>`;
   return { kind: "page", title: "Links", body };
 }
