@@ -48,22 +48,6 @@ export async function tellOfClicks(
   await tellOf(tenant, told, now);
 }
 
-type Matched = {
-  readonly link: Link;
-  readonly platform: "ios" | "android";
-  readonly confidence: "high" | "medium" | "low";
-};
-
-/** An installed app that has found its link, in the transaction that uses the visit up. */
-export async function tellOfInstall(
-  tenant: Tenant,
-  { link, platform, confidence }: Matched,
-  now: number,
-): Promise<void> {
-  const data = { project_id: tenant.projectId, link, platform, confidence };
-  await tellOf(tenant, [{ event: "install.matched", subject: link.id, data }], now);
-}
-
 function describeChange(project_id: string, { event, link, before }: Change): readonly Told[] {
   const data = { project_id, link };
   if (before === undefined) return [{ event, subject: link.id, data }];

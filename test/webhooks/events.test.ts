@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeKind } from "../../src/stats/visit.ts";
-import { tellOfInstall } from "../../src/store/link-events.ts";
+import { tellOfInstall } from "../../src/store/install-events.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { deleteWebhook, listWebhooks } from "../../src/store/webhooks.ts";
 import { expectSigned, startReceiver, type TestReceiver } from "../support/receiver.ts";
@@ -135,7 +135,7 @@ test("an install that found its link is told of", async () => {
   await addWebhook(world, receiver.url, ["install.matched"]);
   const link = await create({ path: "found" });
   const tenant = { projectId: world.project.id };
-  const matched = { link, platform: "ios", confidence: "high" } as const;
+  const matched = { link, platform: "ios", confidence: "high", match_score: 90 };
   await world.store.write((db) => tellOfInstall({ ...tenant, db }, matched, world.now()));
   await deliverIn(world).deliverDue();
   expect(receiver.received.map(({ body }) => body)).toEqual([
