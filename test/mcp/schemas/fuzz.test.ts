@@ -310,7 +310,7 @@ test(
     expect([...assistant.world.reported, ...assistant.reported]).toEqual([]);
     // Every tool was got through to, and refused: the calls are not all noise.
     const tools = new Set([...ends.keys()].map((end) => end.split(" ")[0]));
-    expect(tools.size).toBe(41);
+    expect(tools.size).toBe(43);
     for (const tool of tools) {
       expect([tool, ends.has(`${tool} done`)]).toEqual([tool, true]);
       expect([tool, ends.has(`${tool} invalid_arguments`)]).toEqual([tool, true]);
