@@ -8,7 +8,7 @@ import { Problem } from "../contract/problem.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
 import { uncounted } from "../mcp/approval/approve-overwrite.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
-import { ToolFailure } from "../mcp/results/tool-failure.ts";
+import { explainEnd, ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
 import { listChanges, type WantedChanges } from "../mcp/tools/history/list-changes.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
@@ -20,6 +20,7 @@ import type {
   Account,
   Answer,
   Failure,
+  Found,
   LinksFile,
   RecordKind,
   WantedRows,
@@ -210,16 +211,21 @@ const shows: Readonly<Record<RecordKind, Endpoint>> = {
   project: contract.projects.show,
 };
 
+const notThere = 404;
+
 async function readRecord(
   kind: RecordKind,
   id: string,
   { call: ask }: KeyContext,
-): Promise<JsonObject | undefined> {
+): Promise<Found | undefined> {
+  const endpoint = shows[kind];
   try {
-    const body: unknown = await ask<Endpoint>(shows[kind], { id });
-    return isJsonObject(body) ? body : undefined;
+    const body: unknown = await ask<Endpoint>(endpoint, { id });
+    return isJsonObject(body) ? { kind: "done", result: body } : undefined;
   } catch (error) {
-    if (error instanceof Problem) return undefined;
+    if (error instanceof Problem && error.status === notThere) return undefined;
+    const end = explainEnd({ tool: endpoint.tool, endpoint }, error);
+    if (end instanceof ToolFailure) return { kind: "failed", failure: end.failure };
     throw error;
   }
 }

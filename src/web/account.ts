@@ -21,7 +21,7 @@ export type Account = {
   /** Whether this process keeps the links itself, with a bin; else a deployment elsewhere does. */
   readonly isOwn: boolean;
   /** As it is kept, letter for letter; undefined where it is not there for this key. */
-  readonly readRecord: (kind: RecordKind, id: string) => Promise<JsonObject | undefined>;
+  readonly readRecord: (kind: RecordKind, id: string) => Promise<Found | undefined>;
   readonly qr: Pictures;
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
@@ -89,6 +89,9 @@ export type Connection = {
   /** What callers over HTTP show, in words. */
   readonly secret: string;
 };
+
+/** What was asked for, or why it is not known whether it is there. */
+export type Found = Exclude<Answer, { readonly kind: "asks" }>;
 
 export type Answer =
   | { readonly kind: "done"; readonly result: JsonObject }

@@ -9,8 +9,9 @@ import {
   type Field,
   type Values,
 } from "./form-fields.ts";
+import { html, type Html } from "./html.ts";
 import type { Form, Reply, Visit } from "./page.ts";
-import { shorten, tellDone } from "./parts.ts";
+import { renderFault, shorten, tellDone } from "./parts.ts";
 
 /** A form of what is there already: what was changed in it is written, and nothing else. */
 
@@ -33,13 +34,18 @@ export type Again = {
   readonly failure?: Failure;
 };
 
+/** What was typed in a form, and what stood in it before. */
+export function readSent(fields: readonly Field[], form: Form): Required<Omit<Again, "failure">> {
+  return { was: readShown(fields, form), typed: readTyped(fields, form) };
+}
+
 /** Where somebody else has changed the same field meanwhile, that is shown first. */
 export async function saveChanged(
   visit: Visit,
   form: Form,
   { fields, tool, args, write, now, back }: Saving,
 ): Promise<Reply | { readonly kind: "again"; readonly again: Again }> {
-  const [was, typed] = [readShown(fields, form), readTyped(fields, form)];
+  const { was, typed } = readSent(fields, form);
   const changed = listChanged(fields, was, typed);
   if (changed.length === 0) return { kind: "go", to: tellDone(back, "unchanged") };
   const problems = listConflicts(changed, { was, typed, now });
@@ -84,4 +90,30 @@ export function readForm(
     was: again.was ?? (kept === undefined ? values : readShown(fields, kept)),
     typed: again.typed ?? (kept === undefined ? values : readTyped(fields, kept)),
   };
+}
+
+/** Whether a form shows what somebody has typed, and not only what is there. */
+export function hasTyped({ kept }: Pick<Visit, "kept">, again: Again): boolean {
+  return again.typed !== undefined || kept !== undefined;
+}
+
+type Unread = {
+  readonly title: string;
+  readonly head: Html;
+  /** The form with what was typed, which says why; undefined where nothing was. */
+  readonly form: Html | undefined;
+  /** Why it cannot be shown, or why what was asked for before that was not done. */
+  readonly fault: string;
+};
+
+/** The page of something that cannot be read just now, which is no reason to take it for gone. */
+export function showUnread({ title, head, form, fault }: Unread): Reply {
+  const shown =
+    form === undefined
+      ? renderFault(fault)
+      : html`<section class="card narrow" aria-label="Fields">
+          <div class="inside">${form}</div>
+        </section>`;
+  const status = form === undefined ? 503 : 422;
+  return { kind: "page", title, body: html`${head} ${shown}`, status };
 }

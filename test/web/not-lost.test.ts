@@ -6,7 +6,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { signInAt } from "../support/console-http.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
 
 /** What is typed in a form stays there, whatever becomes of it. */
 
@@ -20,6 +20,33 @@ beforeAll(async () => {
 afterAll(async () => {
   await serving[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
+});
+
+test("where a deployment cannot be reached nothing is taken for gone", async () => {
+  await using place = await createFolder();
+  await using outside = await createFolder();
+  const deployment = await startServe(outside.path);
+  const env = { WAYPOST_API_KEY: deployment.key };
+  const words = ["--base-url", deployment.places.url];
+  await using gateway = await startServe(place.path, words, { env });
+  const link = await deployment.call("POST", "/links", { body: { path: "kept" } });
+  const ios_app = { name: "Kept", bundle_id: "com.example.kept", team_id: "ABCDE12345" };
+  const app = await deployment.call("POST", "/ios_apps", { body: { ios_app } });
+  const pages = [`/links/${link.body.id}`, `/apps/ios/${app.body.id}`];
+  const tab = await signInAt(gateway);
+  for (const page of pages) expect((await tab.open(page)).text).toContain("Save</button>");
+  const form_token = await readFormToken(tab);
+  await deployment[Symbol.asyncDispose]();
+  // Each is asked for again for some seconds.
+  const looks = pages.map(async (page) => {
+    const typed = { form_token, name: "Typed by hand" };
+    const [sent, shown] = await Promise.all([tab.post(page, typed), tab.open(page)]);
+    expect([sent.status, sent.text.includes('value="Typed by hand"')]).toEqual([422, true]);
+    expect([shown.status, /was deleted|went wrong/.test(shown.text)]).toEqual([503, false]);
+    const why = "The deployment cannot be reached";
+    expect([sent, shown].map(({ text }) => text.includes(why))).toEqual([true, true]);
+  });
+  await Promise.all(looks);
 });
 
 const first = "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n";

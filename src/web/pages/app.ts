@@ -18,7 +18,14 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHead, renderHidden, renderNote } from "../parts.ts";
 import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderHistory } from "../render-changes.ts";
-import { readForm, saveChanged, type Again } from "../save-changed.ts";
+import {
+  hasTyped,
+  readForm,
+  readSent,
+  saveChanged,
+  showUnread,
+  type Again,
+} from "../save-changed.ts";
 import { appKinds, findAppKind, writeAppAddress, type AppKind } from "./app-kinds.ts";
 import { writeFilter } from "./link-query.ts";
 
@@ -115,18 +122,15 @@ async function show(visit: Visit, again: Again, fault?: string): Promise<Reply> 
   if (kind === undefined) return gone;
   const { account, params, formToken, url } = visit;
   const id = readParam(params, "id");
-  const record = await account.readRecord(kind.name, id);
-  if (record === undefined) return gone;
+  const found = await account.readRecord(kind.name, id);
+  if (found === undefined) return gone;
+  if (found.kind === "failed") return showFailed(visit, kind, { again, fault }, found.failure);
+  const record = found.result;
   const { fields, identifier } = kind;
-  const { typed, was } = readForm(visit, fields, readValues(fields, record), again);
   const address = writeAppAddress(kind, id);
   const title = readText(record, "name") || readText(record, identifier);
   const form = account.mayUse(`update_${kind.name}`)
-    ? html`<form method="post" action="${address}" class="stack">
-        ${renderHidden("form_token", formToken)} ${renderShown(fields, was)}
-        ${renderFields(fields, typed, again.failure)}
-        <div class="buttons"><button class="main">Save</button></div>
-      </form>`
+    ? renderForm(visit, kind, readValues(fields, record), again)
     : renderRecord(fields, record);
   const beside = account.mayUse(`delete_${kind.name}`)
     ? html`<form method="post" action="${address}/delete">
@@ -143,6 +147,31 @@ async function show(visit: Visit, again: Again, fault?: string): Promise<Reply> 
     </div>`;
   const isRefused = again.failure !== undefined || fault !== undefined;
   return { kind: "page", title, body, status: isRefused ? 422 : 200 };
+}
+
+function renderForm(visit: Visit, kind: AppKind, values: Values, again: Again): Html {
+  const { fields } = kind;
+  const { typed, was } = readForm(visit, fields, values, again);
+  const address = writeAppAddress(kind, readParam(visit.params, "id"));
+  return html`<form method="post" action="${address}" class="stack">
+    ${renderHidden("form_token", visit.formToken)} ${renderShown(fields, was)}
+    ${renderFields(fields, typed, again.failure)}
+    <div class="buttons"><button class="main">Save</button></div>
+  </form>`;
+}
+
+type Told = { readonly again: Again; readonly fault?: string | undefined };
+
+/** What somebody has typed is there, also where the app cannot be read. */
+function showFailed(visit: Visit, kind: AppKind, { again, fault }: Told, why: Failure): Reply {
+  const mayTell = hasTyped(visit, again) && visit.account.mayUse(`update_${kind.name}`);
+  const failed = { ...again, failure: again.failure ?? why };
+  return showUnread({
+    title: kind.label,
+    head: renderHead(kind.label, list),
+    form: mayTell ? renderForm(visit, kind, {}, failed) : undefined,
+    fault: fault ?? why.message,
+  });
 }
 
 /** For a key that may only look. */
@@ -218,14 +247,17 @@ async function save(visit: Visit, form: Form): Promise<Reply> {
   if (kind === undefined) return gone;
   const { fields, name } = kind;
   const id = readParam(visit.params, "id");
-  const record = await visit.account.readRecord(name, id);
-  if (record === undefined) return gone;
+  const found = await visit.account.readRecord(name, id);
+  if (found === undefined) return gone;
+  if (found.kind === "failed") {
+    return showFailed(visit, kind, { again: readSent(fields, form) }, found.failure);
+  }
   const saved = await saveChanged(visit, form, {
     fields,
     tool: `update_${name}`,
     args: { id },
     write: (typed, names) => writeFields(fields, typed, names),
-    now: readValues(fields, record),
+    now: readValues(fields, found.result),
     back: writeAppAddress(kind, id),
   });
   return saved.kind === "again" ? show(visit, saved.again) : saved;

@@ -15,7 +15,14 @@ import {
 } from "../parts.ts";
 import { readParam, readRecord, readText, writeFrom } from "../read.ts";
 import { renderHistory } from "../render-changes.ts";
-import { readForm, saveChanged, type Again } from "../save-changed.ts";
+import {
+  hasTyped,
+  readForm,
+  readSent,
+  saveChanged,
+  showUnread,
+  type Again,
+} from "../save-changed.ts";
 import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
 import { renderLinkPreview } from "./link-preview.ts";
 import { renderLinkStats } from "./statistics.ts";
@@ -91,13 +98,18 @@ type Told = Again & {
 async function show(visit: Visit, again: Told): Promise<Reply> {
   const { account, params } = visit;
   const id = readParam(params, "id");
-  const [record, answer] = await Promise.all([
+  const [found, answer] = await Promise.all([
     account.readRecord("link", id),
     account.call("get_link", { id }),
   ]);
-  if (record === undefined || answer.kind !== "done") return gone;
+  if (found === undefined) return gone;
+  if (found.kind === "failed") return showFailed(visit, again, found.failure);
+  if (answer.kind === "failed" && answer.failure.code !== "not_found") {
+    return showFailed(visit, again, answer.failure);
+  }
+  if (answer.kind !== "done") return gone;
   const link = readRecord(answer.result, "link");
-  const values = readValues(record);
+  const values = readValues(found.result);
   const { typed, was } = readForm(visit, linkFields, values, again);
   const title = readText(link, "name") || `/${readText(link, "path")}`;
   const [fields, side, stats] = await Promise.all([
@@ -121,6 +133,20 @@ async function show(visit: Visit, again: Told): Promise<Reply> {
   const status = isRefused ? 422 : 200;
   const hasFrames = account.mayUse("preview_template");
   return { kind: "page", title, body, status, hasFrames };
+}
+
+/** What somebody has typed is there, also where the link cannot be read. */
+async function showFailed(visit: Visit, again: Told, why: Failure): Promise<Reply> {
+  const failure = again.failure ?? why;
+  const mayTell = hasTyped(visit, again) && visit.account.mayUse("update_link");
+  return showUnread({
+    title: "Link",
+    head: renderLinkHead("Link", { back: readBack(visit.url) }),
+    form: mayTell
+      ? await renderForm(visit, { ...readForm(visit, linkFields, {}, again), failure })
+      : undefined,
+    fault: again.refused ?? why.message,
+  });
 }
 
 /** The list as it was left. */
@@ -213,14 +239,17 @@ function renderQr(svg: string, id: string): Html {
 
 async function save(visit: Visit, form: Form): Promise<Reply> {
   const id = readParam(visit.params, "id");
-  const record = await visit.account.readRecord("link", id);
-  if (record === undefined) return gone;
+  const found = await visit.account.readRecord("link", id);
+  if (found === undefined) return gone;
+  if (found.kind === "failed") {
+    return showFailed(visit, readSent(linkFields, form), found.failure);
+  }
   const saved = await saveChanged(visit, form, {
     fields: linkFields,
     tool: "update_link",
     args: { id },
     write: writeChanges,
-    now: readValues(record),
+    now: readValues(found.result),
     back: writeAddress(visit),
   });
   return saved.kind === "again" ? show(visit, saved.again) : saved;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { Account } from "../account.ts";
+import type { Account, Failure, Found } from "../account.ts";
 import { act } from "../act.ts";
 import {
   readValues,
@@ -14,7 +14,14 @@ import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCopy, renderFault, renderHead, renderHidden, renderNote } from "../parts.ts";
 import { readNumber, readParam, readRecord, readText } from "../read.ts";
 import { renderHistory } from "../render-changes.ts";
-import { readForm, saveChanged, type Again } from "../save-changed.ts";
+import {
+  hasTyped,
+  readForm,
+  readSent,
+  saveChanged,
+  showUnread,
+  type Again,
+} from "../save-changed.ts";
 import {
   projectFields,
   projectList,
@@ -31,7 +38,7 @@ type Part = {
   readonly tool: string;
   /** Behind the address of the project. */
   readonly suffix: string;
-  readonly read: (id: string, account: Account) => Promise<JsonObject | undefined>;
+  readonly read: (id: string, account: Account) => Promise<Found | undefined>;
 };
 
 const own: Part = {
@@ -50,7 +57,8 @@ const settings: Part = {
   read: async (id, account) => {
     if (!account.mayUse("get_project_settings")) return undefined;
     const answer = await account.call("get_project_settings", { id });
-    return answer.kind === "done" ? readRecord(answer.result, "project") : undefined;
+    if (answer.kind === "done") return { ...answer, result: readRecord(answer.result, "project") };
+    return answer.kind === "failed" && answer.failure.code !== "not_found" ? answer : undefined;
   },
 };
 
@@ -94,8 +102,11 @@ type Sent = { readonly part: Part; readonly again: Again; readonly fault?: strin
 async function show(visit: Visit, sent: Sent): Promise<Reply> {
   const { account, params, formToken, url } = visit;
   const id = readParam(params, "id");
-  const [record, set] = await Promise.all([own.read(id, account), settings.read(id, account)]);
-  if (record === undefined) return gone;
+  const [found, set] = await Promise.all([own.read(id, account), settings.read(id, account)]);
+  if (found?.kind === "failed") return showFailed(visit, sent, found.failure);
+  if (found === undefined) return gone;
+  if (set?.kind === "failed") return showFailed(visit, sent, set.failure);
+  const record = found.result;
   const title = readText(record, "name") || readText(record, "subdomain");
   const beside = account.mayUse("delete_project")
     ? html`<form method="post" action="${writeProjectAddress(id)}/delete">
@@ -107,12 +118,24 @@ async function show(visit: Visit, sent: Sent): Promise<Reply> {
     <div class="columns">
       <div class="column">
         ${renderPart(own, record, visit, sent)}
-        ${set === undefined ? "" : renderPart(settings, set, visit, sent)}
+        ${set === undefined ? "" : renderPart(settings, set.result, visit, sent)}
       </div>
       <div class="column">${await renderSide(visit, record)}</div>
     </div>`;
   const isRefused = sent.again.failure !== undefined || sent.fault !== undefined;
   return { kind: "page", title, body, status: isRefused ? 422 : 200 };
+}
+
+/** What somebody has typed is there, also where the project cannot be read. */
+function showFailed(visit: Visit, sent: Sent, why: Failure): Reply {
+  const { part, again, fault } = sent;
+  const failed = { ...sent, again: { ...again, failure: again.failure ?? why } };
+  return showUnread({
+    title: "Project",
+    head: renderHead("Project", projectList),
+    form: hasTyped(visit, again) ? renderPart(part, {}, visit, failed) : undefined,
+    fault: fault ?? why.message,
+  });
 }
 
 function renderPart(part: Part, record: JsonObject, visit: Visit, sent: Sent): Html {
@@ -124,7 +147,7 @@ function renderPart(part: Part, record: JsonObject, visit: Visit, sent: Sent): H
   const { typed, was } = readForm(of, fields, readValues(fields, record), again);
   const rendered = fields.map((field) => renderField(field, typed, again.failure?.problems));
   const mayWrite = visit.account.mayUse(tool);
-  const action = writeProjectAddress(readText(record, "id")) + suffix;
+  const action = writeProjectAddress(readParam(visit.params, "id")) + suffix;
   const id = heading.toLowerCase();
   return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${heading}</h2>
@@ -181,14 +204,17 @@ async function save(visit: Visit, form: Form, part: Part): Promise<Reply> {
   const { fields, tool, read } = part;
   if (!account.mayUse(tool)) return gone;
   const id = readParam(params, "id");
-  const record = await read(id, account);
-  if (record === undefined) return gone;
+  const found = await read(id, account);
+  if (found === undefined) return gone;
+  if (found.kind === "failed") {
+    return showFailed(visit, { part, again: readSent(fields, form) }, found.failure);
+  }
   const saved = await saveChanged(visit, form, {
     fields,
     tool,
     args: { id },
     write: (typed, names) => writeFields(fields, typed, names),
-    now: readValues(fields, record),
+    now: readValues(fields, found.result),
     back: writeProjectAddress(id),
   });
   return saved.kind === "again" ? show(visit, { part, again: saved.again }) : saved;
