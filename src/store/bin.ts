@@ -3,6 +3,7 @@ import { limits } from "../contract/limits.ts";
 import { queueChore } from "./queue-chore.ts";
 import { dropShortPaths } from "./short-paths.ts";
 import type { BinKind, BinTable } from "./tables.ts";
+import { sweepProjects } from "./sweep-projects.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
 /** Deleted links and apps, until they are brought back or their time is over. */
@@ -29,8 +30,6 @@ const kept_ms = limits.bin_days * 24 * 60 * 60 * 1000;
 const batchRows = 1000;
 /** Each deletion takes a few along that are too old: no process need watch for that alone. */
 const sweptRows = 10;
-/** So many projects are asked at once for what is too old in their bins. */
-const sweptProjects = 100;
 
 /** Writes a row down in the transaction that deletes it. */
 export async function putInBin(
@@ -169,22 +168,16 @@ export async function queueExpired(
   now: number,
 ): Promise<void> {
   const upTo = now - kept_ms;
-  for (let last = ""; ;) {
-    const projects = db.selectFrom("projects").select("id").where("id", ">", last).orderBy("id");
-    const ids = (await projects.limit(sweptProjects).execute()).map(({ id }) => id);
-    if (ids.length === 0) return;
+  for await (const ids of sweepProjects(db)) {
     const expired = await listExpired(db, ids, upTo);
     if (expired.length > 0) {
       await write(async (own) => {
         for (const id of expired) await queueChore(own, describeEmptying(id, upTo));
       });
     }
-    last = ids.at(-1) ?? "";
-    if (ids.length < sweptProjects) return;
   }
 }
 
-/** The bins are asked for by their projects: where these are on many machines, so are the bins. */
 async function listExpired(
   db: Db,
   projects: readonly string[],

@@ -2,14 +2,13 @@ import type { Sql } from "../sql/sql.ts";
 import { addCell, addCells, writeCells, type Cells } from "../stats/cells.ts";
 import { dayHours, hour_ms, hoursKept_days, withoutHour } from "../stats/visit.ts";
 import type { Tables } from "./tables.ts";
+import { sweepProjects } from "./sweep-projects.ts";
 import type { Db, Tenant } from "./tenant.ts";
 import { createKindReader, readDay, writeDay } from "./visit-days.ts";
 
 /** Days of long ago: nobody asks for their hours any more, and without them they are smaller. */
 
 const rowsAtOnce = 20;
-/** So many projects are asked at once. */
-const projectsAtOnce = 100;
 
 type Folding = Pick<Sql<Tables>, "db" | "write">;
 
@@ -19,28 +18,16 @@ export async function foldOldDays(
   signal?: AbortSignal,
 ): Promise<void> {
   const before = Math.floor(now / hour_ms / dayHours) - hoursKept_days;
-  for (let last = ""; ;) {
-    const rows = await db
-      .selectFrom("projects")
-      .select("id")
-      .where("id", ">", last)
-      .orderBy("id")
-      .limit(projectsAtOnce)
-      .execute();
-    for (const projectId of await listOld(db, rows.map(readId), before)) {
+  for await (const projects of sweepProjects(db)) {
+    for (const projectId of await listOld(db, projects, before)) {
       const work = async (own: Db) => {
         const tenant = { db: own, projectId };
         return (await foldSome(tenant, before)) && (await foldTotals(tenant, before));
       };
       while (signal?.aborted !== true && !(await write(work, { isPatient: true })));
     }
-    last = rows.at(-1)?.id ?? "";
-    if (rows.length < projectsAtOnce || signal?.aborted === true) return;
+    if (signal?.aborted === true) return;
   }
-}
-
-function readId({ id }: { readonly id: string }): string {
-  return id;
 }
 
 async function listOld(
@@ -48,7 +35,6 @@ async function listOld(
   projects: readonly string[],
   before: number,
 ): Promise<readonly string[]> {
-  if (projects.length === 0) return [];
   const rows = await db
     .selectFrom("visit_totals")
     .select("project_id")

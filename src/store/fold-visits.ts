@@ -3,6 +3,7 @@ import { writeCells, type Cells } from "../stats/cells.ts";
 import { dayHours } from "../stats/visit.ts";
 import { addClicks } from "./clicks.ts";
 import type { Sql } from "../sql/sql.ts";
+import { sweepProjects } from "./sweep-projects.ts";
 import type { Flag, Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { collectBatches, insertBatch, listWaitingProjects, takeBatches } from "./visit-batches.ts";
@@ -33,9 +34,11 @@ export async function foldVisits(
 
 /** Of every project of which something waits. */
 export async function foldWaiting(store: Folding, signal: AbortSignal): Promise<void> {
-  for (const projectId of await listWaitingProjects(store.db)) {
-    if (signal.aborted) return;
-    await foldVisits(store, projectId, { isPatient: true }, signal);
+  for await (const projects of sweepProjects(store.db)) {
+    for (const projectId of await listWaitingProjects(store.db, projects)) {
+      if (signal.aborted) return;
+      await foldVisits(store, projectId, { isPatient: true }, signal);
+    }
   }
 }
 

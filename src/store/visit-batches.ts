@@ -133,9 +133,13 @@ export async function takeBatches(
   return numDeletedRows === BigInt(ids.length);
 }
 
-/** The projects of which something waits. */
-export async function listWaitingProjects(db: Db): Promise<readonly string[]> {
-  const rows = await db.selectFrom("visit_batches").select("project_id").distinct().execute();
+/** Those of the projects of which something waits. */
+export async function listWaitingProjects(
+  db: Db,
+  projects: readonly string[],
+): Promise<readonly string[]> {
+  const waiting = db.selectFrom("visit_batches").select("project_id").distinct();
+  const rows = await waiting.where("project_id", "in", projects).execute();
   return rows.map(({ project_id }) => project_id);
 }
 
