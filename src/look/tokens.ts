@@ -36,6 +36,26 @@ export const colours = {
   night: ["#0d0e13", "#0d0e13"],
 } as const;
 
+/** Of the page that visitors of a link meet, beside those: what shines behind it. */
+export const visitColours = {
+  "glow-one": ["#8b7bff4d", "#6a5bff40"],
+  "glow-two": ["#38c6f466", "#1b8fc938"],
+  "glow-three": ["#ff9ec74d", "#c34f8f2e"],
+  shade: ["0 1px 2px #1b1f3b14, 0 24px 64px -16px #1b1f3b33", "0 1px 2px #00000080"],
+  "accent-start": ["#7c6cff", "#7c6cff"],
+  "accent-end": ["#22a6e8", "#22a6e8"],
+} as const;
+
+/** Of the same page: larger ones, for a thumb and from further away. */
+export const visitSizes = {
+  radius: "2rem",
+  "radius-inner": "1.25rem",
+  space: "1.25rem",
+  text: "1.0625rem",
+  "text-small": "0.9375rem",
+  "text-title": "1.75rem",
+} as const;
+
 const shades = ["0 1px 2px rgb(26 31 54 / .06), 0 2px 6px rgb(26 31 54 / .04)", "none"] as const;
 
 const sizes = {

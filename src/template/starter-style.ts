@@ -1,6 +1,8 @@
-import { colours } from "../look/tokens.ts";
+import { colours, visitColours, visitSizes } from "../look/tokens.ts";
 
 const { accent, card, ground, ink, line, side, soft, well } = colours;
+const { "accent-start": start, "accent-end": end } = visitColours;
+const glows = ["glow-one", "glow-two", "glow-three", "shade"] as const;
 
 /**
  * The sheet of the starter's body. Its colours, sizes and distances are named at its beginning,
@@ -13,17 +15,9 @@ export const starterStyle = `.page {
   --tint: ${well[0]};
   --edge: ${line[0]};
   --sky: ${side[0]};
-  --accent: linear-gradient(145deg, #7c6cff, ${accent[0]} 52%, #22a6e8);
-  --glow-one: #8b7bff4d;
-  --glow-two: #38c6f466;
-  --glow-three: #ff9ec74d;
-  --shade: 0 1px 2px #1b1f3b14, 0 24px 64px -16px #1b1f3b33;
-  --radius: 2rem;
-  --radius-inner: 1.25rem;
-  --space: 1.25rem;
-  --text: 1.0625rem;
-  --text-small: 0.9375rem;
-  --text-title: 1.75rem;
+  --accent: linear-gradient(145deg, ${start[0]}, ${accent[0]} 52%, ${end[0]});
+${writeGlows(0, "  ")}
+${writeSizes("  ")}
   min-height: 100vh;
   min-height: 100svh;
   display: flex;
@@ -291,10 +285,16 @@ export const starterStyle = `.page {
     --tint: ${well[1]};
     --edge: ${line[1]};
     --sky: ${ground[1]};
-    --glow-one: #6a5bff40;
-    --glow-two: #1b8fc938;
-    --glow-three: #c34f8f2e;
-    --shade: 0 1px 2px #00000080;
+${writeGlows(1, "    ")}
   }
 }
 `;
+
+function writeGlows(look: 0 | 1, indent: string): string {
+  return glows.map((name) => `${indent}--${name}: ${visitColours[name][look]};`).join("\n");
+}
+
+function writeSizes(indent: string): string {
+  const named = Object.entries(visitSizes);
+  return named.map(([name, size]) => `${indent}--${name}: ${size};`).join("\n");
+}
