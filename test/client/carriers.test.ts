@@ -31,7 +31,7 @@ type Side = {
 type Ask = (side: Side) => ApiRequest;
 type Change = (request: ApiRequest) => Partial<ApiRequest>;
 
-const { links, shortLinks, iosApps, androidApps, projects, pageTemplate } = contract;
+const { links, linkStats, shortLinks, iosApps, androidApps, projects, pageTemplate } = contract;
 const unknown = "00000000-0000-4000-8000-000000000000";
 const signal = new AbortController().signal;
 const sender = openRemoteSender();
@@ -124,6 +124,7 @@ const steps: readonly Step[] = [
   ],
   ["a short link", shortLinks.create, () => ({ url: "http://default.localhost:8787/spring" })],
   ["the short link", shortLinks.resolve, () => ({ url: "http://default.localhost:8787/spring" })],
+  ["visits", linkStats.show, () => ({ from: "2026-01-01", to: "2026-01-31", by: "week" })],
   ["a draft", pageTemplate.save, () => ({ body: "<p>{{ link.name }}</p>" })],
   ["a draft with a fault", pageTemplate.save, () => ({ body: "<p>{{ link.nam }}" })],
   ["a preview", pageTemplate.preview, () => ({ link_id: idOf("a link"), user_agent: "iPhone" })],

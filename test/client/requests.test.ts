@@ -17,7 +17,7 @@ type Sent = {
   readonly authorization: string | null;
 };
 
-const { links, shortLinks, iosApps, androidApps, projects, pageTemplate } = contract;
+const { links, linkStats, shortLinks, iosApps, androidApps, projects, pageTemplate } = contract;
 
 let world: World;
 let client: Client;
@@ -214,6 +214,17 @@ test("the page template has no id, its versions have, and its preview is a page"
   const unpublished = await call(pageTemplate.unpublish, {});
   expect(unpublished).toMatchObject({ method: "POST", path: "/page_template/unpublish" });
   expect(unpublished.output.live_version).toBeNull();
+});
+
+test("how links were visited is asked for with the key, all in the query", async () => {
+  const asked = await call(linkStats.show, { from: "2026-01-01", to: "2026-01-31", by: "week" });
+  expect(asked).toMatchObject({ method: "GET", path: "/link_stats", body: undefined });
+  expect(asked.query).toEqual([
+    ["from", "2026-01-01"],
+    ["to", "2026-01-31"],
+    ["by", "week"],
+  ]);
+  expect(asked.output.stats).toMatchObject({ by: "week", total: { clicks: 0 } });
 });
 
 test("every endpoint of the contract was asked above", () => {

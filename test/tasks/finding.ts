@@ -15,6 +15,22 @@ export const finding: readonly Task[] = [
     because: "one thing is read",
   },
   {
+    sentence: "How often were our links visited lately?",
+    start: openShop,
+    script: async ({ call }) => (await call("link_stats")).stats.sentence,
+    check: ({ told }) => expect(told).toMatch(/click/),
+    least: 1,
+    because: "one answer has a sentence that says it",
+  },
+  {
+    sentence: "Why do our links not open the app?",
+    start: openShop,
+    script: async ({ call }) => (await call("check_domain")).domain,
+    check: ({ told }) => expect([told.ok, told.findings.length > 0]).toEqual([false, true]),
+    least: 1,
+    because: "one look at the domain finds what phones do not",
+  },
+  {
     sentence: "Which links got more than 100 clicks?",
     start: openShop,
     script: async ({ call }) => {

@@ -113,8 +113,8 @@ describe("the first list of tools", () => {
     await stage.client.listPrompts();
     expect(shown).toBeUndefined();
     clock.advance(1);
-    expect(await listing).toHaveLength(41);
-    expect(await stage.listNames()).toHaveLength(41);
+    expect(await listing).toHaveLength(42);
+    expect(await stage.listNames()).toHaveLength(42);
     gate.open();
     await stage.settle();
     expect(stage.countChanges()).toBe(1);
@@ -199,7 +199,7 @@ describe("the next process", () => {
 
   test("knows nothing of another key", async () => {
     await using stage = await start({ key: world.key, probe: "off" });
-    expect(await stage.listNames()).toHaveLength(41);
+    expect(await stage.listNames()).toHaveLength(42);
   });
 
   test("finds no key in what is remembered", async () => {

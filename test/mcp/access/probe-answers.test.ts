@@ -87,7 +87,7 @@ describe("an answer", () => {
   test("to a master endpoint that could not be read makes no master key of it", async () => {
     await using stage = await openStage({ send: signIn, key: world.key, probe: "all" });
     expect((await explainAccess(stage)).kind).toBe("project");
-    expect(await stage.listNames()).toHaveLength(41);
+    expect(await stage.listNames()).toHaveLength(42);
   });
 
   test("that takes the text for a link is told to the operator, and not repeated", async () => {
@@ -121,7 +121,7 @@ describe("a deployment of another make", () => {
     expect(kind).toBe("project");
     expect(granted).toEqual(expect.arrayContaining(["list_links", "update_ios_app"]));
     const names = await stage.listNames();
-    expect(names).toHaveLength(36);
+    expect(names).toHaveLength(37);
     expect(names).not.toContain("list_projects");
   });
 
