@@ -102,6 +102,7 @@ function listServer(config: Config, { of, by }: Rows): readonly Row[] {
     of("Processes", "processes", String(config.processes)),
     of("Public address", "public_url", config.public_url ?? "from host and port"),
     of("Trusted proxies", "trusted_proxies", proxies ? describeTrustedProxies(proxies) : "none"),
+    by("Header of a visitor's country", "WAYPOST_COUNTRY_HEADER", config.country_header ?? "none"),
     of("Webhooks in private networks", "webhook_private", writeNetworks(networks) || "none"),
     by("Console", "WAYPOST_CONSOLE", writeSwitch(config.console)),
     by("Links over stdio", "WAYPOST_SERVE", writeSwitch(config.serve)),

@@ -28,8 +28,6 @@ const result = {
     android: z.looseObject({}),
     desktop: z.looseObject({}),
   }),
-  in_app_browsers: z.string(),
-  installs: z.looseObject({ ios: z.looseObject({}), android: z.looseObject({}) }),
   problems,
 };
 
