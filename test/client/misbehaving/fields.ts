@@ -36,10 +36,13 @@ const extras: readonly string[] = [
   `"deep":${"[".repeat(5000)}${"]".repeat(5000)}`,
 ];
 
-/** Those that answer with data, each with its tool's name. */
+/**
+ * Those that answer with data, each with its tool's name. What is ours alone is asked of our own
+ * service, which keeps to its own schemas, and of no deployment elsewhere.
+ */
 export function listAnswering(isRead: boolean): readonly (readonly [string, Endpoint])[] {
   return listEndpoints()
-    .filter(({ response, type }) => response !== null && type === undefined)
+    .filter(({ response, type, ours }) => response !== null && type === undefined && ours !== true)
     .filter(({ effect }) => (effect === "read") === isRead)
     .map((endpoint) => [endpoint.tool, endpoint]);
 }
