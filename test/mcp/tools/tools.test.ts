@@ -109,13 +109,7 @@ const design: readonly Line[] = [
   ["undo", ["change_id"], [], ["change", "plan"], publish],
   ["audit_links", ["filters", "check_destinations", "page"], [], ["audit", "meta"], read],
   ["link_stats", stats, [], ["stats"], read],
-  [
-    "explain_link",
-    [...link, "id"],
-    [],
-    ["visits", "in_app_browsers", "installs", "problems"],
-    read,
-  ],
+  ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
   ["check_domain", ["host"], [], ["domain"], read],
   ["explain_access", [], [], ["access"], read],
 ];
