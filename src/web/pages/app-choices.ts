@@ -29,8 +29,9 @@ export async function listAppChoices(
   if (answer.kind !== "done") return undefined;
   const listed = readRecords(answer.result, `${name}s`);
   const isListed = chosen === "" || listed.some((app) => readText(app, "id") === chosen);
-  const own = isListed ? undefined : ((await read(kind.name, chosen)) ?? { id: chosen });
-  const apps = own === undefined ? listed : [...listed, own];
+  const found = isListed ? undefined : await read(kind.name, chosen);
+  const own = found?.kind === "done" ? found.result : { id: chosen };
+  const apps = isListed ? listed : [...listed, own];
   const count = readNumber(readRecord(answer.result, "meta"), "count");
   return {
     kind,

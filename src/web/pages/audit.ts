@@ -117,7 +117,7 @@ async function readLinks(
       .slice(0, mostRead)
       .map(async (id) => [id, await account.readRecord("link", id)] as const),
   );
-  return new Map(read.flatMap(([id, link]) => (link === undefined ? [] : [[id, link] as const])));
+  return new Map(read.flatMap(([id, link]) => (link?.kind === "done" ? [[id, link.result]] : [])));
 }
 
 function isOfLinks(group: JsonObject): boolean {
