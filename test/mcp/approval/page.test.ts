@@ -298,7 +298,8 @@ function waitForEnd(page: Page, url: string): Promise<void> {
 }
 
 async function readText(frame: Frame): Promise<string> {
-  await frame.waitForLoadState();
+  // One that was taken out of its page meanwhile is never loaded, and shows nothing.
+  await frame.waitForLoadState("load", { timeout: 10_000 });
   return frame.evaluate<string>("document.body?.innerText ?? ''");
 }
 
