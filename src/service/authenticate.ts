@@ -4,9 +4,8 @@ import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
-import type { ClientKeyCache } from "./client-key-cache.ts";
 import { isClientToken } from "./ids.ts";
-import type { KeyCache } from "./key-cache.ts";
+import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
 
 type Shown = Pick<ApiRequest, "headers">;
 

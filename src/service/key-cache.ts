@@ -1,12 +1,12 @@
-import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random } from "../contract/clock.ts";
+import { findClientHolder, type ClientHolder } from "../store/client-keys.ts";
 import { findKeyHolder, findKeyHolderById, type KeyHolder } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
-import { watchChanges } from "../store/watch-changes.ts";
-import { isSameSecret } from "../text/same-secret.ts";
-import { createToken, hashToken } from "./ids.ts";
+import { createToken } from "./ids.ts";
+import { createHashReader, createTokenCache } from "./token-cache.ts";
 
-/** The keys that were used lately, so that a request need not read its key from the store. */
+/** The keys that were used lately. */
 export type KeyCache = {
   readonly find: (token: string) => Awaitable<KeyHolder | undefined>;
   /**
@@ -16,50 +16,21 @@ export type KeyCache = {
   readonly lendToken: (keyId: string, random: Random) => string;
 };
 
-const mostKeys = 1000;
+/** The client keys: an app asks at each start, and there may be many. */
+export type ClientKeyCache = {
+  readonly find: (token: string) => Awaitable<ClientHolder | undefined>;
+};
 
-/**
- * A revoked key ends when the change is seen. Any change at all empties the cache, for it also
- * holds plans, roles and suspensions.
- */
 export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): KeyCache {
-  const changes = watchChanges(store, clock);
-  const holders = new Map<string, KeyHolder>();
-  /** Of tokens that were found. A write empties the other map, and these stay true. */
-  const hashes = new Map<string, string>();
   /** The ids of keys by the tokens that stand for them here. */
   const lent = new Map<string, string>();
-  let epoch = -1;
-
-  function findAt(current: number, token: string): Awaitable<KeyHolder | undefined> {
-    if (current !== epoch || holders.size >= mostKeys) holders.clear();
-    epoch = current;
-    // Hashing the token would cost as much as everything else here.
-    return holders.get(token) ?? readHolder(current, token);
-  }
-
-  function readHolder(current: number, token: string): Awaitable<KeyHolder | undefined> {
-    const lentFor = lent.get(token);
-    const found = lentFor === undefined ? readByHash(token) : findKeyHolderById(store.db, lentFor);
-    return andThen(found, (holder) => {
-      // Meanwhile a change that this answer does not know may have emptied the cache.
-      if (holder !== undefined && current === epoch) holders.set(token, holder);
-      return holder;
-    });
-  }
-
-  function readByHash(token: string): Awaitable<KeyHolder | undefined> {
-    if (hashes.size >= mostKeys) hashes.clear();
-    const hash = hashes.get(token) ?? hashToken(token);
-    return andThen(findKeyHolder(store.db, hash), (holder) => {
-      if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
-      hashes.set(token, hash);
-      return holder;
-    });
-  }
-
+  const readByHash = createHashReader((hash) => findKeyHolder(store.db, hash));
+  const find = createTokenCache(store, clock, (token) => {
+    const keyId = lent.get(token);
+    return keyId === undefined ? readByHash(token) : findKeyHolderById(store.db, keyId);
+  });
   return {
-    find: (token) => andThen(changes.read(), (current) => findAt(current, token)),
+    find,
     lendToken: (keyId, random) => {
       const [known] = [...lent].find(([, id]) => id === keyId) ?? [];
       const token = known ?? createToken(random);
@@ -67,4 +38,12 @@ export function createKeyCache(store: Store, clock: Pick<Clock, "monotonic">): K
       return token;
     },
   };
+}
+
+export function createClientKeyCache(
+  store: Store,
+  clock: Pick<Clock, "monotonic">,
+): ClientKeyCache {
+  const readByHash = createHashReader((hash) => findClientHolder(store.db, hash));
+  return { find: createTokenCache(store, clock, readByHash) };
 }

@@ -19,7 +19,6 @@ import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts
 import type { WatchRequest } from "../contract/watch.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
-import { createClientKeyCache } from "./client-key-cache.ts";
 import { createAddressCounter } from "./count-addresses.ts";
 import { createBudgetCounters } from "./count-budgets.ts";
 import { answerPreflight, findOpen, openToPages } from "./cross-origin.ts";
@@ -31,7 +30,7 @@ import { linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
-import { createKeyCache } from "./key-cache.ts";
+import { createClientKeyCache, createKeyCache } from "./key-cache.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { describeKey } from "./require-access.ts";
 import { respondWith, respondWithProblem, toProblem } from "./respond.ts";

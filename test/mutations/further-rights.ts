@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const furtherRights: readonly Mutation[] = [
   {
     id: "N1",
-    file: "src/service/key-cache.ts",
+    file: "src/service/token-cache.ts",
     what: "a key that was looked up before a change is kept after it",
     find: "if (holder !== undefined && current === epoch) holders.set(token, holder);",
     replace: "if (holder !== undefined) holders.set(token, holder);",

@@ -4,7 +4,8 @@ import { addQuery } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
-import { hasWebhooks, tellOfInstall, type MatchedInstall } from "../../store/install-events.ts";
+import { tellOfInstall, type MatchedInstall } from "../../store/install-events.ts";
+import { hasWebhooks } from "../../store/outbox.ts";
 import type { GroupHandlers, Services } from "../handler.ts";
 import { matchInstall } from "../match-install.ts";
 
