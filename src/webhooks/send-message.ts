@@ -1,4 +1,5 @@
 import type { SetAlarm } from "../contract/clock.ts";
+import { limitTime } from "../network/hosts/limit-time.ts";
 import {
   describeEnd,
   findAddress,
@@ -29,9 +30,7 @@ export async function sendMessage(
   { reach, setAlarm, now }: Sending,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const late = new AbortController();
-  const stopAlarm = setAlarm(attempt_ms, () => late.abort());
-  const ended = AbortSignal.any([signal, late.signal]);
+  const { signal: ended, stop } = limitTime(signal, attempt_ms, setAlarm);
   try {
     const status = await post(new URL(url), message.body, {
       headers: signMessage(message, secret, now()),
@@ -42,7 +41,7 @@ export async function sendMessage(
   } catch (error) {
     return describeEnd(error, ended);
   } finally {
-    stopAlarm();
+    stop();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { SetAlarm } from "../../contract/clock.ts";
+import { limitTime } from "./limit-time.ts";
 import { askAddress, type Internet, type Outcome } from "./ask-address.ts";
 
 /** Asks many hosts whether links lead anywhere there, within the bounds of one call. */
@@ -31,7 +32,7 @@ export function createDestinationCheck({ internet, setAlarm, spend }: Options): 
   return async (hosts, keyPrint, signal) => {
     const outcomes = new Map<string, Outcome>();
     const allowed = hosts.slice(0, await spend(keyPrint, hosts.length));
-    const end = limit(signal, mostOfAll_ms);
+    const end = limitTime(signal, mostOfAll_ms, setAlarm);
     let next = 0;
     const work = async () => {
       for (let asked = allowed[next]; asked !== undefined; asked = allowed[next]) {
@@ -41,7 +42,7 @@ export function createDestinationCheck({ internet, setAlarm, spend }: Options): 
       }
     };
     const askHost = async ({ addresses }: HostAsked) => {
-      const own = limit(end.signal, mostOfHost_ms);
+      const own = limitTime(end.signal, mostOfHost_ms, setAlarm);
       for (const address of addresses) {
         if (own.signal.aborted) break;
         const outcome = await askAddress(address, internet, own.signal);
@@ -56,10 +57,4 @@ export function createDestinationCheck({ internet, setAlarm, spend }: Options): 
     const isAsked = ({ addresses }: HostAsked) => addresses.some((one) => outcomes.has(one));
     return { outcomes, left: hosts.filter((host) => !isAsked(host)).length };
   };
-
-  function limit(outer: AbortSignal, milliseconds: number) {
-    const over = new AbortController();
-    const stop = setAlarm(milliseconds, () => over.abort());
-    return { signal: AbortSignal.any([outer, over.signal]), stop };
-  }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import type { TLSSocket } from "node:tls";
 import type { SetAlarm } from "../../contract/clock.ts";
+import { limitTime } from "./limit-time.ts";
 import {
   answerAlways,
   findAddresses,
@@ -68,15 +69,13 @@ const mostAddresses = 4;
 
 export function createFetchFile({ reach, setAlarm, port = 443 }: Options): FetchFile {
   return async (asked, signal) => {
-    const over = new AbortController();
-    const stop = setAlarm(most_ms, () => over.abort());
-    const ending = AbortSignal.any([signal, over.signal]);
+    const { signal: ending, stop, isOver } = limitTime(signal, most_ms, setAlarm);
     try {
       const addresses = await findAddresses(asked, reach, ending);
       return await getFromOne(addresses, { asked, ending });
     } catch (error) {
       signal.throwIfAborted();
-      return explainEnd(error, over.signal);
+      return explainEnd(error, isOver());
     } finally {
       stop();
     }
@@ -161,9 +160,9 @@ function readCertificateEnd({ socket }: IncomingMessage): number {
 }
 
 /** Never the error's own words: they may be a stranger's. */
-function explainEnd(error: unknown, over: AbortSignal): FetchedFile {
+function explainEnd(error: unknown, isOver: boolean): FetchedFile {
   if (error instanceof NotAsked) return { kind: "not_public" };
-  if (over.aborted) return { kind: "timed_out" };
+  if (isOver) return { kind: "timed_out" };
   const code = readErrorCode(error);
   if (isCertificateFault(code) || code === "EPROTO") return { kind: "untrusted", code };
   return { kind: code === "ECONNREFUSED" ? "refused" : "unreadable" };

@@ -1,0 +1,9 @@
+import type { SetAlarm } from "../../contract/clock.ts";
+
+/** Breaks off what takes longer, or what its caller gives up. */
+export function limitTime(outer: AbortSignal, most_ms: number, setAlarm: SetAlarm) {
+  const over = new AbortController();
+  const stop = setAlarm(most_ms, () => over.abort());
+  const signal = AbortSignal.any([outer, over.signal]);
+  return { signal, stop, isOver: () => over.signal.aborted };
+}
