@@ -1,8 +1,9 @@
 import type { StatsBy } from "../contract/link-stats.ts";
 import type { TimeZone } from "../contract/local-time.ts";
+import { packId } from "../stats/link-ids.ts";
 import { createLinkSums, type LinkSums } from "../stats/link-sums.ts";
 import { findStep, listSteps, type Period, type Step } from "../stats/period.ts";
-import { addTo, createSum, createSums, pressSource, type Sum, type Sums } from "../stats/sums.ts";
+import { addSum, addTo, createSum, createSums, type Sum, type Sums } from "../stats/sums.ts";
 import { dayHours, hour_ms, type Kind, type VisitEvent } from "../stats/visit.ts";
 import { readDetails, readSums, readTotals, type Days } from "../store/read-visits.ts";
 import type { Tenant } from "../store/tenant.ts";
@@ -44,7 +45,7 @@ export async function addUpVisits(
     });
   } else {
     await readDetails(tenant, days, ids, (id, kind, count) => {
-      if (isWithin(kind.hour, period)) addDetail(sums, { id, kind, count }, readKey);
+      if (isWithin(kind.hour, period)) addDetail(sums, { id, kind, count }, by, readKey);
     });
   }
   return isStep(by) ? inOrder(sums, listSteps(period, by, zone)) : byClicks(sums, most);
@@ -75,13 +76,12 @@ function addTotal(
 function addDetail(
   sums: Sums,
   { id, kind, count }: { readonly id: string; readonly kind: Kind; readonly count: number },
+  by: StatsBy,
   readKey: ReadKey,
 ): void {
-  const { what, isClick, source } = kind;
-  const isPress = what === "click" && !isClick;
+  const { what, isPress } = kind;
   if (!isPress) sums.total[what] += count;
-  const key = readKey(kind, id);
-  if (!isPress || key === pressSource) addTo(sums, key, what, source === "" ? 0 : count);
+  if (!isPress || by === "source") addTo(sums, readKey(kind, id), what, count);
 }
 
 /** What nobody said has a name too. */
@@ -142,11 +142,7 @@ function byClicks({ total, byKey }: Sums, most: number): Found {
 
 function addAll(sums: readonly (readonly [string, Sum])[]): Sum {
   const all = createSum();
-  for (const [, { click, open, install }] of sums) {
-    all.click += click;
-    all.open += open;
-    all.install += install;
-  }
+  for (const [, sum] of sums) addSum(all, sum);
   return all;
 }
 
@@ -172,10 +168,9 @@ async function addUpByLink(tenant: Tenant, period: Period, most: number): Promis
 
 async function addEdge(tenant: Tenant, day: number, period: Period, sums: LinkSums): Promise<void> {
   await readDetails(tenant, { first: day, last: day }, undefined, (id, kind, count) => {
-    const { what, isClick, hour } = kind;
-    if (!isWithin(hour, period) || (what === "click" && !isClick)) return;
-    const packed = Buffer.from(id.replaceAll("-", ""), "hex");
+    const { what, isPress, hour } = kind;
+    if (!isWithin(hour, period) || isPress) return;
     const of = (event: VisitEvent) => (what === event ? count : 0);
-    sums.add(packed, [of("click"), of("open"), of("install")]);
+    sums.add(packId(id), [of("click"), of("open"), of("install")]);
   });
 }

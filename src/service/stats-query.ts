@@ -3,6 +3,7 @@ import { openTimeZone, utc, type TimeZone } from "../contract/local-time.ts";
 import { messages } from "../contract/messages.ts";
 import { Problem } from "../contract/problem.ts";
 import { listSteps, readPeriod, writeDate, type Period } from "../stats/period.ts";
+import { dayHours, hour_ms } from "../stats/visit.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
@@ -29,7 +30,6 @@ const mostRows = 100;
 const mostSteps = 400;
 /** Up to so many days are told day by day, where nothing is said. */
 const mostUsualDays = 45;
-const hour_ms = 60 * 60 * 1000;
 
 export function readStatsQuery(given: Given, now: number): StatsQuery {
   const zone = readZone(given.time_zone);
@@ -62,7 +62,7 @@ function readBy(text: string | undefined): StatsBy | undefined {
 }
 
 function chooseStep({ from, to, days }: Period): StatsBy {
-  const length = days ?? (to - from) / hour_ms / 24;
+  const length = days ?? (to - from) / hour_ms / dayHours;
   if (length <= 1) return "hour";
   return length <= mostUsualDays ? "day" : "week";
 }

@@ -9,7 +9,11 @@ export function isPackedId(id: string): boolean {
 }
 
 export function packIds(ids: readonly string[]): string {
-  return Buffer.from(ids.join("").replaceAll("-", ""), "hex").toString("base64");
+  return packId(ids.join("")).toString("base64");
+}
+
+export function packId(id: string): Buffer {
+  return Buffer.from(id.replaceAll("-", ""), "hex");
 }
 
 /** Sixteen bytes for each. */

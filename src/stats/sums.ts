@@ -1,4 +1,4 @@
-import type { Source, VisitEvent } from "./visit.ts";
+import type { VisitEvent } from "./visit.ts";
 
 /** So many clicks, opens and installs. */
 export type Sum = Record<VisitEvent, number>;
@@ -17,12 +17,15 @@ export function createSums(): Sums {
   return { total: createSum(), byKey: new Map() };
 }
 
+export function addSum(to: Sum, { click, open, install }: Sum): void {
+  to.click += click;
+  to.open += open;
+  to.install += install;
+}
+
 export function addTo({ byKey }: Sums, key: string, what: VisitEvent, count: number): void {
   const known = byKey.get(key);
   const sum = known ?? createSum();
   if (known === undefined) byKey.set(key, sum);
   sum[what] += count;
 }
-
-/** The presses of a page's button follow a click: they are told, and in no total. */
-export const pressSource: Source = "button";

@@ -28,6 +28,7 @@ export const visitEvents = ["click", "open", "install"] as const;
 export type VisitEvent = (typeof visitEvents)[number];
 
 export type Source = "address" | "short" | "qr" | "button";
+const pressSource: Source = "button";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
@@ -53,8 +54,10 @@ export type Kind = {
   readonly source: string;
   readonly country: string | undefined;
   readonly referrer: string | undefined;
-  /** Whether it adds to what the link shows as its clicks: who presses the page's button did so. */
+  /** Whether it adds to what the link shows as its clicks. */
   readonly isClick: boolean;
+  /** The presses of a page's button follow a click: they are told, and in no total. */
+  readonly isPress: boolean;
 };
 
 export function readKind(text: string): Kind {
@@ -67,7 +70,8 @@ export function readKind(text: string): Kind {
     source,
     country: country === unsaid ? undefined : country,
     referrer: referrer === unsaid ? undefined : referrer,
-    isClick: what === "click" && source !== "button",
+    isClick: what === "click" && source !== pressSource,
+    isPress: what === "click" && source === pressSource,
   };
 }
 

@@ -1,7 +1,6 @@
 import type { JsonObject } from "../contract/json.ts";
 import type { Link } from "../contract/links.ts";
-import { queueEvents } from "./outbox.ts";
-import { readTally, tallyWrite } from "./project-tallies.ts";
+import { tellOf } from "./outbox.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** An app that was installed for a link: how sure that is, and on which system. */
@@ -18,12 +17,6 @@ export async function tellOfInstall(
   install: MatchedInstall,
   now: number,
 ): Promise<void> {
-  if (!(await hasWebhooks(tenant))) return;
   const data: JsonObject = { project_id: tenant.projectId, ...install };
-  const told = { event: "install.matched", subject: install.link.id, data } as const;
-  await queueEvents(tenant, await tallyWrite(tenant, 0), [told], now);
-}
-
-export async function hasWebhooks(tenant: Tenant): Promise<boolean> {
-  return ((await readTally(tenant)).webhooks ?? 0) > 0;
+  await tellOf(tenant, [{ event: "install.matched", subject: install.link.id, data }], now);
 }

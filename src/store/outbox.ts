@@ -22,11 +22,14 @@ export type Told = {
 
 /** Tells of what is no write to a link, and costs one read where the project has no webhook. */
 export async function tellOf(tenant: Tenant, told: readonly Told[], now: number): Promise<void> {
-  const { webhooks } = await readTally(tenant);
-  if ((webhooks ?? 0) === 0 || told.length === 0) return;
+  if (told.length === 0 || !(await hasWebhooks(tenant))) return;
   const tally = await tallyEvent(tenant);
   // The project may have been deleted meanwhile.
   if (tally !== undefined) await queueEvents(tenant, tally, told, now);
+}
+
+export async function hasWebhooks(tenant: Tenant): Promise<boolean> {
+  return ((await readTally(tenant)).webhooks ?? 0) > 0;
 }
 
 /** A statement has room for so many values. */
@@ -71,7 +74,7 @@ const beginning = {
 } as const satisfies Partial<DeliveryTable>;
 
 /** The time is in it as well: a store that was restored counts from an earlier number on. */
-function nameEvent(...place: readonly (string | number)[]): string {
+export function nameEvent(...place: readonly (string | number)[]): string {
   const digest = createHash("sha256").update(JSON.stringify(place)).digest("base64url");
   return `evt_${digest.slice(0, 27)}`;
 }

@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { eachCell, readCells } from "../stats/cells.ts";
 import { unpackIds, unpackNumbers } from "../stats/link-ids.ts";
 import type { LinkSums } from "../stats/link-sums.ts";
-import { readKind, type Kind } from "../stats/visit.ts";
+import type { Kind } from "../stats/visit.ts";
 import type { Tenant } from "./tenant.ts";
-import { readDay } from "./visit-days.ts";
+import { createKindReader, readDay } from "./visit-days.ts";
 
 /** What is kept of visits, read day by day: the days are those of UTC, and both ends are read. */
 export type Days = { readonly first: number; readonly last: number };
@@ -49,15 +49,11 @@ export async function readDetails(
     if (to !== undefined) query = query.where("first_id", "<=", to);
     if (from !== undefined) query = query.where("last_id", ">=", from);
     const rows = await query.execute();
-    const kinds = new Map<string, Kind>();
+    const read = createKindReader();
     for (const row of rows) {
       readDay(row, (id, counts) => {
         if (ids?.has(id) === false) return;
-        for (const [text, count] of counts) {
-          const kind = kinds.get(text) ?? readKind(text);
-          kinds.set(text, kind);
-          take(id, kind, count);
-        }
+        for (const [text, count] of counts) take(id, read(text), count);
       });
       await setImmediate();
     }

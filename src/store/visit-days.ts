@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { createCellsWriter, eachCell, readCells, type Cells } from "../stats/cells.ts";
 import { isPackedId, packIds, packNumbers, readId, unpackIds } from "../stats/link-ids.ts";
+import { createSum, type Sum } from "../stats/sums.ts";
 import {
   otherReferrers,
   readKind,
   visitEvents,
   withOtherReferrer,
   type Kind,
-  type VisitEvent,
 } from "../stats/visit.ts";
 import type { VisitDayTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
@@ -176,11 +176,11 @@ export function writeDay(
   };
 }
 
-function sumUp(counts: ReadonlyMap<string, number>, read: KindReader): Record<VisitEvent, number> {
-  const sum = { click: 0, open: 0, install: 0 };
+function sumUp(counts: ReadonlyMap<string, number>, read: KindReader): Sum {
+  const sum = createSum();
   for (const [kind, count] of counts) {
-    const { what, isClick } = read(kind);
-    if (what !== "click" || isClick) sum[what] += count;
+    const { what, isPress } = read(kind);
+    if (!isPress) sum[what] += count;
   }
   return sum;
 }

@@ -37,10 +37,9 @@ export function addTotals(cells: Cells, added: Cells, read: KindReader): void {
   const referrers = new Set([...cells.values()].flatMap((counts) => listReferrers(counts.keys())));
   for (const counts of added.values()) {
     for (const [text, count] of counts) {
-      const { hour, what, platform, source, country, referrer, isClick } = read(text);
+      const { hour, what, platform, source, country, referrer, isPress } = read(text);
       const row = String(hour);
-      const isTold = what !== "click" || isClick;
-      if (isTold) {
+      if (!isPress) {
         if (referrer !== undefined && referrers.size < mostReferrers) referrers.add(referrer);
         const isNamed = referrer === undefined || referrers.has(referrer);
         addCell(cells, row, what, count);
