@@ -4,6 +4,7 @@ import { contract } from "../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
 import { paging } from "../contract/limits.ts";
+import { utc, writeLocalTime } from "../contract/local-time.ts";
 import { Problem } from "../contract/problem.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
 import { uncounted } from "../mcp/approval/approve-overwrite.ts";
@@ -11,6 +12,7 @@ import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import { explainEnd, ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
 import { listChanges, type WantedChanges } from "../mcp/tools/history/list-changes.ts";
+import { chooseZone } from "../mcp/tools/link-stats.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { addScanMark } from "../contract/rules/scan-mark.ts";
@@ -36,6 +38,7 @@ import { projectActs } from "./console-projects.ts";
 import { approve, decide, listWaiting, readAsked, readQuestion } from "./console-questions.ts";
 import { settingsActs } from "./console-settings.ts";
 import { webhookActs } from "./console-webhooks.ts";
+import { clock } from "./embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
 /** What a signed-in person can have done: the tools of their key, and the answers to questions. */
@@ -57,6 +60,7 @@ export function createAccount(parts: Acting): Account {
     },
     listChanges: (wanted) => listChanged(wanted, parts),
     listLinks: (args) => call(index.tool, args, { ...parts, keyContext: countLess(keyContext) }),
+    readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
     isOwn: parts.deployment.own !== undefined,
     qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
     readRecord: (kind, id) => readRecord(kind, id, keyContext),

@@ -18,6 +18,8 @@ export type Account = {
   readonly listLinks: (args: JsonObject) => Promise<Answer>;
   /** What was changed in 30 days, the newest first, as `list_changes` tells it. */
   readonly listChanges: (wanted: WantedChanges) => Promise<Answer>;
+  /** The date on the clocks of whoever asks, as statistics tell it. */
+  readonly readToday: () => string;
   /** Whether this process keeps the links itself, with a bin; else a deployment elsewhere does. */
   readonly isOwn: boolean;
   /** As it is kept, letter for letter; undefined where it is not there for this key. */

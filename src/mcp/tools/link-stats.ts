@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { TimeZone } from "../../contract/local-time.ts";
 import { statsBy, type LinkStats } from "../../contract/link-stats.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
@@ -48,7 +49,7 @@ export function createLinkStats(): Tool {
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { id, compare, ...asked } = args as StatsArguments;
-      const zone = asked.time_zone ?? readZone(call);
+      const zone = asked.time_zone ?? chooseZone(call.keyContext)?.name;
       const { stats } = await call.ask(linkStats.show, {
         ...asked,
         ...(id !== undefined && { id: await findTarget(findKind(links.show), id, call) }),
@@ -84,9 +85,8 @@ function listOwnFields(isTerse: boolean): Fields {
 }
 
 /** The user's, where it has a name that anybody else knows. */
-function readZone({ keyContext }: Call): string | undefined {
-  const zone = keyContext.timeZone?.name;
-  return zone !== undefined && isTimeZone(zone) ? zone : undefined;
+export function chooseZone({ timeZone }: Call["keyContext"]): TimeZone | undefined {
+  return timeZone !== undefined && isTimeZone(timeZone.name) ? timeZone : undefined;
 }
 
 /** What is none is left out, and a link is known by its path. */

@@ -24,8 +24,10 @@ const day_ms = 24 * 60 * 60 * 1000;
 async function show(visit: Visit): Promise<Reply> {
   const days = spans.find((span) => visit.url.searchParams.get("days") === String(span)) ?? 30;
   const told = ["link", "platform", "source", "referrer", "country"] as const;
-  const over = await readStats(visit, { days });
-  const parts = await Promise.all(told.map((by) => readStats(visit, { days, by })));
+  const [over, ...parts] = await Promise.all([
+    readStats(visit, { days }),
+    ...told.map((by) => readStats(visit, { days, by })),
+  ]);
   const body = html`<div class="head">
       <h1>Statistics</h1>
       <nav class="buttons" aria-label="Time">
@@ -63,17 +65,10 @@ type Read =
   | { readonly kind: "read"; readonly stats: JsonObject }
   | { readonly kind: "fault"; readonly text: string };
 
-async function readStats(visit: Visit, { days, ...wanted }: Wanted): Promise<Read> {
-  // What today is on the clocks of whoever asks, the service knows.
-  const usual = await ask(visit, wanted);
-  if (usual.kind === "fault") return usual;
-  const from = Date.parse(readText(usual.stats, "to")) - (days - 1) * day_ms;
-  const date = new Date(from).toISOString().slice(0, 10);
-  return ask(visit, { from: date, by: "day", compare: true, ...wanted });
-}
-
-async function ask({ account }: Visit, args: JsonObject): Promise<Read> {
-  const answer = await account.call("link_stats", args);
+async function readStats({ account }: Visit, { days, ...wanted }: Wanted): Promise<Read> {
+  const first = Date.parse(account.readToday()) - (days - 1) * day_ms;
+  const from = new Date(first).toISOString().slice(0, 10);
+  const answer = await account.call("link_stats", { from, by: "day", compare: true, ...wanted });
   if (answer.kind === "done") return { kind: "read", stats: readRecord(answer.result, "stats") };
   return { kind: "fault", text: answer.kind === "failed" ? answer.failure.message : "" };
 }
@@ -91,7 +86,11 @@ function renderOver(stats: JsonObject, title: string): Html {
       ${renderChart(`${title}, day by day`, columns)}
       <details class="counts">
         <summary>As a table</summary>
-        ${renderTable(title, [{ name: "Day" }, ...numbers], rows.map(renderRow))}
+        ${renderTable(
+          title,
+          [{ name: "Day" }, ...numbers],
+          rows.map((row) => renderRow(row)),
+        )}
       </details>
     </div>
   </section>`;
@@ -139,7 +138,7 @@ function renderPart(stats: JsonObject, by: string): Html {
   </section>`;
 }
 
-function renderRow(row: JsonObject, by: number | string = ""): Html {
+function renderRow(row: JsonObject, by = ""): Html {
   const key = readText(row, "key");
   const told = by === "link" ? key : (words[key] ?? key);
   return html`<tr>

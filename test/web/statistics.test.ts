@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
+import type { Browsing } from "../support/browse.ts";
+import { createServed } from "../support/command.ts";
+import { callTool } from "../support/console-ground.ts";
+import { signInAt } from "../support/console-http.ts";
+
+/** Clicks over time at the console: the days up to today, of a project and of a link. */
+
+let served: Awaited<ReturnType<typeof createServed>>;
+let tab: Browsing;
+
+beforeAll(async () => {
+  served = await createServed();
+  tab = await signInAt(served.serving);
+});
+afterAll(async () => served[Symbol.asyncDispose]());
+
+/** The days in the tables of a page, each at the head of its row. */
+async function readDays(at: string): Promise<readonly string[]> {
+  const { text, status } = await tab.open(at);
+  expect(status).toBe(200);
+  return [...text.matchAll(/<th scope="row"[^>]*>(20\d\d-\d\d-\d\d)</g)].map(([, day = ""]) => day);
+}
+
+const today = () => writeLocalTime(Date.now(), utc).slice(0, 10);
+
+test("the days that were chosen end with today", async () => {
+  const before = today();
+  for (const [at, count] of [
+    ["/statistics?days=7", 7],
+    ["/statistics", 30],
+    ["/statistics?days=3", 30],
+  ] as const) {
+    const days = await readDays(at);
+    expect(days, at).toHaveLength(count);
+    expect([before, today()], at).toContain(days.at(-1));
+  }
+});
+
+test("a link's own page shows its last thirty days", async () => {
+  const { link } = await callTool(served.serving, "create_link", { path: "seen" });
+  expect(await readDays(`/links/${link.id}`)).toHaveLength(30);
+});
