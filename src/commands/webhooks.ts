@@ -1,4 +1,4 @@
-import { describeWebhookChange } from "../compose/by-hand.ts";
+import { describeReceiver, describeWebhookChange } from "../compose/by-hand.ts";
 import { clock, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
 import { journalCommand } from "../compose/journal-command.ts";
@@ -66,7 +66,7 @@ async function create(config: Config, flags: WebhookFlags): Promise<void> {
         if (webhook !== undefined) return webhook;
         throw new UsageFault(`a project has at most ${mostWebhooks} webhooks; revoke one first`);
       },
-      ({ id }) => ({ id, name: null, before: null, after: { host: new URL(url).host, events } }),
+      ({ id }) => ({ id, name: null, before: null, after: describeReceiver(url, events) }),
     );
   });
   if (flags.json === true) return printJson(made);
@@ -130,7 +130,7 @@ async function revoke({ config, store, webhook }: Acting): Promise<void> {
         throw noSuchWebhook(id);
       }
     },
-    () => ({ id, name: null, before: { host: new URL(url).host, events }, after: null }),
+    () => ({ id, name: null, before: describeReceiver(url, events), after: null }),
   );
   say(`Webhook ${id} is revoked. What it was still to be told is dropped.`);
 }

@@ -12,11 +12,15 @@ export function describeKeyChange(tool: "keys create" | "keys revoke", project_i
 /** What there is to say of a client key: it has no role and no scopes. */
 export const clientRecord = { role: "client" };
 
-/** Where a webhook leads, and never its whole address: that may be a secret of its receiver's. */
 export function describeWebhookChange(tool: "webhooks create" | "webhooks revoke", realm: string) {
   const note =
     "A webhook is made and revoked by hand: at the terminal, by waypost webhooks, or the console.";
   return { tool, realm, kind: "webhook", name: null, note };
+}
+
+/** Where a webhook leads, and never its whole address: that may be a secret of its receiver's. */
+export function describeReceiver(url: string, events: readonly string[]) {
+  return { host: new URL(url).host, events };
 }
 
 export const projectSettings = {

@@ -42,11 +42,17 @@ export function isOperator(acting: Acting): boolean {
 }
 
 /** Whether it is the key that a process of the same settings takes by itself. */
-export function isOwnKey({ config, keyContext }: Acting): boolean {
+export function isOwnKey(acting: Acting): boolean {
+  const token = tryApiKey(acting);
+  return token !== undefined && printKey(token) === acting.keyContext.key_print;
+}
+
+export function tryApiKey({ config }: Pick<Acting, "config">): string | undefined {
   try {
-    return printKey(readApiKey(config)) === keyContext.key_print;
+    return readApiKey(config);
   } catch {
-    return false;
+    // A file that cannot be read holds no key of whom anything can be said.
+    return undefined;
   }
 }
 

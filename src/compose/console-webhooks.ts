@@ -4,7 +4,6 @@ import { faultOf, notFound, Problem, validationFailed } from "../contract/proble
 import { webhookEvents } from "../contract/webhook-events.ts";
 import type { Fact } from "../mcp/approval/approval-request.ts";
 import { listDead, sendAgain } from "../store/deliveries.ts";
-import { Duplicate } from "../store/store.ts";
 import {
   deleteWebhook,
   findWebhook,
@@ -12,14 +11,13 @@ import {
   mostWebhooks,
   type Webhook,
 } from "../store/webhooks.ts";
+import type { Db } from "../store/tenant.ts";
 import { quote } from "../text/show-hidden.ts";
 import { findUrlFault } from "../webhooks/reach.ts";
-import { describeWebhookChange } from "./by-hand.ts";
-import { mayChange, readNoting, readOwn, requireYes } from "./console-act.ts";
-import type { Acting, ConsoleAct } from "./console-act.ts";
-import { deriveId, managesKeys, readProject, requireMaker } from "./console-keys.ts";
+import { describeReceiver, describeWebhookChange } from "./by-hand.ts";
+import { readOwn, type Acting, type ConsoleAct } from "./console-act.ts";
+import { changesKeys, makeOnce, managesKeys, readProject, revokeOne } from "./console-making.ts";
 import { clock } from "./embedded.ts";
-import { journalAct } from "./journal-command.ts";
 import { makeWebhook, readEventNames, testWebhook } from "./webhooks.ts";
 
 /**
@@ -27,15 +25,13 @@ import { makeWebhook, readEventNames, testWebhook } from "./webhooks.ts";
  * whoever holds the address.
  */
 
-const manages = (acting: Acting) => managesKeys(acting) && mayChange(acting);
-
 export const webhookActs: Readonly<Record<string, ConsoleAct>> = {
   list_webhooks: { isThere: managesKeys, run: (_, acting) => listAll(acting) },
   show_webhook: { isThere: managesKeys, run: show },
-  make_webhook: { isThere: manages, run: make },
-  revoke_webhook: { isThere: manages, run: revoke },
-  test_webhook: { isThere: manages, run: test },
-  resend_webhook: { isThere: manages, run: resend },
+  make_webhook: { isThere: changesKeys, run: make },
+  revoke_webhook: { isThere: changesKeys, run: revoke },
+  test_webhook: { isThere: changesKeys, run: test },
+  resend_webhook: { isThere: changesKeys, run: resend },
 };
 
 /** Of those that were given up, the page shows so many. */
@@ -78,34 +74,30 @@ function noSuchWebhook(): Problem {
   return notFound("There is no such webhook in this project. It may be revoked already.");
 }
 
-/** Of one form, however often it is sent, one webhook comes. */
 async function make(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const { url, events, once } = readWanted(args, acting);
-  const project_id = readProject(acting);
-  const id = deriveId([project_id, acting.keyContext.key_print, "webhook", once]);
-  const noting = await readNoting(acting);
-  if ((await noting.history.count({ realm: project_id }, { target: id })) > 0) throw madeBefore();
-  if ((await acting.readPin()) !== undefined) {
-    const facts = describeWanted(url, events);
-    const preview = { title: "Make a webhook", button: "Make webhook", facts };
-    const asked = { tool: "webhooks create", args: { url, events }, target: "", state: id };
-    await requireYes({ ...asked, preview }, acting);
-  }
-  const webhook = await journalAct(
-    noting,
-    { ...describeWebhookChange("webhooks create", project_id), id },
-    () =>
-      readOwn(acting).store.write(async (db) => {
-        await requireMaker(db, acting);
-        const made = await makeWebhook(db, { id, project_id, url, events });
+  const facts = describeWanted(url, events);
+  const webhook = await makeOnce(
+    {
+      form: ["webhook", once],
+      change: describeWebhookChange("webhooks create", readProject(acting)),
+      madeBefore:
+        "This form has made its webhook already, and its secret was shown once. " +
+        "If you do not have it, revoke the webhook and make another one.",
+      asks: {
+        args: { url, events },
+        preview: { title: "Make a webhook", button: "Make webhook", facts },
+      },
+      make: async (db, place) => {
+        const made = await makeWebhook(db, { ...place, url, events });
         if (made !== undefined) return made;
         const message = `A project has at most ${mostWebhooks} webhooks; revoke one first.`;
         throw new Problem(422, message);
-      }),
-    () => ({ id, name: null, before: null, after: { host: new URL(url).host, events } }),
-  ).catch((error: unknown) => {
-    throw error instanceof Duplicate ? madeBefore() : error;
-  });
+      },
+      after: describeReceiver(url, events),
+    },
+    acting,
+  );
   return { webhook };
 }
 
@@ -121,14 +113,6 @@ function readWanted({ url, events: given, once }: JsonObject, { config }: Acting
   if (problems.length > 0) throw validationFailed(problems);
   if (typeof once !== "string" || once === "") throw new Problem(400, "This page was old.");
   return { url: address, events, once };
-}
-
-function madeBefore(): Problem {
-  return new Problem(
-    409,
-    "This form has made its webhook already, and its secret was shown once. " +
-      "If you do not have it, revoke the webhook and make another one.",
-  );
 }
 
 function describeWanted(url: string, events: readonly string[]): readonly Fact[] {
@@ -148,20 +132,14 @@ async function revoke(args: JsonObject, acting: Acting): Promise<JsonObject> {
     { name: "made", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
     { name: "then", text: `it is told nothing more; ${left} that it was not told yet are dropped` },
   ];
-  const host = quote(new URL(url).host);
-  const preview = { title: `Revoke the webhook to ${host}`, button: "Revoke webhook" };
-  const request = { tool: "webhooks revoke", args: { id }, target: id, state: { url, events } };
-  await requireYes({ ...request, preview: { ...preview, destroys: true, facts } }, acting);
-  await journalAct(
-    await readNoting(acting),
-    { ...describeWebhookChange("webhooks revoke", project_id), id },
-    () =>
-      readOwn(acting).store.write(async (db) => {
-        await requireMaker(db, acting);
-        if (!(await deleteWebhook({ db, projectId: project_id }, id))) throw noSuchWebhook();
-      }),
-    () => ({ id, name: null, before: { host: new URL(url).host, events }, after: null }),
-  );
+  const title = `Revoke the webhook to ${quote(new URL(url).host)}`;
+  const preview = { title, button: "Revoke webhook", destroys: true, facts };
+  const remove = async (db: Db) => {
+    if (!(await deleteWebhook({ db, projectId: project_id }, id))) throw noSuchWebhook();
+  };
+  const request = { target: id, state: { url, events }, preview };
+  const change = describeWebhookChange("webhooks revoke", project_id);
+  await revokeOne({ change, request, before: describeReceiver(url, events), remove }, acting);
   return { revoked: { id } };
 }
 

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { Config } from "../config.ts";
 import { testEvent, webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
 import { createIdAndTime } from "../service/ids.ts";
+import { nameEvent } from "../store/outbox.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
 import { insertWebhook, readSecret, type Webhook } from "../store/webhooks.ts";
@@ -45,12 +45,7 @@ export async function testWebhook(
   if (secret === undefined) return "it was revoked";
   const timestamp = new Date(clock.now()).toISOString();
   const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });
-  const message = {
-    id: `evt_${createHash("sha256")
-      .update(id + timestamp)
-      .digest("hex")}`,
-    body,
-  };
+  const message = { id: nameEvent(id, timestamp), body };
   const sending = { reach: reachReceivers(config.webhook_private), setAlarm, now: clock.now };
   return sendMessage(message, { url, secret }, sending, new AbortController().signal);
 }
