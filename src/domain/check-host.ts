@@ -4,6 +4,7 @@ import { quote } from "../text/show-hidden.ts";
 import {
   associationPaths,
   mostFile_bytes,
+  opensLinks,
   type AssociationSystem,
 } from "../visit/association-files.ts";
 import type { Expected } from "./expected.ts";
@@ -126,7 +127,7 @@ function appleCache(host: string): FileOf {
 function googleCache(host: string): FileOf {
   const query = new URLSearchParams({
     "source.web.site": `https://${host}`,
-    relation: "delegate_permission/common.handle_all_urls",
+    relation: opensLinks,
   });
   const hostname = "digitalassetlinks.googleapis.com";
   return { hostname, path: `/v1/statements:list?${String(query)}`, agent: ownAgent };

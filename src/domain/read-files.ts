@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { AssociationSystem } from "../visit/association-files.ts";
+import { opensLinks, type AssociationSystem } from "../visit/association-files.ts";
 
 /** Which apps an association file names. */
 
@@ -35,8 +35,6 @@ function readIosFile(content: unknown): NamedApps | undefined {
   };
 }
 
-const handlesLinks = "delegate_permission/common.handle_all_urls";
-
 const androidFile = z.array(
   z.looseObject({
     relation: z.array(z.string()),
@@ -52,7 +50,7 @@ function readAndroidFile(content: unknown): NamedApps | undefined {
   const { data } = androidFile.safeParse(content);
   if (data === undefined) return undefined;
   const apps = data
-    .filter(({ relation }) => relation.includes(handlesLinks))
+    .filter(({ relation }) => relation.includes(opensLinks))
     .flatMap(({ target: { package_name, sha256_cert_fingerprints: prints = [] } }) =>
       prints.map((print) => writeSigned(package_name ?? "", print)),
     );

@@ -59,8 +59,8 @@ export const loopbackNetworks: readonly Network[] = [
   { address: "::1", prefix: 128 },
 ];
 
-/** As they are written: `10.0.0.0/8 fd00::/8`. */
-export function readNetworks(...lists: readonly string[]): readonly Network[] {
+/** Those that we have written ourselves: `10.0.0.0/8 fd00::/8`. */
+export function listNetworks(...lists: readonly string[]): readonly Network[] {
   return lists
     .join(" ")
     .split(" ")

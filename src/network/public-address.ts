@@ -1,4 +1,4 @@
-import { matchNetworks, normalizeAddress, readFamily, readNetworks } from "./ip-address.ts";
+import { matchNetworks, normalizeAddress, readFamily, listNetworks } from "./ip-address.ts";
 
 /**
  * Whether an address is of the public internet, so that a request to it reaches nothing that only
@@ -13,7 +13,7 @@ export function isPublicAddress(text: string): boolean {
 }
 
 const isSpecialIpv4 = matchNetworks(
-  readNetworks(
+  listNetworks(
     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24",
     "192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24",
     "224.0.0.0/4 240.0.0.0/4",
@@ -21,7 +21,7 @@ const isSpecialIpv4 = matchNetworks(
 );
 
 /** All others are of no network, of one machine, or lead to IPv4 by a translator (64:ff9b::). */
-const isGlobalIpv6 = matchNetworks(readNetworks("2000::/3"));
+const isGlobalIpv6 = matchNetworks(listNetworks("2000::/3"));
 
 /** Among them Teredo and 6to4, which carry an IPv4 address that could be anybody's. */
-const isSpecialIpv6 = matchNetworks(readNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));
+const isSpecialIpv6 = matchNetworks(listNetworks("2001::/23 2001:db8::/32 2002::/16 3fff::/20"));

@@ -3,7 +3,7 @@ import {
   matchNetworks,
   normalizeAddress,
   readFamily,
-  readNetworks,
+  listNetworks,
 } from "./ip-address.ts";
 import { isPublicAddress } from "./public-address.ts";
 
@@ -21,7 +21,7 @@ export function findPlace(text: string | undefined): Place | undefined {
 type Place = { readonly group: string; readonly family: "ipv4" | "ipv6" };
 
 const isShared = matchNetworks(
-  readNetworks(
+  listNetworks(
     // Private Relay leaves by Akamai, Cloudflare and Fastly.
     "172.224.0.0/12 104.28.0.0/16 146.75.0.0/16 140.248.0.0/16",
     "2a02:26f7::/32 2606:54c0::/32 2a09:bac0::/29 2a04:4e41::/32",

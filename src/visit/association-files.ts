@@ -86,7 +86,8 @@ export function writeAndroidFile(
   });
 }
 
-const opensLinks = "delegate_permission/common.handle_all_urls";
+/** What an app may do that a statement of Google's form names. */
+export const opensLinks = "delegate_permission/common.handle_all_urls";
 
 type AndroidEntry = NonNullable<ReturnType<typeof describeAndroidEntry>>;
 
