@@ -1,6 +1,4 @@
-import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
-import { readNumber, readPage } from "./read.ts";
 
 /** Pieces that several pages have. */
 
@@ -67,31 +65,6 @@ export function renderHead(title: string, above: Above, beside: Html | string = 
     </div>
     ${beside}
   </div>`;
-}
-
-/** Below a list of several pages; the address is whole with the number of a page. */
-/** The address of the last page, where this one lies behind it: what it had may be deleted. */
-export function findLastPage(url: URL, meta: JsonObject): string | undefined {
-  const last = Math.max(1, readNumber(meta, "last"));
-  if (readPage(url) <= last) return undefined;
-  const params = new URLSearchParams(url.searchParams);
-  params.set("page", String(last));
-  return `${url.pathname}?${String(params)}`;
-}
-
-export function renderPaging(meta: JsonObject, things: string, address: string): Html | string {
-  const [page, last] = [readNumber(meta, "page"), readNumber(meta, "last")];
-  if (last <= 1) return "";
-  const before = page > 1 ? renderStep("Previous", address + String(page - 1)) : "";
-  const after = page < last ? renderStep("Next", address + String(page + 1)) : "";
-  return html`<nav class="foot" aria-label="Pages of ${things}">
-    <span class="number">Page ${page} of ${last}</span>
-    <span class="buttons">${before} ${after}</span>
-  </nav>`;
-}
-
-function renderStep(name: string, address: string): Html {
-  return html`<a class="button small" href="${address}">${name}</a>`;
 }
 
 type Column = {

@@ -39,7 +39,7 @@ export function writeFrom({ searchParams }: URL): string {
 }
 
 /** Counted from 1, as an address says it; the first one where it says none. */
-export function readPage({ searchParams }: URL, name = "page"): number {
+export function readPage({ searchParams }: Pick<URL, "searchParams">, name = "page"): number {
   const page = searchParams.get(name) ?? "";
   return /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderNote, renderPaging, renderTable } from "../parts.ts";
+import { renderPaging } from "../list-parts.ts";
+import { renderFault, renderNote, renderTable } from "../parts.ts";
 import { readPage, readRecord, readRecords, readText } from "../read.ts";
 import { appKinds, writeAppAddress, type AppKind } from "./app-kinds.ts";
 

@@ -4,7 +4,8 @@ import { nameKey } from "../../text/name-key.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHead, renderHidden, renderPaging, renderTable } from "../parts.ts";
+import { renderPaging } from "../list-parts.ts";
+import { renderCopy, renderHead, renderHidden, renderTable } from "../parts.ts";
 import { readPage, readParam, readRecord, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
 

@@ -1,16 +1,16 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { writeLabel } from "../../text/write-label.ts";
 import { html, type Html } from "../html.ts";
-import type { Form, Page, Reply, Visit } from "../page.ts";
 import {
-  findLastPage,
-  renderFault,
-  renderHidden,
-  renderNote,
-  renderOption,
+  leadToLast,
+  renderAnswer,
   renderPaging,
-  renderTable,
-} from "../parts.ts";
+  renderResults,
+  renderSearch,
+  writeListAddress,
+} from "../list-parts.ts";
+import type { Form, Page, Reply, Visit } from "../page.ts";
+import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { historyAddress, renderChanges, renderTime } from "../render-changes.ts";
 import { renderPick, selectColumn } from "./select-links.ts";
@@ -47,24 +47,14 @@ function readQuery({ searchParams }: URL): Query {
   };
 }
 
-function writeQuery({ search, kind }: Query, more: Readonly<Record<string, string>>): string {
-  const query = { ...(search !== "" && { search }), ...(kind !== "" && { kind }), ...more };
-  return `/deleted?${String(new URLSearchParams(query))}`;
-}
-
 async function showBin(visit: Visit, { query, faults, restored }: Seen): Promise<Reply> {
   const { account, url } = visit;
   const { search, kind } = query;
   const wanted = { ...(search !== "" && { search }), ...(kind !== "" && { kind }) };
   const answer = await account.call("list_bin", { ...wanted, page: readPage(url) });
-  if (answer.kind === "done") {
-    const last = findLastPage(url, readRecord(answer.result, "meta"));
-    if (last !== undefined) return { kind: "go", to: last };
-  }
-  const list =
-    answer.kind === "done"
-      ? renderList(answer.result, query, visit)
-      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const past = leadToLast(url, answer);
+  if (past !== undefined) return past;
+  const list = renderAnswer(answer, (result) => renderList(result, query, visit));
   const some = restored === 0 ? "" : html`<p class="note good">${restored} restored.</p>`;
   const body = html`<div class="head"><h1>Deleted</h1></div>
     ${renderNote(url)} ${some} ${faults}
@@ -73,35 +63,21 @@ async function showBin(visit: Visit, { query, faults, restored }: Seen): Promise
       address and its clicks again, and an app its links.
     </p>
     <section class="card" aria-label="Deleted">
-      <div class="tools">${renderSearch(query)}</div>
-      <p class="hidden" role="status" id="found"></p>
-      <div id="results">${list}</div>
+      <div class="tools">${renderSearch(describeSearch(query))}</div>
+      ${renderResults(list)}
     </section>`;
   return { kind: "page", title: "Deleted", body, status: faults.length === 0 ? 200 : 422 };
 }
 
-function renderSearch({ search, kind }: Query): Html {
-  return html`<form action="/deleted" role="search" class="row" data-live="results">
-    <div class="search">
-      <label class="hidden" for="search">Search what was deleted</label>
-      <input
-        type="search"
-        id="search"
-        name="search"
-        value="${search}"
-        autocomplete="off"
-        placeholder="Search name, path, destination or identifier"
-      />
-    </div>
-    <div class="sort">
-      <label class="hidden" for="kind">Of which kind</label>
-      <select id="kind" name="kind">
-        ${renderOption("", "Links and apps", kind)}
-        ${kinds.map((name) => renderOption(name, `${writeLabel(name)}s`, kind))}
-      </select>
-    </div>
-    <button class="plain">Search</button>
-  </form>`;
+function describeSearch({ search, kind }: Query) {
+  const text = {
+    name: "search",
+    value: search,
+    label: "Search what was deleted",
+    placeholder: "Search name, path, destination or identifier",
+  };
+  const named = kinds.map((name) => [name, `${writeLabel(name)}s`] as const);
+  return { address: "/deleted", text, kind, kinds: [["", "Links and apps"] as const, ...named] };
 }
 
 const columns = [
@@ -120,9 +96,13 @@ function renderList(result: JsonObject, query: Query, visit: Visit): Html {
   }
   const canRestore = visit.account.mayUse("restore_deleted");
   const rows = entries.map((entry) => renderRow(entry, canRestore));
-  const paging = renderPaging(readRecord(result, "meta"), "what was deleted", writePages(query));
+  const paging = renderPaging(
+    readRecord(result, "meta"),
+    "what was deleted",
+    writeListAddress("/deleted", query, { page: "" }),
+  );
   if (!canRestore) return html`${renderTable("Deleted", columns.slice(0, 2), rows)} ${paging}`;
-  const here = writeQuery(query, { page: String(readPage(visit.url)) });
+  const here = writeListAddress("/deleted", query, { page: String(readPage(visit.url)) });
   return html`<form method="post" action="${here}" data-select>
     ${renderHidden("form_token", visit.formToken)}
     ${renderTable("Deleted", [selectColumn, ...columns], rows)}
@@ -132,10 +112,6 @@ function renderList(result: JsonObject, query: Query, visit: Visit): Html {
     </div>
     ${paging}
   </form>`;
-}
-
-function writePages(query: Query): string {
-  return writeQuery(query, { page: "" });
 }
 
 function renderRow(entry: JsonObject, canRestore: boolean): Html {
@@ -175,12 +151,14 @@ async function restore(visit: Visit, form: Form): Promise<Reply> {
   const ticked = form.entries.flatMap(([name, value]) => (name === "item" ? [value] : []));
   const items = form.has("only") ? [form.read("only")] : ticked;
   const query = readQuery(url);
-  if (items.length === 0) return { kind: "go", to: writeQuery(query, {}) };
+  if (items.length === 0) return { kind: "go", to: writeListAddress("/deleted", query, {}) };
   const answer = await account.call("restore_deleted", { items });
   if (answer.kind === "asks") return show(visit);
   if (answer.kind === "failed") return show(visit, [html`${renderFault(answer.failure.message)}`]);
   const failed = readRecords(answer.result, "failed");
-  if (failed.length === 0) return { kind: "go", to: writeQuery(query, { done: "restored" }) };
+  if (failed.length === 0) {
+    return { kind: "go", to: writeListAddress("/deleted", query, { done: "restored" }) };
+  }
   return show(visit, failed.map(renderFailed), readNumber(answer.result, "restored"));
 }
 
@@ -196,13 +174,14 @@ const deletions = kinds.map((kind) => `delete_${kind}`);
 async function showDeletions(visit: Visit): Promise<Reply> {
   const { account, url } = visit;
   const answer = await account.listChanges({ standingBy: deletions, page: readPage(url) });
-  const list =
-    answer.kind === "done"
-      ? html`<div class="inside">
-            ${renderChanges(readRecords(answer.result, "changes"), visit)}
-          </div>
-          ${renderPaging(readRecord(answer.result, "meta"), "deletions", "/deleted?page=")}`
-      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const past = leadToLast(url, answer);
+  if (past !== undefined) return past;
+  const list = renderAnswer(
+    answer,
+    (result) =>
+      html`<div class="inside">${renderChanges(readRecords(result, "changes"), visit)}</div>
+        ${renderPaging(readRecord(result, "meta"), "deletions", "/deleted?page=")}`,
+  );
   const why = account.isOwn
     ? "Your key does not list the bin. These are the deletions in the history that it is shown."
     : "The deployment keeps no bin. These are the deletions that Waypost's own history knows and " +

@@ -1,16 +1,17 @@
 import { writeLabel } from "../../text/write-label.ts";
 import { act } from "../act.ts";
-import { html, type Html } from "../html.ts";
+import { html } from "../html.ts";
+import {
+  leadToLast,
+  renderAnswer,
+  renderPaging,
+  renderResults,
+  renderSearch,
+  writeListAddress,
+} from "../list-parts.ts";
 import { readOwnAddress } from "../own-address.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import {
-  findLastPage,
-  renderFault,
-  renderHead,
-  renderNote,
-  renderOption,
-  renderPaging,
-} from "../parts.ts";
+import { renderFault, renderHead, renderNote } from "../parts.ts";
 import { readPage, readRecord, readRecords } from "../read.ts";
 import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
@@ -59,17 +60,15 @@ async function show(visit: Visit): Promise<Reply> {
     ...(kind !== "" && { kind }),
     page: readPage(url),
   });
-  if (answer.kind === "done") {
-    const last = findLastPage(url, readRecord(answer.result, "meta"));
-    if (last !== undefined) return { kind: "go", to: last };
-  }
-  const list =
-    answer.kind === "done"
-      ? html`<div class="inside">
-            ${renderChanges(readRecords(answer.result, "changes"), visit)}
-          </div>
-          ${renderPaging(readRecord(answer.result, "meta"), "changes", writePages(query))}`
-      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const past = leadToLast(url, answer);
+  if (past !== undefined) return past;
+  const pages = writeListAddress(historyAddress, query, { page: "" });
+  const list = renderAnswer(
+    answer,
+    (result) =>
+      html`<div class="inside">${renderChanges(readRecords(result, "changes"), visit)}</div>
+        ${renderPaging(readRecord(result, "meta"), "changes", pages)}`,
+  );
   const body = html`<div class="head"><h1>History</h1></div>
     ${renderNote(url)}
     <p class="soft">
@@ -77,9 +76,8 @@ async function show(visit: Visit): Promise<Reply> {
       terminal. What other programs write over REST is not in it.
     </p>
     <section class="card" aria-label="Changes">
-      <div class="tools">${renderSearch(query)}</div>
-      <p class="hidden" role="status" id="found"></p>
-      <div id="results">${list}</div>
+      <div class="tools">${renderSearch(describeSearch(query))}</div>
+      ${renderResults(list)}
     </section>`;
   return { kind: "page", title: "History", body };
 }
@@ -92,37 +90,15 @@ function readQuery({ searchParams }: URL): Query {
   };
 }
 
-function writePages({ target, kind }: Query): string {
-  const query = new URLSearchParams({
-    ...(target !== "" && { target }),
-    ...(kind !== "" && { kind }),
-    page: "",
-  });
-  return `${historyAddress}?${String(query)}`;
-}
-
-function renderSearch({ target, kind }: Query): Html {
-  return html`<form action="${historyAddress}" role="search" class="row" data-live="results">
-    <div class="search">
-      <label class="hidden" for="target">Changes of</label>
-      <input
-        type="search"
-        id="target"
-        name="target"
-        value="${target}"
-        autocomplete="off"
-        placeholder="Of one path, address, app or ID"
-      />
-    </div>
-    <div class="sort">
-      <label class="hidden" for="kind">Of which kind</label>
-      <select id="kind" name="kind">
-        ${renderOption("", "Everything", kind)}
-        ${kinds.map((name) => renderOption(name, writeLabel(name), kind))}
-      </select>
-    </div>
-    <button class="plain">Search</button>
-  </form>`;
+function describeSearch({ target, kind }: Query) {
+  const text = {
+    name: "target",
+    value: target,
+    label: "Changes of",
+    placeholder: "Of one path, address, app or ID",
+  };
+  const named = kinds.map((name) => [name, writeLabel(name)] as const);
+  return { address: historyAddress, text, kind, kinds: [["", "Everything"] as const, ...named] };
 }
 
 async function undo(visit: Visit, form: Form): Promise<Reply> {

@@ -10,7 +10,8 @@ import {
   type Counts,
 } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderPaging, renderTable } from "../parts.ts";
+import { renderPaging } from "../list-parts.ts";
+import { renderFault, renderHidden, renderTable } from "../parts.ts";
 import { readNumber, readPage, readParam, readRecord, readText } from "../read.ts";
 
 /** One job: how far it is, which of its rows failed and why, and how it is stopped and undone. */

@@ -2,8 +2,9 @@ import type { JsonObject } from "../../contract/json.ts";
 import { renderFollow } from "../follow.ts";
 import { html, type Html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress, renderState } from "../job-parts.ts";
+import { leadToLast, renderAnswer, renderPaging } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderPaging, renderTable } from "../parts.ts";
+import { renderTable } from "../parts.ts";
 import { readPage, readRecord, readRecords, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
 
@@ -22,10 +23,9 @@ export const jobsPage: Page = {
 
 async function show({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_jobs", { page: readPage(url) });
-  const list =
-    answer.kind === "done"
-      ? renderList(answer.result)
-      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const past = leadToLast(url, answer);
+  if (past !== undefined) return past;
+  const list = renderAnswer(answer, renderList);
   const body = html`<div class="head"><h1>Jobs</h1></div>
     <p class="soft">
       Changes of many links at once. Each goes on by itself, and can be stopped and taken back.

@@ -2,15 +2,9 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
 import { html, type Html } from "../html.ts";
+import { leadToLast, renderAnswer, renderResults } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import {
-  findLastPage,
-  renderFault,
-  renderHidden,
-  renderNote,
-  renderTable,
-  shorten,
-} from "../parts.ts";
+import { renderHidden, renderNote, renderTable, shorten } from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
@@ -54,14 +48,9 @@ async function show(visit: Visit): Promise<Reply> {
     return { kind: "go", to: `/links?${String(params)}` };
   }
   const answer = await account.listLinks(writeArguments(query));
-  if (answer.kind === "done") {
-    const last = findLastPage(url, readRecord(answer.result, "meta"));
-    if (last !== undefined) return { kind: "go", to: last };
-  }
-  const list =
-    answer.kind === "done"
-      ? renderList(answer.result, query, visit)
-      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const past = leadToLast(url, answer);
+  if (past !== undefined) return past;
+  const list = renderAnswer(answer, (result) => renderList(result, query, visit));
   const body = html`<div class="head">
       <h1>Links</h1>
       ${
@@ -83,8 +72,7 @@ async function show(visit: Visit): Promise<Reply> {
     ${renderNote(url)}
     <section class="card" aria-label="Links">
       <div class="tools">${renderSearch(query)} ${renderFilters(query)}</div>
-      <p class="hidden" role="status" id="found"></p>
-      <div id="results">${list}</div>
+      ${renderResults(list)}
     </section>`;
   return { kind: "page", title: "Links", body };
 }

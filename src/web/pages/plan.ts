@@ -3,7 +3,8 @@ import type { PlanFault, Question, ShownPlan } from "../account.ts";
 import { act, printQuestion, renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderPaging, renderTable, shorten } from "../parts.ts";
+import { renderPaging } from "../list-parts.ts";
+import { renderFault, renderTable, shorten } from "../parts.ts";
 import { readPage, readParam, readPlanPart, readRecord, readText } from "../read.ts";
 
 /** What many links would become: read as a whole, and then applied by hand. */

@@ -3,15 +3,9 @@ import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { readTyped, renderField, renderOthers, writeFields, type Values } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
+import { leadToLast, renderAnswer, renderPaging } from "../list-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import {
-  renderFault,
-  renderHead,
-  renderHidden,
-  renderNote,
-  renderPaging,
-  renderTable,
-} from "../parts.ts";
+import { renderHead, renderHidden, renderNote, renderTable } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { projectFields, projectList, writeProjectAddress } from "./project-fields.ts";
 
@@ -40,10 +34,9 @@ const perPage = 25;
 async function show({ account, url }: Visit): Promise<Reply> {
   const page = readPage(url);
   const answer = await account.call("list_projects", { page, limit: perPage });
-  const list =
-    answer.kind === "done"
-      ? renderList(answer.result)
-      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const past = leadToLast(url, answer);
+  if (past !== undefined) return past;
+  const list = renderAnswer(answer, renderList);
   const body = html`<div class="head">
       <h1>Projects</h1>
       ${

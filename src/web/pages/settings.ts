@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
+import { renderAnswer } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderTable } from "../parts.ts";
+import { renderTable } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
 
 /** What is set, by what, and where it can be set. */
@@ -19,10 +20,7 @@ export const settingsPage: Page = {
 
 async function show({ account }: Visit): Promise<Reply> {
   const answer = await account.call("read_settings", {});
-  const shown =
-    answer.kind === "done"
-      ? renderSettings(answer.result)
-      : renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
+  const shown = renderAnswer(answer, renderSettings);
   const body = html`<div class="head"><h1>Settings</h1></div>
     ${shown}`;
   return { kind: "page", title: "Settings", body };
