@@ -50,6 +50,8 @@ export type Config = {
   readonly check_destinations: boolean;
   /** The header, in small letters, in which a proxy tells a visitor's country. */
   readonly country_header?: string | undefined;
+  /** A file that tells the country of an address, in MaxMind's format. */
+  readonly geoip_file?: string | undefined;
   /** Whether a person has pages for all of it, at the main address. */
   readonly console: boolean;
   readonly secrets: Secrets & {
@@ -90,6 +92,7 @@ export const settings = {
   probe: { variable: "WAYPOST_PROBE", flag: "probe" },
   tools: { variable: "WAYPOST_TOOLS", flag: "tools" },
   destinations: { variable: "WAYPOST_DESTINATIONS", flag: "destinations" },
+  geoip_file: { variable: "WAYPOST_GEOIP_FILE", flag: "geoip-file" },
   time_zone: { variable: "WAYPOST_TIME_ZONE", flag: "time-zone" },
   log: { variable: "WAYPOST_LOG", flag: "log" },
 } as const;

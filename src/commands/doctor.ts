@@ -25,6 +25,7 @@ import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { listSlow } from "../store/engines/describe-database.ts";
 import type { Store } from "../store/store.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
+import { noteCountries } from "./doctor/note-countries.ts";
 import { noteUsageFault, type Finding, type Note } from "./doctor/finding.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
@@ -62,6 +63,7 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   };
   note(describeConfiguration(config, version));
   if (!trySettings(config, note)) return false;
+  await noteCountries(config, clock.now(), note);
   const deployment = await tryOpen(options, note);
   if (deployment !== undefined) {
     try {

@@ -52,6 +52,8 @@ Settings (a flag wins over its variable)
   --second-origin URL  WAYPOST_SECOND_ORIGIN  a second name for the same links, by which the
                                             button of a link's page opens the app
   --public-url URL     WAYPOST_PUBLIC_URL   how others reach this server
+  --geoip-file FILE    WAYPOST_GEOIP_FILE   a database of countries (.mmdb), which tells a visitor's
+                                            by the address, where no header does
   --time-zone ZONE     WAYPOST_TIME_ZONE    in which times are told, and an assistant's dates
                                             read, such as Europe/Berlin; the machine's
   --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug

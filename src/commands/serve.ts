@@ -17,6 +17,7 @@ import {
   setRequestHandlers,
   type HttpServer,
 } from "../compose/http-server.ts";
+import { openFindCountry } from "../compose/find-country.ts";
 import { openGatewayToken } from "../compose/gateway-token.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
@@ -34,7 +35,7 @@ import { createSharedSessions } from "../compose/shared-sessions.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
-import { createHost, type Host } from "../host/host.ts";
+import { createHost, type Host, type HostOptions } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
@@ -108,6 +109,7 @@ async function serveHere(options: ServeHere): Promise<number> {
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
   const traces = await openTraces(version, log);
+  const findCountry = await openFindCountry({ config, clock, warn: log.warn });
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
   const port = isJoining ? config.port : await claimPort(server, config);
@@ -117,7 +119,7 @@ async function serveHere(options: ServeHere): Promise<number> {
     const readLinkOrigin = () => addresses.links ?? "";
     const watches = { ...traces, ...joinWatches(metrics, traces) };
     const told = { noteStore: log.warn, warn: log.warn };
-    const parts = { ...options, ...watches, ...told, readLinkOrigin, report };
+    const parts = { ...options, ...watches, ...told, readLinkOrigin, report, findCountry };
     await withDeployment(parts, (deployment) =>
       serveDeployment(server, { ...parts, toolbox, port, addresses, metrics, deployment }),
     );
@@ -136,6 +138,7 @@ type Serving = ServeHere &
     readonly addresses: Addresses;
     readonly report: (error: unknown) => string;
     readonly metrics: OpenMetrics | undefined;
+    readonly findCountry: HostOptions["findCountry"];
     readonly deployment: Deployment;
   };
 
@@ -209,13 +212,14 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
 
 function openHost(
   own: NonNullable<Deployment["own"]>,
-  { addresses, config, report }: Pick<Serving, "addresses" | "config" | "report">,
+  { addresses, config, report, findCountry }: Serving,
 ): Host {
   return createHost({
     ...own,
     linkOrigin: addresses.links ?? "",
     secondOrigin: config.second_origin,
     trustedProxies: config.trusted_proxies,
+    findCountry,
     clock,
     random,
     report,

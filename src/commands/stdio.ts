@@ -12,6 +12,7 @@ import { identifyOwn, type Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
 import { saveExportFile } from "../compose/export-files.ts";
+import { createReadSaid } from "../compose/find-country.ts";
 import { watchHost } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
@@ -179,6 +180,8 @@ function makeHandlers(
 ): RequestHandlers {
   const { config, deployment, command, report, watchVisit } = serving;
   const origins = { linkOrigin: links ?? "", secondOrigin: config.second_origin };
+  const findCountry = createReadSaid(config.country_header);
+  const host = createHost({ ...own, ...origins, findCountry, clock, random, report });
   return {
     api: undefined,
     mcp: undefined,
@@ -194,7 +197,7 @@ function makeHandlers(
       [approvalPath]: pages.fetch,
       [previewPath]: showing.assistant.openPreviewPages(hostnames).fetch,
     },
-    links: watchHost(createHost({ ...own, ...origins, clock, random, report }), watchVisit),
+    links: watchHost(host, watchVisit),
     hostnames,
     readUnready: createReadiness([own.store], setAlarm).readUnready,
     trustedProxies: undefined,

@@ -103,6 +103,7 @@ function listServer(config: Config, { of, by }: Rows): readonly Row[] {
     of("Public address", "public_url", config.public_url ?? "from host and port"),
     of("Trusted proxies", "trusted_proxies", proxies ? describeTrustedProxies(proxies) : "none"),
     by("Header of a visitor's country", "WAYPOST_COUNTRY_HEADER", config.country_header ?? "none"),
+    of("File of countries", "geoip_file", config.geoip_file ?? "none"),
     of("Webhooks in private networks", "webhook_private", writeNetworks(networks) || "none"),
     by("Console", "WAYPOST_CONSOLE", writeSwitch(config.console)),
     by("Links over stdio", "WAYPOST_SERVE", writeSwitch(config.serve)),

@@ -4,7 +4,6 @@ import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import type { WatchRequest, WatchSend } from "../contract/watch.ts";
-import type { HostOptions } from "../host/host.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createKeyUses } from "../service/key-uses.ts";
@@ -18,7 +17,6 @@ import {
   type EmbeddedOptions,
 } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
-import { createFindCountry } from "./find-country.ts";
 import { showProcess } from "./show-process.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
@@ -32,8 +30,6 @@ export type Deployment = {
     | (Embedded & {
         readonly http: HttpCarrier;
         readonly clicks: Clicks;
-        /** Where visitors come from, if the operator has said how that is told. */
-        readonly findCountry: HostOptions["findCountry"];
         readonly lendToken: Service["lendToken"];
       })
     | undefined;
@@ -93,7 +89,6 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
       ...embedded,
       http: carryOverHttp(service.answer),
       clicks,
-      findCountry: createFindCountry(config),
       lendToken: service.lendToken,
     },
     close: async () => {

@@ -1,15 +1,42 @@
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../config.ts";
+import type { Clock } from "../contract/clock.ts";
+import { findClientAddress, findToldAddress, readArrival } from "../network/client-address.ts";
+import { createTrust } from "../network/trusted-proxies.ts";
+import { readCountry } from "./read-country.ts";
 
-/** What proxies write where they do not know: of Tor, and of nowhere. */
-const nowhere: ReadonlySet<string> = new Set(["XX", "T1", "ZZ"]);
+type FindCountry = (request: IncomingMessage) => string | undefined;
 
-/** The country of a visitor, as the proxy in front of this server says it; else nobody knows. */
-export function createFindCountry({ country_header }: Pick<Config, "country_header">) {
-  if (country_header === undefined) return undefined;
-  return ({ headers }: Pick<IncomingMessage, "headers">): string | undefined => {
-    const said = headers[country_header]?.toString().trim().toUpperCase();
-    if (said === undefined || !/^[A-Z]{2}$/.test(said) || nowhere.has(said)) return undefined;
-    return said;
+type Options = {
+  readonly config: Pick<Config, "country_header" | "geoip_file" | "trusted_proxies">;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Tells the operator what is to be set right. */
+  readonly warn: (facts: object, message: string) => unknown;
+};
+
+/**
+ * The country of a visitor: what the proxy in front says, for it saw the visitor itself; where it
+ * says none, what the operator's file tells of the address. Undefined where neither is set.
+ */
+export async function openFindCountry(options: Options): Promise<FindCountry | undefined> {
+  const { country_header, geoip_file, trusted_proxies } = options.config;
+  const findSaid = createReadSaid(country_header);
+  if (geoip_file === undefined) return findSaid;
+  const { followCountryFile } = await import("./country-file.ts");
+  const find = await followCountryFile(geoip_file, options);
+  const trusts = createTrust(trusted_proxies);
+  return (request) => {
+    const said = findSaid?.(request);
+    if (said !== undefined) return said;
+    const arrival = readArrival(request.socket.remoteAddress, request.headers);
+    // Behind a proxy that is not trusted the country would be the proxy's.
+    const address = findToldAddress(findClientAddress(arrival, trusts), arrival);
+    return address === undefined ? undefined : find(address);
   };
+}
+
+/** Over stdio this machine alone visits, and no file tells a country of it. */
+export function createReadSaid(header: string | undefined): FindCountry | undefined {
+  if (header === undefined) return undefined;
+  return ({ headers }) => readCountry(headers[header]?.toString() ?? "");
 }

@@ -83,6 +83,7 @@ export const settingsSchema = z.object({
   probe: z.enum(probeLevels, `must be one of ${probeLevels.join(", ")}`),
   tools: list,
   destinations: hosts.optional(),
+  geoip_file: z.string().optional(),
   time_zone: z
     .string()
     .refine(isTimeZone, { error: ({ input }) => explainTimeZone(String(input)) })

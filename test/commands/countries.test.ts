@@ -1,0 +1,118 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
+import { visitAt } from "../support/link-host.ts";
+import { writeCountries } from "../support/write-countries.ts";
+
+/** A visitor's country by a file of the operator's, behind a proxy and in front of none. */
+
+const day_ms = 24 * 60 * 60_000;
+
+let folder: Folder;
+let file: string;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  file = `${folder.path}.mmdb`;
+  await writeCountries(file, {
+    "203.0.113.0/24": { country: { iso_code: "GB" } },
+    "2001:db8::/32": { country: { iso_code: "JP" } },
+    "127.0.0.0/8": { country: { iso_code: "DE" } },
+  });
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+type Headers = Readonly<Record<string, string>>;
+
+/** How often each country is counted once these have visited. */
+async function count(words: readonly string[], visits: readonly Headers[]) {
+  const data = await createFolder();
+  await using _ = data;
+  await using serving = await startServe(data.path, words, {
+    env: { WAYPOST_GEOIP_FILE: file, WAYPOST_COUNTRY_HEADER: "CF-IPCountry" },
+  });
+  await serving.call("POST", "/links", { body: { path: "spring", url: "https://shop.example/" } });
+  const port = Number(new URL(serving.places.url).port);
+  const host = `default.localhost:${port}`;
+  for (const headers of visits) {
+    expect((await visitAt(port, "/spring", { host, headers })).status).toBe(302);
+  }
+  await serving.stop();
+  const { stats } = await runJson(["stats", "--data", data.path, "--by", "country"]);
+  // As the command prints it.
+  const rows = stats.rows as { key: string | null; clicks: number }[];
+  return Object.fromEntries(rows.map(({ key, clicks }) => [key, clicks]));
+}
+
+const from = (address: string, country?: string): Headers => ({
+  "x-forwarded-for": address,
+  ...(country && { "cf-ipcountry": country }),
+});
+
+test("the header counts where it names a country, and else the file does", async () => {
+  const counted = await count(
+    ["--trusted-proxies", "loopback"],
+    [
+      from("203.0.113.7"),
+      from("2001:db8::7"),
+      from("203.0.113.7", "FR"),
+      from("203.0.113.7", "XX"),
+      from("198.51.100.1"),
+    ],
+  );
+  expect(counted).toMatchObject({ GB: 2, JP: 1, FR: 1 });
+  expect(Object.values(counted)).toEqual([2, 1, 1, 1]);
+});
+
+test("what a proxy writes that is not trusted tells no country, nor does its address", async () => {
+  const counted = await count([], [{ "x-forwarded-for": "203.0.113.7" }, {}]);
+  expect(counted).toMatchObject({ DE: 1 });
+  expect(counted).not.toHaveProperty("GB");
+});
+
+test("the doctor says what the file is, and that an old one is old", async () => {
+  const old = `${folder.path}-old.mmdb`;
+  const record = { "203.0.113.0/24": { country_code: "GB" } };
+  await writeCountries(old, record, { madeAt: new Date(Date.now() - 100 * day_ms) });
+  const look = async (path: string) => {
+    const env = { WAYPOST_GEOIP_FILE: path };
+    const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
+    return [code, stdout.split("\n").find((line) => line.includes("countries"))];
+  };
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await look(file)).toEqual([
+    0,
+    `ok    countries     are told by GeoLite2-Country of ${today}`,
+  ]);
+  expect(await look(old)).toEqual([
+    0,
+    expect.stringMatching(/it is 100 days old: put a newer one/),
+  ]);
+});
+
+test("a file that tells no countries is refused by name, with what would do", async () => {
+  const networks = `${folder.path}-asn.mmdb`;
+  const record = { "203.0.113.0/24": { autonomous_system_number: 64500 } };
+  await writeCountries(networks, record, { type: "GeoLite2-ASN" });
+  const text = `${folder.path}.txt`;
+  await writeFile(text, "GB");
+  await mkdir(`${folder.path}-folder`);
+  const faults = [
+    [join(folder.path, "none.mmdb"), "is not there; name a file that is"],
+    [`${folder.path}-folder`, "is a folder; name the file in it"],
+    [text, "is no database of addresses (.mmdb)"],
+    [networks, "is a file of GeoLite2-ASN, which tells no countries"],
+  ] as const;
+  for (const [path, fault] of faults) {
+    const words = ["--data", folder.path, "--geoip-file", path];
+    const said = `--geoip-file (WAYPOST_GEOIP_FILE): ${path} ${fault}`;
+    const doctor = await run(["doctor", ...words]);
+    expect([doctor.code, doctor.stdout]).toEqual([
+      1,
+      expect.stringContaining(`FAULT countries     ${said}`),
+    ]);
+    const serve = await run(["serve", "--port", "0", ...words]);
+    expect([serve.code, serve.stderr]).toEqual([2, expect.stringContaining(said)]);
+  }
+});
