@@ -83,9 +83,10 @@ function readList(shape: z.ZodObject["shape"], body: JsonObject): ReadAnswer {
   const [name = "", schema] =
     Object.entries(shape).find(([, member]) => member instanceof z.ZodArray) ?? [];
   const given = body[name];
+  // Sums are no list: of them nothing is told unless all is.
+  if (!(schema instanceof z.ZodArray) || !Array.isArray(given)) return unread(describeBody(body));
   // Every list of the contract is one of resources.
-  const row = (schema as z.ZodArray).element as z.ZodObject;
-  if (!Array.isArray(given)) return unread(describeBody(body));
+  const row = schema.element as z.ZodObject;
   const deviations: Deviation[] = [];
   const rows = given.flatMap((item: unknown, place) => {
     const read = readRow(row, item);

@@ -15,7 +15,7 @@ export type Endpoint = {
   readonly path: `/${string}`;
   /** False where the path is our guess, so that another deployment may not have it. */
   readonly documented?: false;
-  /** Only our own service has it; elsewhere its tool is not there. */
+  /** The specification does not have it: elsewhere its tool is there once it has answered. */
   readonly ours?: true;
   readonly tool: string;
   /** It has no tool of its own: the tool `undo` asks it. Its name is for the client alone. */

@@ -21,7 +21,7 @@ export type Contract = typeof contract;
 /** Every path of the API is below this prefix. */
 export const apiPrefix = "/api/v1";
 
-/** Those that an assistant has a tool for. */
+/** Those that an assistant has a tool for that is made of them alone. */
 export function listToolEndpoints(): readonly Endpoint[] {
   return listEndpoints().filter(({ hidden }) => hidden !== true);
 }

@@ -72,7 +72,8 @@ export const messages = {
     `by ${by} takes a shorter time between from and to: that would be more than ${most} rows.`,
   stats_compare: "compare must be true or false.",
   stats_rows: (most: number) => `rows must be a whole number from 1 to ${most}.`,
-  ours_alone: "Only Waypost's own service has this; the API's specification does not.",
+  ours_alone:
+    "Waypost's own service has this, and the API's specification does not; it was not found here.",
   unexplained: (status: number) => `The deployment refused with status ${status} and no reason.`,
   not_offered: "The deployment may not offer this: the API's specification shows no path for it.",
 } as const;

@@ -102,6 +102,7 @@ test("the key of a remote deployment is found out without a change to it", async
     "list_changes",
     "undo",
     "audit_links",
+    "link_stats",
     "explain_link",
     "check_domain",
     "explain_access",

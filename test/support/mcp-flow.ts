@@ -64,27 +64,16 @@ export async function runAcceptance(seat: Seat, tenant: Tenant, person: Person):
   await isNotFooled(seat, person);
 }
 
-/** In front of a deployment elsewhere, which need not have what is ours alone. */
-export async function runElsewhere(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
-  await runOnce(seat, tenant, person, false);
-  await isNotFooled(seat, person);
-}
-
 /** The same without what only a client that keeps a connection can find out cheaply. */
-export async function runOnce(
-  seat: Seat,
-  tenant: Tenant,
-  person: Person,
-  isOwn = true,
-): Promise<void> {
-  await lists(seat, isOwn);
+export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
+  await lists(seat);
   await createsAndReads(seat);
   await isRefused(seat);
   await isToldWhyTheKeyIsRefused(seat, tenant);
   await deletesWhatAPersonApproves(seat, person);
 }
 
-async function lists({ listNames }: Seat, isOwn: boolean): Promise<void> {
+async function lists({ listNames }: Seat): Promise<void> {
   expect((await listNames()).toSorted()).toEqual([
     "apply_plan",
     "audit_links",
@@ -97,7 +86,7 @@ async function lists({ listNames }: Seat, isOwn: boolean): Promise<void> {
     "export_links",
     "get_job",
     "get_link",
-    ...(isOwn ? ["link_stats"] : []),
+    "link_stats",
     "list_changes",
     "list_ios_apps",
     "list_jobs",

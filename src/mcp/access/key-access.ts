@@ -75,8 +75,8 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
       const undeclared = denyUndeclared(endpoint, scopes);
       if (undeclared !== undefined) return undeclared;
       if (facts !== undefined) return readFacts(endpoint, facts);
-      if (endpoint.ours) return { state: "denied", reason: messages.ours_alone };
       const known = learned.find(endpoint);
+      if (endpoint.ours) return readOurs(known ?? learned.findImplied(endpoint));
       if (known !== undefined && known.state !== "unknown") return describeLearned(known);
       if (learned.isOtherKind(endpoint)) return denyOtherKind(endpoint);
       const implied = learned.findImplied(endpoint);
@@ -87,8 +87,9 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
 
     isWorthAsking: (endpoint, isAnew) => {
       if (!hasKey || facts !== undefined || endpoint.auth === "none") return false;
-      // Declared scopes settle what asks for one, and that the key is a project's.
-      if (scopes !== undefined && (endpoint.scope || endpoint.auth === "master")) return false;
+      if (denyUndeclared(endpoint, scopes) !== undefined) return false;
+      // Declared scopes settle what asks for one, but not whether the deployment has it at all.
+      if (scopes !== undefined && endpoint.scope && !endpoint.ours) return false;
       if (learned.isOtherKind(endpoint)) return false;
       const known = learned.find(endpoint);
       if (known === undefined) return isAnew || learned.findImplied(endpoint) === undefined;
@@ -153,6 +154,14 @@ function describeLearned({ state, reason, at }: Learned): Reading {
   if (state === "granted") return { state, since };
   if (state === "denied") return { state, reason: reason ?? "", since };
   return { state, ...(reason !== null && { reason }), since };
+}
+
+/** Not every deployment has it: only one that has answered is known to. */
+function readOurs(known: Learned | undefined): Reading {
+  if (known === undefined || known.state === "unknown") {
+    return { state: "denied", reason: messages.ours_alone };
+  }
+  return describeLearned(known);
 }
 
 function denyUndeclared(

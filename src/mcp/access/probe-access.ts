@@ -3,7 +3,7 @@ import type { Client } from "../../client/client.ts";
 import type { Outcome } from "../../client/send-once.ts";
 import { readCause, type Cause } from "../../contract/access.ts";
 import { idParameter, type Endpoint } from "../../contract/endpoint.ts";
-import { apiPrefix, contract, listToolEndpoints } from "../../contract/index.ts";
+import { apiPrefix, contract, listEndpoints } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Access } from "./key-access.ts";
 import type { ProbeLevel } from "./probe-level.ts";
@@ -44,9 +44,11 @@ export function listProbes(
   isOffered: (endpoint: Endpoint) => boolean,
 ): readonly Probe[] {
   const id = createUnknownId();
-  return listToolEndpoints().flatMap((endpoint): readonly Probe[] => {
-    const { method, auth, effect, params, list, body, body_optional } = endpoint;
+  return listEndpoints().flatMap((endpoint): readonly Probe[] => {
+    const { method, auth, effect, params, list, body, body_optional, hidden, ours } = endpoint;
     if (level === "off" || auth === "none" || !isOffered(endpoint)) return [];
+    // What only an undo asks is not there for an assistant to be listed.
+    if (hidden === true && ours !== true) return [];
     const probe = { endpoint, input: { ...(params && { id }), ...(list && { limit: 1 }) } };
     if (method === "GET" || (method === "PATCH" && params !== undefined)) return [probe];
     if (level !== "all") return [];
@@ -177,9 +179,11 @@ const keyTroubles: ReadonlySet<Cause> = new Set([
 
 /**
  * The key was accepted, and the request refused for what it asked. A list takes nothing, so one
- * that is not found does not exist there; a text that is no JSON can be refused for that alone.
+ * that is not found does not exist there, as what is ours; a text that is no JSON can be refused
+ * for that alone.
  */
-function isKeyAccepted({ list }: Endpoint, status: number, sent: string | undefined): boolean {
+function isKeyAccepted(endpoint: Endpoint, status: number, sent: string | undefined): boolean {
   if (sent !== undefined) return status === 400 || status === 422;
-  return list === undefined && (status === 404 || status === 422);
+  if (endpoint.list !== undefined || endpoint.ours === true) return false;
+  return status === 404 || status === 422;
 }

@@ -137,7 +137,7 @@ describe("the next process", () => {
     expectUseful(names);
     await stage.settle();
     await stage.callTool("explain_access");
-    expect(stage.asked).toHaveLength(11);
+    expect(stage.asked).toHaveLength(12);
     expect(stage.countChanges()).toBe(0);
     expect(await stage.listNames()).toEqual(names);
   });
@@ -193,7 +193,7 @@ describe("the next process", () => {
     pass(24 * hour_ms);
     await using stage = await start();
     expectUseful(await stage.listNames());
-    expect(stage.asked).toHaveLength(12);
+    expect(stage.asked).toHaveLength(13);
     expect(stage.countChanges()).toBe(0);
   });
 

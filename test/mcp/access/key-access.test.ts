@@ -178,7 +178,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes that the operator declares", () => {
-  test("come before everything that could be found out, and nothing is tried", async () => {
+  test("come before everything else, and nothing is tried but what is ours alone", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual([
       "list_links",
@@ -186,6 +186,7 @@ describe("scopes that the operator declares", () => {
       "resolve_short_link",
       "export_links",
       "audit_links",
+      "link_stats",
       "explain_link",
       "check_domain",
       "explain_access",
@@ -212,7 +213,7 @@ describe("scopes that the operator declares", () => {
     });
     await stage.callTool("list_links");
     await stage.settle();
-    expect(stage.asked).toEqual(["GET /links"]);
+    expect(stage.asked).toEqual(["GET /link_stats", "GET /links"]);
   });
 
   test("do not outweigh the refusal of a deployment that knows better", async () => {

@@ -30,7 +30,12 @@ const appProbes = ["ios_app", "android_app"].flatMap((kind) => [
 ]);
 const eras = ["v1", "legacy", "modern"] as const;
 const templateProbes = ["GET /page_template/versions", "GET /page_template/versions/:id"];
-const linkProbes = ["GET /links?limit=1", "GET /links/:id", "PATCH /links/:id {}"];
+const linkProbes = [
+  "GET /links?limit=1",
+  "GET /links/:id",
+  "PATCH /links/:id {}",
+  "GET /link_stats",
+];
 const masterProbes = [
   "GET /projects?limit=1",
   "GET /projects/:id",
@@ -162,7 +167,7 @@ describe("what is asked", () => {
     [
       ["links.index", "links.show"],
       "owner",
-      ["audit_links", "list_links", "get_link", "export_links"],
+      ["audit_links", "list_links", "get_link", "export_links", "link_stats"],
     ],
     [["links.destroy"], "owner", []],
     [["ios_apps.create"], "viewer", []],

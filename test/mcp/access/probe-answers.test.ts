@@ -121,7 +121,7 @@ describe("a deployment of another make", () => {
     expect(kind).toBe("project");
     expect(granted).toEqual(expect.arrayContaining(["list_links", "update_ios_app"]));
     const names = await stage.listNames();
-    expect(names).toHaveLength(37);
+    expect(names).toHaveLength(38);
     expect(names).not.toContain("list_projects");
   });
 

@@ -21,6 +21,7 @@ const usable = [
   "explain_link",
   "export_links",
   "get_link",
+  "link_stats",
   "list_changes",
   "list_links",
   "resolve_short_link",

@@ -10,7 +10,7 @@ import {
   createPerson,
   expectFailure,
   type Person,
-  runElsewhere,
+  runAcceptance,
 } from "../../support/mcp-flow.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
 import { modernCall, post } from "../../support/mcp-post.ts";
@@ -40,7 +40,7 @@ describe.concurrent("in front of a second Waypost, a client does all that it is 
     const given = { transport: "stdio", data: folder.path, env, ...elicit } as const;
     await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
     await learnRole(client, person);
-    await runElsewhere(client, tenant, person);
+    await runAcceptance(client, tenant, person);
     await tenant.revoke();
     await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
   });
@@ -58,7 +58,7 @@ describe.concurrent("in front of a second Waypost, a client does all that it is 
     const given = { transport: "http", url: places.mcp, token, ...elicit } as const;
     await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
     await learnRole(client, person);
-    await runElsewhere(client, tenant, person);
+    await runAcceptance(client, tenant, person);
     await tenant.revoke();
     await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
   });

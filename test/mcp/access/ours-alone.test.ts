@@ -1,0 +1,96 @@
+import { beforeEach, expect, test } from "vitest";
+import { messages } from "../../../src/contract/messages.ts";
+import { explainAccess } from "../../support/explain-access.ts";
+import { openForEach } from "../../support/open-for.ts";
+import { answering, openStage, type Deployment, type Staging } from "../../support/stage.ts";
+import { openStateForEach } from "../../support/state-folder.ts";
+import { createWorld, type World } from "../../support/world.ts";
+
+/** What only Waypost has: there in front of another Waypost, and in front of nobody else. */
+
+const name = "link_stats";
+const path = "/api/v1/link_stats";
+const day_ms = 24 * 60 * 60_000;
+
+let world: World;
+const at = openStateForEach();
+openForEach(createWorld, (opened) => (world = opened));
+beforeEach(() => {
+  at.now = Date.UTC(2026, 0, 15, 12);
+});
+
+/** A process of the folder in front of the world, or of another deployment. */
+async function start(given: Partial<Staging> = {}) {
+  const { knownAccess } = await at.open();
+  return openStage({
+    send: world.fetch,
+    key: world.key,
+    clock: { now: () => at.now, monotonic: () => at.elapsed },
+    openMemory: () => Promise.resolve(knownAccess),
+    ...given,
+  });
+}
+
+/** The world, but for what is ours. */
+function without(answer: Deployment): Deployment {
+  return (request) =>
+    new URL(request.url).pathname === path ? answer(request) : world.fetch(request);
+}
+
+const isAsked = (line: string) => line.includes("/link_stats");
+
+test("a second Waypost has it, and answers", async () => {
+  await world.call("POST", "/links", { body: { path: "spring" } });
+  await using stage = await start();
+  expect(await stage.listNames()).toContain(name);
+  const { structured, isError } = await stage.callTool(name, { by: "link" });
+  expect([isError, structured.stats.sentence]).toEqual([false, expect.stringMatching(/clicks/)]);
+});
+
+test.each([
+  ["no such address, in JSON", answering(404, { error: messages.route_unknown })],
+  ["no such address, as a page", async () => new Response("<h1>No</h1>", { status: 404 })],
+  [
+    "a page",
+    async () => new Response("<p>Hello</p>", { headers: { "content-type": "text/html" } }),
+  ],
+  ["anything that is JSON", answering(200, { links: [], meta: {} })],
+  ["nothing to see", answering(403, { error: "Forbidden" })],
+  ["a fault", answering(500, { error: "Oops" })],
+  ["another 401", answering(401, { error: "Not permitted to do so." })],
+  ["that it finds fault", answering(422, { error: "By is invalid" })],
+])("one that answers %s has it not, and is asked once a day", async (_, answer) => {
+  const send = without(answer);
+  await using stage = await start({ send });
+  expect(await stage.listNames()).not.toContain(name);
+  const { tools } = await explainAccess(stage);
+  expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied" }));
+  expect(stage.asked.filter(isAsked)).toHaveLength(1);
+  await stage.settle();
+  await using next = await start({ send });
+  expect(await next.listNames()).not.toContain(name);
+  expect(next.asked.filter(isAsked)).toEqual([]);
+});
+
+test("the next process knows it without asking, for a day", async () => {
+  await using first = await start();
+  await first.listNames();
+  await first.settle();
+  await using silent = await start({ probe: "off" });
+  await silent.callTool("explain_access");
+  expect(await silent.listNames()).toContain(name);
+  expect(silent.asked).toEqual([]);
+  at.now += day_ms;
+  await using later = await start({ send: without(answering(404, { error: "Not found" })) });
+  expect(await later.listNames()).not.toContain(name);
+});
+
+test("a key that may list no links is not asked about it, and is told why", async () => {
+  const key = await world.addKey({ scopes: ["links.show"] });
+  await using stage = await start({ key });
+  expect(await stage.listNames()).not.toContain(name);
+  expect(stage.asked.filter(isAsked)).toEqual([]);
+  const reason = messages.scope_missing("links.index");
+  const { tools } = await explainAccess(stage);
+  expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied", reason }));
+});
