@@ -5,17 +5,20 @@ import { signInAt } from "../support/console-http.ts";
 import { visitAt } from "../support/link-host.ts";
 import { visit } from "../support/listening.ts";
 import { decideOnPage } from "../support/mcp-ground.ts";
-import { connectTo, makeKey, startTwo, type Two } from "../support/two-servers.ts";
+import { openTransactionPooler, type TransactionPooler } from "../support/transaction-pooler.ts";
+import { connectTo, makeKey, startOnPostgres, type Two } from "../support/two-servers.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /**
  * All that a client asks for goes to the other process with every call, and what a person opens is
- * opened at the one that was not asked. The tests share two processes, and go on with each other's
- * rows; the last one kills a process.
+ * opened at the one that was not asked. Between the two and their database stands a pooler with
+ * three connections, as PgBouncer in transaction mode. The tests share two processes, and go on
+ * with each other's rows; the last but one kills a process.
  */
 
 type Client = Awaited<ReturnType<Two["connect"]>>;
 
+let pooler: TransactionPooler;
 let two: Two;
 let key: string;
 let client: Client;
@@ -24,7 +27,7 @@ let master: Client;
 const done = new Set<string>();
 
 beforeAll(async () => {
-  two = await startTwo();
+  two = await startOnPostgres(async (url) => (pooler = await openTransactionPooler(url)));
   key = await makeKey(two, ["--project", "default"]);
   const masterKey = await makeKey(two, ["--master"]);
   [client, master] = await Promise.all([two.connect(key), two.connect(masterKey)]);
@@ -218,6 +221,12 @@ describe("a client that switches between two processes with every call", () => {
     await using there = await connectTo({ ...two.other, key });
     await waitUntil(async () => (await callDone(there, "list_jobs")).jobs[0].state === "done");
     expect(await count()).toBe(rows.length);
+  });
+
+  test("left nothing in the sessions that the pooler had handed from one to the other", () => {
+    expect(pooler.left).toEqual([]);
+    expect(pooler.countMostClients()).toBeGreaterThan(3);
+    expect(pooler.countSwitches()).toBeGreaterThan(1000);
   });
 });
 

@@ -1,16 +1,24 @@
 import { query, serverVariable } from "./postgres.ts";
 import { startPostgres } from "./postgres-server.ts";
+import { openTransactionPooler } from "./transaction-pooler.ts";
 
-/** Run once before the tests on PostgreSQL: where the operator names no server, one is started. */
+/**
+ * Run once before the tests on PostgreSQL: where the operator names no server, one is started. With
+ * `WAYPOST_TEST_POOLER=3` all of them reach it by a pooler with so many connections to a database.
+ */
 export async function setup(): Promise<() => Promise<void>> {
   const given = process.env["WAYPOST_TEST_DATABASE_URL"];
-  if (given !== undefined) {
-    process.env[serverVariable] = given;
-    return () => dropDatabases(given);
-  }
-  const server = await startPostgres();
-  process.env[serverVariable] = server.url;
-  return server.stop;
+  const server = given === undefined ? await startPostgres() : undefined;
+  const url = server?.url ?? given ?? "";
+  const most = Number(process.env["WAYPOST_TEST_POOLER"] ?? 0);
+  const pooler = most > 0 ? await openTransactionPooler(url, most) : undefined;
+  process.env[serverVariable] = pooler?.url ?? url;
+  return async () => {
+    await pooler?.[Symbol.asyncDispose]();
+    await (server === undefined ? dropDatabases(url) : server.stop());
+    const left = [...new Set(pooler?.left)];
+    if (left.length > 0) throw new Error(`left in sessions: ${left.join("; ")}`);
+  };
 }
 
 async function dropDatabases(url: string): Promise<void> {

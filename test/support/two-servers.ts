@@ -16,22 +16,29 @@ export type Two = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
+/** What stands between processes and their database, which is asked by its address. */
+type Between = AsyncDisposable & { readonly url: string };
+
 /** On the engine of this run. */
 export function startTwo(): Promise<Two> {
   return isOnPostgres ? startOnPostgres() : startOnSqlite();
 }
 
 /** On two machines, as far as the folders are concerned. */
-async function startOnPostgres(): Promise<Two> {
+export async function startOnPostgres(
+  openBetween?: (url: string) => Promise<Between>,
+): Promise<Two> {
   const database = await takeDatabase();
+  const between = await openBetween?.(database.url);
   const folders = [await createFolder(), await createFolder()] as const;
-  const env = { WAYPOST_DATABASE_URL: database.url };
+  const env = { WAYPOST_DATABASE_URL: between?.url ?? database.url };
   const [one, other] = await Promise.all(folders.map(({ path }) => startServe(path, [], { env })));
   if (one === undefined || other === undefined) throw new Error("there are two folders");
   const key = one.key + other.key;
   const place = { data: folders[0].path, env };
   return open({ ...one, key }, { ...other, key }, place, async () => {
     await Promise.all(folders.map((folder) => folder[Symbol.asyncDispose]()));
+    await between?.[Symbol.asyncDispose]();
     await database.giveBack();
   });
 }

@@ -1,0 +1,85 @@
+import { connect as connectTo } from "node:net";
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cancellation, writeNumbers } from "../support/postgres-frames.ts";
+import { takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { openTransactionPooler, type TransactionPooler } from "../support/transaction-pooler.ts";
+
+/** What stands between two processes and their database finds whatever they leave in a session. */
+
+let database: TestDatabase;
+let pooler: TransactionPooler;
+
+beforeAll(async () => {
+  database = await takeDatabase();
+  pooler = await openTransactionPooler(database.url, 2);
+});
+
+afterAll(async () => {
+  await pooler[Symbol.asyncDispose]();
+  await database.giveBack();
+});
+
+async function connect(): Promise<Client> {
+  const client = new Client(pooler.url);
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
+}
+
+test("each transaction has another connection, and none is shared by two at a time", async () => {
+  const clients = await Promise.all([1, 2, 3, 4].map(connect));
+  const [one] = clients;
+  const selectPid = "select pg_backend_pid() as pid";
+  const readPid = async (client = one) => (await client?.query(selectPid))?.rows[0].pid;
+  expect(await readPid()).not.toBe(await readPid());
+  await one?.query("begin");
+  const held = await readPid();
+  const others = await Promise.all(clients.slice(1).map(readPid));
+  expect(others).not.toContain(held);
+  expect(await readPid()).toBe(held);
+  await one?.query("commit");
+  expect(pooler.countMostClients()).toBe(4);
+  expect(pooler.left).toEqual([]);
+  await Promise.all(clients.map((client) => client.end()));
+});
+
+test.each([
+  ["set statement_timeout = 5000", "settings statement_timeout"],
+  ["begin; set local statement_timeout = 5000; commit", undefined],
+  ["prepare one as select 1", "statements one"],
+  ["declare one cursor with hold for select 1", "cursors one"],
+  ["listen changes", "listens to changes"],
+  ["select pg_advisory_lock(1)", "locks 1"],
+  ["select pg_advisory_xact_lock(1)", undefined],
+  ["create temporary table left_behind (id int)", "tables left_behind"],
+])("after %s it tells: %s", async (text, told) => {
+  const before = pooler.left.length;
+  const client = await connect();
+  await client.query(text);
+  // By both connections: what was left is told of, and gone.
+  for (let turn = 0; turn < 4; turn += 1) await client.query("select 1");
+  expect(pooler.left.slice(before)).toEqual(told === undefined ? [] : [told]);
+  await client.end();
+});
+
+test("a statement with a name is refused, and so is a setting at the start", async () => {
+  const client = await connect();
+  await expect(client.query({ name: "one", text: "select 1" })).rejects.toThrow("no names");
+  expect(pooler.left.at(-1)).toBe("a named statement: select 1");
+  const other = new Client({ connectionString: pooler.url, statement_timeout: 1 });
+  await expect(other.connect()).rejects.toThrow("unsupported startup parameter");
+});
+
+test("what is to be cancelled is, and nobody else's", async () => {
+  const [client, other] = await Promise.all([connect(), connect()]);
+  const sleeping = client.query("select pg_sleep(60)");
+  const cancelled = expect(sleeping).rejects.toMatchObject({ code: "57014" });
+  // The driver knows both, and has no types for them.
+  const { processID, secretKey } = client as unknown as Record<"processID" | "secretKey", number>;
+  const asking = connectTo(Number(new URL(pooler.url).port), "127.0.0.1");
+  asking.end(writeNumbers("", cancellation, processID, secretKey));
+  await cancelled;
+  for (let turn = 0; turn < 4; turn += 1) await other.query("select 1");
+  await Promise.all([client.end(), other.end()]);
+});
