@@ -1,13 +1,9 @@
 import { describeAddresses } from "../compose/addresses.ts";
 import { makeConsoleAddress } from "../compose/console-address.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
-import { findListener } from "../compose/listening/find-listener.ts";
-import { findSigner } from "../compose/listening/folder-note.ts";
+import { findStatement } from "../compose/listening/find-statement.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { isReadByPerson, print } from "./terminal/output.ts";
-
-/** A listener of this machine answers at once. */
-const answerWithin_ms = 5000;
 
 type Options = {
   readonly config: Config;
@@ -38,13 +34,6 @@ export async function runConsole({ config, serveCommand }: Options): Promise<voi
 
 /** Where the folder's process listens; a gateway is where its settings say. */
 async function findUrl(config: Config): Promise<string | undefined> {
-  const { data, base_url, port } = config;
-  if (base_url !== undefined) return describeAddresses(config, port).url;
-  const signer = findSigner(data);
-  if (signer === undefined) return undefined;
-  const signal = AbortSignal.timeout(answerWithin_ms);
-  const usual = { host: "127.0.0.1", port };
-  const { listener } = await findListener({ data, signer, usual, signal });
-  listener?.letGo();
-  return listener?.statement.url;
+  if (config.base_url !== undefined) return describeAddresses(config, config.port).url;
+  return (await findStatement(config))?.url;
 }

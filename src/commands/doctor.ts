@@ -27,6 +27,7 @@ import type { Store } from "../store/store.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
 import { noteCountries } from "./doctor/note-countries.ts";
 import { noteUsageFault, type Finding, type Note } from "./doctor/finding.ts";
+import { noteWebhooks } from "./doctor/note-webhooks.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
@@ -146,6 +147,7 @@ async function tryOpen(
     const slow = await listSlow(db);
     note({ about, said: ["opens, and is well", ...slow].join("; ") });
     await noteClock(db, note);
+    await noteWebhooks({ db }, config, clock.now(), note);
     const isSpreadable = flags.database === true && readDatabaseUrl(config) !== undefined;
     if (isSpreadable) for (const line of writeDistribution()) print(line);
     return deployment;

@@ -173,6 +173,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log, "approval page") });
   const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
   const folder = own && joinFolder({ ...serving, listening });
+  const deliverer = own && openDeliverer(own.store, { config, state, report });
   setRequestHandlers(server, {
     api: own?.http,
     mcp: sessions.share(watchMcp(mcp, serving.watchMcp)),
@@ -185,7 +186,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     hostnames,
     readUnready: readiness.readUnready,
     answerScrape: metrics?.createAnswers(
-      () => readSources({ own, state, assistant, connections: mcp.measure() }),
+      () => readSources({ own, state, assistant, connections: mcp.measure(), deliverer }),
       report,
       serving.shareNumbers,
     ),
@@ -195,7 +196,6 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   if (serving.isJoining) await claimPort(server, config);
   await folder?.announce();
   own?.store.watchChores(clock, report);
-  const deliverer = own && openDeliverer(own.store, { config, state, report });
   deliverer?.watch();
   const isSeen = openScreen().isTTY;
   const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;

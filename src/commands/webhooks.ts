@@ -1,7 +1,9 @@
 import { describeReceiver, describeWebhookChange } from "../compose/by-hand.ts";
 import { clock, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
+import { findStatement } from "../compose/listening/find-statement.ts";
 import { journalCommand } from "../compose/journal-command.ts";
+import { readDatabaseUrl } from "../compose/secrets.ts";
 import { readTimeZone } from "../compose/time-zone.ts";
 import { makeWebhook, readEventNames, testWebhook } from "../compose/webhooks.ts";
 import { UsageFault, type Config } from "../config.ts";
@@ -69,11 +71,24 @@ async function create(config: Config, flags: WebhookFlags): Promise<void> {
       ({ id }) => ({ id, name: null, before: null, after: describeReceiver(url, events) }),
     );
   });
-  if (flags.json === true) return printJson(made);
-  print(made.secret);
+  if (flags.json === true) printJson(made);
+  else {
+    print(made.secret);
+    say(
+      `Webhook ${made.id} (${made.events.join(", ")}). Its messages are signed with this secret, ` +
+        "and this is the only time that it is shown.",
+    );
+  }
+  await sayWhoDelivers(config);
+}
+
+/** Over stdio links open and pages are shown, and nothing is delivered. */
+async function sayWhoDelivers(config: Config): Promise<void> {
+  if ((await findStatement(config))?.kind === "serve") return;
+  const elsewhere = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";
   say(
-    `Webhook ${made.id} (${made.events.join(", ")}). Its messages are signed with this secret, ` +
-      "and this is the only time that it is shown.",
+    "Nothing serves this folder now. What happens is kept, and told once waypost serve runs" +
+      elsewhere,
   );
 }
 
@@ -90,6 +105,7 @@ async function list(config: Config, flags: WebhookFlags): Promise<void> {
     const { project } = flags;
     return listWebhooks(db, project && (await requireProject(db, project)).id);
   });
+  if (webhooks.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
   if (flags.json === true) return printJson({ webhooks: webhooks.map(present) });
   const zone = readTimeZone(config);
   const rows = webhooks.map((webhook) => [
@@ -142,10 +158,11 @@ async function test({ config, store, webhook, isJson }: Acting): Promise<boolean
   return fault === undefined;
 }
 
-async function resend({ store, webhook, isJson }: Acting): Promise<void> {
+async function resend({ config, store, webhook, isJson }: Acting): Promise<void> {
   const count = await store.write((db) => sendAgain(db, webhook.id, undefined, clock.now()));
   if (isJson) printJson({ resent: count });
   else say(count === 0 ? "Nothing was given up." : `${count} are sent again, by waypost serve.`);
+  if (count > 0) await sayWhoDelivers(config);
 }
 
 function noSuchWebhook(id: string): UsageFault {

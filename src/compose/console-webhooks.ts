@@ -40,7 +40,9 @@ const mostShown = 100;
 async function listAll(acting: Acting): Promise<JsonObject> {
   const webhooks = await listWebhooks(readOwn(acting).store.db, readProject(acting));
   const { timeZone } = acting.keyContext;
-  return { webhooks: webhooks.map((webhook) => present(webhook, timeZone)) };
+  // What has no address for MCP speaks it over stdio, and delivers nothing.
+  const delivers = acting.addresses.mcp !== undefined;
+  return { delivers, webhooks: webhooks.map((webhook) => present(webhook, timeZone)) };
 }
 
 async function show(args: JsonObject, acting: Acting): Promise<JsonObject> {

@@ -3,16 +3,19 @@ import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Sources } from "../metrics/pulled.ts";
 import type { Numbers } from "../metrics/sum-processes.ts";
+import { countDeliveries } from "../store/deliveries.ts";
+import type { Store } from "../store/store.ts";
+import type { Deliverer } from "../webhooks/deliverer.ts";
 import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
-import { clock } from "./embedded.ts";
+import { clock, setAlarm } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 import { readMetricsToken } from "./secrets.ts";
 
 /** What is measured, and shown to who has the token; undefined where there is none. */
 export type OpenMetrics = Pick<Metrics, "watchRequest" | "watchCall" | "watchVisit"> & {
   readonly createAnswers: (
-    readSources: () => Sources,
+    readSources: () => Promise<Sources>,
     report: (error: unknown) => unknown,
     /** Where there are others: answers what all have measured, and tells them what this one has. */
     shareNumbers?: ShareNumbers,
@@ -31,8 +34,8 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
   return {
     ...watches,
     createAnswers: (readSources, report, shareNumbers) => {
-      const writeAll = shareNumbers?.(() => readNumbers(readSources()));
-      const writeOwn = () => write(readSources());
+      const writeAll = shareNumbers?.(async () => readNumbers(await readSources()));
+      const writeOwn = async () => write(await readSources());
       return createScrapeAnswers({ token, contentType, write: writeAll ?? writeOwn, report });
     },
   };
@@ -43,9 +46,14 @@ type Parts = {
   readonly state: LazyState;
   readonly assistant: Assistant;
   readonly connections: Sources["connections"];
+  readonly deliverer: Pick<Deliverer, "measure"> | undefined;
 };
 
-export function readSources({ own, state, assistant, connections }: Parts): Sources {
+/** A store that is away keeps nobody from the rest. */
+const countWithin_ms = 500;
+
+export async function readSources(parts: Parts): Promise<Sources> {
+  const { own, state, assistant, connections, deliverer } = parts;
   const opened = state.peek();
   const { jobs, decisions } = assistant.measure();
   const asked = opened?.approvals.measure() ?? { asked: 0, expired: 0 };
@@ -58,5 +66,17 @@ export function readSources({ own, state, assistant, connections }: Parts): Sour
     jobs,
     approvals: { ...asked, ...decisions },
     connections,
+    deliveries: deliverer?.measure(),
+    events: own && (await countEvents(own.store)),
   };
+}
+
+/** Undefined where the store does not tell in time. */
+async function countEvents({ db }: Pick<Store, "db">): Promise<Sources["events"]> {
+  let stopAlarm: (() => void) | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    stopAlarm = setAlarm(countWithin_ms, () => resolve(undefined));
+  });
+  const counted = countDeliveries(db).catch(() => undefined);
+  return Promise.race([counted, late]).finally(stopAlarm);
 }

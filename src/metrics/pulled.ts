@@ -9,6 +9,10 @@ export type Sources = {
   readonly jobs: JobCounts;
   readonly approvals: Readonly<Record<"asked" | "given" | "refused" | "expired", number>>;
   readonly connections: ConnectionCounts;
+  /** What came of delivering to webhooks in this process. */
+  readonly deliveries?: Readonly<Record<"delivered" | "failed" | "given_up", number>> | undefined;
+  /** What the store has of their events; undefined where it does not tell now. */
+  readonly events?: Readonly<Record<"waiting" | "given_up", number>> | undefined;
 };
 
 type StoreCounts = {
@@ -35,6 +39,8 @@ type Pulled = {
   readonly name: string;
   readonly help: string;
   readonly label?: string;
+  /** What each process reads of the same store is no sum. */
+  readonly aggregator?: "max";
   readonly read: (sources: Sources) => Values;
 };
 
@@ -68,6 +74,12 @@ const counters: readonly Pulled[] = [
     help: "Questions to a person, and what became of them",
     label: "outcome",
     read: ({ approvals }) => approvals,
+  },
+  {
+    name: "waypost_webhook_deliveries_total",
+    help: "Attempts to deliver to webhooks, taken or failed, and events that were given up",
+    label: "outcome",
+    read: ({ deliveries = {} }) => deliveries,
   },
 ];
 
@@ -106,6 +118,13 @@ const gauges: readonly Pulled[] = [
     help: "Sessions of earlier protocol revisions, streams of notifications, and calls under way",
     label: "kind",
     read: ({ connections }) => connections,
+  },
+  {
+    name: "waypost_webhook_events",
+    help: "Events in the store that wait for the receivers of webhooks, or were given up",
+    label: "state",
+    aggregator: "max",
+    read: ({ events = {} }) => events,
   },
 ];
 

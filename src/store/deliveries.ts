@@ -225,6 +225,36 @@ export async function sendAgain(
   return Number(numUpdatedRows);
 }
 
+/** How many events wait for their receivers, and how many were given up, of all projects. */
+export async function countDeliveries(
+  db: Db,
+): Promise<Readonly<Record<"waiting" | "given_up", number>>> {
+  const rows = await db
+    .selectFrom("deliveries")
+    .select(({ fn }) => ["state", fn.countAll<number | string>().as("count")])
+    .groupBy("state")
+    .execute();
+  const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
+  return { waiting: counts.get("waiting") ?? 0, given_up: counts.get("dead") ?? 0 };
+}
+
+/** Since when the first of those waits that were due by then; of a suspended project none is. */
+export async function findOverdue(
+  db: Db,
+  webhookId: string,
+  by: number,
+): Promise<number | undefined> {
+  const row = await selectWaiting(db, webhookId)
+    .innerJoin("webhooks", "webhooks.id", "deliveries.webhook_id")
+    .innerJoin("projects", "projects.id", "webhooks.project_id")
+    .select(({ fn }) => fn.min("deliveries.created_at").as("since"))
+    .where("next_at", "<=", by)
+    .where("deliveries.created_at", "<=", by)
+    .where("projects.suspended", "=", 0)
+    .executeTakeFirst();
+  return row?.since ?? undefined;
+}
+
 function selectWaiting(db: Db, webhookId: string) {
   const own = db.selectFrom("deliveries").where("webhook_id", "=", webhookId);
   return own.where("state", "=", "waiting");

@@ -11,17 +11,19 @@ const mostWaiting = 100_000;
 /** In one transaction. */
 const atOnce = 1000;
 
+export type Tidied = { readonly givenUp: number; readonly mayBeMore: boolean };
+
 /**
  * Gives up what has waited for a day on a receiver that takes nothing, and forgets what was given
- * up long ago. True where there may be more of it.
+ * up long ago.
  */
-export async function tidyDeliveries(db: Db, webhookId: string, now: number): Promise<boolean> {
+export async function tidyDeliveries(db: Db, webhookId: string, now: number): Promise<Tidied> {
   const isAway = sql`exists (
     select 1 from webhooks where id = ${webhookId} and failing_since <= ${now - day_ms}
   )`;
   const newestFirst = sql`order by number desc, part desc limit ${atOnce} offset ${mostWaiting}`;
   const latestFirst = sql`order by next_at desc, event_id desc limit ${atOnce} offset ${mostDead}`;
-  const counts = [
+  const givenUp = [
     await giveUp(db, webhookId, now, {
       fault: "The receiver took nothing for a day.",
       some: sql`and created_at <= ${now - day_ms} and ${isAway} limit ${atOnce}`,
@@ -30,10 +32,15 @@ export async function tidyDeliveries(db: Db, webhookId: string, now: number): Pr
       fault: `More than ${mostWaiting} later events were waiting.`,
       some: newestFirst,
     }),
+  ];
+  const forgotten = [
     await forget(db, webhookId, sql`and next_at <= ${now - keptDead_ms} limit ${atOnce}`),
     await forget(db, webhookId, latestFirst),
   ];
-  return counts.some((count) => count >= BigInt(atOnce));
+  return {
+    givenUp: givenUp.reduce((sum, count) => sum + Number(count), 0),
+    mayBeMore: [...givenUp, ...forgotten].some((count) => count >= BigInt(atOnce)),
+  };
 }
 
 type Ending = { readonly fault: string; readonly some: ReturnType<typeof sql> };

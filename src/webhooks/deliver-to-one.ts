@@ -19,7 +19,11 @@ import { attempt_ms, sendMessage } from "./send-message.ts";
 
 /** One webhook's turn: all that is due for it, each link's events one after the other. */
 
+/** Of attempts whether they were taken, and of events that they were given up. */
+export type Outcome = "delivered" | "failed" | "given_up";
+
 export type Given = {
+  readonly count: (outcome: Outcome, times?: number) => void;
   readonly store: Pick<Store, "db" | "write">;
   readonly clock: Clock;
   readonly random: Random;
@@ -146,12 +150,15 @@ async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
   if (fault === undefined) {
     const known = { ...receiver, failures: turn.failures };
     turn.failures = 0;
+    turn.count("delivered");
     await store.write((db) => noteDelivered(db, known, delivery, clock.now()), patient);
     return true;
   }
+  turn.count("failed");
   turn.failures += 1;
   const failed = planRetry(delivery, fault, turn);
   await store.write((db) => noteFailed(db, receiver.id, failed), patient);
+  if (failed.isDead) turn.count("given_up");
   return false;
 }
 

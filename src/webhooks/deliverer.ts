@@ -1,7 +1,7 @@
 import { tidyDeliveries } from "../store/old-deliveries.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createCouriers } from "./couriers.ts";
-import type { Given } from "./deliver-to-one.ts";
+import type { Given, Outcome } from "./deliver-to-one.ts";
 
 /** Delivers what webhooks are to be told, for as long as a process serves. */
 
@@ -10,10 +10,12 @@ export type Deliverer = {
   readonly watch: () => void;
   /** Delivers what is due now, and resolves when all of it was tried. */
   readonly deliverDue: () => Promise<void>;
+  /** What came of it so far, in this process. */
+  readonly measure: () => Readonly<Record<Outcome, number>>;
   readonly close: () => Promise<void>;
 };
 
-export type DelivererOptions = Given & {
+export type DelivererOptions = Omit<Given, "count"> & {
   /** Takes over what came about elsewhere. */
   readonly collect: () => Promise<void>;
   /** Notes an unexpected error where the operator looks. */
@@ -37,12 +39,19 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (!(error instanceof StoreBusy)) report(error);
   };
   const stopping = { isStopping: () => isStopping, signal: breaking.signal };
-  const couriers = createCouriers(options, stopping, note);
+  const counts: Record<Outcome, number> = { delivered: 0, failed: 0, given_up: 0 };
+  const given: Given = {
+    ...options,
+    count: (outcome, times = 1) => {
+      counts[outcome] += times;
+    },
+  };
+  const couriers = createCouriers(given, stopping, note);
 
   async function tidyNowAndThen(): Promise<void> {
     if (clock.monotonic() - tidiedAt < tidyEvery_ms) return;
     tidiedAt = clock.monotonic();
-    await tidyAll(options, stopping.isStopping);
+    await tidyAll(given, stopping.isStopping);
   }
 
   async function look(): Promise<void> {
@@ -74,6 +83,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       await couriers.end();
       await tidyNowAndThen();
     },
+    measure: () => ({ ...counts }),
     close: async () => {
       isStopping = true;
       wake?.();
@@ -85,13 +95,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 }
 
-async function tidyAll({ store, clock }: Given, isStopping: () => boolean): Promise<void> {
+async function tidyAll({ store, clock, count }: Given, isStopping: () => boolean): Promise<void> {
   const all = await store.db.selectFrom("webhooks").select("id").execute();
   for (const { id } of all) {
     while (!isStopping()) {
       const isPatient = true;
       const tidy = store.write((db) => tidyDeliveries(db, id, clock.now()), { isPatient });
-      if (!(await tidy)) break;
+      const { givenUp, mayBeMore } = await tidy;
+      count("given_up", givenUp);
+      if (!mayBeMore) break;
     }
   }
 }

@@ -21,6 +21,7 @@ export const webhooksPage: Page = {
 async function show({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_webhooks", {});
   const webhooks = answer.kind === "done" ? readRecords(answer.result, "webhooks") : [];
+  const isLate = answer.kind === "done" && answer.result["delivers"] === false;
   const failed = answer.kind === "failed" ? answer.failure.message : undefined;
   const make = html`<a class="button main" href="/webhooks/new">New webhook</a>`;
   const table = renderTable("Webhooks", columns, webhooks.map(renderRow));
@@ -29,7 +30,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
       <h1>Webhooks</h1>
       ${account.mayUse("make_webhook") ? make : ""}
     </div>
-    ${renderNote(url)} ${renderFault(failed)}
+    ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""}
     <p class="soft">
       Programs of yours are told what happens in this project, by messages that are signed after
       Standard Webhooks.
@@ -37,6 +38,12 @@ async function show({ account, url }: Visit): Promise<Reply> {
     ${webhooks.length === 0 ? none : card}`;
   return { kind: "page", title: "Webhooks", body };
 }
+
+/** Over stdio there is a console, and nobody who delivers. */
+const late = html`<p class="note">
+  Messages are sent by <code>waypost serve</code>, and it does not run for this folder. What happens
+  is kept until it does.
+</p>`;
 
 const none = html`<p>Nobody is told anything yet.</p>`;
 

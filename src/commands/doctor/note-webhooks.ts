@@ -1,0 +1,71 @@
+import { readTimeZone } from "../../compose/time-zone.ts";
+import type { Config } from "../../config.ts";
+import { writeLocalTime } from "../../contract/local-time.ts";
+import { findOverdue } from "../../store/deliveries.ts";
+import type { Store } from "../../store/store.ts";
+import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
+import type { Note } from "./finding.ts";
+
+/** One that was away for a moment needs nobody, and a process that starts has its hands full. */
+const patience_ms = 5 * 60_000;
+/** The rest is in the list. */
+const mostTold = 20;
+const about = "webhooks";
+
+/** How the receivers of all projects do; nothing is said where there is none. */
+export async function noteWebhooks(
+  { db }: Pick<Store, "db">,
+  config: Config,
+  now: number,
+  note: Note,
+): Promise<void> {
+  const webhooks = await listWebhooks(db);
+  if (webhooks.length === 0) return;
+  const zone = readTimeZone(config);
+  const tell = (time: number) => writeLocalTime(time, zone);
+  let told = 0;
+  for (const webhook of webhooks) {
+    const overdue = await findOverdue(db, webhook.id, now - patience_ms);
+    const findings = listFindings(webhook, { overdue, now, tell });
+    for (const finding of findings) if (told < mostTold) note({ about, ...finding });
+    told += findings.length;
+  }
+  const waiting = webhooks.reduce((sum, each) => sum + each.waiting, 0);
+  if (told > mostTold) note({ about, said: `and ${told - mostTold} more: waypost webhooks list` });
+  if (told > 0) return;
+  const count = webhooks.length === 1 ? "one" : String(webhooks.length);
+  note({ about, said: `${count}, taken by every receiver; ${waiting} events wait` });
+}
+
+type Looked = {
+  /** Since when something is due that nobody has tried. */
+  readonly overdue: number | undefined;
+  readonly now: number;
+  readonly tell: (time: number) => string;
+};
+
+type Told = { readonly fault: string } | { readonly said: string };
+
+function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonly Told[] {
+  const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
+  // The whole address may be a secret of its receiver's.
+  const name = `${new URL(url).host} (${id})`;
+  const isLeftAlone = last_at === null || last_at <= now - patience_ms;
+  const found: Told[] = [];
+  if (overdue !== undefined && isLeftAlone) {
+    const fault =
+      `nobody delivers to ${name}: ${waiting} events wait, the first since ${tell(overdue)}; ` +
+      "start waypost serve, which delivers them";
+    found.push({ fault });
+  } else if (failing_since !== null) {
+    const line =
+      `${name} has taken nothing since ${tell(failing_since)} (${last_fault ?? "no answer"}); ` +
+      `${waiting} events wait: see to the receiver, then waypost webhooks test ${id}`;
+    found.push(failing_since <= now - patience_ms ? { fault: line } : { said: line });
+  }
+  if (dead > 0) {
+    const line = `${dead} events for ${name} were given up, and are kept for a week: `;
+    found.push({ said: `${line}waypost webhooks resend ${id} has them sent again` });
+  }
+  return found;
+}

@@ -1,0 +1,143 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
+import { signInAt } from "../support/console-http.ts";
+import { findFreePort, startSession } from "../support/listening.ts";
+import { refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
+import { measured, readSeries } from "../support/scrape.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+/** What an operator is told of webhooks: by the metrics, the doctor, and where nothing serves. */
+
+let folder: Folder;
+let serving: Serving;
+let receiver: TestReceiver;
+let id: string;
+
+const hour_ms = 60 * 60_000;
+const networks = ["--webhook-private", "127.0.0.1/32"];
+const create = (...words: readonly string[]) => [
+  "webhooks",
+  "create",
+  "--url",
+  receiver.url,
+  "--data",
+  folder.path,
+  ...networks,
+  ...words,
+];
+
+/** Changes the rows as time would. */
+function change(statement: string): void {
+  const file = openDatabase(join(folder.path, "waypost.db"));
+  file.exec(statement);
+  file.close();
+}
+
+async function examine() {
+  const { code, stdout } = await run(["doctor", "--data", folder.path]);
+  const lines = stdout.split("\n").filter((line) => line.slice(6, 20).trim() === "webhooks");
+  return { code, lines };
+}
+
+async function readCounts() {
+  const series = await readSeries(serving);
+  const read = (name: string, label: string) => series.get(`waypost_webhook_${name}{${label}}`);
+  return {
+    delivered: read("deliveries_total", 'outcome="delivered"'),
+    failed: read("deliveries_total", 'outcome="failed"'),
+    waiting: read("events", 'state="waiting"'),
+    given_up: read("events", 'state="given_up"'),
+  };
+}
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  folder = await createFolder();
+  serving = await startServe(folder.path, networks, measured);
+});
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+test("where all is taken, the doctor says so, and nothing where there is none", async () => {
+  expect((await examine()).lines).toEqual([]);
+  const made = await run(create("--events", "link.created"));
+  expect(made.stderr).not.toContain("Nothing serves");
+  [, id = ""] = /Webhook (\S+)/.exec(made.stderr) ?? [];
+  await serving.call("POST", "/links", { body: { path: "one" } });
+  await waitUntil(async () => (await readCounts()).delivered === 1);
+  expect(await readCounts()).toEqual({ delivered: 1, failed: 0, waiting: 0, given_up: 0 });
+  expect(await examine()).toEqual({
+    code: 0,
+    lines: ["ok    webhooks      one, taken by every receiver; 0 events wait"],
+  });
+});
+
+test("a receiver that fails is told of, and is a fault once it has for minutes", async () => {
+  receiver.doing(refuse);
+  await serving.call("POST", "/links", { body: { path: "two" } });
+  await waitUntil(async () => (await readCounts()).failed === 1);
+  expect(await readCounts()).toMatchObject({ delivered: 1, waiting: 1 });
+  const host = new URL(receiver.url).host;
+  const young = await examine();
+  expect(young).toEqual({
+    code: 0,
+    lines: [expect.stringContaining(`ok    webhooks      ${host} (${id}) has taken nothing since`)],
+  });
+  change(`update webhooks set failing_since = failing_since - ${hour_ms}`);
+  const old = await examine();
+  expect(old.code).toBe(1);
+  expect(old.lines).toEqual([
+    expect.stringMatching(/^FAULT .*\(status 500\); 1 events wait: .* waypost webhooks test /),
+  ]);
+  expect(old.lines.join()).not.toContain("for=tests");
+});
+
+test("what was given up is told of with how it is sent again", async () => {
+  change("update deliveries set state = 'dead'");
+  change("update webhooks set failing_since = null, failures = 0, rests_until = 0");
+  const { code, lines } = await examine();
+  expect([code, lines]).toEqual([
+    0,
+    [expect.stringMatching(`1 events for .* were given up.*waypost webhooks resend ${id}`)],
+  ]);
+  expect(await readCounts()).toMatchObject({ waiting: 0, given_up: 1 });
+  receiver.doing(take);
+  await run(["webhooks", "resend", id, "--data", folder.path]);
+  await waitUntil(async () => (await readCounts()).delivered === 2);
+});
+
+test("where nothing serves, whoever makes a webhook or has one is told who delivers", async () => {
+  receiver.doing(refuse);
+  await serving.call("POST", "/links", { body: { path: "three" } });
+  await waitUntil(async () => (await readCounts()).waiting === 1);
+  await serving.stop();
+  const nobody = "Nothing serves this folder now.";
+  expect((await run(create("--json"))).stderr).toContain(nobody);
+  expect((await run(["webhooks", "list", "--data", folder.path])).stderr).toContain(nobody);
+  change(`update deliveries set next_at = 0, created_at = created_at - ${hour_ms}`);
+  change(`update webhooks set last_at = last_at - ${hour_ms} where last_at is not null`);
+  const { code, lines } = await examine();
+  expect(code).toBe(1);
+  expect(lines).toEqual([
+    expect.stringMatching(/^FAULT .*nobody delivers to .*: 1 events wait.* start waypost serve/),
+  ]);
+  change("update projects set suspended = 1");
+  expect((await examine()).lines).not.toEqual(lines);
+  change("update projects set suspended = 0");
+});
+
+test("the console of a session over stdio says that nothing is delivered there", async () => {
+  const port = await findFreePort();
+  await using session = await startSession({ data: folder.path, port });
+  await session.call("list_links", {});
+  const places = { ...serving.places, url: `http://127.0.0.1:${port}` };
+  const tab = await signInAt({ places, key: serving.key });
+  const { text } = await tab.open("/webhooks");
+  expect(text.replace(/\s+/g, " ")).toContain("it does not run for this folder");
+  expect((await run(create())).stderr).toContain("Nothing serves this folder now.");
+});
