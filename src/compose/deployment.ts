@@ -17,7 +17,7 @@ import {
   type EmbeddedOptions,
 } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
-import { showProcess } from "./show-process.ts";
+import { createShownProcess } from "./show-process.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
 export type Deployment = {
@@ -58,12 +58,12 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const { config, readLinkOrigin, report, watchRequest, warn = () => {} } = options;
-  const embedded = await openEmbedded(config, options);
+  const shown = createShownProcess({ clock, setAlarm, warn, report });
+  const embedded = await openEmbedded(config, { ...options, prepareWrite: shown.requireSeen });
   const { store } = embedded;
   const isShown = embedded.stateTables !== undefined && options.isLook !== true;
   // The statements of it name their table themselves.
-  const db = store.db as unknown as Kysely<unknown>;
-  const shown = isShown ? await showProcess({ db, warn, report }) : undefined;
+  if (isShown) await shown.start(store.db as unknown as Kysely<unknown>);
   const clicks = createClicks({ store, clock, setAlarm, report });
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
@@ -94,7 +94,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     close: async () => {
       await clicks.close();
       await keyUses?.close();
-      await shown?.end();
+      await shown.end();
       await store.close();
     },
   };

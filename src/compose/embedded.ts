@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { UsageFault } from "../config.ts";
 import type { Clock, Random } from "../contract/clock.ts";
+import { guardWrites } from "../sql/guard-writes.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
@@ -62,6 +63,8 @@ export type EmbeddedOptions = {
   /** Notes where the operator looks what the store has not done as it should. */
   readonly noteStore?: NoteSql | undefined;
   readonly traceSql?: TraceSql | undefined;
+  /** What has to be done before anything is written to a database. */
+  readonly prepareWrite?: (() => Promise<void> | undefined) | undefined;
 };
 
 export async function openEmbedded(
@@ -92,10 +95,13 @@ export async function openEmbedded(
 
 async function openTables(
   place: DataPlace,
-  { checksAll, traceSql: trace }: EmbeddedOptions,
+  { checksAll, traceSql: trace, prepareWrite }: EmbeddedOptions,
 ): Promise<Sql<Tables>> {
   const url = readDatabaseUrl(place);
-  if (url !== undefined) return openPostgres(url, trace);
+  if (url !== undefined) {
+    const sql = await openPostgres<Tables>(url, trace);
+    return prepareWrite === undefined ? sql : guardWrites(sql, prepareWrite);
+  }
   requireNotEmptied(place.data);
   return openSqlite(join(place.data, databaseFile), { applicationId, checksAll, trace });
 }

@@ -1,15 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Kysely } from "kysely";
-import { removeForgotten, removeProcess, renewProcess } from "../sql/processes.ts";
+import type { Clock, SetAlarm } from "../contract/clock.ts";
+import {
+  forgottenAfter_s,
+  removeForgotten,
+  removeProcess,
+  renewProcess,
+} from "../sql/processes.ts";
 import { findClockFault } from "./compare-clocks.ts";
-import { setAlarm } from "./embedded.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 
-/** Shows others that this process has the database open, and looks at the clocks on the way. */
+/**
+ * Shows others that this process has the database open, and looks at the clocks on the way. Who
+ * copies the database counts on it that a process that nobody sees writes nothing.
+ */
+export type ShownProcess = {
+  /** Resolves when others can see it, or it was tried. */
+  readonly start: (db: Kysely<unknown>) => Promise<void>;
+  /**
+   * Undefined while others must see it; else it is shown once more, and rejects where that cannot
+   * be done. Until it has started nobody need see it.
+   */
+  readonly requireSeen: () => Promise<void> | undefined;
+  readonly end: () => Promise<void>;
+};
 
 type Showing = {
-  readonly db: Kysely<unknown>;
+  readonly clock: Clock;
+  readonly setAlarm: SetAlarm;
   /** Tells the operator. */
   readonly warn: (facts: object, message: string) => unknown;
   readonly report: (error: unknown) => unknown;
@@ -17,50 +36,78 @@ type Showing = {
 
 /** Of three turns two may fail before it is taken for dead. */
 const renewEvery_ms = 10_000;
+/** A statement may be under way for as long as the rest of the time. */
+const surelySeen_ms = forgottenAfter_s * 1000 - renewEvery_ms;
 
-/** Resolves when others can see it. */
-export async function showProcess({ db, warn, report }: Showing) {
+export function createShownProcess({ clock, setAlarm, warn, report }: Showing): ShownProcess {
   const own = { id: randomUUID(), host: hostname(), pid: process.pid };
+  let shownIn: Kysely<unknown> | undefined;
+  let turning: Promise<void> | undefined;
+  let renewing: Promise<void> | undefined;
   let isOver = false;
-  let isSeen = false;
+  /** By both clocks: one may be set, and the other stands still while the machine sleeps. */
+  let seen: Moment | undefined;
   let isTidy = false;
   let isFailing = false;
   let isClockTold = false;
   let stopAlarm: (() => void) | undefined;
 
-  async function renew(): Promise<void> {
+  async function renew(db: Kysely<unknown>): Promise<void> {
+    const asked = readMoment(clock);
     const fault = await findClockFault(() => renewProcess(db, own));
+    seen = asked;
     // Those who end in order are few where processes are killed: whoever comes tidies up.
     if (!isTidy) await removeForgotten(db);
     isTidy = true;
-    isSeen = true;
     isFailing = false;
     if (fault !== undefined && !isClockTold) warn({}, fault);
     isClockTold = fault !== undefined;
   }
 
-  async function turn(): Promise<void> {
-    await renew().catch((error: unknown) => {
-      isSeen = false;
+  async function turn(db: Kysely<unknown>): Promise<void> {
+    await renew(db).catch((error: unknown) => {
       // A database that does not answer is told of by whoever needs it.
       if (!isFailing && explainStoreFault(error) === undefined) report(error);
       isFailing = true;
     });
     if (isOver) return;
     stopAlarm = setAlarm(renewEvery_ms, () => {
-      turning = turn();
+      turning = turn(db);
     });
   }
 
-  let turning = turn();
-  await turning;
   return {
+    start: async (db) => {
+      shownIn = db;
+      turning = turn(db);
+      await turning;
+    },
+    requireSeen: () => {
+      if (shownIn === undefined || isOver || isSince(seen, clock)) return undefined;
+      renewing ??= renew(shownIn).finally(() => (renewing = undefined));
+      return renewing;
+    },
     end: async () => {
       isOver = true;
       stopAlarm?.();
       await turning;
       // Where it is away a stop need not wait for it: the row is forgotten by itself.
-      if (isSeen) await removeProcess(db, own.id).catch(() => undefined);
+      if (shownIn !== undefined && seen !== undefined && !isFailing) {
+        await removeProcess(shownIn, own.id).catch(() => undefined);
+      }
     },
   };
+}
+
+type Moment = { readonly now: number; readonly monotonic: number };
+
+function readMoment({ now, monotonic }: Clock): Moment {
+  return { now: now(), monotonic: monotonic() };
+}
+
+function isSince(seen: Moment | undefined, clock: Clock): boolean {
+  if (seen === undefined) return false;
+  const { now, monotonic } = readMoment(clock);
+  const passed = Math.max(Math.abs(now - seen.now), monotonic - seen.monotonic);
+  return passed < surelySeen_ms;
 }
