@@ -44,7 +44,10 @@ export function filtersToSql(filters: readonly Filter[], columns: Columns): Expr
   return parts.length === 0 ? sql<SqlBool>`1 = 1` : sql<SqlBool>`${sql.join(parts, sql` and `)}`;
 }
 
-/** `id` breaks ties in the direction of the last key, so that every order is total. */
+/**
+ * Time and id break ties in the direction of the last key, so that every order is total, and is
+ * that of an index.
+ */
 export function sortsToSql(
   sorts: readonly Sort[],
   columns: Columns,
@@ -67,13 +70,15 @@ export function sortColumnsToSql(sorts: readonly Sort[], columns: Columns): RawB
 }
 
 function findSortKeys(sorts: readonly Sort[], columns: Columns) {
-  return (sorts.length > 0 ? sorts : [newestFirst]).flatMap(({ field, direction }) => {
+  const last = { field: time, direction: sorts.at(-1)?.direction ?? "desc" } as const;
+  const keys = sorts.some(({ field }) => field === time) ? sorts : [...sorts, last];
+  return keys.flatMap(({ field, direction }) => {
     const column = columns[field];
     return column === undefined || "addressesOf" in column ? [] : [{ column, direction }];
   });
 }
 
-const newestFirst: Sort = { field: "created_at", direction: "desc" };
+const time = "created_at";
 
 /** As PostgreSQL sorts: nulls last going up, first going down. */
 function sortKey(
@@ -118,7 +123,8 @@ function isTestServed(test: Test, column: Column | undefined): boolean {
   if (column === undefined || !("folded" in column)) return true;
   if (isTestFoundInside(test, column)) return true;
   // The other conditions look at the text as it was written, which is in no index.
-  return column.isUnsorted !== true && textual.has(test.condition);
+  const isFolded = textual.has(test.condition) || ["null", "present"].includes(test.condition);
+  return column.isUnsorted !== true && isFolded;
 }
 
 /** The rows that may stand the test, by the column's quicker way; undefined where it has none. */
@@ -200,11 +206,8 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  if (condition === "present") {
-    return value === true
-      ? sql<SqlBool>`(${raw} is not null and ${raw} <> '')`
-      : sql<SqlBool>`(${raw} is null or ${raw} = '')`;
-  }
+  // What is there is there folded as well, and the indexes are on that. No text is kept empty.
+  if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }
 
