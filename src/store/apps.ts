@@ -110,7 +110,7 @@ function createAppStore<App, Values extends object, Row>({
     list: async ({ db, projectId }, query) => {
       const source = describeApps(table, projectId, searched, required);
       const count = await countRows(db, source, query);
-      const { items, meta } = await readPage<Row>(db, source, query, count);
+      const { items, meta } = await readPage<Row>(db, source, query, { count, all: count });
       return { items: items.map(toApp), meta };
     },
 

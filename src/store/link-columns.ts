@@ -19,7 +19,7 @@ import { findSearch } from "./trigram-index.ts";
 /** A list of a project's links. */
 export function describeLinks(
   { db, projectId }: Tenant,
-  { filters, count_to }: ListQuery,
+  { filters, sorts, count_to }: ListQuery,
   isIndexed: boolean,
 ): Omit<ListSource, "shown"> {
   const search = findSearch(db);
@@ -47,6 +47,7 @@ export function describeLinks(
   };
   const found = {
     isFoundInside: filters.some((filter) => isFoundInside(filter, columns)),
+    order: sorts.length === 0 ? "created_at" : sorts[0]?.field,
     isScanned: filters.length > 0 && filters.every((one) => !isServedByIndex(one, columns)),
   };
   // It does not end where nobody waits any more, and is for those alone who count no further.

@@ -99,7 +99,8 @@ async function readLinks(
       : await countFiltered(tenant, counts, indexed, query, tally);
   // What so many have is soon met along the order, and an index would collect all of them first.
   const source = isCountCut(query, count) ? describe(false) : indexed;
-  const { items, meta } = await readPage<ShownLink>(tenant.db, source, query, count);
+  const counted = { count, all: tally.links };
+  const { items, meta } = await readPage<ShownLink>(tenant.db, source, query, counted);
   return { items: items.map(toLink), meta };
 }
 

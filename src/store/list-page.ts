@@ -24,6 +24,11 @@ export type ListSource = {
    * takes four times as long.
    */
   readonly scannedBy?: string;
+  /**
+   * The index that has the rows in the order of the list. Where very many rows match, the next
+   * that do are near in it: the engine, which does not know how many, would collect them all.
+   */
+  readonly walkedBy?: string | undefined;
   /** All rows that match, where one look into an index finds them. */
   readonly matched?: Matched | undefined;
 };
@@ -42,7 +47,7 @@ export const deferredFrom = 500;
 
 export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
   const where = writeWhere(source, source.ownRowsUnindexed ?? source.ownRows, query);
-  const from = sql`from ${writeTable(source)} where ${where}`;
+  const from = sql`from ${writeTable(source, source.scannedBy)} where ${where}`;
   const { count_to } = query;
   const found = source.matched?.keys ?? sql`select 1 ${from}`;
   const all = count_to === undefined ? from : sql`from (${found} limit ${count_to + 1}) as counted`;
@@ -55,12 +60,15 @@ export function isCountCut({ filters, count_to }: ListQuery, count: number): boo
   return filters.length > 0 && count_to !== undefined && count > count_to;
 }
 
+/** How many rows match, and how many there are. */
+type Counted = { readonly count: number; readonly all: number };
+
 /** One page, given how many rows there are in all. */
 export async function readPage<Row>(
   db: Db,
   source: ListSource,
   query: ListQuery,
-  count: number,
+  { count, all }: Counted,
 ): Promise<Page<Row>> {
   const meta = describePage(query, count);
   if (meta.from === 0) return { items: [], meta };
@@ -71,13 +79,17 @@ export async function readPage<Row>(
   const offset = isReversed ? count - meta.to : skipped;
   const order = sortsToSql(query.sorts, source.columns, isReversed);
   const slice = sql`order by ${order} limit ${meta.to - skipped} offset ${offset}`;
-  const mostCollected = source.matched === undefined || isCut ? collectedUpTo : count;
-  const isFew = query.filters.length > 0 && count <= mostCollected;
+  const mostCollected = source.matched === undefined ? collectedUpTo : count;
+  // Of more than were counted nobody knows how many they are.
+  const isFew = query.filters.length > 0 && !isCut && count <= mostCollected;
   const isNear = offset < deferredFrom;
+  // Of a million rows of which 10,000 match, one in a hundred that are gone through does.
+  const isMet = query.filters.length > 0 && (meta.to * all) / count < count;
+  const walked = { ...source, walkedBy: isMet ? source.walkedBy : undefined };
   const statement =
     isNear && !isFew
-      ? readInOrder<Row>(source, query, slice)
-      : readByIds<Row>(source, selectMatches(source, query, isFew), slice, order);
+      ? readInOrder<Row>(walked, query, slice)
+      : readByIds<Row>(source, selectMatches(walked, query, isFew), slice, order);
   const { rows } = await statement.execute(db);
   return { items: isReversed ? rows.toReversed() : rows, meta };
 }
@@ -87,7 +99,7 @@ type Part = RawBuilder<unknown>;
 /** Goes along the order: where many rows match, the next ones that do are near. */
 function readInOrder<Row>(source: ListSource, query: ListQuery, slice: Part): RawBuilder<Row> {
   const where = writeWhere(source, source.ownRows, query);
-  const table = sql.table(source.table);
+  const table = writeTable(source, source.walkedBy);
   return sql<Row>`select ${writeColumns(source)} from ${table} where ${where} ${slice}`;
 }
 
@@ -118,16 +130,15 @@ function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Pa
   const own = (isFew && source.ownRowsUnindexed) || source.ownRows;
   const { matched } = source;
   const where = matched ? sql`${own} and ${matched.isOne}` : writeWhere(source, own, query);
-  return isFew
-    ? sql`materialized (select id, ${columns} from ${writeTable(source)} where ${where})`
-    : sql`not materialized (select id, ${columns} from ${sql.table(source.table)} where ${where})`;
+  const table = writeTable(source, isFew ? source.scannedBy : source.walkedBy);
+  const matches = sql`(select id, ${columns} from ${table} where ${where})`;
+  return isFew ? sql`materialized ${matches}` : sql`not materialized ${matches}`;
 }
 
-/** For all matching rows, in whatever order. */
-function writeTable({ table, scannedBy }: ListSource): Part {
-  return scannedBy === undefined
+function writeTable({ table }: ListSource, index: string | undefined): Part {
+  return index === undefined
     ? sql.table(table)
-    : sql`${sql.table(table)} indexed by ${sql.ref(scannedBy)}`;
+    : sql`${sql.table(table)} indexed by ${sql.ref(index)}`;
 }
 
 function writeWhere(

@@ -48,7 +48,10 @@ export async function listProjects(db: Db, query: ListQuery): Promise<Page<Store
   const columns = { created_at: { column: "created_at" } };
   const source = { table: "projects", columns, ownRows: sql<SqlBool>`1 = 1` };
   const count = await countRows(db, source, query);
-  const { items, meta } = await readPage<ProjectTable>(db, source, query, count);
+  const { items, meta } = await readPage<ProjectTable>(db, source, query, {
+    count,
+    all: count,
+  });
   const tallies = await db
     .selectFrom("tallies")
     .select(["project_id", "links"])

@@ -7,6 +7,7 @@ import { readTally } from "../../src/store/project-tallies.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
 import { openForAll } from "../support/open-for.ts";
 import { addLink, now, staying } from "../support/rows.ts";
+import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Lists whose links are counted so far and no further: the same links in the same places. */
@@ -84,6 +85,27 @@ describe.each([false, true])("with an index of texts: %s", (isIndexed) => {
       }
     }
   });
+});
+
+test.skipIf(isOnPostgres)("links that most others are like are met along the list", async () => {
+  const statements: string[] = [];
+  const db = world.store.db.withPlugin({
+    transformQuery: ({ node }) => {
+      statements.push(JSON.stringify(node));
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  });
+  const tenant = { db, projectId: world.project.id };
+  const sorts: readonly Sort[] = [{ field: "name", direction: "asc" }];
+  const query = { filters: [byClicks], sorts, limit: 4, page: 1 };
+  const readIndex = async (count_to: number) => {
+    statements.length = 0;
+    await listLinks(tenant, world.store, { ...query, count_to }, staying);
+    return statements.some((text) => text.includes("indexed by") && text.includes("links_name"));
+  };
+  // Of sixty links, eleven may be far from each other, and forty are not.
+  expect([await readIndex(10), await readIndex(40)]).toEqual([false, true]);
 });
 
 test("nobody but the console has less counted", async () => {

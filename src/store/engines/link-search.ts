@@ -12,8 +12,10 @@ export type LinkSearch = {
       readonly isFoundInside: boolean;
       /** No index helps. */
       readonly isScanned: boolean;
+      /** The field that the list is in the order of. */
+      readonly order: string | undefined;
     },
-  ) => Pick<ListSource, "ownRows" | "ownRowsUnindexed" | "scannedBy">;
+  ) => Pick<ListSource, "ownRows" | "ownRowsUnindexed" | "scannedBy" | "walkedBy">;
   /** The links of a project whose folded column has this text in it. */
   readonly matchContains: (
     projectId: string,
