@@ -3,7 +3,6 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
-import { paging } from "../contract/limits.ts";
 import { utc, writeLocalTime } from "../contract/local-time.ts";
 import { Problem } from "../contract/problem.ts";
 import type { KeyContext } from "../mcp/access/key-context.ts";
@@ -59,7 +58,8 @@ export function createAccount(parts: Acting): Account {
       return act === undefined ? call(name, args, parts) : carryOut(act, args, parts);
     },
     listChanges: (wanted) => listChanged(wanted, parts),
-    listLinks: (args) => call(index.tool, args, { ...parts, keyContext: countLess(keyContext) }),
+    listLinks: (args, most) =>
+      call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) }),
     readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
     isOwn: parts.deployment.own !== undefined,
     qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
@@ -182,14 +182,14 @@ async function explain(failure: ToldFailure, parts: Acting): Promise<Answer> {
 
 const { index } = contract.links;
 
-/** A person turns so many pages at the most; to count what very many links have takes long. */
-function countLess(keyContext: KeyContext): KeyContext {
+/** To count what very many links have takes long. */
+function countLess(keyContext: KeyContext, count_to: number): KeyContext {
   const { call: ask, checksConditions } = keyContext;
   if (!checksConditions) return keyContext;
   return {
     ...keyContext,
     call: (endpoint, input, ...more) => {
-      const counted = Object.assign({}, input, { count_to: paging.most_counted });
+      const counted = Object.assign({}, input, { count_to });
       return ask(endpoint, endpoint.tool === index.tool ? counted : input, ...more);
     },
   };

@@ -14,8 +14,8 @@ export type Account = {
   readonly mayUse: (tool: string) => boolean;
   /** Calls a tool as an assistant does, by the same rules. */
   readonly call: (tool: string, args: JsonObject) => Promise<Answer>;
-  /** The same for a list that a person turns over, counted as far as they go. */
-  readonly listLinks: (args: JsonObject) => Promise<Answer>;
+  /** The same for a list that a person turns over, counted as far as is said. */
+  readonly listLinks: (args: JsonObject, mostCounted: number) => Promise<Answer>;
   /** What was changed in 30 days, the newest first, as `list_changes` tells it. */
   readonly listChanges: (wanted: WantedChanges) => Promise<Answer>;
   /** The date on the clocks of whoever asks, as statistics tell it. */

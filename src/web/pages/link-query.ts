@@ -144,14 +144,29 @@ export function isNarrowed({ search, filters }: LinkQuery): boolean {
   return search !== "" || filters.length > 0;
 }
 
+/** So many of the links that are found are counted: a person turns no more pages. */
+export function chooseMostCounted({ search, filters }: LinkQuery): number {
+  const texts = [
+    ...search.split(/\s+/u),
+    ...filters.map(({ condition, value }) => (condition === "cont" ? String(value) : "")),
+  ];
+  const isShort = texts.some((text) => text !== "" && Array.from(text).length < shortestQuick);
+  return isShort ? mostOfShort : paging.most_counted;
+}
+
+/** No index of texts finds a shorter one: all links are gone through until enough have it. */
+const shortestQuick = 3;
+const mostOfShort = 1000;
+
 /** One more than are counted says that there are more. */
 export function isCountCut(meta: JsonObject, query: LinkQuery): boolean {
-  return isNarrowed(query) && readNumber(meta, "count") === paging.most_counted + 1;
+  return isNarrowed(query) && readNumber(meta, "count") === chooseMostCounted(query) + 1;
 }
 
 /** How many links the list has found, as a person reads it. */
 export function writeFound(meta: JsonObject, query: LinkQuery): string {
-  const { most_counted } = paging;
-  if (isCountCut(meta, query)) return `more than ${most_counted.toLocaleString("en")}`;
+  if (isCountCut(meta, query)) {
+    return `more than ${chooseMostCounted(query).toLocaleString("en")}`;
+  }
   return readNumber(meta, "count").toLocaleString("en");
 }

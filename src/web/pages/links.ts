@@ -1,6 +1,5 @@
 import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import { paging } from "../../contract/limits.ts";
 import { html, type Html } from "../html.ts";
 import { leadToLast, renderAnswer, renderResults } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
@@ -10,6 +9,7 @@ import {
   conditionWords,
   describeFilter,
   filterFields,
+  chooseMostCounted,
   isCountCut,
   isNarrowed,
   readLinkQuery,
@@ -47,7 +47,7 @@ async function show(visit: Visit): Promise<Reply> {
     params.append("filter", added);
     return { kind: "go", to: `/links?${String(params)}` };
   }
-  const answer = await account.listLinks(writeArguments(query));
+  const answer = await account.listLinks(writeArguments(query), chooseMostCounted(query));
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
   const list = renderAnswer(answer, (result) => renderList(result, query, visit));
@@ -234,7 +234,9 @@ function renderPaging(meta: JsonObject, query: LinkQuery): Html {
     readNumber(meta, "to"),
   ];
   const isMore = isCountCut(meta, query);
-  const last = isMore ? paging.most_counted / readNumber(meta, "limit") : readNumber(meta, "last");
+  const last = isMore
+    ? chooseMostCounted(query) / readNumber(meta, "limit")
+    : readNumber(meta, "last");
   const count = writeFound(meta, query);
   const step = (name: string, to_page: number, isThere: boolean) =>
     isThere
