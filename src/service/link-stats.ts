@@ -1,20 +1,43 @@
 import type { StatsBy } from "../contract/link-stats.ts";
 import type { TimeZone } from "../contract/local-time.ts";
-import { packId } from "../stats/link-ids.ts";
-import { createLinkSums, type LinkSums } from "../stats/link-sums.ts";
+import type { LinkSet } from "../stats/link-set.ts";
+import { compareSums, createLinkSums, type LinkSums } from "../stats/link-sums.ts";
 import { findStep, listSteps, type Period, type Step } from "../stats/period.ts";
-import { addSum, addTo, createSum, createSums, type Sum, type Sums } from "../stats/sums.ts";
+import {
+  addSum,
+  addTo,
+  createSum,
+  createSums,
+  subtractSum,
+  type Sum,
+  type Sums,
+} from "../stats/sums.ts";
 import { dayHours, hour_ms, type Kind, type VisitEvent } from "../stats/visit.ts";
-import { readDetails, readSums, readTotals, type Days } from "../store/read-visits.ts";
+import {
+  readDetails,
+  readPartOfDay,
+  readSums,
+  readTotals,
+  type Days,
+  type SumsRow,
+} from "../store/read-visits.ts";
 import type { Tenant } from "../store/tenant.ts";
 
 /** Adds up the visits of a period, from whichever of what is kept of them is the least to read. */
 
 export type Wanted = {
   /** Undefined is all of the project's. */
-  readonly ids: ReadonlySet<string> | undefined;
+  readonly links: LinkSet | undefined;
   readonly by: StatsBy;
   readonly zone: TimeZone;
+};
+
+/** What is told of keys that are no steps of time. */
+export type Told = {
+  /** So many with the most clicks are told apart. */
+  readonly most: number;
+  /** These can be found beside them. */
+  readonly named?: readonly string[];
 };
 
 export type Found = {
@@ -32,26 +55,26 @@ export async function addUpVisits(
   tenant: Tenant,
   wanted: Wanted,
   period: Period,
-  most: number,
+  told: Told,
 ): Promise<Found> {
-  const { ids, by, zone } = wanted;
-  if (by === "link" && ids === undefined) return addUpByLink(tenant, period, most);
+  const { links, by, zone } = wanted;
+  if (by === "link") return addUpByLink(tenant, links, period, told);
   const sums = createSums();
   const readKey = createKeyReader(by, zone);
   const days = findDays(period);
-  if (ids === undefined) {
+  if (links === undefined) {
     await readTotals(tenant, days, (hour, kind, count) => {
       if (isWithin(hour, period)) addTotal(sums, { hour, kind, count }, by, readKey);
     });
   } else {
-    await readDetails(tenant, days, ids, (id, kind, count) => {
-      if (isWithin(kind.hour, period)) addDetail(sums, { id, kind, count }, by, readKey);
+    await readDetails(tenant, days, links, (kind, count) => {
+      if (isWithin(kind.hour, period)) addDetail(sums, { kind, count }, by, readKey);
     });
   }
-  return isStep(by) ? inOrder(sums, listSteps(period, by, zone)) : byClicks(sums, most);
+  return isStep(by) ? inOrder(sums, listSteps(period, by, zone)) : byClicks(sums, told.most);
 }
 
-type ReadKey = (seen: Pick<Kind, "hour"> & Partial<Kind>, id: string) => string;
+type ReadKey = (seen: Pick<Kind, "hour"> & Partial<Kind>) => string;
 
 function addTotal(
   sums: Sums,
@@ -66,7 +89,7 @@ function addTotal(
   if (fact === undefined ? isStep(by) : fact === by) {
     addTo(
       sums,
-      readKey({ hour, [fact ?? "hour"]: fact === undefined ? hour : value }, ""),
+      readKey({ hour, [fact ?? "hour"]: fact === undefined ? hour : value }),
       event,
       count,
     );
@@ -75,13 +98,13 @@ function addTotal(
 
 function addDetail(
   sums: Sums,
-  { id, kind, count }: { readonly id: string; readonly kind: Kind; readonly count: number },
+  { kind, count }: { readonly kind: Kind; readonly count: number },
   by: StatsBy,
   readKey: ReadKey,
 ): void {
   const { what, isPress } = kind;
   if (!isPress) sums.total[what] += count;
-  if (!isPress || by === "source") addTo(sums, readKey(kind, id), what, count);
+  if (!isPress || by === "source") addTo(sums, readKey(kind), what, count);
 }
 
 /** What nobody said has a name too. */
@@ -90,8 +113,7 @@ const unsaid: Readonly<Partial<Record<StatsBy, string>>> = {
   country: "unknown",
 };
 
-function createKeyReader(by: StatsBy, zone: TimeZone): ReadKey {
-  if (by === "link") return (_, id) => id;
+function createKeyReader(by: Exclude<StatsBy, "link">, zone: TimeZone): ReadKey {
   if (isStep(by)) {
     const known = new Map<number, string>();
     return ({ hour }) => {
@@ -128,13 +150,7 @@ function inOrder({ total, byKey }: Sums, keys: readonly string[]): Found {
 }
 
 function byClicks({ total, byKey }: Sums, most: number): Found {
-  const sorted = [...byKey].toSorted(
-    ([key, sum], [otherKey, other]) =>
-      other.click - sum.click ||
-      other.open - sum.open ||
-      other.install - sum.install ||
-      (key < otherKey ? -1 : 1),
-  );
+  const sorted = [...byKey].toSorted(compareSums);
   const left = sorted.slice(most);
   const others = left.length === 0 ? undefined : { ...addAll(left), keys: left.length };
   return { total, rows: sorted.slice(0, most), others, find: (key) => byKey.get(key) };
@@ -147,30 +163,39 @@ function addAll(sums: readonly (readonly [string, Sum])[]): Sum {
 }
 
 /** Whole days by their sums, and of those that the period cuts the hours. */
-async function addUpByLink(tenant: Tenant, period: Period, most: number): Promise<Found> {
-  const sums = createLinkSums();
-  const first = Math.ceil(period.from / day_ms);
-  const last = Math.floor(period.to / day_ms) - 1;
-  const { first: begin, last: end } = findDays(period);
-  if (first <= last) await readSums(tenant, { first, last }, sums);
-  for (const day of new Set([begin, end])) {
-    if (day < first || day > last) await addEdge(tenant, day, period, sums);
-  }
-  const { best, others } = sums.listBest(most);
-  const { links, ...left } = others;
+async function addUpByLink(
+  tenant: Tenant,
+  only: LinkSet | undefined,
+  period: Period,
+  { most, named }: Told,
+): Promise<Found> {
+  const sums = createLinkSums({ most, only, named });
+  if (only?.size !== 0) await readAll(tenant, only?.ends, period, sums);
+  const { total, links, best, named: found } = sums.read();
+  const known = new Map([...found, ...best]);
+  const others = { ...total, keys: links - best.length };
+  for (const [, sum] of best) subtractSum(others, sum);
   return {
-    total: addAll([...best, ["", left]]),
+    total,
     rows: best,
-    others: links === 0 ? undefined : { ...left, keys: links },
-    find: sums.find,
+    others: others.keys === 0 ? undefined : others,
+    find: (id) => known.get(id),
   };
 }
 
-async function addEdge(tenant: Tenant, day: number, period: Period, sums: LinkSums): Promise<void> {
-  await readDetails(tenant, { first: day, last: day }, undefined, (id, kind, count) => {
-    const { what, isPress, hour } = kind;
-    if (!isWithin(hour, period) || isPress) return;
-    const of = (event: VisitEvent) => (what === event ? count : 0);
-    sums.add(packId(id), [of("click"), of("open"), of("install")]);
-  });
+async function readAll(
+  tenant: Tenant,
+  ends: LinkSet["ends"],
+  period: Period,
+  sums: LinkSums,
+): Promise<void> {
+  const days = { first: Math.ceil(period.from / day_ms), last: Math.floor(period.to / day_ms) - 1 };
+  const { first, last } = findDays(period);
+  const edges = [...new Set([first, last])].filter((day) => day < days.first || day > days.last);
+  const cut: SumsRow[] = [];
+  for (const day of edges) {
+    const part = { days: { first: day, last: day }, ends };
+    cut.push(...(await readPartOfDay(tenant, part, (hour) => isWithin(hour, period))));
+  }
+  await readSums(tenant, { days, ends }, cut, sums);
 }

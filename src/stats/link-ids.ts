@@ -1,6 +1,8 @@
 /** The ids of many links, and their counts, in as few bytes as can be read at once. */
 
 const idBytes = 16;
+/** An id is so many numbers of 32 bits. */
+export const idWords = 4;
 const pattern = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
 /** Every link that we make has such an id; whatever else there is cannot be packed. */
@@ -26,6 +28,13 @@ export function readId(ids: Buffer, place: number): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
+/** As numbers, of which the first that differ tell the order of two ids; the bytes are used up. */
+export function readIdWords(ids: Buffer): Uint32Array {
+  const isAligned = ids.byteOffset % Uint32Array.BYTES_PER_ELEMENT === 0;
+  const { buffer, byteOffset, byteLength } = (isAligned ? ids : Buffer.from(ids)).swap32();
+  return new Uint32Array(buffer, byteOffset, byteLength / Uint32Array.BYTES_PER_ELEMENT);
+}
+
 /** Whole numbers, seven bits to a byte: most of them take one. */
 export function packNumbers(numbers: readonly number[]): string {
   const bytes: number[] = [];
@@ -39,18 +48,20 @@ export function packNumbers(numbers: readonly number[]): string {
   return Buffer.from(bytes).toString("base64");
 }
 
-export function unpackNumbers(text: string): readonly number[] {
-  const bytes = Buffer.from(text, "base64");
-  const numbers: number[] = [];
-  let number = 0;
-  let unit = 1;
-  for (const byte of bytes) {
+export function unpackNumbers(text: string): Buffer {
+  return Buffer.from(text, "base64");
+}
+
+/** Packed numbers, of which those before `at` were read. */
+export type NumbersReader = { readonly numbers: Buffer; at: number };
+
+export function readNumber(reader: NumbersReader): number {
+  const { numbers } = reader;
+  let byte = numbers[reader.at++] ?? 0;
+  let number = byte & 0x7f;
+  for (let unit = 0x80; byte >= 0x80; unit *= 0x80) {
+    byte = numbers[reader.at++] ?? 0;
     number += (byte & 0x7f) * unit;
-    unit *= 0x80;
-    if (byte >= 0x80) continue;
-    numbers.push(number);
-    number = 0;
-    unit = 1;
   }
-  return numbers;
+  return number;
 }

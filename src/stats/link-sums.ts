@@ -1,204 +1,195 @@
-import { readId } from "./link-ids.ts";
-import type { Sum } from "./sums.ts";
+import { clearSlot, createIdTable, isTaken, putId, seekId, type IdTable } from "./id-table.ts";
+import {
+  idWords,
+  packId,
+  readId,
+  readIdWords,
+  readNumber,
+  unpackIds,
+  unpackNumbers,
+  type NumbersReader,
+} from "./link-ids.ts";
+import type { LinkSet } from "./link-set.ts";
+import { createSum, type Sum } from "./sums.ts";
 
-/** Sums by link of millions of packed ids: a table of numbers, where a Map would take seconds. */
+/**
+ * Adds up millions of counts by their links, of which the best are told apart. Its rows come in the
+ * order of their first ids, a range of ids after the other: what is added up at a time stays near
+ * the processor, and what was is let go. A table of all links takes several times as long.
+ */
 export type LinkSums = {
-  /** Adds to links whose ids are packed: three numbers for each, clicks, opens and installs. */
-  readonly add: (ids: Buffer, sums: readonly number[]) => void;
-  readonly find: (id: string) => Sum | undefined;
-  /** So many links with the most clicks, and the others together. */
-  readonly listBest: (most: number) => {
-    readonly best: readonly (readonly [string, Sum])[];
-    readonly others: Sum & { readonly links: number };
-  };
+  /** Adds the rows, and then all that was added of links before `next`; without it, all. */
+  readonly add: (rows: readonly LinkRow[], next: string | undefined) => void;
+  readonly read: () => Best;
 };
 
-const idBytes = 16;
-/** An id is so many numbers of 32 bits. */
-const words = 4;
-const firstSlots = 256;
-/** Of what is told of a link. */
-const numbers = 3;
-
-type Table = {
-  readonly keys: Int32Array;
-  readonly sums: Float64Array;
-  readonly slots: number;
+/** Links in the order of their ids; both are packed. */
+export type LinkRow = {
+  readonly ids: string;
+  /** Three for each link: clicks, opens and installs. */
+  readonly sums: string;
 };
 
-/** Sums of a share of the links, which is small enough to stay near the processor. */
-type Share = {
-  table: Table;
-  links: number;
-  /** What waits to be added: id and numbers, one link behind the other. */
-  readonly waiting: Int32Array;
-  filled: number;
+type Best = {
+  readonly total: Sum;
+  /** That had any. */
+  readonly links: number;
+  /** Those with the most clicks, in order. */
+  readonly best: readonly (readonly [string, Sum])[];
+  /** Of the links that were named before. */
+  readonly named: ReadonlyMap<string, Sum>;
 };
 
-export function createLinkSums(): LinkSums {
-  const shares = Array.from({ length: shareCount }, createShare);
+type LinkSumsOptions = {
+  /** So many are the best. */
+  readonly most: number;
+  /** Without it, all links are counted. */
+  readonly only?: LinkSet | undefined;
+  readonly named?: Iterable<string> | undefined;
+};
 
-  const listShares = (): readonly Share[] => {
-    shares.forEach(addWaiting);
-    return shares;
-  };
+/** A row of which the links before `place` were added. */
+type OpenRow = NumbersReader & {
+  readonly ids: Uint32Array;
+  place: number;
+};
+
+export function createLinkSums({ most, only, named = [] }: LinkSumsOptions): LinkSums {
+  let open: readonly OpenRow[] = [];
+  let table = createTable(usualIds);
+  const total = createSum();
+  let links = 0;
+  const best: [string, Sum][] = [];
+  const wanted = [...named].map((id) => [id, readIdWords(packId(id))] as const);
+  const found = new Map<string, Sum>();
+
+  function note(slot: number): void {
+    const at = slot * numbers;
+    const click = table.sums[at] ?? 0;
+    const other = (table.sums[at + 1] ?? 0) + (table.sums[at + 2] ?? 0);
+    if (click + other === 0) return;
+    if (only?.has(table.keys, slot * idWords) === false) return;
+    links += 1;
+    total.click += click;
+    total.open += table.sums[at + 1] ?? 0;
+    total.install += table.sums[at + 2] ?? 0;
+    const last = best.length < most ? undefined : best.at(-1);
+    if (last !== undefined && last[1].click > click) return;
+    const own = [writeKey(table, slot), readSum(table, slot)] satisfies [string, Sum];
+    const place = best.findIndex((one) => compareSums(own, one) < 0);
+    best.splice(place < 0 ? best.length : place, 0, own);
+    if (best.length > most) best.pop();
+  }
 
   return {
-    add: (packed, sums) => {
-      const ids = readWords(packed);
-      for (let at = 0, from = 0; at < ids.length; at += words, from += numbers) {
-        const share = shares[((ids[at + 2] ?? 0) >>> 24) % shareCount];
-        if (share === undefined) continue;
-        const { waiting } = share;
-        const to = share.filled;
-        for (let word = 0; word < words; word += 1) waiting[to + word] = ids[at + word] ?? 0;
-        for (let number = 0; number < numbers; number += 1) {
-          waiting[to + words + number] = sums[from + number] ?? 0;
-        }
-        share.filled += entry;
-        if (share.filled === waiting.length) addWaiting(share);
+    add: (rows, next) => {
+      const limit = next === undefined ? undefined : readIdWords(packId(next));
+      open = [...open, ...rows.map(openRow)];
+      const ends = open.map((row) => findEnd(row, limit));
+      const counted = ends.reduce((sum, end, row) => sum + end - (open[row]?.place ?? 0), 0);
+      // It is empty.
+      if (table.slots < counted * 2) table = createTable(counted);
+      for (const [place, row] of open.entries()) addRow(table, row, ends[place] ?? 0);
+      for (const [id, key] of wanted) {
+        const slot = seekId(table, key, 0);
+        if (isTaken(table, slot)) found.set(id, readSum(table, slot));
       }
+      empty(table, note);
+      open = open.filter(({ ids, place }) => place * idWords < ids.length);
     },
-    find: (id) => {
-      const ids = readWords(Buffer.from(id.replaceAll("-", ""), "hex"));
-      const share = listShares()[((ids[2] ?? 0) >>> 24) % shareCount] ?? createShare();
-      const slot = seek(share.table, ids, 0);
-      return isTaken(share.table, slot) ? readSum(share.table, slot) : undefined;
-    },
-    listBest: (most) => joinBest(listShares(), most),
+    read: () => ({ total, links, best, named: found }),
   };
-}
-
-const shareCount = 64;
-const entry = words + numbers;
-const mostWaiting = 1024;
-
-function createShare(): Share {
-  const waiting = new Int32Array(mostWaiting * entry);
-  return { table: createTable(firstSlots), links: 0, waiting, filled: 0 };
-}
-
-function addWaiting(share: Share): void {
-  const { waiting, filled } = share;
-  for (let at = 0; at < filled; at += entry) {
-    const slot = seek(share.table, waiting, at);
-    const { keys, sums } = share.table;
-    if (!isTaken(share.table, slot)) {
-      share.links += 1;
-      keys.set(waiting.subarray(at, at + words), slot * words);
-    }
-    for (let number = 0; number < numbers; number += 1) {
-      const place = slot * numbers + number;
-      sums[place] = (sums[place] ?? 0) + (waiting[at + words + number] ?? 0);
-    }
-    if (share.links * 2 >= share.table.slots) share.table = grow(share.table);
-  }
-  share.filled = 0;
-}
-
-function joinBest(shares: readonly Share[], most: number): ReturnType<LinkSums["listBest"]> {
-  const others = { click: 0, open: 0, install: 0, links: 0 };
-  const leave = ({ click, open, install }: Sum, links: number) => {
-    others.click += click;
-    others.open += open;
-    others.install += install;
-    others.links += links;
-  };
-  const found = shares.flatMap(({ table }) => {
-    const { best, left } = partBest(table, most);
-    leave(left, left.links);
-    return best.map((slot) => [writeKey(table, slot), readSum(table, slot)] as const);
-  });
-  const sorted = found.toSorted(
-    ([id, sum], [otherId, other]) =>
-      other.click - sum.click ||
-      other.open - sum.open ||
-      other.install - sum.install ||
-      (id < otherId ? -1 : 1),
-  );
-  for (const [, sum] of sorted.slice(most)) leave(sum, 1);
-  return { best: sorted.slice(0, most), others };
-}
-
-function partBest(table: Table, most: number) {
-  const best: number[] = [];
-  const left = { click: 0, open: 0, install: 0, links: 0 };
-  for (let slot = 0; slot < table.slots; slot += 1) {
-    if (!isTaken(table, slot)) continue;
-    let out: number | undefined = slot;
-    const last = best.at(-1);
-    if (best.length < most || (last !== undefined && compareSlots(table, slot, last) < 0)) {
-      const place = best.findIndex((other) => compareSlots(table, slot, other) < 0);
-      best.splice(place < 0 ? best.length : place, 0, slot);
-      out = best.length > most ? best.pop() : undefined;
-    }
-    if (out === undefined) continue;
-    const { click, open, install } = readSum(table, out);
-    left.click += click;
-    left.open += open;
-    left.install += install;
-    left.links += 1;
-  }
-  return { best, left };
-}
-
-function createTable(slots: number): Table {
-  return { keys: new Int32Array(slots * words), sums: new Float64Array(slots * numbers), slots };
-}
-
-/** Where the bytes lie as numbers do, nothing is copied. */
-function readWords(packed: Buffer): Int32Array {
-  const { buffer, byteOffset, byteLength } =
-    packed.byteOffset % words === 0 ? packed : new Uint8Array(packed);
-  return new Int32Array(buffer, byteOffset, byteLength / words);
-}
-
-/** No id is all zeros. */
-function isTaken({ keys }: Table, slot: number): boolean {
-  const at = slot * words;
-  return keys[at] !== 0 || keys[at + 1] !== 0 || keys[at + 3] !== 0;
-}
-
-/** The slot that has the key, or the free one where it belongs. The last bytes are random. */
-function seek({ keys, slots }: Table, ids: Int32Array, at: number): number {
-  const one = ids[at] ?? 0;
-  const two = ids[at + 1] ?? 0;
-  const three = ids[at + 2] ?? 0;
-  const four = ids[at + 3] ?? 0;
-  let slot = (four ^ three) & (slots - 1);
-  for (;;) {
-    const place = slot * words;
-    const last = keys[place + 3];
-    if (last === four && keys[place + 2] === three && keys[place + 1] === two) {
-      if (keys[place] === one) return slot;
-    }
-    if (last === 0 && keys[place] === 0 && keys[place + 1] === 0) return slot;
-    slot = (slot + 1) & (slots - 1);
-  }
-}
-
-function grow(table: Table): Table {
-  const larger = createTable(table.slots * 2);
-  for (let slot = 0; slot < table.slots; slot += 1) {
-    if (!isTaken(table, slot)) continue;
-    const to = seek(larger, table.keys, slot * words);
-    larger.keys.set(table.keys.subarray(slot * words, (slot + 1) * words), to * words);
-    larger.sums.set(table.sums.subarray(slot * numbers, (slot + 1) * numbers), to * numbers);
-  }
-  return larger;
 }
 
 /** Clicks first, then opens and installs, and at last the ids, so that the order is always one. */
-function compareSlots({ keys, sums }: Table, one: number, other: number): number {
-  for (let number = 0; number < numbers; number += 1) {
-    const more = (sums[other * numbers + number] ?? 0) - (sums[one * numbers + number] ?? 0);
-    if (more !== 0) return more;
+export function compareSums(
+  [id, sum]: readonly [string, Sum],
+  [otherId, other]: readonly [string, Sum],
+): number {
+  return (
+    other.click - sum.click ||
+    other.open - sum.open ||
+    other.install - sum.install ||
+    (id < otherId ? -1 : 1)
+  );
+}
+
+function openRow({ ids, sums }: LinkRow): OpenRow {
+  return { ids: readIdWords(unpackIds(ids)), place: 0, numbers: unpackNumbers(sums), at: 0 };
+}
+
+/** The place of the first link of the row that is not before the limit. */
+function findEnd({ ids, place }: OpenRow, limit: Uint32Array | undefined): number {
+  let high = ids.length / idWords;
+  if (limit === undefined) return high;
+  let low = place;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareIds(ids, middle * idWords, limit) < 0) low = middle + 1;
+    else high = middle;
   }
-  for (let part = 0; part < words; part += 1) {
-    const less = (keys[one * words + part] ?? 0) - (keys[other * words + part] ?? 0);
+  return low;
+}
+
+function compareIds(ids: Uint32Array, at: number, other: Uint32Array): number {
+  for (let word = 0; word < idWords; word += 1) {
+    const less = (ids[at + word] ?? 0) - (other[word] ?? 0);
     if (less !== 0) return less;
   }
   return 0;
+}
+
+/** Sums by id. */
+type Table = IdTable & {
+  readonly sums: Float64Array;
+  /** The slots that are taken, as they were. */
+  readonly taken: Int32Array;
+  count: number;
+};
+
+const usualIds = 2 ** 13;
+/** Of what is told of a link. */
+const numbers = 3;
+
+function createTable(mostIds: number): Table {
+  const table = createIdTable(mostIds);
+  const sums = new Float64Array(table.slots * numbers);
+  return { ...table, sums, taken: new Int32Array(table.slots), count: 0 };
+}
+
+/** Numbers are read where they are added: most of them are small, or nothing. */
+function addRow(table: Table, row: OpenRow, end: number): void {
+  const { ids } = row;
+  const { sums } = table;
+  for (; row.place < end; row.place += 1) {
+    const slot = take(table, ids, row.place * idWords);
+    for (let to = slot * numbers; to < (slot + 1) * numbers; to += 1) {
+      const number = readNumber(row);
+      if (number > 0) sums[to] = (sums[to] ?? 0) + number;
+    }
+  }
+}
+
+/** The slot of an id, which has it from then on. */
+function take(table: Table, ids: Uint32Array, at: number): number {
+  const slot = seekId(table, ids, at);
+  if (isTaken(table, slot)) return slot;
+  putId(table, slot, ids, at);
+  table.taken[table.count] = slot;
+  table.count += 1;
+  return slot;
+}
+
+/** Only what was taken is cleared: most of the table is as it was. */
+function empty(table: Table, note: (slot: number) => void): void {
+  const { sums, taken, count } = table;
+  for (let place = 0; place < count; place += 1) {
+    const slot = taken[place] ?? 0;
+    note(slot);
+    clearSlot(table, slot);
+    for (let number = 0; number < numbers; number += 1) sums[slot * numbers + number] = 0;
+  }
+  table.count = 0;
 }
 
 function readSum({ sums }: Table, slot: number): Sum {
@@ -207,6 +198,6 @@ function readSum({ sums }: Table, slot: number): Sum {
 }
 
 function writeKey({ keys }: Table, slot: number): string {
-  const own = keys.slice(slot * words, (slot + 1) * words);
-  return readId(Buffer.from(own.buffer, 0, idBytes), 0);
+  const own = keys.slice(slot * idWords, (slot + 1) * idWords);
+  return readId(Buffer.from(own.buffer).swap32(), 0);
 }

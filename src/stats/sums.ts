@@ -23,6 +23,12 @@ export function addSum(to: Sum, { click, open, install }: Sum): void {
   to.install += install;
 }
 
+export function subtractSum(from: Sum, { click, open, install }: Sum): void {
+  from.click -= click;
+  from.open -= open;
+  from.install -= install;
+}
+
 export function addTo({ byKey }: Sums, key: string, what: VisitEvent, count: number): void {
   const known = byKey.get(key);
   const sum = known ?? createSum();

@@ -1,10 +1,13 @@
 import { setImmediate } from "node:timers/promises";
-import { eachCell, readCells } from "../stats/cells.ts";
-import { unpackIds, unpackNumbers } from "../stats/link-ids.ts";
-import type { LinkSums } from "../stats/link-sums.ts";
-import type { Kind } from "../stats/visit.ts";
+import { sql } from "kysely";
+import { eachCell, readCells, type ReadCells } from "../stats/cells.ts";
+import { idWords, packNumbers, readIdWords, unpackIds } from "../stats/link-ids.ts";
+import type { LinkSet } from "../stats/link-set.ts";
+import type { LinkRow, LinkSums } from "../stats/link-sums.ts";
+import { readKind, visitEvents, type Kind } from "../stats/visit.ts";
 import type { Tenant } from "./tenant.ts";
-import { createKindReader, readDay } from "./visit-days.ts";
+import type { VisitDayTable } from "./tables.ts";
+import { createKindReader } from "./visit-days.ts";
 
 /** What is kept of visits, read day by day: the days are those of UTC, and both ends are read. */
 export type Days = { readonly first: number; readonly last: number };
@@ -31,58 +34,179 @@ export async function readTotals(
   }
 }
 
-/** Calls `take` with every count of the links; without `ids`, of all there are. */
+/** Calls `take` with the counts of these links, those of many at once. */
 export async function readDetails(
-  { db, projectId }: Tenant,
+  tenant: Tenant,
   { first, last }: Days,
-  ids: ReadonlySet<string> | undefined,
-  take: (id: string, kind: Kind, count: number) => void,
+  links: LinkSet,
+  take: (kind: Kind, count: number) => void,
 ): Promise<void> {
-  if (ids?.size === 0) return;
-  const [from, to] = findEnds(ids);
-  for (let day = first; day <= last; day += 1) {
-    let query = db
-      .selectFrom("visit_days")
-      .select(["ids", "detail"])
-      .where("project_id", "=", projectId)
-      .where("day", "=", day);
-    if (to !== undefined) query = query.where("first_id", "<=", to);
-    if (from !== undefined) query = query.where("last_id", ">=", from);
-    const rows = await query.execute();
+  const days = Array.from({ length: last - first + 1 }, (_, place) => first + place);
+  const select = (day: number) =>
+    selectRows(tenant, { first: day, last: day }, links.ends).select(["ids", "detail"]).execute();
+  if (links.size === 0) return;
+  for await (const rows of readAhead(days, select)) {
     const read = createKindReader();
     for (const row of rows) {
-      readDay(row, (id, counts) => {
-        if (ids?.has(id) === false) return;
-        for (const [text, count] of counts) take(id, read(text), count);
-      });
+      addRow(row, links, (kind, count) => take(read(kind), count));
       await setImmediate();
     }
   }
 }
 
-function findEnds(ids: ReadonlySet<string> | undefined): readonly (string | undefined)[] {
-  if (ids === undefined) return [];
-  const sorted = [...ids].toSorted();
-  return [sorted[0], sorted.at(-1)];
+/** What is told of a row whose links nobody asks for is not taken apart. */
+function addRow(
+  { ids, detail }: Pick<VisitDayTable, "ids" | "detail">,
+  links: LinkSet,
+  take: (kind: string, count: number) => void,
+): void {
+  const all = readIdWords(unpackIds(ids));
+  const places: number[] = [];
+  for (let at = 0; at < all.length; at += idWords) {
+    if (links.has(all, at)) places.push(at / idWords);
+  }
+  if (places.length === 0) return;
+  const { kinds, rows } = readCells(detail);
+  const counts = kinds.map(() => 0);
+  for (const place of places) {
+    eachCell(rows[place] ?? [""], (kind, count) => {
+      counts[kind] = (counts[kind] ?? 0) + count;
+    });
+  }
+  for (const [place, kind] of kinds.entries()) {
+    const count = counts[place] ?? 0;
+    if (count > 0) take(kind, count);
+  }
 }
 
-/** Adds up the links' sums of whole days. */
+/** The rows that can have links with these ids. */
+function selectRows({ db, projectId }: Tenant, { first, last }: Days, ends: LinkSet["ends"]) {
+  const query = db
+    .selectFrom("visit_days")
+    .where("project_id", "=", projectId)
+    .where("day", ">=", first)
+    .where("day", "<=", last);
+  if (ends === undefined) return query;
+  return query.where("first_id", "<=", ends[1]).where("last_id", ">=", ends[0]);
+}
+
+/** What is read next is read while the caller does something with the one before. */
+async function* readAhead<Key, Found>(
+  keys: readonly Key[],
+  read: (key: Key) => Promise<Found>,
+): AsyncGenerator<Found> {
+  let reading: Promise<Found> | undefined;
+  for (const key of keys) {
+    const found = await reading;
+    const next = read(key);
+    // What it fails with is thrown where it is waited for.
+    next.catch(() => undefined);
+    if (found !== undefined) yield found;
+    reading = next;
+  }
+  if (reading !== undefined) yield await reading;
+}
+
+/** Rows that are read at once, and those that are added up at once. */
+const rowsAtOnce = 1000;
+const rowsInRange = 32;
+
+/** The visits of some links, the first of whose ids is this one. */
+export type SumsRow = { readonly first_id: string } & LinkRow;
+
+type Wanted = {
+  readonly days: Days;
+  /** Of the ids of the links that are meant. */
+  readonly ends: LinkSet["ends"];
+};
+
+/** Of ids; the last one has no end. */
+type Range = { readonly start: string; readonly next: string | undefined };
+
+/**
+ * Adds up the links' sums of whole days, and what else is given, a range of ids after the other: so
+ * little more than a range is ever held.
+ */
 export async function readSums(
-  { db, projectId }: Tenant,
-  { first, last }: Days,
+  tenant: Tenant,
+  { days, ends }: Wanted,
+  others: readonly SumsRow[],
   sums: LinkSums,
 ): Promise<void> {
-  for (let day = first; day <= last; day += 1) {
-    const rows = await db
-      .selectFrom("visit_days")
-      .select(["ids", "sums"])
-      .where("project_id", "=", projectId)
-      .where("day", "=", day)
-      .execute();
-    for (const row of rows) {
-      sums.add(unpackIds(row.ids), unpackNumbers(row.sums));
+  const starts = ["", ...(await listStarts(tenant, { days, ends }))];
+  const ranges = starts.map((start, place) => ({ start, next: starts[place + 1] }));
+  const read = async (range: Range) => ({
+    ...range,
+    rows: await selectSums(tenant, { days, ends }, range),
+  });
+  for await (const { rows, start, next } of readAhead(ranges, read)) {
+    const isOf = ({ first_id: id }: SumsRow) => id >= start && (next === undefined || id < next);
+    const all = [...rows, ...others.filter(isOf)];
+    all.sort((one, other) => (one.first_id < other.first_id ? -1 : 1));
+    for (let from = 0; from < all.length; from += rowsInRange) {
+      const to = from + rowsInRange;
+      sums.add(all.slice(from, to), all[to]?.first_id ?? next);
+      // Others have their turn.
+      await setImmediate();
     }
-    // Others have their turn.
+  }
+  sums.add([], undefined);
+}
+
+/** The same sums of the hours of a day that are meant. */
+export async function readPartOfDay(
+  tenant: Tenant,
+  { days, ends }: Wanted,
+  isMeant: (hour: number) => boolean,
+): Promise<readonly SumsRow[]> {
+  const rows = await selectRows(tenant, days, ends).select(["first_id", "ids", "detail"]).execute();
+  const parts: SumsRow[] = [];
+  for (const { first_id, ids, detail } of rows) {
+    parts.push({ first_id, ids, sums: packNumbers(sumUp(readCells(detail), isMeant)) });
     await setImmediate();
   }
+  return parts;
+}
+
+function sumUp({ kinds, rows }: ReadCells, isMeant: (hour: number) => boolean): number[] {
+  const numbers = visitEvents.length;
+  const places = kinds.map((text) => {
+    const { hour, what, isPress } = readKind(text);
+    return isPress || !isMeant(hour) ? undefined : visitEvents.indexOf(what);
+  });
+  return rows.flatMap((row) => {
+    const sums = Array.from({ length: numbers }, () => 0);
+    eachCell(row, (kind, count) => {
+      const place = places[kind];
+      if (place !== undefined) sums[place] = (sums[place] ?? 0) + count;
+    });
+    return sums;
+  });
+}
+
+/** Where the rows that are read at once begin, but the first of them. */
+async function listStarts(tenant: Tenant, { days, ends }: Wanted): Promise<readonly string[]> {
+  const own = selectRows(tenant, days, ends).select([
+    "first_id",
+    sql<number>`row_number() over (order by first_id)`.as("place"),
+  ]);
+  const rows = await tenant.db
+    .selectFrom(own.as("own"))
+    .select("first_id")
+    .distinct()
+    .where(sql<number>`place % ${rowsAtOnce}`, "=", 0)
+    .orderBy("first_id")
+    .execute();
+  return rows.map(({ first_id }) => first_id);
+}
+
+function selectSums(
+  tenant: Tenant,
+  { days, ends }: Wanted,
+  { start, next }: Range,
+): Promise<readonly SumsRow[]> {
+  const query = selectRows(tenant, days, ends)
+    .select(["first_id", "ids", "sums"])
+    .where("first_id", ">=", start);
+  return (next === undefined ? query : query.where("first_id", "<", next)).execute();
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
 import { addCells, type Cells } from "../../src/stats/cells.ts";
-import { unpackNumbers, readId, unpackIds } from "../../src/stats/link-ids.ts";
+import { readId, readNumber, unpackIds, unpackNumbers } from "../../src/stats/link-ids.ts";
 import { hour_ms, writeKind, type VisitFacts } from "../../src/stats/visit.ts";
 import { foldOldDays } from "../../src/store/fold-old-days.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
@@ -69,7 +69,7 @@ async function readKept({ db }: Store, projectId: string) {
       }
     });
     const ids = unpackIds(row.ids);
-    const counts = unpackNumbers(row.sums);
+    const counts = readAll(row.sums);
     for (let place = 0; place < ids.length / 16; place += 1) {
       add(
         sums,
@@ -87,6 +87,13 @@ async function readKept({ db }: Store, projectId: string) {
   for (const { body } of bodies) addCells(totals, body);
   const total = [...totals.values()].reduce((sum, counts) => sum + (counts.get("click") ?? 0), 0);
   return { sums, details, kinds, totals, total, rows: days.length };
+}
+
+function readAll(text: string): readonly number[] {
+  const reader = { numbers: unpackNumbers(text), at: 0 };
+  const all: number[] = [];
+  while (reader.at < reader.numbers.length) all.push(readNumber(reader));
+  return all;
 }
 
 function add(to: Map<string, number>, id: string, count: number): void {

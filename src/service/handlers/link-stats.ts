@@ -2,12 +2,14 @@ import { readId } from "../../contract/fields.ts";
 import type { linkStats, LinkStats } from "../../contract/link-stats.ts";
 import { messages } from "../../contract/messages.ts";
 import { notFound } from "../../contract/problem.ts";
+import { packId, readIdWords } from "../../stats/link-ids.ts";
+import { createLinkSet, type LinkSet } from "../../stats/link-set.ts";
 import { findPrevious, writePeriod } from "../../stats/period.ts";
 import { writeSentence } from "../../stats/sentence.ts";
 import type { Sum } from "../../stats/sums.ts";
 import { foldVisits } from "../../store/fold-visits.ts";
 import { findLink } from "../../store/links.ts";
-import { listMatchingIds, readPaths } from "../../store/link-ids.ts";
+import { findMatching, readPaths } from "../../store/link-ids.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { readTenant, type GroupHandlers } from "../handler.ts";
 import { addUpVisits, isStep, type Found, type Wanted } from "../link-stats.ts";
@@ -31,12 +33,11 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
     if (given.id !== undefined && link === undefined) throw notFound(messages.link_not_found);
     const isQuick = link === undefined && filters.length === 0 && query.by !== "link";
     const work = async (tenant: Tenant) => {
-      const matching = filters.length === 0 ? undefined : await listMatchingIds(tenant, filters);
-      const ids =
-        link === undefined ? matching : new Set(matching?.has(link.id) === false ? [] : [link.id]);
+      const matching = filters.length === 0 ? undefined : await findMatching(tenant, filters);
+      const links = link === undefined ? matching : await chooseLink(matching, link.id);
       const subject =
         link === undefined ? nameSubject(matching) : `The link ${link.path ?? link.id}`;
-      return tellStats(tenant, { ...query, ids, subject, now: clock.now() });
+      return tellStats(tenant, { ...query, links, subject, now: clock.now() });
     };
     const stats = isQuick
       ? await work(readTenant(call))
@@ -45,7 +46,13 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
   },
 };
 
-function nameSubject(matching: ReadonlySet<string> | undefined): string {
+/** The one link, unless the filters leave it out. */
+function chooseLink(matching: LinkSet | undefined, id: string): Promise<LinkSet> {
+  const isLeftOut = matching?.has(readIdWords(packId(id)), 0) === false;
+  return createLinkSet(packId(isLeftOut ? "" : id), isLeftOut ? undefined : [id, id]);
+}
+
+function nameSubject(matching: LinkSet | undefined): string {
   if (matching === undefined) return "All links";
   return matching.size === 1 ? "The one link" : `The ${matching.size.toLocaleString("en")} links`;
 }
@@ -54,9 +61,10 @@ type Telling = StatsQuery & Wanted & { readonly subject: string; readonly now: n
 
 async function tellStats(tenant: Tenant, telling: Telling): Promise<LinkStats> {
   const { period, by, zone, isCompared, most, subject, now } = telling;
-  const found = await addUpVisits(tenant, telling, period, most);
+  const found = await addUpVisits(tenant, telling, period, { most });
   const before = isCompared ? findPrevious(period, zone) : undefined;
-  const earlier = before && (await addUpVisits(tenant, telling, before, most));
+  const named = found.rows.map(([key]) => key);
+  const earlier = before && (await addUpVisits(tenant, telling, before, { most, named }));
   const rows = await tellRows(tenant, by, found, earlier);
   const ends = writePeriod(period, zone);
   const endsBefore = before && writePeriod(before, zone);
