@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { drawPng, drawSvg } from "../../src/qr/draw-qr.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
+import { signInAt } from "../support/console-http.ts";
 import { openConsole, type ConsoleTab } from "../support/console-tab.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
 
@@ -96,4 +97,16 @@ test("its QR code is saved as an SVG and as a PNG, whose visits count as scans",
   };
   expect(await save("SVG")).toEqual(["gr-e-1.svg", Buffer.from((await drawSvg(address)) ?? "")]);
   expect(await save("PNG")).toEqual(["gr-e-1.png", Buffer.from((await drawPng(address)) ?? [])]);
+});
+
+test("where there is no QR code it is said why", async () => {
+  const tabOf = await signInAt(serving);
+  const gone = await tabOf.open("/links/00000000-0000-7000-8000-000000000000/qr.svg");
+  expect([gone.status, gone.text.includes("This link is not there")]).toEqual([404, true]);
+  const id = await plant({ path: "ß".repeat(1000), url });
+  for (const ending of ["svg", "png"]) {
+    const long = await tabOf.open(`/links/${id}/qr.${ending}`);
+    expect([long.status, /is not there|was deleted/.test(long.text)]).toEqual([404, false]);
+    expect(long.text).toContain("too long for a QR code");
+  }
 });

@@ -46,7 +46,12 @@ test("where a deployment cannot be reached nothing is taken for gone", async () 
     const why = "The deployment cannot be reached";
     expect([sent, shown].map(({ text }) => text.includes(why))).toEqual([true, true]);
   });
-  await Promise.all(looks);
+  const codes = ["svg", "png"].map(async (ending) => {
+    const shown = await tab.open(`${pages[0]}/qr.${ending}`);
+    expect([shown.status, shown.text.includes("is not there")]).toEqual([503, false]);
+    expect(shown.text).toContain("The deployment cannot be reached");
+  });
+  await Promise.all([...looks, ...codes]);
 });
 
 const first = "<h1>{{ link.name }}</h1>\n{% store_buttons %}\n";

@@ -15,6 +15,7 @@ import { html, type Html } from "../html.ts";
 import type { Page } from "../page.ts";
 import { shorten } from "../parts.ts";
 import { readParam, readRecord, readText } from "../read.ts";
+import { idPattern } from "./link-place.ts";
 import { mostOfAddress } from "./visits.ts";
 import { readVersion, type TemplateText } from "./template-text.ts";
 
@@ -61,7 +62,7 @@ function findSeen(visits: JsonObject, platform: Platform): JsonObject {
 }
 
 export const linkFramePage: Page = {
-  path: /^\/links\/(?<id>[^/]+)\/page$/,
+  path: new RegExp(`^${idPattern}/page$`),
   needs: "preview_template",
   show: async ({ account, params, url }) => {
     const { searchParams } = url;

@@ -3,7 +3,7 @@ import { writeLabel } from "../../text/write-label.ts";
 import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
 import type { Values } from "../form-fields.ts";
-import { html, trust, type Html } from "../html.ts";
+import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import {
   renderCopy,
@@ -24,13 +24,13 @@ import {
   type Again,
 } from "../save-changed.ts";
 import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
+import { gone, idPattern } from "./link-place.ts";
 import { renderLinkPreview } from "./link-preview.ts";
+import { renderQr } from "./link-qr.ts";
 import { renderLinkStats } from "./statistics.ts";
 import { renderVisits } from "./visits.ts";
 
 /** One link: its address, what its visitors meet, its fields and its history. */
-
-const idPattern = String.raw`/links/(?<id>[^/]+)`;
 
 export const linkPage: Page = {
   path: new RegExp(`^${idPattern}$`),
@@ -38,28 +38,6 @@ export const linkPage: Page = {
   show: (visit) => show(visit, {}),
   submit: save,
 };
-
-export const linkQrPage: Page = {
-  path: new RegExp(`^${idPattern}/qr\\.(?<ending>png|svg)$`),
-  needs: "get_link",
-  show: async ({ account, params }) => {
-    const answer = await account.call("get_link", { id: readParam(params, "id") });
-    const link = answer.kind === "done" ? readRecord(answer.result, "link") : {};
-    const address = readText(link, "address");
-    if (address === "") return gone;
-    const isSvg = params["ending"] === "svg";
-    const [type, ending] = isSvg ? ["image/svg+xml", "svg"] : ["image/png", "png"];
-    const svg = isSvg ? await account.qr.drawSvg(address) : undefined;
-    const drawn = svg === undefined ? undefined : Buffer.from(svg);
-    const bytes = isSvg ? drawn : await account.qr.drawPng(address);
-    return bytes === undefined ? gone : { kind: "file", type, name: nameFile(link, ending), bytes };
-  },
-};
-
-/** As what a picture of its address is saved. */
-function nameFile(link: JsonObject, ending: string): string {
-  return `${readText(link, "path").replace(/[^\w.-]+/g, "-")}.${ending}`;
-}
 
 export const deleteLinkPage: Page = {
   path: new RegExp(`^${idPattern}/delete$`),
@@ -80,15 +58,6 @@ export const deleteLinkPage: Page = {
 function writeAddress({ params, url }: Visit, suffix = ""): string {
   return `/links/${encodeURIComponent(readParam(params, "id"))}${suffix}${writeFrom(url)}`;
 }
-
-const gone: Reply = {
-  kind: "page",
-  status: 404,
-  title: "Not found",
-  body: html`<h1>This link is not there</h1>
-    <p class="soft">It was deleted, or its address is another one.</p>
-    <p><a class="button" href="/links">Show all links</a></p>`,
-};
 
 type Told = Again & {
   /** Why it was not deleted. */
@@ -214,27 +183,6 @@ async function renderSide(visit: Visit, link: JsonObject, id: string): Promise<H
   return html`${renderLinkPreview(account, id, readRecord(shown, "visits"))}
   ${visits?.kind === "done" ? renderVisits(visits.result) : ""}
   ${svg === undefined ? "" : renderQr(svg, id)} ${history}`;
-}
-
-/** A longer one is hardly read from a screen, and comes as a file. */
-const mostOfSvg = 12_000;
-
-function renderQr(svg: string, id: string): Html {
-  const file = `/links/${encodeURIComponent(id)}/qr`;
-  return html`<section class="card" aria-labelledby="qr">
-    <h2 id="qr">QR code</h2>
-    <div class="inside qr">
-      ${
-        svg.length > mostOfSvg
-          ? html`<p class="soft">The address is long: few cameras read so dense a code.</p>`
-          : html`<div role="img" aria-label="QR code of the address">${trust(svg)}</div>`
-      }
-      <div class="buttons">
-        <a class="button small" href="${file}.png">PNG</a>
-        <a class="button small" href="${file}.svg">SVG</a>
-      </div>
-    </div>
-  </section>`;
 }
 
 async function save(visit: Visit, form: Form): Promise<Reply> {
