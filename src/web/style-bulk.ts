@@ -34,6 +34,13 @@ th label.pick { min-height: 2rem; visibility: hidden; }
 }
 tr:has(td.pick :checked) { background: var(--accent-soft); }
 
+.way + .way { border-top: 1px solid var(--line); }
+.way > label { padding: var(--s3) 0; font-weight: 550; cursor: pointer; }
+.way > div { display: grid; gap: var(--s4); padding-bottom: var(--s4);
+  grid-template-columns: minmax(0, 1fr); }
+/* Where a browser cannot tell which one is chosen, all of them are there. */
+.way:not(:has([name="way"]:checked)) > div { display: none; }
+
 input[type="file"].drop { padding: var(--s6) var(--s4); border-style: dashed; height: auto;
   cursor: pointer; }
 .drop.over { border-color: var(--accent); background: var(--accent-soft); }

@@ -9,11 +9,11 @@ export type Browsing = {
   /** Sends a form that no page has. */
   readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<Shown>;
   /** The same for one in which several fields have one name. */
-  readonly postForm: (path: string, form: URLSearchParams) => Promise<Shown>;
+  readonly postForm: (path: string, form: URLSearchParams, headers?: Headers) => Promise<Shown>;
   readonly cookies: Map<string, string>;
 };
 
-type Shown = {
+export type Shown = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
@@ -50,7 +50,8 @@ export function browse(origin: string): Browsing {
   return {
     open: (path, headers = {}) => ask(path, headers),
     post,
-    postForm: (path, form) => ask(path, { ...formHeaders, origin }, String(form)),
+    postForm: (path, form, headers = {}) =>
+      ask(path, { ...formHeaders, origin, ...headers }, String(form)),
     submit: (fields, headers) => {
       const { text, path } = last;
       const [form = "", attributes = ""] =

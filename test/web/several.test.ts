@@ -90,10 +90,11 @@ test("all that are found are changed, where somebody has typed how many they are
   await page.getByLabel(`All ${many} that are found`).check();
   await page.getByRole("button", { name: "Change…" }).click();
   await page.getByRole("heading", { name: `Change all ${many} links` }).waitFor();
-  await page.getByText("Add a parameter to addresses").click();
-  await page.getByLabel("Parameter").fill("utm_source");
+  await page.getByRole("radio", { name: "Add a parameter to addresses" }).check();
+  await page.getByLabel("Parameter", { exact: true }).fill("utm_source");
   await page.getByLabel("Value").fill("spring");
-  await page.locator("details[open] button").click();
+  // Whatever else stands in the form, the way that is chosen counts.
+  await page.getByLabel("Value").press("Enter");
   await page.getByLabel(`Type ${many}, the number of links`).fill("54");
   const button = page.getByRole("button", { name: `Change ${many} links` });
   await button.click();
@@ -113,7 +114,7 @@ test("what the plan refuses stands above what was typed", async () => {
   await page.getByLabel("Select Week 10").check();
   await page.getByRole("button", { name: "Change…" }).click();
   await page.getByLabel("Becomes").first().fill("nowhere");
-  await page.locator("details[open] button").click();
+  await page.getByRole("button", { name: "Show the plan" }).click();
   await page.getByText("must be an http or https address").waitFor();
   expect(await page.getByLabel("Becomes").first().inputValue()).toBe("nowhere");
   await lookAtPage(page, "several-refused");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { browse, type Browsing } from "../support/browse.ts";
+import { browse, type Browsing, type Shown } from "../support/browse.ts";
 import { createServed } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console-http.ts";
 import { fillConsole, type Filled } from "../support/fill-console.ts";
@@ -82,23 +82,37 @@ describe("of a project in which all is long and much, 60 KB at most are sent, 12
   }, 120_000);
 
   test.each(Object.entries(full))("for %s", async (_, write) => {
-    const { bytes, text, status } = await tab.open(write(filled), packed);
-    expect(status).toBe(200);
-    const weigh = async (pattern: RegExp, most = Number.POSITIVE_INFINITY) => {
-      let sum = 0;
-      for (const [, at = ""] of [...text.matchAll(pattern)].slice(0, most)) {
-        sum += (await tab.open(at.replaceAll("&amp;", "&"), packed)).bytes;
-      }
-      return sum;
-    };
-    const script = await weigh(/<script[^>]* src="([^"]+)"/g);
-    const style = await weigh(/rel="stylesheet"[^>]* href="([^"]+)"/g);
-    // Frames that are not seen are not loaded.
-    const frame = await weigh(/<iframe\s+src="([^"]+)"/g, 1);
-    const all = bytes + script + style + frame;
-    expect(text).not.toMatch(/<img[^>]* src="\//);
-    expect(script).toBeGreaterThan(0);
-    expect(script).toBeLessThan(12_000);
-    expect(all).toBeLessThan(60_000);
+    await expectLight(await tab.open(write(filled), packed));
+  });
+
+  test("for several links of the longest paths", async () => {
+    const { text } = await tab.open("/links");
+    const form = new URLSearchParams({ form_token: await readFormToken(tab), way: "" });
+    for (const [, path = ""] of text.matchAll(/name="path" value="([^"]+)"/g)) {
+      form.append("path", path);
+    }
+    expect(form.getAll("path")).toHaveLength(20);
+    await expectLight(await tab.postForm("/links/several", form, packed));
   });
 });
+
+/** With all that a browser loads for it. */
+async function expectLight({ bytes, text, status }: Shown): Promise<void> {
+  expect(status).toBe(200);
+  const weigh = async (pattern: RegExp, most = Number.POSITIVE_INFINITY) => {
+    let sum = 0;
+    for (const [, at = ""] of [...text.matchAll(pattern)].slice(0, most)) {
+      sum += (await tab.open(at.replaceAll("&amp;", "&"), packed)).bytes;
+    }
+    return sum;
+  };
+  const script = await weigh(/<script[^>]* src="([^"]+)"/g);
+  const style = await weigh(/rel="stylesheet"[^>]* href="([^"]+)"/g);
+  // Frames that are not seen are not loaded.
+  const frame = await weigh(/<iframe\s+src="([^"]+)"/g, 1);
+  const all = bytes + script + style + frame;
+  expect(text).not.toMatch(/<img[^>]* src="\//);
+  expect(script).toBeGreaterThan(0);
+  expect(script).toBeLessThan(12_000);
+  expect(all).toBeLessThan(60_000);
+}

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Failure } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHidden, renderLinkHead } from "../parts.ts";
+import { renderFault, renderHidden, renderLinkHead, shorten } from "../parts.ts";
 import { readNumber, readRecord, readText } from "../read.ts";
 import { describeFilter, readFilters, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
@@ -91,13 +91,11 @@ async function show(visit: Visit, form: Form, failure: Failure | undefined): Pro
     listWays(account, form),
   ]);
   const title = describeSelection(selection, count);
-  const hidden = html`${renderHidden("form_token", formToken)} ${renderQuery(selection)}
-  ${selection.isAll ? renderHidden("all", "on") : ""}
-  ${selection.isAll ? "" : selection.paths.map((path) => renderHidden("path", path))}`;
-  const chosen = form.read("way");
-  const opened = ways.some(({ name }) => name === chosen) ? chosen : ways[0]?.name;
+  const wanted = form.read("way");
+  const chosen = ways.some(({ name }) => name === wanted) ? wanted : ways[0]?.name;
   const body = html`${renderLinkHead(title, { back: writeBack(selection) })}
-    <div class="stack narrow">
+    <form method="post" action="/links/several" class="stack narrow">
+      ${renderHidden("form_token", formToken)} ${renderQuery(selection)}
       <section class="card" aria-label="Which links">
         <div class="inside">${renderSelection(selection)}</div>
       </section>
@@ -107,12 +105,14 @@ async function show(visit: Visit, form: Form, failure: Failure | undefined): Pro
           <p class="soft">
             You see a plan of it first. Nothing is changed before you say yes to it.
           </p>
-          <div>
-            ${ways.map((way) => renderWay(way, hidden, way.name === opened, chosen, failure))}
+          ${failure === undefined ? "" : renderFailure(failure)}
+          <div role="group" aria-labelledby="ways">
+            ${ways.map((way) => renderWay(way, way.name === chosen))}
           </div>
+          <div class="buttons"><button class="main">Show the plan</button></div>
         </div>
       </section>
-    </div>`;
+    </form>`;
   return { kind: "page", title, body, status: failure === undefined ? 200 : 422 };
 }
 
@@ -133,35 +133,33 @@ function describeSelection({ isAll }: Selection, count: number | undefined): str
   return isAll ? `Change all ${links} that are found` : `Change ${links}`;
 }
 
+/** What is seen of each in one line; its plan shows it whole. */
+const mostOfPath = 120;
+
+/** Each as it is sent on, beside what is seen of it: what stands together is packed together. */
 function renderSelection({ isAll, paths, search, filters }: Selection): Html {
-  const texts = isAll
-    ? [...(search === "" ? [] : [`Search: ${search}`]), ...filters.map(describeFilter)]
-    : paths.map((path) => `/${path}`);
+  const texts = [...(search === "" ? [] : [`Search: ${search}`]), ...filters.map(describeFilter)];
+  const items = isAll
+    ? texts.map((text) => renderChip(text, ""))
+    : paths.map((path) => renderChip(`/${shorten(path, mostOfPath)}`, renderHidden("path", path)));
   return html`<ul class="chips">
-    ${texts.map((text) => html`<li class="tag"><bdi>${text}</bdi></li>`)}
-  </ul>`;
+      ${items}
+    </ul>
+    ${isAll ? renderHidden("all", "on") : ""}`;
 }
 
-function renderWay(
-  { name, title, fields, button, isGrave }: Way,
-  hidden: Html,
-  isOpen: boolean,
-  chosen: string,
-  failure: Failure | undefined,
-): Html {
-  const open = isOpen ? html` open` : "";
-  return html`<details class="client" name="way" ${open}>
-    <summary>${title}</summary>
-    <div>
-      ${failure === undefined || chosen !== name ? "" : renderFailure(failure)}
-      <form method="post" action="/links/several" class="stack">
-        ${hidden} ${renderHidden("way", name)} ${fields}
-        <div class="buttons">
-          <button class="${isGrave ? "grave" : "main"}">${button}</button>
-        </div>
-      </form>
-    </div>
-  </details>`;
+function renderChip(text: string, sent: Html | string): Html {
+  return html`<li class="tag"><bdi>${text}</bdi>${sent}</li>`;
+}
+
+function renderWay({ name, title, fields }: Way, isChosen: boolean): Html {
+  const checked = isChosen ? html` checked` : "";
+  return html`<div class="way">
+    <label class="check">
+      <input type="radio" name="way" value="${name}" ${checked} /><span>${title}</span>
+    </label>
+    <div role="group" aria-label="${title}">${fields}</div>
+  </div>`;
 }
 
 function renderFailure({ message, problems = [] }: Failure): Html {

@@ -8,16 +8,12 @@ import { listAppChoices, nameOther, renderOther, type AppChoices } from "./app-c
 import { appKinds } from "./app-kinds.ts";
 import { flagFields, textFields } from "./link-fields.ts";
 
-/** What can become of many links at once, as `plan_links` takes it, each in a form of its own. */
+/** What can become of many links at once, as `plan_links` takes it, each by fields of its own. */
 export type Way = {
   readonly name: string;
   readonly title: string;
   readonly fields: Html | string;
-  readonly button: string;
-  readonly isGrave?: boolean;
 };
-
-const see = "Show the plan";
 
 /** The same text for many would be no path, and a name tells one from another. */
 const setFields = textFields.filter((name) => name !== "path").toSorted(compareUrlFirst);
@@ -33,34 +29,28 @@ export async function listWays(account: Account, form: Form): Promise<readonly W
     name: "delete",
     title: "Delete them",
     fields: html`<p>They are kept for a while after it, and can be brought back.</p>`,
-    button: see,
-    isGrave: true,
   };
   const changes: readonly Way[] = [
-    { name: "set", title: "Set a field", fields: renderSet(form), button: see },
+    { name: "set", title: "Set a field", fields: renderSet(form) },
     {
       name: "choose",
       title: "Choose an app, or turn something on or off",
       fields: await renderChoose(account, form),
-      button: see,
     },
     {
       name: "replace",
       title: "Replace a part of a field",
       fields: renderReplace(form),
-      button: see,
     },
     {
       name: "query",
       title: "Add a parameter to addresses",
       fields: renderQuery(form),
-      button: see,
     },
     {
       name: "prefix",
       title: "Put something before paths",
       fields: renderPrefix(form),
-      button: see,
     },
   ];
   return [
@@ -71,27 +61,35 @@ export async function listWays(account: Account, form: Form): Promise<readonly W
 
 /** The arguments of the plan, beside those that name the links; undefined for no way of these. */
 export function planWay(way: string, form: Form): JsonObject | undefined {
-  const field = form.read("field");
+  const read = (name: string) => form.read(nameField(way, name));
+  const field = read("field");
   switch (way) {
     case "set":
-      return update({ changes: { [field]: form.read("value").replaceAll("\r\n", "\n") } });
+      return update({ changes: { [field]: read("value").replaceAll("\r\n", "\n") } });
     case "choose":
       return update({ changes: readChoice(form) });
     case "replace": {
-      const match = form.read("match") === "host" ? "host" : "text";
-      return update({
-        replace: [{ field, from: form.read("from"), to: form.read("to"), match }],
-      });
+      const match = readMatch(form);
+      return update({ replace: [{ field, from: read("from"), to: read("to"), match }] });
     }
     case "query":
-      return update({ add_query: { field, values: { [form.read("name")]: form.read("value") } } });
+      return update({ add_query: { field, values: { [read("name")]: read("value") } } });
     case "prefix":
-      return update({ path_prefix: form.read("prefix") });
+      return update({ path_prefix: read("prefix") });
     case "delete":
       return { operation: "delete" };
     default:
       return undefined;
   }
+}
+
+/** All ways stand in one form, so that the links that were chosen stand there once. */
+function nameField(way: string, name: string): string {
+  return `${way}-${name}`;
+}
+
+function readMatch(form: Form): "host" | "text" {
+  return form.read(nameField("replace", "match")) === "host" ? "host" : "text";
 }
 
 function update(by: JsonObject): JsonObject {
@@ -119,14 +117,14 @@ function renderSet(form: Form): Html {
 }
 
 function renderReplace(form: Form): Html {
-  const isHost = form.read("match") === "host" ? html` selected` : "";
+  const match = nameField("replace", "match");
   return html`<div class="pair">
     ${renderFieldChoice("replace", ruledFields, form)}
     <div class="field">
-      <label for="replace-match">What is replaced</label>
-      <select id="replace-match" name="match">
-        <option value="text">Every occurrence of a text</option>
-        <option value="host" ${isHost}>The host of an address</option>
+      <label for="${match}">What is replaced</label>
+      <select id="${match}" name="${match}">
+        ${renderOption("text", "Every occurrence of a text", readMatch(form))}
+        ${renderOption("host", "The host of an address", readMatch(form))}
       </select>
     </div>
     ${renderText("replace", "from", "From", form)} ${renderText("replace", "to", "To", form)}
@@ -147,26 +145,24 @@ function renderPrefix(form: Form): Html {
 }
 
 function renderFieldChoice(way: string, names: readonly string[], form: Form): Html {
-  const chosen = form.read("way") === way ? form.read("field") : "";
+  const id = nameField(way, "field");
   return html`<div class="field">
-    <label for="${way}-field">Field</label>
-    <select id="${way}-field" name="field">
-      ${names.map((name) => renderOption(name, writeLabel(name), chosen))}
+    <label for="${id}">Field</label>
+    <select id="${id}" name="${id}">
+      ${names.map((name) => renderOption(name, writeLabel(name), form.read(id)))}
     </select>
   </div>`;
 }
 
 function renderText(way: string, name: string, label: string, form: Form, hint = ""): Html {
-  const id = `${way}-${name}`;
-  // What was typed into one of the forms is no other's.
-  const value = form.read("way") === way ? form.read(name) : "";
+  const id = nameField(way, name);
   const described = hint === "" ? "" : html` aria-describedby="${id}-hint"`;
   return html`<div class="field">
     <label for="${id}">${label}</label>
     <input
       id="${id}"
-      name="${name}"
-      value="${value}"
+      name="${id}"
+      value="${form.read(id)}"
       dir="auto"
       autocomplete="off"
       ${described}
