@@ -62,6 +62,8 @@ export type Endpoint = {
   readonly wrapper?: string;
   /** An object in which the fields may travel as well, as clients of such an API send them. */
   readonly optional_wrapper?: string;
+  /** Body parameters that its tool does not take. */
+  readonly untold?: readonly string[];
   /** Body parameters whose absence is a 400 and not a validation problem. */
   readonly required?: readonly string[];
   /** Body parameters whose absence is a 422: tools declare them, and leave the check to the API. */

@@ -30,7 +30,7 @@ export type Link = z.output<typeof link>;
 /** As a deployment elsewhere may show it. */
 export type ReadLink = Read<Link>;
 
-const linkFields = z.object({
+export const linkFields = z.object({
   name: text("Display name."),
   path: text("Path, without the leading slash, ? or #; generated when it is left out."),
   url: text("Opened on desktop; http or https."),

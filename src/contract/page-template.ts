@@ -2,6 +2,7 @@ import * as z from "zod";
 import { asRead, asUpdate } from "./endpoint-defaults.ts";
 import type { Answer, Endpoint, Read } from "./endpoint.ts";
 import { byId, storedId } from "./fields.ts";
+import { linkFields } from "./links.ts";
 
 /** The page of a project's links: api-spec.md, "Page template" and "States and transitions". */
 
@@ -35,6 +36,9 @@ export type TemplateFields = z.output<typeof templateFields>;
 
 const previewFields = templateFields.extend({
   link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
+  link_fields: linkFields
+    .optional()
+    .describe("A link that is not saved; beside link_id, what would be changed of that one."),
 });
 
 const base = { auth: "project", role: "manager", plan: "pro", feature: "page_templates" } as const;
@@ -132,6 +136,8 @@ export const pageTemplate = {
     link_scope: "links.show",
     budget: "page_template_writes",
     body: previewFields,
+    // It is for a person who types; an assistant saves a link, and undoes that.
+    untold: ["link_fields"],
     optional_wrapper: "page_template",
     body_optional: true,
     type: "text/html",

@@ -20,6 +20,7 @@ import {
 } from "../visit/decide-visit.ts";
 import { listPageButtons, listPhoneStores, type PageButtonOptions } from "../visit/page-buttons.ts";
 import { readPlatform } from "../visit/read-platform.ts";
+import { draftLink } from "./draft-link.ts";
 import { readTenant, type WriteCall } from "./handler.ts";
 import { requireValidTemplate } from "./write-template.ts";
 
@@ -37,7 +38,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   const tenant = readTenant(call);
   const template = await import("../template/link-page.ts");
   const { starter } = await import("../template/starter-template.ts");
-  const subject = await chooseSubject(tenant, fields.link_id);
+  const subject = await chooseSubject(tenant, call);
   const text = fillFromDraft(fields, await findTemplate(tenant), starter);
 
   const { link, apps } = subject;
@@ -80,10 +81,13 @@ type Subject = {
   };
 };
 
-async function chooseSubject(tenant: Tenant, linkId: string | undefined): Promise<Subject> {
-  if (linkId === undefined) return describeSample();
-  const link = await findLink(tenant, readId(linkId));
-  if (link === undefined) throw notFound(messages.link_not_found);
+async function chooseSubject(tenant: Tenant, call: PreviewCall): Promise<Subject> {
+  const { link_id, link_fields } = call.body;
+  const saved = link_id === undefined ? undefined : await findLink(tenant, readId(link_id));
+  if (link_id !== undefined && saved === undefined) throw notFound(messages.link_not_found);
+  const link =
+    link_fields === undefined ? saved : await draftLink(tenant, call, link_fields, saved);
+  if (link === undefined) return describeSample();
   const { ios_app_id, android_app_id } = link;
   return {
     link: { ...link, path: link.path ?? "" },

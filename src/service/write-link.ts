@@ -42,22 +42,21 @@ export async function createLink(
   options: CreateOptions = {},
 ): Promise<Link> {
   await requireFreeLink(tenant, call.caller.project);
-  requireProFields(call, findProFields(fields, "create"));
   const { id, now } = createIdAndTime(call.services);
-  const { values, problems } = checkLink(fields, "create");
-  const apps = await chooseApps(tenant, call, fields);
-  const path = values.path ?? "";
-  const pathProblems = path === "" ? [] : await takePath(tenant, path, id);
-  const all = [...problems, ...listForeign(call, values, problems), ...pathProblems];
-  requireNoProblems([...all, ...apps.problems], options.problemKey);
+  const settled = await settleLink(tenant, call, fields, {
+    write: "create",
+    claim: (path) => claimAddress(tenant, path, id),
+    registers: true,
+    problemKey: options.problemKey,
+  });
+  const { path = "" } = settled;
 
   const prefix = fields.options?.shorten === true ? "" : options.shortenedPrefix;
   // All members from the start: an object that grows out of a small one costs as much as a row.
   return insertLink(tenant, {
     ...blankLink,
     created_via: call.via ?? blankLink.created_via,
-    ...values,
-    ...apps.ids,
+    ...settled,
     id,
     now,
     path: path === "" ? await claimGeneratedPath(tenant, call, id, "") : path,
@@ -72,15 +71,44 @@ export async function changeLink(
   before: Link,
   fields: LinkFields,
 ): Promise<Link> {
-  requireProFields(call, findProFields(fields, "update"));
-  const { values, problems } = checkLink(fields, "update");
-  const apps = await chooseApps(tenant, call, fields);
+  const settled = await settleLink(tenant, call, fields, {
+    write: "update",
+    before,
+    claim: (path) => claimAddress(tenant, path, before.id),
+    registers: true,
+  });
+  return updateLink(tenant, before, settled, call.services.clock.now());
+}
+
+/** How a link comes by what it needs: for good where it is written, and not for a draft. */
+type Settling = {
+  readonly write: "create" | "update";
+  readonly before?: Link | undefined;
+  /** Whether the link may have this path. */
+  readonly claim: (path: string) => Promise<boolean>;
+  /** Whether an app that is not there yet comes to be. */
+  readonly registers: boolean;
+  readonly problemKey?: CreateOptions["problemKey"];
+};
+
+export type SettledLink = Partial<LinkValues & AppIds>;
+
+/** What becomes of the fields that were sent, by all rules of a link; every problem at once. */
+export async function settleLink(
+  tenant: Tenant,
+  call: WriteCall,
+  fields: LinkFields,
+  { write, before, claim, registers, problemKey }: Settling,
+): Promise<SettledLink> {
+  requireProFields(call, findProFields(fields, write));
+  const { values, problems } = checkLink(fields, write);
+  const apps = await chooseApps(tenant, call, fields, registers);
   const { path } = values;
-  const isMoved = path !== undefined && path !== before.path;
-  const pathProblems = isMoved ? await takePath(tenant, path, before.id) : [];
+  const isMoved = path !== undefined && path !== before?.path;
+  const pathProblems = isMoved ? await checkPath(path, claim) : [];
   const foreign = listForeign(call, values, problems, before);
-  requireNoProblems([...problems, ...foreign, ...pathProblems, ...apps.problems]);
-  return updateLink(tenant, before, { ...values, ...apps.ids }, call.services.clock.now());
+  requireNoProblems([...problems, ...foreign, ...pathProblems, ...apps.problems], problemKey);
+  return { ...values, ...apps.ids };
 }
 
 /** Takes a generated address: drawn, inserted, and drawn again where it was taken. */
@@ -98,7 +126,7 @@ export async function claimGeneratedPath(
   }
 }
 
-const blankLink = {
+export const blankLink = {
   created_via: "api",
   id: "",
   now: 0,
@@ -124,15 +152,10 @@ function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): v
   if (problems.length > 0) throw validationFailed(problems, key);
 }
 
-/** Claims a path for a link that has not got it, or tells why that is not possible. */
-async function takePath(
-  tenant: Tenant,
-  path: string,
-  linkId: string,
-): Promise<readonly FieldProblem[]> {
+async function checkPath(path: string, claim: Settling["claim"]): Promise<readonly FieldProblem[]> {
   const fault = findNewPathFault(path);
   if (fault !== undefined) return [faultOf("path", fault)];
-  return (await claimAddress(tenant, path, linkId)) ? [] : [takenFault("path")];
+  return (await claim(path)) ? [] : [takenFault("path")];
 }
 
 /** Addresses that lead to none of the project's hosts; one with another fault is told of once. */
@@ -162,29 +185,42 @@ function requireProFields({ caller }: WriteCall, asked: readonly string[]): void
   throw unauthorized(messages.pro_fields(asked.join(", ")));
 }
 
+type AppIds = { ios_app_id: string | null; android_app_id: string | null };
+
 /** The apps that a link names: found, created on the fly, detached by null, or left alone. */
-async function chooseApps(tenant: Tenant, call: WriteCall, { ios_app, android_app }: LinkFields) {
-  const ids: { ios_app_id?: string | null; android_app_id?: string | null } = {};
+async function chooseApps(
+  tenant: Tenant,
+  call: WriteCall,
+  { ios_app, android_app }: LinkFields,
+  registers: boolean,
+) {
+  const ids: Partial<AppIds> = {};
   const problems: FieldProblem[] = [];
+  const choosing = { tenant, call, registers, problems };
   if (ios_app !== undefined) {
-    ids.ios_app_id = await chooseApp(tenant, call, iosAppKind, ios_app ?? {}, problems);
+    ids.ios_app_id = await chooseApp(choosing, iosAppKind, ios_app ?? {});
   }
   if (android_app !== undefined) {
-    ids.android_app_id = await chooseApp(tenant, call, androidAppKind, android_app ?? {}, problems);
+    ids.android_app_id = await chooseApp(choosing, androidAppKind, android_app ?? {});
   }
   return { ids, problems };
 }
+
+type Choosing = {
+  readonly tenant: Tenant;
+  readonly call: WriteCall;
+  readonly registers: boolean;
+  readonly problems: FieldProblem[];
+};
 
 async function chooseApp<
   Fields extends { readonly [Name in Identifier | "id"]?: string | null | undefined },
   Values,
   Identifier extends string,
 >(
-  tenant: Tenant,
-  call: WriteCall,
+  { tenant, call, registers, problems }: Choosing,
   kind: AppKind<{ readonly id: string }, Fields, Values, Identifier>,
   fields: Fields,
-  problems: FieldProblem[],
 ): Promise<string | null> {
   const identifier = fields[kind.identifier];
   // Neither of the two detaches; both at once is a problem that the link's own rules name.
@@ -201,8 +237,11 @@ async function chooseApp<
   requireAppRole(call.caller, "manager");
   const checked = kind.check(fields);
   problems.push(...checked.problems);
-  if (checked.problems.length > 0) return null;
-  const { id, now } = createIdAndTime(call.services);
-  await kind.apps.insert(tenant, id, checked.values, now);
-  return id;
+  if (!registers) problems.push({ field: kind.name, message: kind.notFound });
+  else if (checked.problems.length === 0) {
+    const { id, now } = createIdAndTime(call.services);
+    await kind.apps.insert(tenant, id, checked.values, now);
+    return id;
+  }
+  return null;
 }

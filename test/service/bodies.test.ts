@@ -102,7 +102,7 @@ const unknown = [
   ["/ios_apps", { ios_app: { bundle: "A" } }, "bundle: did you mean bundle_id or clip_bundle_id?"],
   ["/android_apps", { android_app: { package: "A" } }, "package: did you mean package_name?"],
   ["/page_template/publish", { html: "A" }, "html: did you mean body?"],
-  ["/page_template/preview", { link: "A" }, "link: did you mean link_id?"],
+  ["/page_template/preview", { link: "A" }, "link: did you mean link_id or link_fields?"],
 ] as const;
 
 test.each(unknown)("%s with no known field is refused: %j", async (path, body, error) => {

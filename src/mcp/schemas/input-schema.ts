@@ -26,17 +26,22 @@ export type Fields = Readonly<Record<string, z.ZodType>>;
  * where another tool tells of the filters.
  */
 export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = false): Fields {
-  const { params, list, body, required = [] } = endpoint;
+  const { params, list, required = [] } = endpoint;
   const fields: Record<string, z.ZodType> = {};
   if (params !== undefined) fields["id"] = describeId(options.idText);
   if (list !== undefined) Object.assign(fields, buildListFields(list, isTerse));
-  for (const [name, member] of Object.entries(body?.shape ?? {})) {
+  for (const name of listTold(endpoint)) {
     // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
-    const field = member as z.ZodType;
+    const field = endpoint.body?.shape[name] as z.ZodType;
     fields[name] = required.includes(name) ? makeRequired(field) : field;
   }
   if (options.takesApproval) fields["approval"] = describeApproval();
   return { ...fields, ...options.own };
+}
+
+/** The names of the body's fields that its tool takes. */
+export function listTold({ body, untold = [] }: Endpoint): readonly string[] {
+  return Object.keys(body?.shape ?? {}).filter((name) => !untold.includes(name));
 }
 
 export function describeApproval(): z.ZodType {

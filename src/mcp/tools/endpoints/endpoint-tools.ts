@@ -15,6 +15,7 @@ import {
   buildInput,
   declareNeeded,
   listFields,
+  listTold,
   type Fields,
 } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
@@ -33,7 +34,7 @@ import { annotate, type Likeness, type Tool } from "../tool.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
 import { findTarget } from "./find-target.ts";
 import { linkFields, runGetLink } from "./get-link.ts";
-import { nameLinkOf } from "./name-link.ts";
+import { nameDraft, nameLinkOf } from "./name-link.ts";
 import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
 
 const { preview } = contract.pageTemplate;
@@ -56,7 +57,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
   const terseFields = () => listFields(endpoint, fieldOptions, true);
   const schema = once(() => buildInput(fields()));
   const run = chooseRun(endpoint);
-  const known = Object.keys(endpoint.body?.shape ?? {});
+  const known = listTold(endpoint);
   const told = known.filter((field) => !Object.hasOwn(own, field));
   return {
     name,
@@ -73,7 +74,7 @@ function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, known),
     run: async (given, call) => {
-      const args = await nameLinkOf(endpoint, given, call);
+      const args = await nameDraft(await nameLinkOf(endpoint, given, call), call);
       if (effect !== "read") {
         const readId = () => findTarget(kind, String(args["id"]), call);
         await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);

@@ -1,7 +1,7 @@
 import { listLinkHosts } from "../../../contract/access.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import {
@@ -19,6 +19,7 @@ import { readIfAllowed, refuseArguments } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { findLink } from "./find-link.ts";
 import { findTarget } from "./find-target.ts";
+import { settleApps } from "./settle-apps.ts";
 
 /** Arguments beside `id` that name a link, as the API takes them. */
 
@@ -46,6 +47,15 @@ export async function nameLinkOf(
   const given = args[argument];
   if (read === undefined || typeof given !== "string" || isBlank(given)) return args;
   return { ...args, [argument]: await read(given, call, endpoint) };
+}
+
+/** What a link would be is named as in the call that would write it. */
+export async function nameDraft(args: JsonObject, call: Call): Promise<JsonObject> {
+  const { link_fields: fields } = args;
+  if (!isJsonObject(fields)) return args;
+  const write = args["link_id"] === undefined ? links.create : links.update;
+  const { input } = await settleApps(await nameLinkOf(write, fields, call), call);
+  return { ...args, link_fields: input };
 }
 
 /** A short path, or an address without its scheme, as the address that the API resolves. */

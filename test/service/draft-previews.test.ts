@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { messages } from "../../src/contract/messages.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, type Given, type World } from "../support/world.ts";
+
+/** The page of a link as somebody types it: by the rules of a write, and nothing of it is kept. */
+
+const body = "<h1>{{ link.name }} at {{ link.path }}</h1>{% store_buttons %}";
+const url = "https://example.com/spring";
+
+let world: World;
+
+openForEach(createWorld, (opened) => (world = opened));
+
+const preview = (fields: object, given: Given = {}) =>
+  world.call("POST", "/page_template/preview", { body: { body, ...fields }, ...given });
+
+async function plant(link: object): Promise<string> {
+  const made = await world.call("POST", "/links", { body: link });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+
+test("shows what would be changed of a link, and changes nothing", async () => {
+  const link_id = await plant({ path: "spring", name: "Spring", url });
+  const before = (await world.call("GET", `/links/${link_id}`)).body;
+  const link_fields = { name: "May <b>", url: "https://example.com/may" };
+  const { status, text } = await preview({ link_id, link_fields });
+  expect([status, text.includes("<h1>May &lt;b&gt; at spring</h1>")]).toEqual([200, true]);
+  const desktop = { headers: { "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64)" } };
+  expect((await preview({ link_id, link_fields }, desktop)).text).toContain(link_fields.url);
+  expect((await world.call("GET", `/links/${link_id}`)).body).toEqual(before);
+});
+
+test("shows a link that is not there yet, and takes no path for it", async () => {
+  const ios_app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
+  const app = (await world.call("POST", "/ios_apps", { body: { ios_app } })).body.id;
+  const link_fields = { name: "New", path: "/new/", ios_app: { id: app } };
+  const { status, text } = await preview({ link_fields });
+  expect([status, text.includes("<h1>New at new/</h1>")]).toEqual([200, true]);
+  expect(text).toContain('content="Shop"');
+  expect((await world.call("GET", "/links")).body.links).toEqual([]);
+  await plant({ path: "new/" });
+});
+
+test("is refused as the write would be, with the same sentence", async () => {
+  await plant({ path: "taken" });
+  const link_id = await plant({ path: "spring" });
+  for (const link_fields of [
+    { url: "nowhere" },
+    { path: "taken" },
+    { path: "a\\b", name: "x".repeat(501) },
+    { provider_token: "1" },
+    { ios_app: { id: "0190a000-0000-7000-8000-000000000000" } },
+  ]) {
+    const [drawn, changed, made] = [
+      await preview({ link_id, link_fields }),
+      await world.call("PATCH", `/links/${link_id}`, { body: link_fields }),
+      await preview({ link_fields }),
+    ];
+    expect([drawn.status, drawn.body], JSON.stringify(link_fields)).toEqual([422, changed.body]);
+    expect(made.status).toBe(422);
+  }
+});
+
+test("registers no app", async () => {
+  const ios_app = { bundle_id: "com.new", team_id: "ABCDE12345" };
+  const { status, body: told } = await preview({ link_fields: { ios_app } });
+  expect([status, told]).toEqual([422, { error: messages.ios_app_not_found }]);
+  expect((await world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
+});
+
+test("asks for the right to write it", async () => {
+  const link_id = await plant({ path: "spring" });
+  const scopes = ["page_templates.show", "links.show"] as const;
+  const key = await world.addKey({ scopes: [...scopes] });
+  const refused = await preview({ link_id, link_fields: { path: "other" } }, { key });
+  const error = messages.scope_missing("links.update");
+  expect([refused.status, refused.body]).toEqual([401, { error }]);
+  const creating = await preview({ link_fields: {} }, { key });
+  expect(creating.body).toEqual({ error: messages.scope_missing("links.create") });
+  const writer = await world.addKey({ scopes: [...scopes, "links.update"] });
+  const drawn = await preview({ link_id, link_fields: { path: "other" } }, { key: writer });
+  expect(drawn.status).toBe(200);
+});
