@@ -64,6 +64,7 @@ export function createAccount(parts: Acting): Account {
     isOwn: parts.deployment.own !== undefined,
     qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
+    previewDraft: (args, fields) => previewDraft(args, fields, parts),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
     approve: (id, typed) => approve(id, typed, parts),
@@ -131,6 +132,17 @@ function listChanged(wanted: WantedChanges, parts: Acting): Promise<Answer> {
     return { ...tool, run: async (args, inner) => listChanges({ ...args, ...wanted }, inner) };
   };
   return callBy(widen, "list_changes", {}, parts);
+}
+
+/** The same tool, of a link that only a form has. */
+function previewDraft(args: JsonObject, fields: JsonObject, parts: Acting): Promise<Answer> {
+  const widen = (tool: Tool): Tool => {
+    return {
+      ...tool,
+      run: (given, inner) => tool.run({ ...given, link_fields: fields }, inner),
+    };
+  };
+  return callBy(widen, contract.pageTemplate.preview.tool, args, parts);
 }
 
 async function callBy(

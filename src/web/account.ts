@@ -25,6 +25,8 @@ export type Account = {
   /** As it is kept, letter for letter; undefined where it is not there for this key. */
   readonly readRecord: (kind: RecordKind, id: string) => Promise<Found | undefined>;
   readonly qr: Pictures;
+  /** `preview_template` of a link as it would be with these fields; only where `isOwn`. */
+  readonly previewDraft: (args: JsonObject, fields: JsonObject) => Promise<Answer>;
   /** A page that `preview_template` has made, by the end of its address, while it is kept. */
   readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Says yes to a question; answers why that does not count. */

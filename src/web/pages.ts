@@ -11,6 +11,7 @@ import { cancelJobPage, jobPage, undoJobPage } from "./pages/job.ts";
 import { jobsPage } from "./pages/jobs.ts";
 import { newClientKeyPage, revokeClientKeyPage } from "./pages/client-keys.ts";
 import { keysPage, revokeKeyPage } from "./pages/keys.ts";
+import { linkDraftPage } from "./pages/link-draft.ts";
 import { linkFramePage } from "./pages/link-preview.ts";
 import { deleteLinkPage, linkPage } from "./pages/link.ts";
 import { linkQrPage } from "./pages/link-qr.ts";
@@ -41,6 +42,7 @@ export const pages: readonly Page[] = [
   linkPage,
   linkQrPage,
   linkFramePage,
+  linkDraftPage,
   deleteLinkPage,
   statisticsPage,
   appsPage,

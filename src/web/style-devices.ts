@@ -18,7 +18,10 @@ export const devices = `
 .choice label:has(:focus-visible) { outline: 2px solid var(--accent); outline-offset: 1px; }
 .stage { position: relative; display: grid; justify-items: center; gap: var(--s4);
   grid-template-columns: minmax(0, 1fr); }
-.stage[data-stale] { opacity: .5; }
+.stage[data-stale] iframe { opacity: .5; }
+:root:not(.scripted) .drawn { display: none; }
+.drawn { align-self: start; position: sticky; top: var(--s5); }
+.drawn .stage:empty { min-height: 36rem; }
 .looking:has([value="ios"]:checked) .device:not(.ios),
 .looking:has([value="android"]:checked) .device:not(.android),
 .looking:has([value="desktop"]:checked) .device:not(.desktop),

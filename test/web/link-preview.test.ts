@@ -3,8 +3,14 @@ import type { Browser, FrameLocator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { drawPng, drawSvg } from "../../src/qr/draw-qr.ts";
 import { launchBrowser } from "../support/browser.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
-import { signInAt } from "../support/console-http.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
 import { openConsole, type ConsoleTab } from "../support/console-tab.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
 
@@ -43,6 +49,8 @@ async function plant(body: object): Promise<string> {
 
 const go = (id: string) => page.goto(`${serving.places.url}/links/${id}`);
 
+const told = (hasText: string) => page.locator("#findings", { hasText });
+
 function readGround(): Promise<string> {
   return framed.locator("body").evaluate("getComputedStyle(document.body).backgroundColor");
 }
@@ -67,6 +75,65 @@ test("the page is seen on each phone by day and by night, and anew when it is sa
   await page.getByText("Saved.").waitFor();
   await framed.getByRole("heading", { name: "Everything blooms" }).waitFor();
   expect(tab.complaints).toEqual([]);
+});
+
+test("what is typed is seen unsaved, and what is wrong keeps what was seen", async () => {
+  const id = await plant({ path: "may", name: "May" });
+  await go(id);
+  await framed.getByRole("heading", { name: "May" }).waitFor();
+  await page.getByLabel("Social title").fill("Everything blooms");
+  await framed.getByRole("heading", { name: "Everything blooms" }).waitFor();
+  await page.getByLabel("Android", { exact: true }).check();
+  await framed.locator("body.android").waitFor();
+  await page.getByLabel("URL", { exact: true }).fill("nowhere");
+  await told("must be an http or https address").waitFor();
+  await lookAtPage(page, "link draft refused");
+  await framed.getByRole("heading", { name: "Everything blooms" }).waitFor();
+  await page.getByLabel("URL", { exact: true }).fill("https://example.com/elsewhere");
+  const hasText = "No page: visitors go straight on to https://example.com/elsewhere";
+  await page.locator(".device:visible", { hasText }).waitFor();
+  expect(await page.locator("#findings").innerText()).toBe("");
+  const { body } = await serving.call("GET", `/links/${id}`);
+  expect(body).toMatchObject({ social_title: null, url: null, clicks: 0 });
+  expect(tab.complaints).toEqual([]);
+  await page.context().clearCookies();
+  await page.getByLabel("Social title").fill("Nothing blooms");
+  await told("Your session is over.").waitFor();
+});
+
+test("a new link is seen while it is written, and no path is taken by that", async () => {
+  await page.goto(`${serving.places.url}/links/new`);
+  await framed.getByRole("heading", { name: "Default" }).waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("<b>June</b>");
+  await page.getByLabel("Path", { exact: true }).fill("june");
+  await framed.getByRole("heading", { name: "<b>June</b>" }).waitFor();
+  await lookAtPage(page, "link draft new");
+  await plant({ path: "june" });
+  await page.getByRole("button", { name: "Create link" }).click();
+  await page.getByText("has already been taken").first().waitFor();
+  // What is wrong with it is said where it is seen, too.
+  await told("has already been taken").waitFor();
+  const { page: bare } = await openConsole(browser, serving, { javaScriptEnabled: false });
+  await bare.goto(`${serving.places.url}/links/new`);
+  expect(await bare.getByRole("heading", { name: "Preview" }).count()).toBe(0);
+});
+
+test("a page is drawn of no form but the console's own", async () => {
+  const id = await plant({ path: "own", name: "Own" });
+  const sent = await signInAt(serving);
+  const typed = { form_token: await readFormToken(sent), name: "Typed" };
+  const draw = (fields: object, headers = {}) =>
+    sent.post(`/links/${id}/draft`, { ...fields }, headers);
+  expect((await draw(typed)).text).toContain('src="/template/page/');
+  const foreign = await draw(typed, { origin: "https://evil.example" });
+  expect([foreign.status, foreign.text.includes("<iframe")]).toEqual([403, false]);
+  expect((await draw({ ...typed, form_token: "x" })).path).toBe(`/links/${id}?again=1`);
+  const scopes = ["--scopes", "links.show,page_templates.show"];
+  const { token } = await runJson(["keys", "create", ...scopes, "--data", folder.path]);
+  const reader = await signInAt(serving, token);
+  const form_token = await readFormToken(reader);
+  expect((await reader.post(`/links/${id}/draft`, { form_token })).status).toBe(404);
+  expect((await reader.open(`/links/${id}`)).text).not.toContain("data-draft=");
 });
 
 test("who is led straight on is said to see no page, and what is live is seen", async () => {

@@ -16,43 +16,97 @@ import type { Page } from "../page.ts";
 import { shorten } from "../parts.ts";
 import { readParam, readRecord, readText } from "../read.ts";
 import { idPattern } from "./link-place.ts";
-import { mostOfAddress } from "./visits.ts";
 import { readVersion, type TemplateText } from "./template-text.ts";
+import { mostOfAddress } from "./visits.ts";
 
 /** The page of a link as its visitors meet it, on each device, by day and by night. */
+
+/** In addresses of pages: a link that is not there yet. */
+export const newId = "new";
+
+/** Whether its page is drawn of what somebody types; a deployment elsewhere draws what it has. */
+export function canDraft({ isOwn, mayUse }: Account, id: string): boolean {
+  const tool = id === newId ? "create_link" : "update_link";
+  return isOwn && mayUse("preview_template") && mayUse(tool);
+}
+
+const draftForm = "draft";
+
+/** By what the script knows the form; `isTyped` where it shows something else than is saved. */
+export function markDraft(account: Account, id: string, isTyped: boolean): Html | string {
+  if (!canDraft(account, id)) return "";
+  const typed = isTyped ? html` data-typed` : "";
+  return html` id="${draftForm}" data-draft="${writeAddress(id, "draft")}" ${typed}`;
+}
+
+function writeAddress(id: string, page: "draft" | "page"): string {
+  return `/links/${encodeURIComponent(id)}/${page}`;
+}
 
 /** One of the devices is seen at a time, and its page is asked for when it is seen. */
 export function renderLinkPreview(account: Account, id: string, visits: JsonObject): Html | string {
   if (!account.mayUse("preview_template")) return "";
-  const address = `/links/${encodeURIComponent(id)}/page`;
-  const host = showHost(account.host);
-  const devices = platforms.map((platform) => {
-    const outcome = findSeen(visits, platform);
-    if (readText(outcome, "action") === "redirect") {
-      const to = html`<bdi>${shorten(readText(outcome, "to"), mostOfAddress)}</bdi>`;
-      return renderLeave(platform, html`No page: visitors go straight on to ${to}`);
-    }
-    return looks.map((look) => {
-      const source = `${address}?platform=${platform}&look=${look}`;
-      return renderDevice({ platform, look, source, host });
-    });
+  const stage = platforms.map((platform) => {
+    const source = `${writeAddress(id, "page")}?platform=${platform}&`;
+    return renderStage(account, { platform, visits, source });
   });
+  return renderCard(account, { id, stage });
+}
+
+/** Only a script has it drawn. */
+export function renderNewPreview(account: Account): Html | string {
+  return canDraft(account, newId) ? renderCard(account, { id: newId, stage: [] }) : "";
+}
+
+type Card = {
+  readonly id: string;
+  readonly stage: readonly Html[];
+  readonly platform?: Platform;
+  /** Why there is nothing to be seen. */
+  readonly fault?: string;
+};
+
+export function renderCard(
+  account: Account,
+  { id, stage, platform = "ios", fault = "" }: Card,
+): Html {
+  const isNew = id === newId;
+  const form = canDraft(account, id) ? draftForm : undefined;
+  const link = isNew ? "" : `?link=${encodeURIComponent(id)}`;
   const template = account.mayUse("get_template_version")
-    ? html`<p class="hint">
-        <a href="/template?link=${encodeURIComponent(id)}">Change this page for all links</a>
-      </p>`
+    ? html`<p class="hint"><a href="/template${link}">Change this page for all links</a></p>`
     : "";
-  return html`<section class="card looking" aria-labelledby="preview">
+  return html`<section class="card looking${isNew ? " drawn" : ""}" aria-labelledby="preview">
     <header>
       <h2 id="preview">Preview</h2>
       ${renderLooks("light")}
     </header>
     <div class="inside">
-      ${renderPlatforms("ios")}
-      <div class="stage">${devices}</div>
+      ${renderPlatforms(platform, form)}
+      <div class="stage" id="stage">${stage}</div>
+      <p class="hint" id="findings" data-drafted>${fault}</p>
       ${template}
     </div>
   </section>`;
+}
+
+type Seen = {
+  readonly platform: Platform;
+  readonly visits: JsonObject;
+  /** Where its page is, up to the look. */
+  readonly source: string;
+};
+
+/** What visitors with this device meet. */
+export function renderStage({ host }: Account, { platform, visits, source }: Seen): Html {
+  const outcome = findSeen(visits, platform);
+  if (readText(outcome, "action") === "redirect") {
+    const to = html`<bdi>${shorten(readText(outcome, "to"), mostOfAddress)}</bdi>`;
+    return renderLeave(platform, html`No page: visitors go straight on to ${to}`);
+  }
+  return html`${looks.map((look) =>
+    renderDevice({ platform, look, source: `${source}look=${look}`, host: showHost(host) }),
+  )}`;
 }
 
 /** Who has the app goes there at once, and sees no page. */
@@ -76,14 +130,16 @@ export const linkFramePage: Page = {
 
 async function drawPage(account: Account, wanted: JsonObject): Promise<string> {
   const text = await readShownText(account);
-  if (text === undefined) return renderNothing("Nobody here knows the page that links show.");
+  if (text === undefined) return renderNothing(unknownText);
   const answer = await account.call("preview_template", { ...text, ...wanted, html: true });
   if (answer.kind === "done") return readText(answer.result, "html");
   return renderNothing(answer.kind === "failed" ? answer.failure.message : "");
 }
 
+export const unknownText = "Nobody here knows the page that links show.";
+
 /** What links show: the version that is live, or else the default page, which is the starter's. */
-async function readShownText(account: Account): Promise<TemplateText | undefined> {
+export async function readShownText(account: Account): Promise<TemplateText | undefined> {
   const live = await readVersion(account, "live");
   const shown = live.kind === "none" ? await readVersion(account, "starter") : live;
   return shown.kind === "text" ? shown.text : undefined;

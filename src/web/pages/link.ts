@@ -25,7 +25,7 @@ import {
 } from "../save-changed.ts";
 import { linkFields, readValues, renderFields, writeChanges } from "./link-fields.ts";
 import { gone, idPattern } from "./link-place.ts";
-import { renderLinkPreview } from "./link-preview.ts";
+import { markDraft, renderLinkPreview } from "./link-preview.ts";
 import { renderQr } from "./link-qr.ts";
 import { renderLinkStats } from "./statistics.ts";
 import { renderVisits } from "./visits.ts";
@@ -83,7 +83,7 @@ async function show(visit: Visit, again: Told): Promise<Reply> {
   const title = readText(link, "name") || `/${readText(link, "path")}`;
   const [fields, side, stats] = await Promise.all([
     account.mayUse("update_link")
-      ? renderForm(visit, { typed, was, failure: again.failure })
+      ? renderForm(visit, { typed, was, failure: again.failure, isTyped: hasTyped(visit, again) })
       : renderRecord(values),
     renderSide(visit, link, id),
     renderLinkStats(visit, id),
@@ -112,7 +112,10 @@ async function showFailed(visit: Visit, again: Told, why: Failure): Promise<Repl
     title: "Link",
     head: renderLinkHead("Link", { back: readBack(visit.url) }),
     form: mayTell
-      ? await renderForm(visit, { ...readForm(visit, linkFields, {}, again), failure })
+      ? await renderForm(visit, {
+          ...readForm(visit, linkFields, {}, again),
+          failure,
+        })
       : undefined,
     fault: again.refused ?? why.message,
   });
@@ -139,11 +142,15 @@ type Shown = {
   readonly typed: Values;
   readonly was: Values;
   readonly failure: Failure | undefined;
+  /** Whether it may show something else than its preview; left out where there is none. */
+  readonly isTyped?: boolean;
 };
 
-async function renderForm(visit: Visit, { typed, was, failure }: Shown): Promise<Html> {
-  const { account, formToken } = visit;
-  return html`<form method="post" action="${writeAddress(visit)}" class="stack">
+async function renderForm(visit: Visit, { typed, was, failure, isTyped }: Shown): Promise<Html> {
+  const { account, formToken, params } = visit;
+  const id = readParam(params, "id");
+  const drafted = isTyped === undefined ? "" : markDraft(account, id, isTyped);
+  return html`<form method="post" action="${writeAddress(visit)}" class="stack" ${drafted}>
     ${renderHidden("form_token", formToken)}
     ${await renderFields({ account, values: typed, shown: was, failure })}
     <div class="buttons"><button class="main">Save</button></div>

@@ -5,6 +5,7 @@ import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderHidden, renderLinkHead } from "../parts.ts";
 import { readRecord, readText } from "../read.ts";
+import { markDraft, newId, renderNewPreview } from "./link-preview.ts";
 import { linkFields, readTyped, readValues, renderFields, writeChanges } from "./link-fields.ts";
 
 /** A form for a new link. */
@@ -20,19 +21,22 @@ const blank = readValues({});
 async function show(visit: Visit, values: Values, failure?: Failure): Promise<Reply> {
   const { account, formToken } = visit;
   const fields = await renderFields({ account, values, failure });
+  const preview = renderNewPreview(account);
+  const section = html`<section class="card narrow" aria-label="Fields">
+    <div class="inside">
+      <form method="post" action="/links/new" class="stack" ${markDraft(account, newId, false)}>
+        ${renderHidden("form_token", formToken)} ${fields}
+        <div class="buttons">
+          <button class="main">Create link</button>
+          <a class="button quiet" href="/links">Cancel</a>
+        </div>
+      </form>
+    </div>
+  </section>`;
   const body = html`${renderLinkHead("New link")}
-    <section class="card narrow" aria-label="Fields">
-      <div class="inside">
-        <form method="post" action="/links/new" class="stack">
-          ${renderHidden("form_token", formToken)} ${fields}
-          <div class="buttons">
-            <button class="main">Create link</button>
-            <a class="button quiet" href="/links">Cancel</a>
-          </div>
-        </form>
-      </div>
-    </section>`;
-  return { kind: "page", title: "New link", body, status: failure === undefined ? 200 : 422 };
+    <div class="columns">${section} ${preview}</div>`;
+  const status = failure === undefined ? 200 : 422;
+  return { kind: "page", title: "New link", body, status, hasFrames: preview !== "" };
 }
 
 async function create(visit: Visit, form: Form): Promise<Reply> {

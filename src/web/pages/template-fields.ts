@@ -66,7 +66,8 @@ function renderNumbers(name: Field, count: number, problems: readonly FieldProbl
     const shown = faulty.has(line) ? html`<b id="${nameLine(name, line)}">${line}</b>` : line;
     return [shown, "\n"];
   });
-  return html`<pre class="gutter" id="${name}-lines" aria-hidden="true">${numbers}</pre>`;
+  return html`<pre class="gutter" id="${name}-lines" data-drafted aria-hidden="true">
+${numbers}</pre>`;
 }
 
 function nameLine(name: string, line: number): string {

@@ -62,8 +62,8 @@ export function chooseLink(view: View, links: readonly Choice[]): View {
 }
 
 export type Drawn = {
-  /** Undefined where there is no page to be seen. */
-  readonly token?: string;
+  /** Where the page is; undefined where there is none to be seen. */
+  readonly page?: string | undefined;
   /** Why there is none. */
   readonly failure?: Failure;
   /** What is amiss with the page that there is. */
@@ -82,10 +82,17 @@ export async function drawTemplate(
     return { failure: answer.failure, problems: answer.failure.problems ?? [] };
   }
   if (answer.kind !== "done") return { problems: [] };
-  const token = readText(answer.result, "preview_url").split("/").at(-1) ?? "";
   const problems = readRecords(answer.result, "problems").map(readProblem);
-  return { ...(token !== "" && { token }), problems };
+  return { page: findKept(answer.result), problems };
 }
+
+/** Where a page that `preview_template` has made is seen in a frame; one too long is not kept. */
+export function findKept(result: JsonObject): string | undefined {
+  const token = readText(result, "preview_url").split("/").at(-1) ?? "";
+  return token === "" ? undefined : `/template/page/${token}`;
+}
+
+export const tooLong = "This page is too long to be shown here.";
 
 function readProblem(problem: JsonObject): FieldProblem {
   const { line, column } = problem;
@@ -102,21 +109,19 @@ type Shown = { readonly view: View; readonly links: readonly Choice[]; readonly 
 /** The choices are the editor's: they are sent with its text. */
 export async function renderTemplatePreview(
   account: Account,
-  { view, links, drawn: { token, failure } }: Shown,
+  { view, links, drawn: { page, failure } }: Shown,
 ): Promise<Html | string> {
   if (!account.mayUse("preview_template")) return "";
   const why =
-    failure === undefined
-      ? "This page is too long to be shown here."
-      : "The page is seen again when what is wrong is mended.";
+    failure === undefined ? tooLong : "The page is seen again when what is wrong is mended.";
   const stage =
-    token === undefined
+    page === undefined
       ? html`<p class="soft">${why}</p>`
       : looks.map((look) =>
           renderDevice({
             platform: view.platform,
             look,
-            source: `/template/page/${token}?look=${look}`,
+            source: `${page}?look=${look}`,
             host: showHost(account.host),
           }),
         );

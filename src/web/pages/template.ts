@@ -174,6 +174,7 @@ function renderEditor(visit: Visit, { text, was, drawn, failure, isKnown }: Edit
   const refused = failure ?? drawn.failure;
   const problems = refused === undefined ? drawn.problems : (refused.problems ?? []);
   const isReadOnly = !mayWrite(account);
+  const drafted = account.mayUse("preview_template") ? html` data-draft="/template"` : "";
   const buttons = [
     account.mayUse("save_template")
       ? html`<button name="do" value="save" class="main">Save draft</button>`
@@ -184,10 +185,10 @@ function renderEditor(visit: Visit, { text, was, drawn, failure, isKnown }: Edit
   ];
   const found = { problems, refused, title: describeFindings(problems.length, failure, refused) };
   return html`<section class="card" aria-label="Editor">
-    <form method="post" action="/template" id="editor" data-editor>
+    <form method="post" action="/template" id="editor" data-editor ${drafted}>
       ${renderHidden("form_token", formToken)} ${renderHidden("was", was)} ${byDefault}
       <div class="inside">
-        <div id="findings" aria-live="polite">${renderFindings(found)}</div>
+        <div id="findings" aria-live="polite" data-drafted>${renderFindings(found)}</div>
         ${renderTemplateFields({
           text,
           problems,
