@@ -6,6 +6,7 @@ import {
   isSamePlace,
   type Seen,
 } from "./compare-phones.ts";
+import type { Crowd } from "./crowding.ts";
 import { estimateDoubt } from "./estimate-doubt.ts";
 import { markNames, type MarkName } from "./marks.ts";
 
@@ -46,17 +47,24 @@ const leastPoints = 50;
 /** A visit that is so close to the best could be the one as well. */
 const margin = 8;
 
-/** How likely it may be that the visit is another phone's. */
-const mostDoubt = { high: 0.0008, medium: 0.01, low: 0.05 } as const;
-
 /**
- * `recent` are the project's latest visits, wherever they came from: by them it is known how many
- * phones there are behind one address, and how many look alike.
+ * How likely it may be that the visit is another phone's. One in a thousand is promised of `high`:
+ * half of it is left for what the estimate does not know.
  */
+const mostDoubt = { high: 0.0005, medium: 0.01, low: 0.05 } as const;
+
+/** What is known of the project's phones, wherever they came from. */
+type Known = {
+  /** Its latest visits: by them it is known how many look alike. */
+  readonly recent: readonly Seen[];
+  /** How many there are behind one address. */
+  readonly crowd: Crowd;
+};
+
 export function chooseVisit<One extends Visit>(
   install: Seen,
   visits: readonly One[],
-  recent: readonly Seen[],
+  known: Known,
 ): Chosen<One> | undefined {
   const candidates = visits
     .flatMap((visit) => rate(install, visit))
@@ -66,7 +74,7 @@ export function chooseVisit<One extends Visit>(
   const others = candidates.filter(({ visit }) => visit.leadsTo !== best.visit.leadsTo);
   if (others.some(({ score }) => score > best.score - margin)) return undefined;
   const { visit, score, alike, isSameAddress } = best;
-  const doubt = estimateDoubt({ install, visit, alike, isSameAddress, recent });
+  const doubt = estimateDoubt({ install, visit, alike, isSameAddress, ...known });
   const confidence = judge(best, doubt);
   // What is only just likely is not told where anything else could be meant at all.
   if (confidence === undefined || (confidence === "low" && others.length > 0)) return undefined;

@@ -1,4 +1,5 @@
 import { differ, isAlike, isSamePlace, type Seen } from "./compare-phones.ts";
+import type { Crowd } from "./crowding.ts";
 import type { MarkName } from "./marks.ts";
 
 /** What of a choice is known, beside the visit itself. */
@@ -9,6 +10,8 @@ type Choice = {
   readonly alike: readonly MarkName[];
   readonly isSameAddress: boolean;
   readonly recent: readonly Seen[];
+  /** How many others are behind one address, as far as the project's visits have shown. */
+  readonly crowd: Crowd;
 };
 
 /** Three installs in ten come by themselves: so many for each that has visited. */
@@ -24,15 +27,15 @@ const usual: Readonly<Partial<Record<MarkName, number>>> = {
 const updated = 5;
 /** What is usual counts as much as so many visits that were seen. */
 const usualVisits = 20;
-/** Other phones behind an address that visit at the same time, where nobody has been seen to. */
-const fewNeighbours = 0.03;
+/** Other phones behind an address that visit at the same time, where nothing is known. */
+const usualOthers = 0.03;
 
 /**
  * How likely the one visit that fits is another phone's: that somebody has come by himself, that
  * others have visited from where he is, and that one of them looks like him.
  */
 export function estimateDoubt(choice: Choice): number {
-  const { install, visit, alike, isSameAddress, recent } = choice;
+  const { install, visit, alike, isSameAddress, recent, crowd } = choice;
   // The visit itself is among them: it is no other phone that looks like it.
   const elsewhere = recent.filter((seen) => !isSamePlace(install, seen));
   const lookalikes = elsewhere.filter((seen) =>
@@ -43,22 +46,15 @@ export function estimateDoubt(choice: Choice): number {
   const unseen = elsewhere.length / (elsewhere.length + 10);
   const known = lookalikes + unseen + usualVisits * share;
   const likeness = known / (elsewhere.length + usualVisits);
-  const neighbours = isSameAddress ? countNeighbours(install, recent) : recent.length;
+  const here = recent.length - elsewhere.length;
+  const neighbours = isSameAddress ? countNeighbours(here, crowd) : recent.length;
   const isUpdated = differ(install.marks, visit.marks, "minor");
   return organic * neighbours * likeness * (isUpdated ? updated : 1);
 }
 
-/** The others that are seen here, and as many as are seen beside each other elsewhere. */
-function countNeighbours({ address }: Seen, recent: readonly Seen[]): number {
-  const counts = new Map<string, number>();
-  for (const { address: at } of recent) {
-    if (at !== undefined) counts.set(at.group, (counts.get(at.group) ?? 0) + 1);
-  }
-  const here = counts.get(address?.group ?? "") ?? 0;
-  counts.delete(address?.group ?? "");
-  const sizes = [...counts.values()];
-  const pairs = sizes.reduce((sum, size) => sum + size * (size - 1), 0);
-  const visits = sizes.reduce((sum, size) => sum + size, 0);
+/** The others that are seen here, and as many as are known to be beside one another. */
+function countNeighbours(here: number, { visits, others }: Crowd): number {
+  const known = (usualOthers * usualVisits + others) / (usualVisits + visits);
   // The visit itself is one of those here.
-  return fewNeighbours + Math.max(0, here - 1) + pairs / Math.max(1, visits);
+  return Math.max(0, here - 1) + known;
 }

@@ -1,11 +1,13 @@
 import { chooseVisit, type Visit } from "../attribution/choose-visit.ts";
+import { measureCrowd } from "../attribution/crowding.ts";
 import type { Marks } from "../attribution/marks.ts";
 import { readFingerprint } from "../attribution/read-fingerprint.ts";
 import { createSeal, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
 import type { Confidence } from "../contract/app-sdk.ts";
+import { limits } from "../contract/limits.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace } from "../network/shared-address.ts";
-import { findVisits, takeVisit } from "../store/deferred-visits.ts";
+import { findVisits, mostRecent, takeVisit } from "../store/deferred-visits.ts";
 import { tellOfInstall } from "../store/install-events.ts";
 import { findLink } from "../store/links.ts";
 import { readSealKey } from "../store/store-secrets.ts";
@@ -34,7 +36,7 @@ export async function matchInstall(
   tenant: Tenant,
   { fingerprint, address }: Install,
 ): Promise<Matched | undefined> {
-  const { store, clock, random } = services;
+  const { store, clock, random, crowding } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
   const told = readFingerprint(fingerprint);
   const place = sealPlace(findPlace(address), seal);
@@ -42,7 +44,9 @@ export async function matchInstall(
   const asked = { address: place?.group, look: sealLook(told, seal), now };
   const { alike, recent } = await findVisits(tenant, asked);
   const seen = { marks: sealMarks(told, seal), address: place };
-  const chosen = chooseVisit(seen, alike.map(readVisit), recent.map(readVisit));
+  const waiting = recent.map(readVisit);
+  const crowd = crowding.learn(tenant.projectId, measureCrowd(waiting, readPart(recent, now)));
+  const chosen = chooseVisit(seen, alike.map(readVisit), { recent: waiting, crowd });
   if (chosen === undefined) return undefined;
   const { row } = chosen.visit;
   const link = await findLink(tenant, row.link_id);
@@ -58,6 +62,14 @@ export async function matchInstall(
   });
   if (!isTaken) return undefined;
   return { link, query: row.query, confidence, score };
+}
+
+/** How much of the time for which a visit waits the latest of them are of. */
+function readPart(recent: readonly DeferredVisitTable[], now: number): number {
+  const oldest = recent.at(-1);
+  if (recent.length < mostRecent || oldest === undefined) return 1;
+  const waited_ms = now - (oldest.ends_at - limits.deferred_visit_ms);
+  return Math.min(1, Math.max(1000, waited_ms) / limits.deferred_visit_ms);
 }
 
 function sealPlace(place: ReturnType<typeof findPlace>, seal: Seal): ReturnType<typeof findPlace> {

@@ -38,7 +38,7 @@ type Asked = {
 /** More from one address, or of one look, and nobody could be told from anybody. */
 const mostAlike = 100;
 /** The project's latest, by which it is known how many look alike. */
-const mostRecent = 500;
+export const mostRecent = 500;
 
 export async function findVisits(
   { db, projectId }: Tenant,

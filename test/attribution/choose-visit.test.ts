@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { measureCrowd } from "../../src/attribution/crowding.ts";
 import { chooseVisit, type Visit } from "../../src/attribution/choose-visit.ts";
 import type { Seen } from "../../src/attribution/compare-phones.ts";
 import { joinMarks } from "../../src/attribution/marks.ts";
@@ -50,7 +51,8 @@ function install(more: object = {}, from: Pick<Seen, "address"> = { address: hom
   return { marks: readFingerprint({ ...app, ...more }), ...from };
 }
 
-const choose = (seen: Seen, ...visits: readonly Visit[]) => chooseVisit(seen, visits, visits);
+const choose = (seen: Seen, ...visits: readonly Visit[]) =>
+  chooseVisit(seen, visits, { recent: visits, crowd: measureCrowd(visits) });
 const level = (seen: Seen, ...visits: readonly Visit[]) => choose(seen, ...visits)?.confidence;
 
 describe("one visit", () => {

@@ -80,16 +80,19 @@ export type Made = {
   readonly spell_ms: number;
   /** For each install so many visits that lead to none. */
   readonly idle: number;
+  /** So many phones behind one address. */
+  readonly most?: number;
 };
 
-export function makePopulation({ seed, count, spell_ms, idle }: Made): Population {
+export function makePopulation(made: Made): Population {
+  const { seed, count, spell_ms, idle, most = 50 } = made;
   const chance = createChance(seed);
   const visits: MadeVisit[] = [];
   const installs: MadeInstall[] = [];
   let id = 0;
   for (let house = 0; installs.length < count; house += 1) {
     const begin = chance() * 24 * 60 * minute_ms;
-    const phones = makeHouse(house, chance, () => (id += 1));
+    const phones = makeHouse({ house, most }, chance, () => (id += 1));
     for (const phone of phones) {
       const at = begin + chance() * spell_ms;
       const isOrganic = chance() < 0.3;
@@ -112,9 +115,11 @@ export function makePopulation({ seed, count, spell_ms, idle }: Made): Populatio
   };
 }
 
-function makeHouse(house: number, chance: Chance, count: () => number): readonly Phone[] {
+type House = { readonly house: number; readonly most: number };
+
+function makeHouse({ house, most }: House, chance: Chance, count: () => number): readonly Phone[] {
   const [zone, ...languages] = pick(places, chance);
-  const size = 1 + Math.floor(chance() * 50);
+  const size = 1 + Math.floor(chance() * most);
   return Array.from({ length: size }, () => ({
     id: count(),
     address: { group: `house-${house}`, family: "ipv4" } as const,
