@@ -1,3 +1,4 @@
+import { showHidden } from "../text/show-hidden.ts";
 import { html, type Html } from "./html.ts";
 
 /** Pieces that several pages have. */
@@ -61,7 +62,7 @@ export function renderHead(title: string, above: Above, beside: Html | string = 
   return html`<div class="head">
     <div>
       <p class="crumbs"><a href="${above.address}">${above.name}</a></p>
-      <h1 dir="auto">${title}</h1>
+      <h1 dir="auto">${showHidden(title)}</h1>
     </div>
     ${beside}
   </div>`;

@@ -182,6 +182,9 @@ describe.each(Object.entries(all))("%s", (name, write) => {
     expect(await page.evaluate("window.hacked")).toBeUndefined();
     const strange = "main script, main style, main [src=x], main [onerror], main [onclick]";
     expect(await page.locator(strange).count()).toBe(0);
+    // A character that nobody sees is shown, for it turns round what follows it.
+    const seen = await page.evaluate<string>("document.querySelector('main').innerText");
+    expect(seen).not.toContain("\u202e");
     const isExpected = (text: string) => name in missing && / 404 /.test(text);
     expect(tab.takeComplaints().filter((text) => !isExpected(text))).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { showHidden } from "../../text/show-hidden.ts";
 import { writeLabel } from "../../text/write-label.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
@@ -182,7 +183,7 @@ function renderLinks(group: JsonObject, count: number, { links, visit }: Known):
   const items = ids.map((id) => {
     const link = links.get(id) ?? {};
     const path = readText(link, "path");
-    const name = readText(link, "name") || (path === "" ? id : `/${path}`);
+    const name = showHidden(readText(link, "name") || (path === "" ? id : `/${path}`));
     return mayLook
       ? html`<li>
           <a href="/links/${encodeURIComponent(id)}"><bdi>${name}</bdi></a>
