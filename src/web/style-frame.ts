@@ -44,15 +44,19 @@ main#main { padding: var(--s5) var(--s4) var(--s7); max-width: 74rem; display: g
   .menu { position: static; flex: 1; display: flex; flex-direction: column; gap: var(--s4);
     max-height: none; overflow: visible; padding: 0; border: 0; background: none;
     box-shadow: none; }
+  .menu::backdrop { display: none; }
   .menu nav { flex: 1; align-content: start; gap: var(--s4); }
   .menu ul { grid-template-columns: minmax(0, 1fr); gap: 1px; }
   .menu li a { min-height: 2.125rem; }
   main#main { padding: var(--s6) var(--s6) var(--s7); }
 }
-@media (forced-colors: active) { .menu li a[aria-current] { outline: 1px solid; } }
+@media (forced-colors: active) {
+  .menu li a[aria-current], .head .button[aria-current] { outline: 1px solid; }
+}
 
 .head { display: flex; flex-wrap: wrap; gap: var(--s3) var(--s4); align-items: center; }
 .head > :first-child { flex: 1; min-width: 6rem; }
+.head .button[aria-current] { color: var(--accent); background: var(--accent-soft); }
 .crumbs { font-size: var(--small); margin-bottom: var(--s1); }
 .crumbs a { text-decoration: none; }
 .columns, .column { display: grid; gap: var(--s5); align-content: start;

@@ -41,4 +41,6 @@ test("the days that were chosen end with today", async () => {
 test("a link's own page shows its last thirty days", async () => {
   const { link } = await callTool(served.serving, "create_link", { path: "seen" });
   expect(await readDays(`/links/${link.id}`)).toHaveLength(30);
+  // Where nobody came there is nothing to draw.
+  expect((await tab.open(`/links/${link.id}`)).text).not.toContain('class="chart"');
 });

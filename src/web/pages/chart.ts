@@ -11,8 +11,9 @@ const filled = 0.8;
 /** What is not nothing can be seen. */
 const least = 2;
 
-export function renderChart(label: string, columns: readonly Column[]): Html {
-  const most = Math.max(1, ...columns.map(({ value }) => value));
+export function renderChart(label: string, columns: readonly Column[]): Html | string {
+  const most = Math.max(0, ...columns.map(({ value }) => value));
+  if (most === 0) return "";
   const step = width / Math.max(1, columns.length);
   return html`<svg
     class="chart"
