@@ -29,7 +29,6 @@ export type PostgresConnection = {
   readonly giveBack: (error?: unknown) => void;
 };
 
-const mostConnections = 10;
 const longestConnect_ms = 5_000;
 const longestIdle_ms = 30_000;
 /** A statement that takes longer is ended; the server does so itself where it was told. */
@@ -39,7 +38,7 @@ const patience_ms = 2_000;
 /** Types of the server that come as text, though our numbers fit: bigint, and a sum of them. */
 const numberTypes = [20, 1700];
 
-export function openPostgresPool(url: string): PostgresPool {
+export function openPostgresPool(url: string, mostConnections: number): PostgresPool {
   const sockets = new Set<Socket>();
   const pool = new Pool({
     connectionString: url,

@@ -7,9 +7,14 @@ import { openPostgresReader } from "./postgres-reader.ts";
 import { createVersionReader } from "./postgres-version.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { RunStatement } from "./run-statements.ts";
-import type { Sql } from "./sql.ts";
+import type { PoolMeasures, Sql } from "./sql.ts";
 import { traceStatements, traceTransactions, type TraceSql } from "./trace-sql.ts";
 
+/**
+ * Writes go one after the other, each with several turns: in one line with the reads of a thousand
+ * clients, each of them would stand at the end of that line once more.
+ */
+const mostConnections = { reading: 9, writing: 1 };
 /** So much that is long is read at once: connections must be left for all that is quick. */
 const mostLongReads = 2;
 /** Nobody mends older ones any more. */
@@ -20,7 +25,7 @@ const oldestVersion = 130_000;
  * program is refused and left as it is.
  */
 export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promise<Sql<Tables>> {
-  const pool = openPostgresPool(url);
+  const pool = openPostgresPool(url, mostConnections.reading);
   const { isSpread } = await checkDatabase(pool, url).catch(async (error: unknown) => {
     await pool.close();
     throw error;
@@ -30,7 +35,8 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
     return openKysely<Tables>("postgres", run);
   };
   const db = open(pool.run);
-  const writes = createPostgresWrites(pool);
+  const ofWriter = openPostgresPool(url, mostConnections.writing);
+  const writes = createPostgresWrites(ofWriter);
   const writing = open(writes.run);
   const longReads = Array.from({ length: mostLongReads }, () => openLongReads(pool, open));
 
@@ -49,7 +55,7 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
           throw translatePostgresFault(error);
         }),
     countWrites: writes.countCommits,
-    measurePool: pool.measure,
+    measurePool: () => addMeasures(pool.measure(), ofWriter.measure()),
     readVersion: createVersionReader({
       run: pool.run,
       countCommits: writes.countCommits,
@@ -59,10 +65,18 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
     close: async () => {
       await writes.finish();
       await Promise.all(longReads.map(({ close }) => close()));
-      await pool.close();
+      await Promise.all([pool.close(), ofWriter.close()]);
     },
   };
   return traceTransactions(sql, trace);
+}
+
+function addMeasures(one: PoolMeasures, other: PoolMeasures): PoolMeasures {
+  return {
+    open: one.open + other.open,
+    idle: one.idle + other.idle,
+    waiting: one.waiting + other.waiting,
+  };
 }
 
 function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement) => Db) {

@@ -1,5 +1,6 @@
 import { setImmediate as waitForLoop } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
+import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Duplicate, OutcomeUnknown, StoreBusy, StoreUnusable } from "../../src/sql/faults.ts";
 import { migrate } from "../../src/sql/migrate.ts";
@@ -111,6 +112,20 @@ describe("a transaction", () => {
     await holding;
     await increase(store, "locked");
     expect(await read(store, "locked")).toBe(2);
+  });
+
+  test("waits for no read, however many of them stand in line", async () => {
+    const writer = await open(database.url);
+    const holding = new Client(database.url);
+    await holding.connect();
+    await holding.query("begin; lock table things");
+    const reads = Array.from({ length: 30 }, () => read(writer, "any"));
+    await waitUntil(async () => (writer.measurePool?.().waiting ?? 0) > 0);
+    await writer.write((db) => sql`select 1`.execute(db));
+    expect(writer.measurePool?.().waiting).toBeGreaterThan(0);
+    await holding.query("commit");
+    await Promise.all(reads);
+    await holding.end();
   });
 
   test("of a migration takes as long as it needs, and any other statement does not", async () => {
