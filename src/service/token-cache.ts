@@ -7,7 +7,23 @@ import { hashToken } from "./ids.ts";
 
 type Find<Holder> = (token: string) => Awaitable<Holder | undefined>;
 
+type Read<Holder> = {
+  /** Which change was the last one that it surely knows. */
+  readonly epoch: number;
+  readonly answer: Promise<Holder | undefined>;
+};
+
+/** Reads of one token that are on the way. */
+type Reads<Holder> = {
+  latest: Read<Holder>;
+  count: number;
+  /** For all who ask while others are on the way that may not know the last change. */
+  next: Promise<Holder | undefined> | undefined;
+};
+
 const mostTokens = 1000;
+/** Of one token at once: where each write makes it be read anew, the store would do little else. */
+const mostReads = 2;
 
 /**
  * Whose the tokens are that were shown lately, so that a request need not read its key from the
@@ -21,6 +37,7 @@ export function createTokenCache<Holder>(
 ): Find<Holder> {
   const changes = watchChanges(store, clock);
   const holders = new Map<string, Holder>();
+  const underWay = new Map<string, Reads<Holder>>();
   let epoch = -1;
 
   function readAt(current: number, token: string): Awaitable<Holder | undefined> {
@@ -31,12 +48,38 @@ export function createTokenCache<Holder>(
     });
   }
 
+  function begin(token: string): Awaitable<Holder | undefined> {
+    const answer = readAt(epoch, token);
+    if (!(answer instanceof Promise)) return answer;
+    const latest = { epoch, answer };
+    const reads = underWay.get(token) ?? { latest, count: 0, next: undefined };
+    underWay.set(token, Object.assign(reads, { latest, count: reads.count + 1 }));
+    const end = () => {
+      reads.count -= 1;
+      if (reads.count === 0 && reads.next === undefined) underWay.delete(token);
+    };
+    answer.then(end, end);
+    return answer;
+  }
+
+  /** With others who ask for the same, as far as what they are told is no older than the asking. */
+  function readShared(token: string): Awaitable<Holder | undefined> {
+    const reads = underWay.get(token);
+    if (reads?.latest.epoch === epoch) return reads.latest.answer;
+    if (reads === undefined || reads.count < mostReads) return begin(token);
+    const again = () => {
+      reads.next = undefined;
+      return begin(token);
+    };
+    return (reads.next ??= reads.latest.answer.then(again, again));
+  }
+
   return (token) =>
     andThen(changes.read(), (current) => {
       if (current !== epoch || holders.size >= mostTokens) holders.clear();
       epoch = current;
       // Hashing the token would cost as much as everything else here.
-      return holders.get(token) ?? readAt(current, token);
+      return holders.get(token) ?? readShared(token);
     });
 }
 

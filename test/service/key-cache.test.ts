@@ -4,6 +4,7 @@ import { random } from "../../src/compose/embedded.ts";
 import { createKeyCache } from "../../src/service/key-cache.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
 import { createGate } from "../support/gate.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** How long a key may be remembered after it was revoked. */
@@ -69,6 +70,25 @@ describe("a key that is looked up", () => {
     // This one was answered before the key was revoked.
     expect(await before).toMatchObject({ role: "viewer" });
     expect(await keyCache.find(key)).toBeUndefined();
+  });
+
+  test("by many at once, while others write, is looked up for all of them together", async () => {
+    await using world = await createWorld();
+    const key = await world.addKey({ role: "viewer" });
+    const answer = createGate();
+    const { keyCache, count } = watchLookUps(world, () => answer.opened);
+    const found: unknown[] = [];
+    for (const made of [1, 2, 2, 2]) {
+      const asking = Array.from({ length: 10 }, async () => keyCache.find(key));
+      found.push(...asking);
+      await waitUntil(() => count() >= made);
+      await world.addKey();
+    }
+    answer.open();
+    expect(new Set((await Promise.all(found)).map((holder) => JSON.stringify(holder))).size).toBe(
+      1,
+    );
+    expect(count()).toBe(3);
   });
 
   test("is looked up once, and once more when a thousand others were", async () => {
