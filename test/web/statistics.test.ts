@@ -38,6 +38,37 @@ test("the days that were chosen end with today", async () => {
   }
 });
 
+test("two dates are chosen by a form, which has them again", async () => {
+  expect(await readDays("/statistics?from=2026-03-01&to=2026-03-05")).toEqual([
+    "2026-03-01",
+    "2026-03-02",
+    "2026-03-03",
+    "2026-03-04",
+    "2026-03-05",
+  ]);
+  const { text } = await tab.open("/statistics?from=2026-03-01&to=2026-03-05");
+  expect(text).toMatch(/type="date" id="from" name="from" value="2026-03-01"/);
+  expect(text).toMatch(/type="date" id="to" name="to" value="2026-03-05"/);
+  expect(text).not.toContain('days" aria-current="page"');
+  // What is left out is what the thirty days would have.
+  expect(await readDays("/statistics?from=&to=2026-03-30")).toHaveLength(30);
+  const weeks = await readDays("/statistics?from=2025-01-01&to=2026-06-30");
+  expect(weeks.length).toBeLessThan(80);
+  expect(weeks.length).toBeGreaterThan(75);
+});
+
+test.each([
+  ["from=2026-03-05&to=2026-03-01", /from must be before to; both days are counted/],
+  ["from=yesterday&to=2026-03-01", /from must be a date such as/],
+  ["from=2026-02-30", /from must be a date such as/],
+  ["from=1990-01-01&to=2026-03-01", /from and to must be at most ten years apart/],
+])("of %s it is said, once, what would do", async (query, said) => {
+  const { text, status } = await tab.open(`/statistics?${query}`);
+  expect(status).toBe(200);
+  expect(text.match(new RegExp(said, "g"))).toHaveLength(1);
+  expect(text).toContain('name="from"');
+});
+
 test("a link's own page shows its last thirty days", async () => {
   const { link } = await callTool(served.serving, "create_link", { path: "seen" });
   expect(await readDays(`/links/${link.id}`)).toHaveLength(30);

@@ -19,26 +19,30 @@ export const statisticsPage: Page = {
 };
 
 const spans = [7, 30, 90] as const;
+const usualSpan = 30;
 const day_ms = 24 * 60 * 60 * 1000;
+/** Of more days a chart has a column for each week. */
+const mostDays = 120;
 
 async function show(visit: Visit): Promise<Reply> {
-  const days = spans.find((span) => visit.url.searchParams.get("days") === String(span)) ?? 30;
+  const chosen = readChosen(visit);
   const told = ["link", "platform", "source", "referrer", "country"] as const;
   const [over, ...parts] = await Promise.all([
-    readStats(visit, { days }),
-    ...told.map((by) => readStats(visit, { days, by })),
+    readStats(visit, chosen),
+    ...told.map((by) => readStats(visit, { ...chosen, by })),
   ]);
   const body = html`<div class="head">
       <h1>Statistics</h1>
       <nav class="buttons" aria-label="Time">
         ${spans.map((span) => {
-          const isHere = span === days ? html` aria-current="page"` : "";
+          const isHere = span === chosen.days ? html` aria-current="page"` : "";
           return html`<a class="button small" href="/statistics?days=${span}" ${isHere}
             >${span} days</a
           >`;
         })}
       </nav>
     </div>
+    ${renderDates(chosen, visit.account.readToday())}
     ${over.kind === "fault" ? renderFault(over.text) : renderOver(over.stats, "All clicks")}
     <div class="halves">
       ${parts.map((part, place) =>
@@ -48,27 +52,66 @@ async function show(visit: Visit): Promise<Reply> {
   return { kind: "page", title: "Statistics", body };
 }
 
+/** Two dates, or the days up to today. */
+type Chosen = {
+  readonly from: string;
+  readonly to: string;
+  readonly by: StatsBy;
+  /** Where they are the days of a link above. */
+  readonly days?: number;
+};
+
+function readChosen({ url, account }: Visit): Chosen {
+  const asked = url.searchParams;
+  const today = account.readToday();
+  const [from = "", to = ""] = ["from", "to"].map((name) => asked.get(name)?.trim());
+  if (from === "" && to === "") {
+    const days = spans.find((span) => asked.get("days") === String(span)) ?? usualSpan;
+    return { from: findFirst(today, days), to: today, by: "day", days };
+  }
+  // What is left out is what the links above would have.
+  const last = to === "" ? today : to;
+  const first = from === "" ? findFirst(last, usualSpan) : from;
+  const isLong = Date.parse(last) - Date.parse(first) >= mostDays * day_ms;
+  return { from: first, to: last, by: isLong ? "week" : "day" };
+}
+
+/** What is no date is told of by whoever it is asked of. */
+function findFirst(last: string, days: number): string {
+  const end = Date.parse(last);
+  if (Number.isNaN(end)) return last;
+  return new Date(end - (days - 1) * day_ms).toISOString().slice(0, 10);
+}
+
+function renderDates({ from, to }: Chosen, today: string): Html {
+  const field = (name: string, label: string, value: string) =>
+    html`<div class="field">
+      <label for="${name}">${label}</label>
+      <input type="date" id="${name}" name="${name}" value="${value}" max="${today}" />
+    </div>`;
+  return html`<form action="/statistics" class="buttons dates" aria-label="Dates">
+    ${field("from", "From", from)} ${field("to", "To", to)}
+    <button>Show</button>
+  </form>`;
+}
+
 /** The same of one link, for its own page. */
 export async function renderLinkStats(visit: Visit, id: string): Promise<Html | string> {
   if (!visit.account.mayUse("link_stats")) return "";
-  const read = await readStats(visit, { days: 30, id });
+  const to = visit.account.readToday();
+  const read = await readStats(visit, { from: findFirst(to, usualSpan), to, by: "day", id });
   return read.kind === "fault" ? "" : renderOver(read.stats, "Clicks");
 }
 
-type Wanted = {
-  readonly days: number;
-  readonly by?: StatsBy;
-  readonly id?: string;
-};
+type Wanted = Pick<Chosen, "from" | "to" | "by"> & { readonly id?: string };
 
 type Read =
   | { readonly kind: "read"; readonly stats: JsonObject }
   | { readonly kind: "fault"; readonly text: string };
 
-async function readStats({ account }: Visit, { days, ...wanted }: Wanted): Promise<Read> {
-  const first = Date.parse(account.readToday()) - (days - 1) * day_ms;
-  const from = new Date(first).toISOString().slice(0, 10);
-  const answer = await account.call("link_stats", { from, by: "day", compare: true, ...wanted });
+async function readStats({ account }: Visit, { from, to, by, id }: Wanted): Promise<Read> {
+  const wanted = { from, to, by, compare: true, ...(id !== undefined && { id }) };
+  const answer = await account.call("link_stats", wanted);
   if (answer.kind === "done") return { kind: "read", stats: readRecord(answer.result, "stats") };
   return { kind: "fault", text: answer.kind === "failed" ? answer.failure.message : "" };
 }
@@ -76,6 +119,7 @@ async function readStats({ account }: Visit, { days, ...wanted }: Wanted): Promi
 /** A chart, and below it the same as a table for whoever wants to read it. */
 function renderOver(stats: JsonObject, title: string): Html {
   const rows = readRecords(stats, "rows");
+  const step = readText(stats, "by");
   const columns = rows.map((row) => {
     return { key: readText(row, "key"), value: readNumber(row, "clicks") };
   });
@@ -83,12 +127,12 @@ function renderOver(stats: JsonObject, title: string): Html {
     <h2 id="over-time">${title}</h2>
     <div class="inside stack">
       <p>${readText(stats, "sentence")}</p>
-      ${renderChart(`${title}, day by day`, columns)}
+      ${renderChart(`${title}, ${step} by ${step}`, columns)}
       <details class="counts">
         <summary>As a table</summary>
         ${renderTable(
           title,
-          [{ name: "Day" }, ...numbers],
+          [{ name: step === "week" ? "Week from" : "Day" }, ...numbers],
           rows.map((row) => renderRow(row)),
         )}
       </details>
