@@ -4,40 +4,54 @@ export type RecentCache<Value> = {
   readonly set: (key: string, value: Value) => void;
 };
 
+type Entry<Value> = {
+  value: Value;
+  isUsed: boolean;
+};
+
 /**
- * Two maps: when the newer one is full, it becomes the older one, and the entries of the older
- * that were not used since are dropped. That costs less than sorting the entries on each use.
+ * When it is full, a hand goes round: what was not used since it came by is dropped. A use costs no
+ * more than a note of it, and as many as may be kept are kept, where nobody asks for more.
  */
 export function createRecentCache<Value>(
   limit: number,
   /** What a value takes of the limit; each is one, unless it is told. */
   weigh: (value: Value) => number = () => 1,
 ): RecentCache<Value> {
-  let newer = new Map<string, Value>();
-  let older = newer;
+  const entries = new Map<string, Entry<Value>>();
+  // One for many rounds: a new one would go through all that was dropped before it.
+  let hand = entries.entries();
   let weight = 0;
 
-  function set(key: string, value: Value): void {
-    const known = newer.get(key);
-    const more = weigh(value) - (known === undefined ? 0 : weigh(known));
-    if (weight + more <= limit / 2) {
-      weight += more;
-    } else {
-      older = newer;
-      newer = new Map();
-      weight = weigh(value);
+  /** What is being set stays, whatever it weighs. */
+  function makeRoom(kept: string): void {
+    while (weight > limit && entries.size > 1) {
+      const { done, value: [key, entry] = [] } = hand.next();
+      if (done === true) hand = entries.entries();
+      else if (key === undefined || entry === undefined || key === kept) continue;
+      else if (entry.isUsed) entry.isUsed = false;
+      else drop(key, entry);
     }
-    newer.set(key, value);
+  }
+
+  function drop(key: string, { value }: Entry<Value>): void {
+    entries.delete(key);
+    weight -= weigh(value);
   }
 
   return {
     find: (key) => {
-      const recent = newer.get(key);
-      if (recent !== undefined || older === newer) return recent;
-      const value = older.get(key);
-      if (value !== undefined) set(key, value);
-      return value;
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entry.isUsed = true;
+      return entry.value;
     },
-    set,
+    set: (key, value) => {
+      const known = entries.get(key);
+      weight += weigh(value) - (known === undefined ? 0 : weigh(known.value));
+      if (known === undefined) entries.set(key, { value, isUsed: false });
+      else known.value = value;
+      makeRoom(key);
+    },
   };
 }

@@ -11,14 +11,19 @@ function fill(count: number) {
   return cache;
 }
 
-test("the younger half of what may be kept is there, and never more than all of it", () => {
+test("as many as may be kept are there, and they are the youngest", () => {
   for (const count of [50, 99, 100, 101, 149, 150, 1234]) {
     const cache = fill(count);
-    const keys = Array.from({ length: count }, (_, key) => key).toReversed();
-    // The youngest first, for whatever is asked for becomes younger.
+    const keys = Array.from({ length: count }, (_, key) => key);
     const found = keys.filter((key) => cache.find(String(key)) === key);
-    expect([count, found.slice(0, limit / 2)]).toEqual([count, keys.slice(0, limit / 2)]);
-    expect(found.length).toBeLessThanOrEqual(limit);
+    expect([count, found]).toEqual([count, keys.slice(-limit)]);
+  }
+});
+
+test("those that are all used again and again are all there", () => {
+  const cache = fill(limit);
+  for (let turn = 0; turn < 5; turn += 1) {
+    for (let key = 0; key < limit; key += 1) expect(cache.find(String(key))).toBe(key);
   }
 });
 
@@ -32,7 +37,7 @@ test("what is asked for again and again stays, however much comes meanwhile", ()
   expect(cache.find("0")).toBeUndefined();
 });
 
-test("what is kept again has its new value, in whichever half it was", () => {
+test("what is kept again has its new value", () => {
   const cache = fill(60);
   for (const key of ["0", "59"]) {
     cache.set(key, 1000);
@@ -45,11 +50,18 @@ test("what weighs more leaves room for less, however often it is kept again", ()
   const find = (keys: readonly string[]) => keys.filter((key) => cache.find(key) !== undefined);
   for (let turn = 0; turn < 100; turn += 1) cache.set("light", "x");
   for (const key of ["a", "b"]) cache.set(key, "x".repeat(20));
-  // All three weigh less than half of what may be kept.
   expect(find(["light", "a", "b"])).toEqual(["light", "a", "b"]);
-  cache.set("heavy", "x".repeat(40));
-  expect(find(["heavy"])).toEqual(["heavy"]);
+  cache.set("heavy", "x".repeat(59));
+  expect(find(["light", "a", "b", "heavy"])).toEqual(["light", "a", "b", "heavy"]);
   cache.set("more", "x".repeat(40));
   expect(find(["light", "a", "b"])).toEqual([]);
   expect(find(["heavy", "more"])).toEqual(["heavy", "more"]);
+});
+
+test("what weighs more than all that may be kept is there until the next comes", () => {
+  const cache = createRecentCache<string>(limit, ({ length }) => length);
+  cache.set("whole", "x".repeat(limit + 1));
+  expect(cache.find("whole")).toHaveLength(limit + 1);
+  cache.set("next", "x");
+  expect([cache.find("whole"), cache.find("next")]).toEqual([undefined, "x"]);
 });

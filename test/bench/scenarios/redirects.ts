@@ -88,6 +88,52 @@ export async function* measureRedirects({ build, extent, findGround }: Subject):
   }
 }
 
+/** A program that a person runs is led where they are, and is counted nowhere. */
+const tool = "curl/8.5.0";
+
+/**
+ * What it costs to count visits of very many links: each was visited before, so that nothing is
+ * read, and the same visits are made by people and by what is not counted.
+ */
+export async function* measureCounting({ build, extent, findGround }: Subject): Rounds {
+  const ground = await findGround();
+  await using server = await serve(build, ground.file.folder);
+  const { first, rows, visit } = await readVisits(server, ground);
+  const each = createRing(rows.map(({ path }) => visit(path, tool)));
+  await fire(server, { requests: rows.length, status: 302, questions: each });
+  const requests = redirectsPerSecond * extent.seconds;
+  const visitAs = (agent: string) => {
+    return { requests, status: 302, questions: () => visit(pick(rows).path, agent) };
+  };
+  await using beside = await openBeside(server, visit(first.path, desktop), {
+    ...visitAs(desktop),
+    requests: extent.warming,
+  });
+  for (;;) {
+    const { ours, bare } = await beside.measure(visitAs(desktop));
+    const uncounted = summarize(await fire(server, visitAs(tool)));
+    yield [
+      { what: "all 100,000 links alike, visited before, CPU", unit: "µs", value: ours.cpu_us },
+      {
+        what: "of the rate of node:http by CPU",
+        unit: "times",
+        value: bare.cpu_us / ours.cpu_us,
+        target: { least: 0.5 },
+      },
+      {
+        what: "of the rate of node:http by CPU, not counted",
+        unit: "times",
+        value: bare.cpu_us / uncounted.cpu_us,
+      },
+      {
+        what: "CPU of those that are not counted",
+        unit: "times",
+        value: ours.cpu_us / uncounted.cpu_us,
+      },
+    ];
+  }
+}
+
 /** People on all links, each of which was visited before: what is kept of them is full. */
 export async function* measureMemory({ build, extent, findGround }: Subject): Rounds {
   const ground = await findGround();

@@ -10,7 +10,7 @@ import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
 import { measureLongWork } from "./long-work.ts";
 import { measurePlanning } from "./planning.ts";
-import { measureMemory, measureRedirects } from "./redirects.ts";
+import { measureCounting, measureMemory, measureRedirects } from "./redirects.ts";
 import { measureRest } from "./rest.ts";
 import { measureScaleCalls } from "./scale-calls.ts";
 import { measureScaleLists } from "./scale-lists.ts";
@@ -30,6 +30,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "start", rounds: 20, measure: measureStart },
   { name: "rest", rounds: 10, measure: measureRest },
   { name: "redirects", rounds: 10, measure: measureRedirects },
+  { name: "counting", rounds: 10, measure: measureCounting },
   { name: "jobs", rounds: 5, measure: measureJobs },
   { name: "clients", rounds: 3, measure: measureClients },
   { name: "memory", rounds: 1, measure: measureMemory },
