@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { browse } from "../support/browse.ts";
-import { createFolder, startServe } from "../support/command.ts";
+import { createFolder, run, startServe } from "../support/command.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { modernCall, post, withSession } from "../support/mcp-post.ts";
 import { handshake } from "../support/mcp-raw.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
-import { takeDatabase } from "../support/postgres.ts";
+import { query, takeDatabase } from "../support/postgres.ts";
 import { measured, readSeries } from "../support/scrape.ts";
 import { collectSpans, listPath } from "../support/spans.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -62,6 +62,25 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   await waitUntil(async () => (await ask("/readyz"))[0] === 200);
   expect((await call("GET", "/links")).status).toBe(200);
   expect((await post(places.mcp, modernCall(key, 1, "list_links"))).status).toBe(200);
+  await serving.stop();
+  await database.giveBack();
+});
+
+test("a process goes on beside a newer schema, unready, where no other one starts", async () => {
+  const database = await takeDatabase();
+  await using folder = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  await using serving = await startServe(folder.path, [], { env });
+  const tomorrow = "'999-of-tomorrow'";
+  await query(database.url, `insert into migrations values (${tomorrow})`);
+  const told = await post(`${serving.places.url}/readyz`, { method: "GET" });
+  expect([told.status, told.text]).toEqual([503, '{"status":"store of another version"}']);
+  expect((await serving.call("POST", "/links", { body: { path: "one" } })).status).toBe(201);
+  const words = ["serve", "--data", folder.path, "--port", "0"];
+  const { code, stderr } = await run(words, { env });
+  const next = "The store was made by a newer Waypost. Install that version or newer.";
+  expect([code, stderr]).toEqual([2, `waypost: ${next}\n`]);
+  await query(database.url, `delete from migrations where name = ${tomorrow}`);
   await serving.stop();
   await database.giveBack();
 });
