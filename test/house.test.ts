@@ -49,7 +49,7 @@ const rooms: Readonly<Record<string, string>> = {
 
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
-  "mcp/approval": "text look contract visit state bulk/plan mcp/results",
+  "mcp/approval": "text look contract network visit state bulk/plan mcp/results",
   "mcp/access":
     "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
@@ -108,7 +108,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   attribution: ["node:crypto"],
   text: ["diff", "node:crypto", "node:url", "parse5"],
   contract: ["zod"],
-  network: ["node:http", "node:net"],
+  network: ["node:http", "node:net", "node:util", "node:zlib"],
   "contract/rules": ["zod"],
   visit: ["zod"],
   audit: ["node:url"],

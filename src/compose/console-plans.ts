@@ -1,6 +1,6 @@
 import type { KeyContext } from "../mcp/access/key-context.ts";
 import { renderFacts } from "../mcp/approval/page-facts.ts";
-import { readPlanPage, renderPlanPage } from "../mcp/approval/page-rows.ts";
+import { readPlanPage, renderPlanPage, rowsPerPage } from "../mcp/approval/page-rows.ts";
 import { needsYes } from "../mcp/tools/bulk/jobs.ts";
 import { previewPlan } from "../mcp/tools/bulk/preview-plan.ts";
 import type { Job } from "../state/jobs.ts";
@@ -16,9 +16,6 @@ type PlanParts = {
   readonly state: Pick<LazyState, "open">;
   readonly readPin: () => Promise<string | undefined>;
 };
-
-/** Of a plan on a page of the console. */
-export const rowsPerPage = 25;
 
 export async function readPlan(
   id: string,
@@ -76,7 +73,7 @@ async function describe(
   const { title, button = "Go on", destroys = false, facts, rows, count } = preview;
   const isAsked = needsYes(summary, job);
   const asksPin = isAsked && (await readPin()) !== undefined;
-  const shown = rows && (await readPlanPage(await state.open(), rows, part, rowsPerPage));
+  const shown = rows && (await readPlanPage(await state.open(), rows, part));
   return {
     id: "",
     title,
@@ -85,7 +82,7 @@ async function describe(
     // Each row is shown below.
     facts: renderFacts(facts.filter(({ isRow }) => isRow !== true)),
     frames: "",
-    rows: shown === undefined ? "" : renderPlanPage(shown, { cutsRows: true }),
+    rows: shown === undefined ? "" : renderPlanPage(shown),
     count: isAsked ? count : undefined,
     pin: asksPin ? { left: undefined } : undefined,
     blocked: undefined,

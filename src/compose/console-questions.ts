@@ -1,10 +1,9 @@
 import type { KeyContext } from "../mcp/access/key-context.ts";
 import { askAgain, describeBlock } from "../mcp/approval/check-pin.ts";
-import { renderFacts } from "../mcp/approval/page-facts.ts";
-import { renderFrames } from "../mcp/approval/page-frames.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
 import { readPlanPage, renderPlanPage, type PlanPart } from "../mcp/approval/page-rows.ts";
 import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
+import { renderLight, renderWhole } from "../mcp/approval/render-light.ts";
 import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../mcp/approval/write-asking.ts";
 import type { Approval } from "../state/approvals.ts";
 import type {
@@ -17,7 +16,6 @@ import type {
   Waiting,
 } from "../web/account.ts";
 import type { Acting } from "./console-act.ts";
-import { rowsPerPage } from "./console-plans.ts";
 import { clock } from "./embedded.ts";
 import { checkPin } from "./pin-file.ts";
 
@@ -152,19 +150,22 @@ async function describe(
 ): Promise<Question> {
   const opened = await state.open();
   const shown = readStored(approval);
-  const { title, button, destroys = false, facts, frames, recent, count, rows } = shown;
+  const { title, button, destroys = false, recent, count, rows } = shown;
   const now = clock.now();
   const tries = approval.pin === null ? undefined : await opened.pinTries.read(approval.id);
-  const plan = rows && (await readPlanPage(opened, rows, part, rowsPerPage));
+  const plan = rows && (await readPlanPage(opened, rows, part));
   const isGone = rows !== undefined && plan === undefined;
+  const address = approvalPath + approval.id;
+  // What is asked by hand has no page of its own on which it could be whole.
+  const light = shown.isByHand === true ? renderWhole(shown, address) : renderLight(shown, address);
   return {
     id: approval.id,
     title,
     button: button ?? "Approve",
     destroys,
-    facts: renderRecent({ recent }, now) + renderFacts(facts),
-    frames: frames === undefined ? "" : renderFrames(frames, approvalPath + approval.id),
-    rows: plan === undefined ? "" : renderPlanPage(plan, { cutsRows: true }),
+    facts: renderRecent({ recent }, now) + light.facts,
+    frames: light.frames,
+    rows: plan === undefined ? "" : renderPlanPage(plan),
     count,
     pin: tries,
     blocked: isGone ? `The plan is no longer there. ${next}` : describeBlock(tries, now, next),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { assetPath } from "./asset-path.ts";
 import { frames } from "../look/frames.ts";
-import { canUnpack } from "./pack.ts";
+import { canUnpack } from "../network/pack-page.ts";
 import { script } from "./script.ts";
 import { editorScript } from "./script-editor.ts";
 import { style } from "./style.ts";

@@ -1,5 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { readOutageCode, type Problem } from "../contract/problem.ts";
+import { packPage } from "../network/pack-page.ts";
 import type { Incoming } from "../network/read-at-most.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
@@ -7,7 +8,6 @@ import { findAsset, isAsset } from "./assets.ts";
 import { followHeader } from "./follow.ts";
 import { html } from "./html.ts";
 import { listEntries, markNotSent } from "./layout.ts";
-import { packPage } from "./pack.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, isHere, readPlace, type Place } from "./place.ts";

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { Clock } from "../contract/clock.ts";
-import { isSameSecret } from "../text/same-secret.ts";
+import { isMasked, maskSecret } from "../text/mask-secret.ts";
 
 /**
  * Who is signed in. A browser or a terminal has a token; the row that belongs to it is found by the
@@ -78,27 +78,13 @@ export function createSessions({ openRows, clock }: Options): Sessions {
   };
 }
 
-const formTokenBytes = 32;
-
-/**
- * What a form of a page that this token's browser was sent has, and no other. Each page has other
- * letters for it: pages are sent packed, and how small they become tells what is in them twice.
- */
+/** What a form of a page that this token's browser was sent has, and no other. */
 export function writeFormToken(token: string): string {
-  const mask = randomBytes(formTokenBytes);
-  const masked = combine(mask, derive(token, "form"));
-  return Buffer.concat([mask, masked]).toString("base64url");
+  return maskSecret(derive(token, "form"));
 }
 
 export function isFormToken(given: string, token: string): boolean {
-  const bytes = Buffer.from(given, "base64url");
-  if (bytes.length !== 2 * formTokenBytes) return false;
-  const [mask, masked] = [bytes.subarray(0, formTokenBytes), bytes.subarray(formTokenBytes)];
-  return isSameSecret(combine(mask, masked), derive(token, "form"));
-}
-
-function combine(one: Buffer, other: Buffer): Buffer {
-  return Buffer.from(one.map((byte, at) => byte ^ (other[at] ?? 0)));
+  return isMasked(given, derive(token, "form"));
 }
 
 const ivBytes = 12;

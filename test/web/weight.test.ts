@@ -1,18 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browse, type Browsing, type Shown } from "../support/browse.ts";
 import { createServed } from "../support/command.ts";
+import { callTool } from "../support/console-ground.ts";
 import { readFormToken, signInAt } from "../support/console-http.ts";
-import { fillConsole, type Filled } from "../support/fill-console.ts";
+import { createScribbler, fillConsole, type Filled } from "../support/fill-console.ts";
 
 /** What the console's pages weigh on the network, and what their weight must not tell. */
 
+const scribble = createScribbler();
 let served: Awaited<ReturnType<typeof createServed>>;
 let tab: Browsing;
+let filled: Filled;
 
 beforeAll(async () => {
   served = await createServed();
   tab = await signInAt(served.serving);
-});
+  filled = await fillConsole(served.serving, tab);
+}, 120_000);
 afterAll(async () => served[Symbol.asyncDispose]());
 
 /** As a browser says that a person, or a page of the console, has asked for it. */
@@ -76,11 +80,6 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
 };
 
 describe("of a project in which all is long and much, 60 KB at most are sent, 12 of script", () => {
-  let filled: Filled;
-  beforeAll(async () => {
-    filled = await fillConsole(served.serving, tab);
-  }, 120_000);
-
   test.each(Object.entries(full))("for %s", async (_, write) => {
     await expectLight(await tab.open(write(filled), packed));
   });
@@ -95,6 +94,68 @@ describe("of a project in which all is long and much, 60 KB at most are sent, 12
     await expectLight(await tab.postForm("/links/several", form, packed));
   });
 });
+
+describe("of what an assistant asks, 60 KB at most are sent, and all of it can be reached", () => {
+  const asks: Readonly<Record<string, () => Promise<readonly [string, object]>>> = {
+    "a change of a link with as much in each field as it takes": async () => [
+      "update_link",
+      { id: filled.link, path: scribble(2000), ...writeFields() },
+    ],
+    "its deletion": async () => ["delete_link", { id: filled.link }],
+    "an app's deletion": async () => ["delete_ios_app", { id: filled.app }],
+    "a plan of the longest rows": async () => {
+      const filters = [{ field: "path", condition: "start", value: "week-" }];
+      const args = { operation: "update", filters, changes: writeFields() };
+      return ["apply_plan", { plan_id: (await call("plan_links", args)).plan.id }];
+    },
+    "a publication of the largest page": async () => ["publish_template", {}],
+  };
+  test.each(Object.entries(asks))("for %s", async (_, ask) => {
+    const { error } = await call(...(await ask()));
+    expect(error?.code, JSON.stringify(error)?.slice(0, 400)).toBe("approval_required");
+    const { pathname } = new URL(error.approval.url);
+    const shown = await tab.open(pathname, packed);
+    expect([shown.status, shown.headers["content-encoding"]]).toEqual([200, "gzip"]);
+    // Each frame is a page, of which some are not light.
+    const frames = [...shown.text.matchAll(/<iframe src="([^"]+)"/g)];
+    let all = shown.bytes;
+    for (const [, at = ""] of frames) all += (await tab.open(pathname + at, packed)).bytes;
+    expect(all).toBeLessThan(60_000);
+  });
+
+  test("what is cut is whole behind a link, and approved from there", async () => {
+    const fields = writeFields();
+    const args = { id: filled.link, ...fields };
+    const { error } = await call("update_link", args);
+    const { pathname } = new URL(error.approval.url);
+    const [, link = ""] = /<a href="(\?whole=1)">/.exec((await tab.open(pathname)).text) ?? [];
+    const { text } = await tab.open(pathname + link);
+    const read = text.replace(/<[^>]*>/g, "");
+    for (const value of Object.values(fields)) expect(read).toContain(value);
+    const done = await tab.submit({ decision: "approve" });
+    expect(done.text).toContain("<h1>Approved");
+    expect((await call("update_link", args)).link.name).toBe(fields.name);
+  });
+});
+
+function call(name: string, args: object) {
+  return callTool(served.serving, name, args);
+}
+
+/** With as much in each field as it takes, and leading elsewhere. */
+function writeFields() {
+  const start = "https://elsewhere.example/";
+  const writeUrl = () => start + scribble(8192 - start.length);
+  return {
+    name: scribble(500),
+    url: writeUrl(),
+    ios_fallback_url: writeUrl(),
+    android_fallback_url: writeUrl(),
+    social_image_url: writeUrl(),
+    social_title: scribble(1000),
+    social_description: scribble(2000),
+  };
+}
 
 /** With all that a browser loads for it. */
 async function expectLight({ bytes, text, status }: Shown): Promise<void> {

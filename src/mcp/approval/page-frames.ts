@@ -1,3 +1,4 @@
+import { countPacked } from "../../network/pack-page.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import type { Frames, Preview } from "./approval-request.ts";
 
@@ -37,6 +38,13 @@ ${renderDevice(frames.pages, "desktop", address)}
 <p class="hint">Without pictures and scripts; nothing on it can be pressed.</p>`;
   const head = `<h2 id="look">How the page looks</h2>`;
   return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
+}
+
+/** What browsers load for them. */
+export function weighFrames(frames: Frames): number {
+  if ("left_out" in frames) return 0;
+  const texts = frames.pages.flatMap(({ phone, desktop }) => [phone, desktop]);
+  return texts.reduce((sum, text) => sum + countPacked(text), 0);
 }
 
 type Pages = Extract<Frames, { readonly pages: unknown }>["pages"];

@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { icon, mark } from "../../look/mark.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import type { Preview } from "./approval-request.ts";
-import { renderFacts } from "./page-facts.ts";
-import { renderFrames } from "./page-frames.ts";
 import { renderPlanPage, type PlanPage } from "./page-rows.ts";
 import { style } from "./page-style.ts";
 import type { Asker } from "./person-asked.ts";
+import { renderLight, renderWhole } from "./render-light.ts";
 import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
 import { writeAgo } from "./write-span.ts";
 
@@ -26,6 +25,8 @@ export type Question = {
   /** Why it can only be declined. */
   readonly blocked: string | undefined;
   readonly plan: PlanPage | undefined;
+  /** Whether all of it was asked for, however long it is. */
+  readonly isWhole: boolean;
   readonly now: number;
   readonly created_at: number;
   readonly expires_at: number;
@@ -57,7 +58,8 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 };
 
 export function renderQuestion(question: Question): string {
-  const { preview, fault, blocked, plan } = question;
+  const { preview, fault, blocked, plan, isWhole } = question;
+  const { facts, frames } = isWhole ? renderWhole(preview) : renderLight(preview);
   return renderPage(
     "Approve?",
     `<div>
@@ -66,8 +68,8 @@ export function renderQuestion(question: Question): string {
 <p class="hint">${escapeText(writeOrigin(question))}</p>
 </div>
 ${renderRecent(preview, question.now)}
-${renderFacts(preview.facts)}
-${preview.frames === undefined ? "" : renderFrames(preview.frames)}
+${facts}
+${frames}
 ${plan === undefined ? "" : renderPlanPage(plan)}
 ${fault === undefined && blocked === undefined ? "" : renderFault([fault, blocked])}
 ${renderForm(question)}`,

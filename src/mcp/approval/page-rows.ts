@@ -7,10 +7,11 @@ import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Preview } from "./approval-request.ts";
 import { writeLabel } from "../../text/write-label.ts";
+import { cutAlike } from "./cut-facts.ts";
 import { renderChange, renderWarnings } from "./page-facts.ts";
 import { writeValue, type Names } from "./write-value.ts";
 
-/** Every row of a plan on its approval page: so many at a time, and all of them reachable. */
+/** Every row of a plan before a person: so many at a time, and all of them reachable, whole. */
 
 export type PlanPage = {
   readonly rows: readonly PlanRow[];
@@ -21,7 +22,6 @@ export type PlanPage = {
   /** Counted from 1. */
   readonly page: number;
   readonly total: number;
-  readonly perPage: number;
   /** Whether it shows one row alone, which was asked for. */
   readonly isOne: boolean;
 };
@@ -29,7 +29,7 @@ export type PlanPage = {
 /** Which rows are shown: a page of them, or the one at a position. */
 export type PlanPart = { readonly page: number; readonly row?: number | undefined };
 
-const rowsPerPage = 100;
+export const rowsPerPage = 25;
 /** So many rows are read at a glance, in any order, and need no best ones above them. */
 const glance = 10;
 
@@ -38,24 +38,23 @@ export async function readPlanPage(
   { plans, jobs }: Pick<State, "plans" | "jobs">,
   { plan_id, most_clicked = [], names = {} }: NonNullable<Preview["rows"]>,
   { page: wanted, row: position }: PlanPart,
-  perPage = rowsPerPage,
 ): Promise<PlanPage | undefined> {
   const plan = await plans.find(plan_id);
   if (plan === undefined) return undefined;
   const job = await jobs.findOfPlan(plan_id);
   const total =
     job === undefined ? countPlannedWrites(plan.counts) : job.counts.left + job.counts.unknown;
-  const page = Math.min(wanted, countPages(total, perPage));
+  const page = Math.min(wanted, countPages(total));
   if (position !== undefined) {
     const rows = await plans.listRows(plan_id, { actions: writeActions, from: position, limit: 1 });
-    return { rows, best: [], names, page, total, perPage, isOne: true };
+    return { rows, best: [], names, page, total, isOne: true };
   }
-  const part = { offset: (page - 1) * perPage, limit: perPage };
+  const part = { offset: (page - 1) * rowsPerPage, limit: rowsPerPage };
   const positions = total > glance ? most_clicked : [];
   const best = await Promise.all(
     positions.map(async (from) => plans.listRows(plan_id, { from, limit: 1 })),
   );
-  const told = { best: best.flat(), names, page, total, perPage, isOne: false };
+  const told = { best: best.flat(), names, page, total, isOne: false };
   if (job === undefined) {
     const rows = await plans.listRows(plan_id, { actions: writeActions, ...part });
     return { rows, ...told };
@@ -64,25 +63,22 @@ export async function readPlanPage(
   return { rows: open.map(({ planned }) => planned), ...told };
 }
 
-/** The page that an address asks for; the first one where it asks for none. */
-export function readPageNumber(params: URLSearchParams): number {
-  const text = params.get("page") ?? "";
-  return /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 1;
+/** What an address asks for; the first page where it asks for none. */
+export function readPlanPart(params: URLSearchParams): PlanPart {
+  const [page, row] = [params.get("page") ?? "", params.get("row") ?? ""];
+  return {
+    page: /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1,
+    row: /^\d{1,7}$/.test(row) ? Number(row) : undefined,
+  };
 }
 
-function countPages(total: number, perPage: number): number {
-  return Math.max(1, Math.ceil(total / perPage));
+function countPages(total: number): number {
+  return Math.max(1, Math.ceil(total / rowsPerPage));
 }
 
-type Rendering = {
-  /** Whether long rows are cut, and have a page of their own where each is whole. */
-  readonly cutsRows?: boolean;
-};
-
-export function renderPlanPage(plan: PlanPage, { cutsRows = false }: Rendering = {}): string {
-  const { rows, best, names, page, total, perPage, isOne } = plan;
-  const render = (row: PlanRow) =>
-    cutsRows && !isOne ? renderShort(row, names) : renderRow(row, names);
+export function renderPlanPage(plan: PlanPage): string {
+  const { rows, best, names, page, total, isOne } = plan;
+  const render = (row: PlanRow) => (isOne ? renderRow(row, names) : renderShort(row, names));
   if (isOne) {
     return `<section aria-labelledby="rows">
 <h2 id="rows">One of ${total} links</h2>
@@ -92,7 +88,7 @@ ${rows.map(render).join("\n")}
 <nav aria-label="Pages of links"><a href="?page=1">Show all</a></nav>
 </section>`;
   }
-  const first = (page - 1) * perPage + 1;
+  const first = (page - 1) * rowsPerPage + 1;
   const range = total === 0 ? "none" : `${first} to ${first + rows.length - 1} of ${total}`;
   return `${best.length === 0 ? "" : renderBest(best.map(render))}
 <section aria-labelledby="rows">
@@ -100,7 +96,7 @@ ${rows.map(render).join("\n")}
 <ol class="rows" start="${first}">
 ${rows.map(render).join("\n")}
 </ol>
-${renderWays(page, countPages(total, perPage))}
+${renderWays(page, countPages(total))}
 </section>`;
 }
 
@@ -113,7 +109,7 @@ ${best.join("\n")}
 </section>`;
 }
 
-/** Longer rows than this are cut, so that a page of them is no book. */
+/** Longer rows than this are cut, and each has a page of its own where it is whole. */
 const longestRow = 2000;
 /** Of each text in such a row. */
 const mostOfText = 80;
@@ -183,22 +179,4 @@ function renderField(
   const [before, after] = cutAlike(old, writeValue(to, names), most);
   const value = renderChange(before, after) + renderWarnings(warnings);
   return `<div><dt>${escapeText(writeLabel(field))}</dt><dd>${value}</dd></div>`;
-}
-
-/** Of a change the part that begins to differ, the same of both. */
-function cutAlike(
-  old: string | undefined,
-  to: string,
-  most: number,
-): readonly [string | undefined, string] {
-  let start = 0;
-  if (old !== undefined) while (start < to.length && old[start] === to[start]) start += 1;
-  const from = old === undefined ? 0 : Math.max(0, start - Math.ceil(most / 4));
-  return [old === undefined ? undefined : cut(old, from, most), cut(to, from, most)];
-}
-
-function cut(text: string, from: number, most: number): string {
-  if (text.length <= most) return text;
-  const part = text.slice(from, from + most).toWellFormed();
-  return `${from > 0 ? "…" : ""}${part}${from + most < text.length ? "…" : ""}`;
 }

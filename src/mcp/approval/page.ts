@@ -4,14 +4,15 @@ import {
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
+import { packPage } from "../../network/pack-page.ts";
 import type { Approval } from "../../state/approvals.ts";
-import { isSameSecret } from "../../text/same-secret.ts";
+import { isMasked, maskSecret } from "../../text/mask-secret.ts";
 import type { Preview } from "./approval-request.ts";
 import { askAgain, describeBlock, findPinFault, type PinOptions } from "./check-pin.ts";
 import { explainPageFault } from "./page-fault.ts";
 import { answerFrame } from "./page-frames.ts";
 import { elsewhere, pageHeaders, renderNotice, renderQuestion, wrongMethod } from "./page-html.ts";
-import { readPageNumber, readPlanPage } from "./page-rows.ts";
+import { readPlanPage, readPlanPart, type PlanPart } from "./page-rows.ts";
 import type { Asker } from "./person-asked.ts";
 
 /** The page on which a person approves or declines, whatever their assistant can show. */
@@ -45,22 +46,8 @@ const methods: readonly string[] = ["GET", "HEAD", "POST"];
 
 export function createApprovalPages(options: PageOptions): ApprovalPages {
   return {
-    fetch: async (request, address) => {
-      const asked = { request, address, options };
-      if (isFromElsewhere(request, options.hostnames)) {
-        noteRefused(asked, "That came from another page.");
-        return show(403, elsewhere);
-      }
-      if (!methods.includes(request.method)) {
-        return show(405, wrongMethod, { allow: methods.join(", ") });
-      }
-      try {
-        return await answer(asked);
-      } catch (error) {
-        const { status, html, headers } = explainPageFault(error, undecided, options.report);
-        return show(status, html, headers);
-      }
-    },
+    fetch: async (request, address) =>
+      packPage(await answerSafely({ request, address, options }), request),
   };
 }
 
@@ -69,6 +56,23 @@ type Asked = {
   readonly address: string | undefined;
   readonly options: PageOptions;
 };
+
+async function answerSafely(asked: Asked): Promise<Response> {
+  const { request, options } = asked;
+  if (isFromElsewhere(request, options.hostnames)) {
+    noteRefused(asked, "That came from another page.");
+    return show(403, elsewhere);
+  }
+  if (!methods.includes(request.method)) {
+    return show(405, wrongMethod, { allow: methods.join(", ") });
+  }
+  try {
+    return await answer(asked);
+  } catch (error) {
+    const { status, html, headers } = explainPageFault(error, undecided, options.report);
+    return show(status, html, headers);
+  }
+}
 
 /** Who only looks has answered nothing that could be refused. */
 function noteRefused({ request, address, options }: Asked, reason: string): void {
@@ -99,7 +103,8 @@ async function answer(asked: Asked): Promise<Response> {
   if (searchParams.has("frame")) {
     return answerFrame(readStored(approval), searchParams) ?? show(404, over);
   }
-  const visit = { ...asked, approval, page: readPageNumber(searchParams) };
+  const isWhole = searchParams.has("whole");
+  const visit = { ...asked, approval, part: readPlanPart(searchParams), isWhole };
   return request.method === "POST" ? decide(visit) : ask(visit);
 }
 
@@ -112,22 +117,23 @@ async function findApproval(
   return approvals.findPage(pathname.slice(approvalPath.length));
 }
 
-/** One request for a page that waits: for which approval, and which page of a plan's rows. */
+/** One request for a page that waits: for which approval, and which of a plan's rows. */
 type Visit = Asked & {
   readonly approval: Approval;
-  readonly page: number;
+  readonly part: PlanPart;
+  readonly isWhole: boolean;
 };
 
-async function ask({ approval, page, options }: Visit, fault?: string): Promise<Response> {
+async function ask({ approval, part, isWhole, options }: Visit, fault?: string): Promise<Response> {
   const { asker = {}, ...preview } = readStored(approval);
   const state = await options.openState();
   const now = options.clock.now();
-  const plan = preview.rows && (await readPlanPage(state, preview.rows, { page }));
+  const plan = preview.rows && (await readPlanPage(state, preview.rows, part));
   const tries = approval.pin === null ? undefined : await state.pinTries.read(approval.id);
   const html = renderQuestion({
     preview,
     asker,
-    token: await signPage(approval, options),
+    token: maskSecret(await signPage(approval, options)),
     fault,
     pin: tries,
     blocked:
@@ -135,6 +141,7 @@ async function ask({ approval, page, options }: Visit, fault?: string): Promise<
         ? `The plan is no longer there: this can only be declined. ${askAgain}`
         : describeBlock(tries, now),
     plan,
+    isWhole,
     now,
     created_at: approval.created_at,
     expires_at: approval.expires_at,
@@ -147,7 +154,7 @@ async function decide(visit: Visit): Promise<Response> {
   const form = await readForm(visit.request);
   // Whoever has left while the form was on its way has answered nothing, and is told nothing.
   if (form === undefined) return ask(visit);
-  const isFromPage = isSameSecret(form.get("token") ?? "", await signPage(approval, options));
+  const isFromPage = isMasked(form.get("token") ?? "", await signPage(approval, options));
   const decision = form.get("decision");
   if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
     return refuse(visit, "That did not come from this page. Press one of its buttons.");
@@ -202,11 +209,11 @@ export function readStored({ preview }: Pick<Approval, "preview">): StoredPrevie
 }
 
 /** Only this page's own form has this token. */
-async function signPage({ id }: Approval, { openState }: PageOptions): Promise<string> {
+async function signPage({ id }: Approval, { openState }: PageOptions): Promise<Buffer> {
   const { readSecret } = await openState();
   return createHmac("sha256", await readSecret(secretName))
     .update(id)
-    .digest("base64url");
+    .digest();
 }
 
 const undecided = "Nothing was decided.";

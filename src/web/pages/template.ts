@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { countPacked } from "../../network/pack-page.ts";
 import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
-import { countPacked } from "../pack.ts";
 import { createForm, type Form, type Page, type Reply, type Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote } from "../parts.ts";
 import { renderFindings, renderTemplateFields } from "./template-fields.ts";

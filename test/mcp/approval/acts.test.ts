@@ -239,7 +239,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
         path,
         url: row < 101 ? `https://example.com/new/${row}` : `https://\u0430pple.com/new/${row}`,
       }));
-      return `${await askForPlan(rows)}?page=2`;
+      return `${await askForPlan(rows)}?page=5`;
     },
   ],
   "a plan of every act": [

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createPageServer } from "../../../src/mcp/approval/page-server.ts";
 import { createApprovalPages } from "../../../src/mcp/approval/page.ts";
+import { isMasked, maskSecret } from "../../../src/text/mask-secret.ts";
 import {
   createAssistantWorld,
   readToken,
@@ -119,12 +120,17 @@ describe("a page that waits", () => {
     const sign = async (name: string) =>
       createHmac("sha256", await state.readSecret(name))
         .update(id)
-        .digest("base64url");
-    const right = readToken((await assistant.visit(url)).html);
-    expect(right).toBe(await sign("approval-pages"));
+        .digest();
+    const rights = [await assistant.visit(url), await assistant.visit(url)].map(({ html }) =>
+      readToken(html),
+    );
+    // In other letters each time: the page is sent packed.
+    expect(new Set(rights).size).toBe(2);
+    const secret = await sign("approval-pages");
+    expect(rights.map((right) => isMasked(right, secret))).toEqual([true, true]);
     // Sealed approvals go through clients, who see texts of their own choice signed.
     const page = await assistant.visit(url, {
-      token: await sign("approvals"),
+      token: maskSecret(await sign("approvals")),
       decision: "approve",
     });
     expect(page.status).toBe(403);

@@ -7,7 +7,7 @@ import {
 } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 
-/** A plan's approval page shows each of its rows, a hundred at a time. */
+/** A plan's approval page shows each of its rows, 25 at a time. */
 
 const count = 230;
 let assistant: AssistantWorld;
@@ -74,15 +74,18 @@ describe("every row of a plan", () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     const pages = await readAll(url);
-    expect(pages.map((html) => listPaths(html).length)).toEqual([100, 100, 30]);
+    expect(pages.map((html) => listPaths(html).length)).toEqual([
+      ...Array.from({ length: 9 }, () => 25),
+      5,
+    ]);
     const all = Array.from({ length: count }, (_, index) => `row/${index}`);
     expect(pages.flatMap(listPaths)).toEqual(all);
     for (const html of pages) {
       expect(html).toContain('name="decision" value="approve"');
       expect(html).toContain(`Change ${count} links`);
     }
-    expect(pages[2]).toContain("elsewhere");
-    expect(pages[2]).toContain("Page 3 of 3");
+    expect(pages[9]).toContain("elsewhere");
+    expect(pages[9]).toContain("Page 10 of 10");
   });
 
   test("has its name, its clicks and what changes, with strangers' markup as text", async () => {
@@ -92,6 +95,20 @@ describe("every row of a plan", () => {
     expect(html).toContain("named &quot;&lt;b onclick=\\&quot;x\\&quot;&gt;&quot;, 0 clicks");
     expect(html).toContain("old.example/<ins>new/</ins>0&quot;");
     expect(html).not.toMatch(/Name<\/dt>/);
+  });
+
+  test("that is too long for a list has a page of its own, where it may be approved", async () => {
+    const tail = "the very end";
+    const change = { path: "row/1", social_title: `${"long ".repeat(600)}${tail}` };
+    await assistant.plant("link", { path: "row/1", social_title: "short" });
+    const url = await open(await plan([change, { path: "row/2" }]));
+    const { html } = await assistant.visit(url);
+    expect([html.includes(tail), listPaths(html)]).toEqual([false, ["row/1", "row/2"]]);
+    const [, one = ""] = /<a href="(\?row=\d+)">Show all of this link<\/a>/.exec(html) ?? [];
+    const whole = await assistant.visit(url + one);
+    expect([whole.html.includes(tail), listPaths(whole.html)]).toEqual([true, ["row/1"]]);
+    const form = { token: readToken(html), decision: "approve" };
+    expect((await assistant.visit(url + one, form)).html).toContain("<h1>Approved");
   });
 
   test("that would deceive is warned of", async () => {
@@ -113,10 +130,10 @@ describe("every row of a plan", () => {
     await makeLinks("Spring");
     const url = await open(await planChange());
     await readAll(url);
-    const last = await assistant.visit(`${url}?page=3`);
+    const last = await assistant.visit(`${url}?page=10`);
     const form = { token: readToken(last.html), decision: "maybe" };
-    const refused = await assistant.visit(`${url}?page=3`, form);
-    expect([refused.status, listPaths(refused.html).length]).toEqual([403, 30]);
+    const refused = await assistant.visit(`${url}?page=10`, form);
+    expect([refused.status, listPaths(refused.html).length]).toEqual([403, 5]);
     const done = await assistant.visit(`${url}?page=2`, { ...form, decision: "approve" });
     expect(done.html).toContain("<h1>Approved");
   });
@@ -145,7 +162,7 @@ describe("every row of a plan", () => {
     const pages = await readAll(await open(plan_id));
     expect(pages.flatMap(listPaths)[0]).toBe("row/2");
     expect(pages.flatMap(listPaths)).toHaveLength(count - 2);
-    expect(pages[0]).toContain(`Links 1 to 100 of ${count - 2}`);
+    expect(pages[0]).toContain(`Links 1 to 25 of ${count - 2}`);
   });
 });
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import type { Preview } from "../../../src/mcp/approval/approval-request.ts";
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
 import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/page.ts";
+import { digestOf } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab, pressButton } from "../../support/browser.ts";
 import { lookAtPage, sizes } from "../../support/look-at-page.ts";
@@ -201,13 +202,28 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
     }
     return openLocked(0);
   },
-  "a plan's rows": async () => open(`${(await ask(await planMany())).url}?page=2`),
+  "a plan's rows": async () => open(`${(await ask(await planMany())).url}?page=5`),
   "a plan that is gone": async () =>
     open((await ask({ ...removal, rows: { plan_id: "plan_gone" } })).url),
   "a page template": publish,
   "a page template that is too long": async () => {
     const left_out = "The page is too long to be shown here.";
     return open((await ask({ ...removal, frames: { left_out } })).url);
+  },
+  "texts that are too long": async () => {
+    const lines = Array.from({ length: 900 }, (_, at) => {
+      return {
+        kind: at < 450 ? "removed" : "added",
+        text: `${at} ${digestOf([`${at}`])}`,
+      } as const;
+    });
+    const to = lines.map(({ text }) => text).join("-");
+    const facts = [
+      { name: "css", kind: "lines", lines } as const,
+      { name: "url", kind: "change", from: `https://example.com/${to.slice(99)}`, to } as const,
+      { name: "links", kind: "list", items: lines.map(({ text }) => text) } as const,
+    ];
+    return open((await ask({ ...removal, facts })).url);
   },
   approved: () => openDecided("approved"),
   used: () => openDecided("used"),
@@ -235,6 +251,7 @@ const said: Readonly<Record<string, string>> = {
   "a plan's rows": "Links 101 to 105 of 105",
   "a plan that is gone": "no longer there",
   "a page template that is too long": "too long to be shown",
+  "texts that are too long": "and 880 more",
   approved: "tell it to go on",
   used: "has gone on",
   declined: "Nothing will happen",
