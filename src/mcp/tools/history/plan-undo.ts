@@ -26,6 +26,12 @@ export type Undo = {
 /** Why there is no undo; the sentence is for the person. */
 export class NotUndoable extends Error {
   override readonly name = "NotUndoable";
+  readonly next: string;
+
+  constructor(message: string, next = "Tell the user that this cannot be undone.") {
+    super(message);
+    this.next = next;
+  }
 }
 
 type Asking = Pick<Call, "ask" | "keyContext">;
@@ -144,7 +150,10 @@ async function settleEffect(
 }
 
 function refuseUndone(): NotUndoable {
-  return new NotUndoable("It was never done: everything is as it was before.");
+  return new NotUndoable(
+    "It was never done: everything is as it was before.",
+    "Tell the user so. What was done before it is in list_changes; undo takes its id.",
+  );
 }
 
 async function findMadeAnew(effect: Effect, call: Asking): Promise<string | undefined> {

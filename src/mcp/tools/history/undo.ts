@@ -100,7 +100,7 @@ async function plan(change: Change, history: History, call: Call): Promise<Undo>
     return await planUndo(change, history, call);
   } catch (error) {
     if (!(error instanceof NotUndoable)) throw error;
-    throw refuse(error.message, "Tell the user that this cannot be undone.");
+    throw refuse(error.message, error.next);
   }
 }
 

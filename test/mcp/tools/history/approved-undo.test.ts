@@ -198,7 +198,10 @@ test("of a change whose end was never seen, the target tells whether it was done
   await history.begin({ ...known, tool: "update_link", effects });
   const { changes } = await call("list_changes");
   expect(changes[0]).toMatchObject({ end: "unknown" });
-  expect((await fail("undo")).message).toContain("It was never done");
+  const refused = await fail("undo");
+  expect(refused.message).toContain("It was never done");
+  // What was done before it can be undone all the same.
+  expect(refused.next).toContain("What was done before it is in list_changes");
   await edit(id, { name: "Newer" });
   await call("undo");
   expect(asked[0]).toContain("not known: whether this change was ever done");
