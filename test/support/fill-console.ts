@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import type { Browsing } from "./browse.ts";
-import type { Serving } from "./command.ts";
+import { runJson, type Folder, type Serving } from "./command.ts";
 import { callTool, hostile } from "./console-ground.ts";
-import { readFormToken } from "./console-http.ts";
+import { readFormToken, signInAt } from "./console-http.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** A project in which every page of the console is as full as it can be. */
@@ -16,6 +16,10 @@ export type Filled = {
   readonly faulty: string;
   readonly job: string;
   readonly waiting: string;
+  readonly webhook: string;
+  /** Whose key is `master`. */
+  readonly project: string;
+  readonly master: string;
 };
 
 /** Of more than that, pages have others behind them. */
@@ -26,6 +30,9 @@ const addressCharacters = 8192;
 const pathBytes = 2000;
 const bodyBytes = 65_536;
 const cssBytes = 32_768;
+const webhooks = 10;
+const clientKeys = 30;
+const projects = 30;
 
 /** Letters that no packing makes much shorter, and others each time. */
 export function createScribbler() {
@@ -51,9 +58,14 @@ function writeAddress(length = addressCharacters): string {
   return start + scribble(length - start.length);
 }
 
-export async function fillConsole(serving: Serving, tab: Browsing): Promise<Filled> {
+type Served = { readonly serving: Serving; readonly folder: Folder };
+
+export async function fillConsole({ serving, folder }: Served, tab: Browsing): Promise<Filled> {
   const { app, link } = await plantResources(serving);
   await plantKeys(tab);
+  const webhook = await plantWebhooks(tab);
+  const { token: master } = await runJson(["keys", "create", "--master", "--data", folder.path]);
+  const project = await plantProjects(serving, master);
   await plantTemplate(serving);
   const rows = Array.from({ length: rowsOfPlan }, (_, at) => writeRow(`row-${at}-`, 100));
   const plan = await planRows(serving, { operation: "upsert", rows });
@@ -69,7 +81,8 @@ export async function fillConsole(serving: Serving, tab: Browsing): Promise<Fill
   expect(asked.error.code).toBe("approval_required");
   const { text } = await tab.open("/");
   const waiting = /\/waiting\/([\w-]+)/.exec(text)?.[1] ?? "none";
-  return { app, link, plan, long, deletion, faulty, job, waiting };
+  const plans = { plan, long, deletion, faulty, job, waiting };
+  return { app, link, ...plans, webhook, project, master };
 }
 
 async function plantResources(serving: Serving) {
@@ -116,6 +129,44 @@ async function plantKeys(tab: Browsing): Promise<void> {
     }
     expect((await tab.postForm("/keys/new", form)).status).toBe(200);
   }
+}
+
+/** As many as a project may have, and client keys on two pages of them. */
+async function plantWebhooks(tab: Browsing): Promise<string> {
+  const form_token = await readFormToken(tab);
+  for (let turn = 0; turn < webhooks; turn += 1) {
+    const form = new URLSearchParams({ form_token, url: writeAddress(), once: String(turn) });
+    const { text } = await tab.open("/webhooks/new");
+    for (const [, event = ""] of text.matchAll(/name="event" value="([^"]+)"/g)) {
+      form.append("event", event);
+    }
+    expect((await tab.postForm("/webhooks/new", form)).status).toBe(200);
+  }
+  for (let turn = 0; turn < clientKeys; turn += 1) {
+    const made = await tab.post("/keys/client", { form_token, once: `client ${turn}` });
+    expect(made.status).toBe(200);
+  }
+  const { text } = await tab.open("/webhooks");
+  return /\/webhooks\/([\w-]{20,})/.exec(text)?.[1] ?? "none";
+}
+
+/** Of one of them all is set that can be. */
+async function plantProjects(serving: Serving, key: string): Promise<string> {
+  let id = "none";
+  for (let turn = 0; turn < projects; turn += 1) {
+    const subdomain = `p${turn}${scribble(60)}`.slice(0, 63);
+    const custom_domain = `${[1, 2, 3].map(() => `d${scribble(60)}`).join(".")}.example`;
+    const body = { project: { name: writeName(), subdomain, custom_domain } };
+    const made = await serving.call("POST", "/projects", { body, key });
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    ({ id } = made.body);
+  }
+  const tab = await signInAt(serving, key);
+  const form = { form_token: await readFormToken(tab), plan: "pro", max_links: "1000" };
+  const pages = { home_url: writeAddress(), not_found_url: writeAddress() };
+  const saved = await tab.post(`/projects/${id}/settings`, { ...form, ...pages });
+  expect(saved.path, saved.text).toContain("done=saved");
+  return id;
 }
 
 async function plantTemplate(serving: Serving): Promise<void> {

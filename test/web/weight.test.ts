@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { countPacked } from "../../src/network/pack-page.ts";
 import { browse, type Browsing, type Shown } from "../support/browse.ts";
 import { createServed } from "../support/command.ts";
 import { callTool } from "../support/console-ground.ts";
@@ -11,11 +12,13 @@ const scribble = createScribbler();
 let served: Awaited<ReturnType<typeof createServed>>;
 let tab: Browsing;
 let filled: Filled;
+let master: Browsing;
 
 beforeAll(async () => {
   served = await createServed();
   tab = await signInAt(served.serving);
-  filled = await fillConsole(served.serving, tab);
+  filled = await fillConsole(served, tab);
+  master = await signInAt(served.serving, filled.master);
 }, 120_000);
 afterAll(async () => served[Symbol.asyncDispose]());
 
@@ -63,7 +66,10 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   "what was deleted": () => "/deleted",
   apps: () => "/apps",
   "an app": ({ app }) => `/apps/ios/${app}`,
-  keys: () => "/keys",
+  "keys, and those of clients": () => "/keys",
+  "further keys of clients": () => "/keys?client=2",
+  webhooks: () => "/webhooks",
+  "a webhook of the longest address": ({ webhook }) => `/webhooks/${webhook}`,
   "a new key": () => "/keys/new",
   "a template of the largest size": () => "/template",
   "a plan of a thousand rows": ({ plan }) => `/plans/${plan}`,
@@ -82,6 +88,21 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
 describe("of a project in which all is long and much, 60 KB at most are sent, 12 of script", () => {
   test.each(Object.entries(full))("for %s", async (_, write) => {
     await expectLight(await tab.open(write(filled), packed));
+  });
+
+  test.each([
+    ["projects", () => "/projects"],
+    ["a project", ({ project }: Filled) => `/projects/${project}`],
+    ["start", () => "/"],
+  ])("for a master's %s", async (_, write) => {
+    await expectLight(await master.open(write(filled), packed));
+  });
+
+  test("for a template of the largest size in the editor, beside its text", async () => {
+    const { bytes, text } = await tab.open("/template?whole=1", packed);
+    const fields = [...text.matchAll(/<textarea[^>]*>([^]*?)<\/textarea>/g)].join("");
+    expect(fields.length).toBeGreaterThan(90_000);
+    expect(bytes - countPacked(fields)).toBeLessThan(20_000);
   });
 
   test("for several links of the longest paths", async () => {
