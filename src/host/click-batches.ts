@@ -62,8 +62,7 @@ export function createClickBatches({
       onEnd(isWritten === undefined ? "lost" : isWritten ? "written" : "unwritten", batch);
     },
     write: async (counts, isPatient) => {
-      // In the order of their ids: neighbours share pages, and two processes never deadlock.
-      writing = counts.toSorted(byLink);
+      writing = counts;
       try {
         while (writing.length > 0) await writeBatch(writing.slice(0, batchLinks), isPatient());
       } catch (error) {
@@ -76,8 +75,4 @@ export function createClickBatches({
     },
     list: () => (doubt === undefined ? writing : [...writing, ...doubt.batch]),
   };
-}
-
-function byLink(one: Counted, other: Counted): number {
-  return one.linkId < other.linkId ? -1 : 1;
 }
