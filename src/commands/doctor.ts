@@ -1,12 +1,14 @@
-import type { Kysely } from "kysely";
 import type { Client } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
-import { findClockFault } from "../compose/compare-clocks.ts";
 import { fetchPublicFile } from "../compose/destination-check.ts";
 import { clock } from "../compose/embedded.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
+import { noteUsageFault, type Finding, type Note } from "../compose/findings/finding.ts";
+import { listSettingNotes } from "../compose/findings/list-setting-notes.ts";
+import { noteCountries } from "../compose/findings/note-countries.ts";
+import { noteStore } from "../compose/findings/note-store.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
@@ -16,18 +18,10 @@ import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
-import { isOpenHttp } from "../network/ip-address.ts";
-import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { NotMigrated } from "../sql/faults.ts";
 import { describeDatabase } from "../sql/postgres.ts";
-import { readDatabaseTime } from "../sql/processes.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
-import { listSlow } from "../store/engines/describe-database.ts";
-import type { Store } from "../store/store.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
-import { noteCountries } from "./doctor/note-countries.ts";
-import { noteUsageFault, type Finding, type Note } from "./doctor/finding.ts";
-import { noteWebhooks } from "./doctor/note-webhooks.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
@@ -77,7 +71,7 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
 }
 
 function describeConfiguration(config: Config, version: string): Finding {
-  const { base_url, mode, tools, destinations, data, trusted_proxies } = config;
+  const { base_url, mode, tools, destinations, data } = config;
   const url = readDatabaseUrl(config);
   const tables = url === undefined ? "" : ` and ${describeDatabase(url)}`;
   const where =
@@ -86,28 +80,8 @@ function describeConfiguration(config: Config, version: string): Finding {
   const runtime = `Waypost ${version} on Node ${process.versions.node}`;
   const hosts = destinations === undefined ? "any host" : writeHosts(destinations);
   const said = `${runtime}: ${where}, mode ${mode}, ${chosen}, destinations ${hosts}`;
-  // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
-  const isOpen = base_url !== undefined && isOpenHttp(base_url);
-  const notes = [
-    ...(isOpen ? ["the key travels unencrypted, use https in WAYPOST_BASE_URL"] : []),
-    ...(trusted_proxies === undefined
-      ? isBehindProxy(config)
-        ? [hiddenAddresses]
-        : []
-      : [`client addresses are believed ${describeTrustedProxies(trusted_proxies)}`]),
-  ];
-  return { about: "configuration", said: [said, ...notes].join("; ") };
+  return { about: "configuration", said: [said, ...listSettingNotes(config)].join("; ") };
 }
-
-/** Nothing here ends TLS: whoever gives an https address has something in front that does. */
-function isBehindProxy({ base_url, link_origin, public_url }: Config): boolean {
-  const addresses = base_url === undefined ? [link_origin, public_url] : [public_url];
-  return addresses.some((address) => address?.startsWith("https:"));
-}
-
-const hiddenAddresses =
-  "a proxy is in front and WAYPOST_TRUSTED_PROXIES names none, so no client's address can be " +
-  "told: limits count them all as one, and installs on iOS are matched seldom";
 
 /** Checks everything that a start would be refused for, and opens or makes nothing. */
 function trySettings(config: Config, note: Note): boolean {
@@ -143,11 +117,7 @@ async function tryOpen(
     const readLinkOrigin = () => describeLinkOrigin(config, config.port);
     const deployment = await openDeployment({ config, readLinkOrigin, report, ...looking });
     if (deployment.own === undefined) return deployment;
-    const { db } = deployment.own.store;
-    const slow = await listSlow(db);
-    note({ about, said: ["opens, and is well", ...slow].join("; ") });
-    await noteClock(db, note);
-    await noteWebhooks({ db }, config, clock.now(), note);
+    await noteStore(deployment.own.store, config, clock.now(), note);
     const isSpreadable = flags.database === true && readDatabaseUrl(config) !== undefined;
     if (isSpreadable) for (const line of writeDistribution()) print(line);
     return deployment;
@@ -157,15 +127,6 @@ async function tryOpen(
     else note({ about, said: earlier });
     return undefined;
   }
-}
-
-/** A file has no clock of its own, and nothing is said of it. */
-async function noteClock(db: Store["db"], note: Note): Promise<void> {
-  // The statement names no table.
-  const readTime = () => readDatabaseTime(db as unknown as Kysely<unknown>);
-  if ((await readTime()) === undefined) return;
-  const fault = await findClockFault(readTime);
-  note({ about: "clock", said: "goes as the database's does", ...(fault && { fault }) });
 }
 
 /** A start looks at the beginning of a large file alone. */

@@ -5,8 +5,13 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { writeNetworks } from "../network/read-networks.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { describeDatabase } from "../sql/postgres.ts";
-import { listSlow, nameEngine } from "../store/engines/describe-database.ts";
+import { nameEngine } from "../store/engines/describe-database.ts";
 import { isOperator, type Acting, type ConsoleAct } from "./console-act.ts";
+import { clock } from "./embedded.ts";
+import type { Finding } from "./findings/finding.ts";
+import { listSettingNotes } from "./findings/list-setting-notes.ts";
+import { noteCountries } from "./findings/note-countries.ts";
+import { noteStore } from "./findings/note-store.ts";
 import { readDatabaseUrl } from "./secrets.ts";
 import { readTimeZone } from "./time-zone.ts";
 
@@ -32,20 +37,30 @@ async function describe(acting: Acting): Promise<JsonObject> {
     now: [
       ["Waypost", version],
       ["Node.js", process.versions.node],
-      ...(await describeStore(acting)),
+      await describeStore(acting),
       ["Address", url],
       ...(mcp === undefined ? [] : [["MCP", mcp]]),
     ].map(([name, value]) => ({ name, value })),
+    findings: await listFindings(acting),
     groups: listGroups(config).map(({ name, rows }) => ({ name, rows })),
   };
 }
 
 async function describeStore({ deployment, config }: Acting) {
   const { own } = deployment;
-  if (own === undefined) return [["Deployment", config.base_url ?? ""]];
-  const { db } = own.store;
-  const [engine, slow] = await Promise.all([nameEngine(db), listSlow(db)]);
-  return [["Store", engine], ...slow.map((fault) => ["Slow", fault])];
+  if (own === undefined) return ["Deployment", config.base_url ?? ""];
+  return ["Store", await nameEngine(own.store.db)];
+}
+
+/** What `waypost doctor` says of a process that runs. */
+async function listFindings({ deployment, config }: Acting): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const note = (finding: Finding) => void findings.push(finding);
+  const now = clock.now();
+  for (const said of listSettingNotes(config)) note({ about: "configuration", said });
+  await noteCountries(config, now, note);
+  if (deployment.own !== undefined) await noteStore(deployment.own.store, config, now, note);
+  return findings;
 }
 
 type Group = { readonly name: string; readonly rows: readonly Row[] };

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { launchBrowser } from "../support/browser.ts";
-import { createFolder, runJson, startServe } from "../support/command.ts";
+import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { signInAt } from "../support/console-http.ts";
 import { openConsole, pressOnto } from "../support/console-tab.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
@@ -47,6 +47,30 @@ test("every setting is told with where it came from, and no secret", async () =>
     expect(text).not.toContain(secret);
   }
 });
+
+test("it is told how the process is, in the words of the doctor", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
+  await using serving = await startServe(folder.path, [], { env });
+  const inFolder = ["--data", folder.path];
+  const secret = "https://example.com/a-secret-of-the-receivers";
+  await runJson(["webhooks", "create", "--url", secret, ...inFolder]);
+  const { text } = await (await signInAt(serving)).open("/settings");
+  const { stdout } = await run(["doctor", ...inFolder], { env });
+  const lines = [
+    "opens, and is well",
+    "a proxy is in front and WAYPOST_TRUSTED_PROXIES names none",
+  ];
+  for (const line of [...lines, "one, taken by every receiver; 0 events wait"]) {
+    expect(
+      [read(text), read(stdout)].map((each) => each.includes(line)),
+      line,
+    ).toEqual([true, true]);
+  }
+  expect(text).not.toContain("a-secret-of-the-receivers");
+});
+
+const read = (text: string) => text.replace(/\s+/g, " ").replaceAll("&#39;", "'");
 
 test("folders and hosts are told to the operator's own keys alone", async () => {
   await using folder = await createFolder();

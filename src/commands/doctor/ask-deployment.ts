@@ -2,11 +2,11 @@ import { CallFailure } from "../../client/call-failure.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import type { Deployment } from "../../compose/deployment.ts";
 import { clock, random } from "../../compose/embedded.ts";
+import { noteUsageFault, type Note } from "../../compose/findings/finding.ts";
 import { readApiKey } from "../../compose/secrets.ts";
 import type { Config } from "../../config.ts";
 import { contract } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";
-import { noteUsageFault, type Note } from "./finding.ts";
 
 /** The key, and what the deployment says when it is shown. */
 

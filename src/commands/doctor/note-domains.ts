@@ -1,5 +1,5 @@
+import type { Note } from "../../compose/findings/finding.ts";
 import { checkOwnHost, listOwnHosts, type DomainLook } from "../../domain/check-own-host.ts";
-import type { Note } from "./finding.ts";
 
 /** What `check_domain` finds, at each of the key's own hosts, a line for each finding. */
 export async function noteDomains(look: DomainLook, note: Note): Promise<void> {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { writeLabel } from "../../text/write-label.ts";
 import { html, type Html } from "../html.ts";
 import { renderAnswer } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
@@ -38,11 +39,34 @@ function renderSettings(result: JsonObject): Html {
       <h2 id="now">What runs</h2>
       <div class="inside"><dl class="facts">${facts}</dl></div>
     </section>
+    ${renderFindings(readRecords(result, "findings"))}
     <p class="soft">
       Each is set where this process is started: by its option, or in its environment. An option
       wins. Secrets have no option, and are not shown.
     </p>
     ${readRecords(result, "groups").map(renderGroup)}`;
+}
+
+/** As the doctor says it at the terminal, which looks at more. */
+function renderFindings(findings: readonly JsonObject[]): Html {
+  const shown = findings.map((finding) => {
+    const fault = readText(finding, "fault");
+    const text = fault === "" ? readText(finding, "said") : fault;
+    return html`<div>
+      <dt>${writeLabel(readText(finding, "about"))}</dt>
+      <dd>${fault === "" ? text : html`<p class="fault">${text}</p>`}</dd>
+    </div>`;
+  });
+  return html`<section class="card" aria-labelledby="findings">
+    <h2 id="findings">What was found</h2>
+    <div class="inside">
+      ${shown.length === 0 ? "" : html`<dl class="facts">${shown}</dl>`}
+      <p class="hint">
+        <code>waypost doctor</code> at the terminal looks at the key, the data folder and what a
+        start needs as well.
+      </p>
+    </div>
+  </section>`;
 }
 
 const columns = [

@@ -1,7 +1,7 @@
 import { UsageFault } from "../../config.ts";
 import { StoreUnusable } from "../../sql/faults.ts";
 
-/** One thing that the doctor has looked at, and what is wrong with it or to be said of it. */
+/** One thing that was looked at, and what is wrong with it or to be said of it. */
 export type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
 
 export type Note = (finding: Finding) => void;

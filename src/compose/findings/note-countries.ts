@@ -14,7 +14,7 @@ export async function noteCountries(
   if (geoip_file === undefined) return;
   const about = "countries";
   try {
-    const { openCountryFile } = await import("../../compose/country-file.ts");
+    const { openCountryFile } = await import("../country-file.ts");
     const { kind, madeAt } = await openCountryFile(geoip_file);
     const age_ms = now - madeAt.getTime();
     const file = `${kind} of ${madeAt.toISOString().slice(0, 10)}`;

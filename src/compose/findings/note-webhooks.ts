@@ -1,9 +1,9 @@
-import { readTimeZone } from "../../compose/time-zone.ts";
 import type { Config } from "../../config.ts";
 import { writeLocalTime } from "../../contract/local-time.ts";
 import { findOverdue } from "../../store/deliveries.ts";
 import type { Store } from "../../store/store.ts";
 import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
+import { readTimeZone } from "../time-zone.ts";
 import type { Note } from "./finding.ts";
 
 /** One that was away for a moment needs nobody, and a process that starts has its hands full. */

@@ -1,0 +1,30 @@
+import type { Kysely } from "kysely";
+import type { Config } from "../../config.ts";
+import { readDatabaseTime } from "../../sql/processes.ts";
+import { listSlow } from "../../store/engines/describe-database.ts";
+import type { Store } from "../../store/store.ts";
+import { findClockFault } from "../compare-clocks.ts";
+import type { Note } from "./finding.ts";
+import { noteWebhooks } from "./note-webhooks.ts";
+
+/** How a store of ours is that is open. */
+export async function noteStore(
+  { db }: Pick<Store, "db">,
+  config: Config,
+  now: number,
+  note: Note,
+): Promise<void> {
+  const slow = await listSlow(db);
+  note({ about: "store", said: ["opens, and is well", ...slow].join("; ") });
+  await noteClock(db, note);
+  await noteWebhooks({ db }, config, now, note);
+}
+
+/** A file has no clock of its own, and nothing is said of it. */
+async function noteClock(db: Store["db"], note: Note): Promise<void> {
+  // The statement names no table.
+  const readTime = () => readDatabaseTime(db as unknown as Kysely<unknown>);
+  if ((await readTime()) === undefined) return;
+  const fault = await findClockFault(readTime);
+  note({ about: "clock", said: "goes as the database's does", ...(fault && { fault }) });
+}
