@@ -101,6 +101,8 @@ projects create, projects update
   --plan free|pro      (pro)      --max-links N   on the free plan (1000)
   --templates on|off   (on)       --link-in-referrer on|off
   --suspend on|off     --custom-domain DOMAIN   --verify-domain
+  --clipboard on|off   (off)      on iPhones the App Store button of a link's page copies an address
+                       that a new app can be told by, once
   --destinations A,*.B (any)      the hosts that links may lead to from now on
   --home URL           where the root of the project's link host leads; "" takes it away
   --not-found URL      where an address of no link leads, likewise

@@ -126,7 +126,7 @@ function refuse(field: string, fault: string): Read {
   return { problem: faultOf(field, fault) };
 }
 
-const flags = ["templates_enabled", "link_in_referrer", "suspended"] as const;
+const flags = ["templates_enabled", "link_in_referrer", "clipboard", "suspended"] as const;
 
 function pickFlags(given: JsonObject): Partial<ProjectSettings> {
   const found = flags.flatMap((name) => {

@@ -36,6 +36,8 @@ export type KnownKey = {
   readonly binDays?: number;
   /** The project's setting (link-services.md §3). */
   readonly linkInReferrer: boolean;
+  /** Likewise: whether the App Store button hands the address over by the clipboard. */
+  readonly clipboard?: boolean;
   /** The hosts that the project's links may lead to; undefined is any. */
   readonly destinations?: readonly string[] | undefined;
 };

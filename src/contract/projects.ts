@@ -29,6 +29,7 @@ export const defaultProjectSettings = {
   plan: "pro",
   templates_enabled: true,
   link_in_referrer: false,
+  clipboard: false,
   max_links: defaultMaxLinks,
   suspended: false,
   custom_domain_verified: false,

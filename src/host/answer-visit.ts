@@ -2,6 +2,7 @@ import type { Clock } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import { addQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
+import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import { encodePath } from "../contract/rules/link-path.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneWays } from "../template/page-input.ts";
@@ -123,7 +124,7 @@ async function showPage(
     language: chooseLanguage(context.languages),
     within: visitor.within,
     phone: await findPhoneWays(context, { visit, visited: { query, target }, template }),
-    collectedVisit: isCollected(context) ? context.collect(query) : undefined,
+    ...(isCollected(context) && collect(context, addQuery(address, query), query)),
     nonce: context.createNonce(),
     time: { monotonic: context.monotonic, most_ms },
   };
@@ -141,6 +142,15 @@ export function isCollected({
   if (!visitor.isPerson || visitor.platform !== "ios" || isSecond) return false;
   if (apps.ios_app === undefined || link.enable_forced_redirect) return false;
   return project.plan === "pro" && link.ios_deferred_deep_linking_enabled;
+}
+
+/** Notes the visit; what is copied names it, so that it is of use once. */
+function collect({ collect: note, site }: VisitContext, address: string, query: string) {
+  const visit = note(query);
+  return {
+    collectedVisit: visit,
+    ...(site.project.clipboard && { copied: addPasteMark(address, visit) }),
+  };
 }
 
 type Shown = {

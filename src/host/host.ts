@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readQuery } from "../contract/rules/address-query.ts";
 import { normalizePath } from "../contract/rules/link-path.ts";
+import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { readOutage } from "../store/store.ts";
 import { associationPaths } from "../visit/association-files.ts";
@@ -67,14 +68,14 @@ export function createHost(options: HostOptions): Host {
     if (!isMessage && !isRead(request)) return methodNotAllowed;
     const asked = readTarget(request.url ?? "");
     if (asked === undefined || site === undefined) return notFoundPage;
-    const target = asked.includes(scanMark) ? dropScanMark(asked) : asked;
+    const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
+    const target = dropPasteMark(unscanned);
     if (site.project.suspended) return notFoundPage;
     const [written = ""] = target.split("?", 1);
     const path = normalizePath(written);
     const languages = request.headers["accept-language"];
     if (path === undefined) return answerElse(site, written.slice(1), languages);
-    const isScanned = target !== asked;
-    const hosted = { request, site, target, path, languages, isScanned };
+    const hosted = { request, site, target, path, languages, isScanned: unscanned !== asked };
     if (isMessage) return (await answerMessage(hosted)) ? noted : methodNotAllowed;
     const answer = (await answerOwnFile(hosted)) ?? (await answerLink(hosted));
     return answer ?? answerElse(site, path, languages);

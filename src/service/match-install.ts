@@ -7,7 +7,7 @@ import type { Confidence } from "../contract/app-sdk.ts";
 import { limits } from "../contract/limits.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace } from "../network/shared-address.ts";
-import { findVisits, mostRecent, takeVisit } from "../store/deferred-visits.ts";
+import { findVisits, findWaiting, mostRecent, takeVisit } from "../store/deferred-visits.ts";
 import { tellOfInstall } from "../store/install-events.ts";
 import { findLink } from "../store/links.ts";
 import { readSealKey } from "../store/store-secrets.ts";
@@ -48,12 +48,31 @@ export async function matchInstall(
   const crowd = crowding.learn(tenant.projectId, measureCrowd(waiting, readPart(recent, now)));
   const chosen = chooseVisit(seen, alike.map(readVisit), { recent: waiting, crowd });
   if (chosen === undefined) return undefined;
-  const { row } = chosen.visit;
+  const { confidence, score } = chosen;
+  return useVisit(services, tenant, chosen.visit.row, { confidence, score });
+}
+
+/** The same by the address that the page's button has copied, which names the visit. */
+export async function matchPasted(
+  services: Services,
+  tenant: Tenant,
+  visit: string,
+): Promise<Matched | undefined> {
+  const row = await findWaiting(tenant, visit, services.clock.now());
+  return row && useVisit(services, tenant, row, { confidence: "high", score: 100 });
+}
+
+/** Whoever is second has none: two installs that want one visit are not told apart. */
+async function useVisit(
+  { store, clock }: Services,
+  tenant: Tenant,
+  row: DeferredVisitTable,
+  { confidence, score }: Pick<Matched, "confidence" | "score">,
+): Promise<Matched | undefined> {
   const link = await findLink(tenant, row.link_id);
   if (link?.ios_deferred_deep_linking_enabled !== true) return undefined;
   const { projectId } = tenant;
-  // Whoever is second has none: two installs that want one visit are not told apart.
-  const { confidence, score } = chosen;
+  const now = clock.now();
   const isTaken = await store.write(async (db) => {
     if (!(await takeVisit({ db, projectId }, row, now))) return false;
     const install = { link, platform: "ios", confidence, match_score: score };

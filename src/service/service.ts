@@ -162,6 +162,7 @@ function describeKnown(
     hasSecondHost: secondOrigin !== undefined,
     binDays: limits.bin_days,
     linkInReferrer: project?.link_in_referrer === true,
+    clipboard: project?.clipboard === true,
     destinations: restoreDestinations(project?.destinations ?? null),
   };
 }

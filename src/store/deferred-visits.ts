@@ -65,6 +65,16 @@ export async function findVisits(
   return { alike: [...all.values()], recent };
 }
 
+/** A visit that still waits, by what its page names it. */
+export async function findWaiting(
+  { db, projectId }: Tenant,
+  id: string,
+  now: number,
+): Promise<DeferredVisitTable | undefined> {
+  const query = db.selectFrom("deferred_visits").selectAll().where("project_id", "=", projectId);
+  return query.where("id", "=", id).where("ends_at", ">", now).executeTakeFirst();
+}
+
 /**
  * Uses a visit, and with it those of the same phone that led to the same place: true for one caller
  * alone, whichever process it is in.

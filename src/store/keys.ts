@@ -42,6 +42,7 @@ export const heldColumns = [
   "custom_domain",
   "custom_domain_verified",
   "link_in_referrer",
+  "clipboard",
   "projects.name",
   "templates_enabled",
   "destinations",

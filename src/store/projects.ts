@@ -78,6 +78,7 @@ export async function insertProject(
     custom_domain_verified: toFlag(project.custom_domain_verified),
     templates_enabled: toFlag(project.templates_enabled),
     link_in_referrer: toFlag(project.link_in_referrer),
+    clipboard: toFlag(project.clipboard),
     suspended: toFlag(project.suspended),
     created_at: now,
     updated_at: now,
@@ -132,6 +133,7 @@ export function readFlags(
     custom_domain_verified: row.custom_domain_verified === 1,
     templates_enabled: row.templates_enabled === 1,
     link_in_referrer: row.link_in_referrer === 1,
+    clipboard: row.clipboard === 1,
     suspended: row.suspended === 1,
   };
 }

@@ -23,6 +23,7 @@ const shownColumns = [
   "custom_domain_verified",
   "templates_enabled",
   "link_in_referrer",
+  "clipboard",
   "suspended",
   "home_url",
   "not_found_url",

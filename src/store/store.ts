@@ -26,6 +26,7 @@ import { clientKeys, postgresClientKeys } from "./migrations/013-client-keys.ts"
 import { postgresVisits, visits } from "./migrations/014-visits.ts";
 import { postgresWebhooks, webhooks } from "./migrations/015-webhooks.ts";
 import { deferredVisits, postgresDeferredVisits } from "./migrations/016-deferred-visits.ts";
+import { clipboard } from "./migrations/017-clipboard.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -68,6 +69,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       visits,
       webhooks,
       deferredVisits,
+      clipboard,
     ],
   },
   postgres: {
@@ -83,6 +85,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresVisits,
       postgresWebhooks,
       postgresDeferredVisits,
+      clipboard,
     ],
   },
 };

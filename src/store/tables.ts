@@ -46,7 +46,7 @@ type Folded<Row, Column extends keyof Row & string> = {
 
 /** What is yes or no of a project. */
 export type ProjectFlag =
-  "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "suspended";
+  "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "clipboard" | "suspended";
 
 export type ProjectTable = ProjectValues &
   ProjectPages &

@@ -43,6 +43,8 @@ export type PageInput = PageSubject & {
   readonly forPreview?: boolean;
   /** By what its script names the visit; undefined where nothing is collected, as in a preview. */
   readonly collectedVisit?: string | undefined;
+  /** What the button to the App Store copies, where the project wants it. */
+  readonly copied?: string | undefined;
   /** A template that takes longer is not shown; undefined where its steps alone count. */
   readonly time: TimeLimit | undefined;
 };
@@ -85,7 +87,10 @@ export function renderLinkPage(input: PageInput): LinkPage {
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
-  const script = collectedVisit === undefined ? "" : renderScript(collectedVisit, nonce);
+  const script =
+    collectedVisit === undefined
+      ? ""
+      : renderScript({ visit: collectedVisit, copied: input.copied }, nonce);
   const head = `${renderHead(input)}${forPreview ? meta : ""}${styles}${script}`;
   const language = isOurs ? describeLanguage(input.language) : 'lang="en"';
   const html =

@@ -3,7 +3,10 @@
  * that an app which is installed next can be told of the link. It goes by the page's own address,
  * with no cookies, and nothing waits for it.
  */
-export function renderScript(visit: string, nonce: string): string {
+export function renderScript(
+  { visit, copied }: { readonly visit: string; readonly copied: string | undefined },
+  nonce: string,
+): string {
   const body =
     `{visit:${JSON.stringify(visit)},screen_width:s.width,screen_height:s.height,` +
     "device_pixel_ratio:devicePixelRatio,timezone:f.timeZone,calendar:f.calendar," +
@@ -12,5 +15,15 @@ export function renderScript(visit: string, nonce: string): string {
     'fetch(location.href,{method:"POST",credentials:"omit",keepalive:true,' +
     `headers:{"content-type":"application/json"},body:JSON.stringify(${body})})`;
   const reading = "s=screen,n=navigator,f=Intl.DateTimeFormat().resolvedOptions()";
-  return `<script nonce="${nonce}">(()=>{const ${reading};${sending}.catch(()=>{})})()</script>`;
+  const copying = copied === undefined ? "" : renderCopying(copied);
+  const telling = `const ${reading};${sending}.catch(()=>{});${copying}`;
+  return `<script nonce="${nonce}">(()=>{${telling}})()</script>`;
+}
+
+/** What a visitor presses may write there; where it may not, the button leads on all the same. */
+function renderCopying(address: string): string {
+  // Within a script no tag of the address may end it.
+  const text = JSON.stringify(address).replaceAll("<", "\\u003c");
+  const button = 'e.target.closest("a.store-button-app-store")';
+  return `addEventListener("click",e=>{${button}&&n.clipboard?.writeText(${text}).catch(()=>{})})`;
 }

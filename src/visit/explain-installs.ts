@@ -16,6 +16,8 @@ type InstallTold = {
 export type InstallOptions = VisitOptions & {
   /** Undefined where it is not known. */
   readonly plan?: "free" | "pro" | undefined;
+  /** Whether the App Store button hands the address over by the clipboard. */
+  readonly clipboard?: boolean | undefined;
 };
 
 /** What holds inside other apps, and what an install is told, beside what each visitor meets. */
@@ -45,7 +47,10 @@ function never(why: string): InstallTold {
   return { matched: "never", why };
 }
 
-function explainIos({ link, appSources }: ExplainedLink, { plan }: InstallOptions): InstallTold {
+function explainIos(
+  { link, appSources }: ExplainedLink,
+  { plan, clipboard }: InstallOptions,
+): InstallTold {
   if (link.ios_deferred_deep_linking_enabled !== true) {
     return never("ios_deferred_deep_linking_enabled is off.");
   }
@@ -58,9 +63,13 @@ function explainIos({ link, appSources }: ExplainedLink, { plan }: InstallOption
     matched: "by_likeness",
     why:
       "Once, within 10 minutes, if the phone looks the same from the same address; not where two " +
-      "visits could be meant, mobile data or a relay seldom, Safari on an iPad never.",
+      "visits could be meant, mobile data or a relay seldom, Safari on an iPad never." +
+      (clipboard === true ? pasting : ""),
   };
 }
+
+const pasting =
+  " Exactly where the app reads the clipboard: the App Store button copies an address for it.";
 
 function explainAndroid({ link, apps }: ExplainedLink, options: InstallOptions): InstallTold {
   const visit = decideVisit(link, apps, { platform: "android" }, options);

@@ -37,6 +37,7 @@ describe("a project", () => {
       plan: "pro",
       templates_enabled: true,
       link_in_referrer: false,
+      clipboard: false,
       max_links: 1000,
       destinations: null,
       home_url: null,

@@ -56,6 +56,9 @@ test("the mark of a code goes no further, and what stands beside it does", async
   expect(await lead("/spring?wp=qr")).toBe(url);
   expect(await lead("/spring?a=1&wp=qr&b=2")).toBe(`${url}?a=1&b=2`);
   expect(await lead("/spring?wp=qrs&awp=qr")).toBe(`${url}?wp=qrs&awp=qr`);
+  const pasted = `wp=paste-${"a".repeat(22)}`;
+  expect(await lead(`/spring?a=1&${pasted}&b=2`)).toBe(`${url}?a=1&b=2`);
+  expect(await lead(`/spring?${pasted}b`)).toBe(`${url}?${pasted}b`);
 });
 
 test("of the page that led here the host is kept, where it is another's", async () => {

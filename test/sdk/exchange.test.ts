@@ -117,6 +117,74 @@ test("a browser visits, the app's request follows, and the link arrives, once", 
   }
 });
 
+/** What a page shows to an iPhone that hides in a network of many. */
+async function openPage() {
+  const tab = await openTab(browser, {
+    userAgent: agents.safari26,
+    viewport: { width: 393, height: 660 },
+    isMobile: true,
+    extraHTTPHeaders: { "x-forwarded-for": "10.0.0.1" },
+  });
+  const origin = `http://${hostOf(at(0))}`;
+  await tab.route("https://apps.apple.com/**", (route) => route.abort());
+  await tab.goto(`${origin}/spring?ref=anna`);
+  return tab;
+}
+
+/** What is written where a browser shows no clipboard to a test. */
+async function copy(isWritten: boolean) {
+  const tab = await openPage();
+  const written: string[] = [];
+  await tab.exposeFunction("noteWritten", (text: string) => written.push(text));
+  await tab.evaluate(
+    "Object.defineProperty(navigator,'clipboard',{value:{writeText:async t=>noteWritten(t)}})",
+  );
+  await tab.locator("a.store-button-app-store").click();
+  if (isWritten) await waitUntil(() => written.length > 0);
+  await tab.evaluate("0");
+  await tab.context().close();
+  return written;
+}
+
+test("where the project wants it, the store's button copies an address of use once", async () => {
+  const setClipboard = async (value: string) => {
+    const words = ["projects", "update", "default", "--clipboard", value, "--data", folder.path];
+    const env = database && { WAYPOST_DATABASE_URL: database.url };
+    expect((await run(words, { ...(env && { env }) })).code).toBe(0);
+    await waitUntil(async () => {
+      const { text } = await visitAt(portOf(at(0)), "/spring", {
+        host: hostOf(at(0)),
+        agent: agents.safari26,
+      });
+      return text.includes("clipboard") === (value === "on");
+    });
+  };
+  expect(await copy(false)).toEqual([]);
+  await setClipboard("on");
+  const [copied = "", ...more] = await copy(true);
+  expect(more).toEqual([]);
+  const shown = `http://${hostOf(at(0))}/spring?ref=anna`;
+  expect(copied).toMatch(/^http:\/\/default\.localhost:\d+\/spring\?ref=anna&wp=paste-[\w-]{22}$/);
+  const server = at(2);
+  // The project's other servers have ports of their own here.
+  const pasted = copied.replace(hostOf(at(0)), hostOf(server));
+  const answer = readAnswer("ios", await send(iosOpened(pasted), { server }));
+  expect(answer).toMatchObject({
+    matched: true,
+    confidence: "high",
+    match_score: 100,
+    link: { full_url: shown.replace(hostOf(at(0)), hostOf(server)), deep_link_value: "/spring" },
+  });
+  for (const other of servers) {
+    const again = await send(iosOpened(copied.replace(hostOf(at(0)), hostOf(other))), {
+      server: other,
+    });
+    expect(readAnswer("ios", again).matched).toBe(false);
+  }
+  await setClipboard("off");
+  expect(await copy(false)).toEqual([]);
+});
+
 test("Android's app is told by what Google Play hands on", async () => {
   const [port, host] = [portOf(at(0)), hostOf(at(0))];
   const page = await visitAt(port, "/spring?ref=anna", { host, agent: agents.android });

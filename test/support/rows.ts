@@ -49,6 +49,7 @@ export const unset = {
   custom_domain_verified: false,
   suspended: false,
   link_in_referrer: false,
+  clipboard: false,
   templates_enabled: true,
   destinations: null,
 } as const;

@@ -19,6 +19,14 @@ test("on both systems, where all is set for it", () => {
   expect(installs.android).toMatchObject({ matched: "exactly" });
 });
 
+test("exactly on iOS too, where the project hands it over by the clipboard", () => {
+  const { ios } = explainInstalls(link, apps, { ...options, clipboard: true }).installs;
+  expect(ios).toEqual({
+    matched: "by_likeness",
+    why: expect.stringContaining("Exactly where the app reads the clipboard"),
+  });
+});
+
 describe("never, with the reason", () => {
   test.each([
     ["off", { ios_deferred_deep_linking_enabled: false }, "is off"],

@@ -53,10 +53,11 @@ export function createExplainLink(): Tool {
       const { link, apps, query } = await readSubject(args, call);
       const { known } = call.keyContext;
       const options = readVisitOptions(link, known, query);
+      const { clipboard } = known;
       const plan = known.facts?.plan;
       return {
         ...explainVisits(link, apps, options),
-        ...explainInstalls(link, apps, { ...options, plan }),
+        ...explainInstalls(link, apps, { ...options, plan, clipboard }),
       };
     },
   };

@@ -2,12 +2,14 @@ import type { appSdk, AttributedLink, Attribution } from "../../contract/app-sdk
 import type { Link } from "../../contract/links.ts";
 import { addQuery } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
+import { readPasteMark } from "../../contract/rules/paste-mark.ts";
+import type { ClientHolder } from "../../store/client-keys.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
 import { tellOfInstall, type MatchedInstall } from "../../store/install-events.ts";
 import { hasWebhooks } from "../../store/outbox.ts";
 import type { GroupHandlers, Services } from "../handler.ts";
-import { matchInstall } from "../match-install.ts";
+import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
 
 /** What an app is told of the link that opened it, or that it was installed for. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
@@ -16,6 +18,8 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const isInstall = body.is_deferred === true;
     // Deferred deep linking is of the Pro plan; an app that is there opens by any link.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
+    const pasted = readPasteMark(body.url ?? "");
+    if (pasted !== undefined) return tellPasted(services, project, pasted);
     const found = await findAddressedLink(services, project.id, body.url ?? "");
     if (found === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
@@ -42,16 +46,33 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (project.plan !== "pro") return { body: noMatch };
     const tenant = { db: services.store.db, projectId: project.id };
     const install = { fingerprint: body.fingerprint ?? {}, address };
-    const matched = await matchInstall(services, tenant, install);
-    if (matched === undefined) return { body: noMatch };
-    const { confidence, score: match_score, query } = matched;
-    const counted = { projectId: project.id, linkId: matched.link.id, isInstall: true } as const;
-    countApp(services, { ...counted, platform: "ios", source: "address" });
-    const origin = fillLinkOrigin(services.readLinkOrigin(), project);
-    const link = describeLink(matched.link, query, origin);
-    return { body: { matched: true, confidence, match_score, link } };
+    return tellMatched(services, project, await matchInstall(services, tenant, install));
   },
 };
+
+type Holder = Pick<ClientHolder, "project">["project"];
+
+/** Where the app has pasted what the page's button has copied: it is no other phone's. */
+async function tellPasted(
+  services: Services,
+  project: Holder,
+  { visit, address }: { readonly visit: string; readonly address: string },
+) {
+  const tenant = { db: services.store.db, projectId: project.id };
+  const found = await findAddressedLink(services, project.id, address);
+  if (found === undefined || project.plan !== "pro") return { body: noMatch };
+  return tellMatched(services, project, await matchPasted(services, tenant, visit));
+}
+
+function tellMatched(services: Services, project: Holder, matched: Matched | undefined) {
+  if (matched === undefined) return { body: noMatch };
+  const { confidence, score: match_score, query } = matched;
+  const counted = { projectId: project.id, linkId: matched.link.id, isInstall: true } as const;
+  countApp(services, { ...counted, platform: "ios", source: "address" });
+  const origin = fillLinkOrigin(services.readLinkOrigin(), project);
+  const link = describeLink(matched.link, query, origin);
+  return { body: { matched: true as const, confidence, match_score, link } };
+}
 
 type App = Pick<Visit, "projectId" | "linkId" | "source" | "platform"> & {
   readonly isInstall: boolean;

@@ -73,6 +73,12 @@ export const settingFields: readonly Field[] = [
     hint: "Apps and Google Play are told the address of the visit.",
   },
   {
+    name: "clipboard",
+    label: "Clipboard",
+    kind: "check",
+    hint: "On iPhones the App Store button copies an address that tells a new app its link.",
+  },
+  {
     name: "suspended",
     label: "Suspended",
     kind: "check",
