@@ -128,6 +128,9 @@ describe("a page that waits", () => {
     expect(new Set(rights).size).toBe(2);
     const secret = await sign("approval-pages");
     expect(rights.map((right) => isMasked(right, secret))).toEqual([true, true]);
+    for (const other of [`.${rights[0]}`, `${rights[0]}=`, `${rights[0]} `, ""]) {
+      expect(isMasked(other, secret)).toBe(false);
+    }
     // Sealed approvals go through clients, who see texts of their own choice signed.
     const page = await assistant.visit(url, {
       token: maskSecret(await sign("approvals")),
