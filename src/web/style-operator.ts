@@ -19,5 +19,13 @@ td .set-to { font-weight: 550; }
 .chart .ground { stroke: var(--line); stroke-width: 2; }
 .halves { display: grid; gap: var(--s4); }
 @media (min-width: 64rem) { .halves { grid-template-columns: 1fr 1fr; } }
-.counts tbody th { font-weight: 400; text-align: start; overflow-wrap: anywhere; }
+.figures tbody th { font-weight: 400; text-align: start; overflow-wrap: anywhere; }
+.figures > h2 { padding-bottom: var(--s3); }
+.figures thead th:first-child { width: 40%; }
+.figures tbody tr:last-child th { border-bottom: 0; }
+@media (max-width: 30rem) {
+  .figures table { table-layout: auto; }
+  .figures .number { padding-inline: var(--s2); white-space: nowrap; }
+  .figures .number:last-child { padding-inline-end: var(--s4); }
+}
 `;

@@ -76,6 +76,21 @@ test("its destination is changed after a question, and visitors are led there", 
   expect((await visit("/spring")).headers["location"]).toBe("https://shop.example/spring");
 });
 
+test("its visits are counted, each table below its heading", async () => {
+  await choose("Statistics");
+  const card = page.getByRole("region", { name: "Platforms" });
+  const [heading, table] = [card.getByRole("heading"), card.getByRole("table")];
+  const [above, below] = await Promise.all([heading.boundingBox(), table.boundingBox()]);
+  expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0));
+  // What is counted is not broken within its words.
+  const name = table.getByRole("rowheader", { name: "Computers and others" });
+  expect((await name.boundingBox())?.width).toBeGreaterThan(100);
+  await saveShot(page, "first-day 11");
+  await choose("Links");
+  await press("link", "Spring sale");
+  await untilTitle("Spring sale");
+});
+
 test("its QR code is seen, and saved as a picture", async () => {
   await saveShot(page, "first-day 5");
   const saved = page.waitForEvent("download");

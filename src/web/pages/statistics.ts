@@ -128,7 +128,7 @@ function renderOver(stats: JsonObject, title: string): Html {
     <div class="inside stack">
       <p>${readText(stats, "sentence")}</p>
       ${renderChart(`${title}, ${step} by ${step}`, columns)}
-      <details class="counts">
+      <details class="figures">
         <summary>As a table</summary>
         ${renderTable(
           title,
@@ -176,7 +176,7 @@ function renderPart(stats: JsonObject, by: string): Html {
     [{ name: title }, ...numbers],
     rows.map((row) => renderRow(row, by)),
   );
-  return html`<section class="card counts" aria-label="${title}">
+  return html`<section class="card figures" aria-label="${title}">
     <h2>${title}</h2>
     ${rows.length === 0 ? html`<div class="empty"><p>Nobody came.</p></div>` : table}
   </section>`;
