@@ -109,7 +109,7 @@ describe("the visits of a period", () => {
     expect(list(await read(`${period}&q[name_cont]=spring`))).toEqual(some);
     const one = await read(`${period}&id=${ids["spring/two"]}`);
     expect(one.total.clicks).toBe(1);
-    expect(one.sentence).toMatch(/^The link spring\/two had 1 click /);
+    expect(one.sentence).toMatch(/^The link \/spring\/two had 1 click /);
   });
 
   test("leave out the presses of a button, which are told by source", async () => {

@@ -96,9 +96,15 @@ test("folders and hosts are told to the operator's own keys alone", async () => 
   const env = { WAYPOST_API_KEY: serving.key };
   await using place = await createFolder();
   await using gateway = await startServe(place.path, ["--base-url", url], { env });
-  const { text } = await (await signInAt(gateway)).open("/settings");
+  const tab = await signInAt(gateway);
+  const { text } = await tab.open("/settings");
   expect(text).toContain(url);
   expect(text).not.toContain(serving.key);
+  // Where its links live is set here, too, or nobody knows it.
+  expect(text).toMatch(/Link addresses[^]{0,300}not known/);
+  const link = await serving.call("POST", "/links", { body: { path: "elsewhere" } });
+  const shown = await tab.open(`/links/${link.body.id}`);
+  expect(shown.text).toContain("<code>WAYPOST_LINK_ORIGIN</code>");
 });
 
 test("the page is found with the keyboard, and is what axe lets pass in every look", async () => {

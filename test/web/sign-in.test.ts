@@ -255,8 +255,10 @@ test.each(["//evil.example", "/.//evil.example", "/..//evil.example", "https://e
 test("in read-only mode it changes nothing either", async () => {
   await using place = await createFolder();
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
-  const { body } = await reading.call("POST", "/links", { body: { path: "spring" } });
   const tab = await signIn(reading.key, reading);
+  // Nobody is told to make one here.
+  expect((await tab.open("/links")).text).toContain("There is no link yet.</p>");
+  const { body } = await reading.call("POST", "/links", { body: { path: "spring" } });
   const { text } = await tab.open(`/links/${body.id}`);
   expect(text).toContain("/spring");
   expect(text).not.toMatch(/name="url"|Delete…/);

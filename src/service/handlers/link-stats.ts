@@ -35,8 +35,7 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
     const work = async (tenant: Tenant) => {
       const matching = filters.length === 0 ? undefined : await findMatching(tenant, filters);
       const links = link === undefined ? matching : await chooseLink(matching, link.id);
-      const subject =
-        link === undefined ? nameSubject(matching) : `The link ${link.path ?? link.id}`;
+      const subject = link === undefined ? nameSubject(matching) : nameLink(link);
       return tellStats(tenant, { ...query, links, subject, now: clock.now() });
     };
     const stats = isQuick
@@ -50,6 +49,11 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
 function chooseLink(matching: LinkSet | undefined, id: string): Promise<LinkSet> {
   const isLeftOut = matching?.has(readIdWords(packId(id)), 0) === false;
   return createLinkSet(packId(isLeftOut ? "" : id), isLeftOut ? undefined : [id, id]);
+}
+
+/** A path alone reads like a word of the sentence: "the link named had 0 clicks". */
+function nameLink({ path, id }: { readonly path: string | null; readonly id: string }): string {
+  return `The link ${path === null ? id : `/${path}`}`;
 }
 
 function nameSubject(matching: LinkSet | undefined): string {

@@ -129,11 +129,23 @@ function readBack({ searchParams }: URL): string {
 
 function renderAddresses(link: JsonObject): Html | string {
   const [address, short] = [readText(link, "address"), readText(link, "short_address")];
-  if (address === "") return "";
+  if (address === "") return renderUnknownAddress();
   return html`<section class="card" aria-label="Address">
     <div class="inside">
       ${renderCopy(address, "address", "Copy the address")}
       ${short === "" ? "" : renderCopy(short, "short", "Copy the short address")}
+    </div>
+  </section>`;
+}
+
+/** Of a deployment elsewhere nobody here knows where its links live, unless that is set. */
+function renderUnknownAddress(): Html {
+  return html`<section class="card" aria-label="Address">
+    <div class="inside">
+      <p class="soft">
+        Where the links of this deployment live is not known here, so that there is no address to
+        copy and no QR code. Whoever runs Waypost sets it as <code>WAYPOST_LINK_ORIGIN</code>.
+      </p>
     </div>
   </section>`;
 }

@@ -167,7 +167,7 @@ function renderField(name: string): Html {
 
 function renderList(result: JsonObject, query: LinkQuery, visit: Visit): Html {
   const links = readRecords(result, "links");
-  if (links.length === 0) return renderNone(query);
+  if (links.length === 0) return renderNone(query, visit);
   const text = writeLinkQuery(query).slice(1);
   // It stands in every row.
   const from = text.length > mostOfQuery ? "" : text;
@@ -215,16 +215,15 @@ function describeApps(link: JsonObject): string {
   return apps.filter((name) => name !== "").join(", ") || "No destination";
 }
 
-function renderNone(query: LinkQuery): Html {
+function renderNone(query: LinkQuery, { account }: Visit): Html {
   if (isNarrowed(query)) {
     return html`<div class="empty">
       <p>No link is like that.</p>
       <a class="button" href="/links">Show all links</a>
     </div>`;
   }
-  return html`<div class="empty">
-    <p>There is no link yet. Make the first one, or ask your assistant to.</p>
-  </div>`;
+  const how = account.mayUse("create_link") ? " Make the first one, or ask your assistant to." : "";
+  return html`<div class="empty"><p>There is no link yet.${how}</p></div>`;
 }
 
 function renderPaging(meta: JsonObject, query: LinkQuery): Html {
