@@ -17,7 +17,7 @@ import { measureScaleLists } from "./scale-lists.ts";
 import { measureScaleProcesses } from "./scale-processes.ts";
 import type { Scenario } from "./scenario.ts";
 import { measureStart } from "./start.ts";
-import { measureStatistics } from "./statistics.ts";
+import { measurePostgresStatistics, measureStatistics } from "./statistics.ts";
 import { measureTemplates } from "./templates.ts";
 
 /** All that is measured, in the order in which it is. */
@@ -40,6 +40,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "planning", rounds: 1, measure: measurePlanning },
   { name: "crowd", rounds: 1, measure: measureCrowd },
   { name: "statistics", rounds: 1, isAlone: true, measure: measureStatistics },
+  { name: "statistics-postgres", rounds: 1, isAlone: true, measure: measurePostgresStatistics },
   { name: "templates", rounds: 1, isAlone: true, measure: measureTemplates },
   { name: "import", rounds: 1, isAlone: true, measure: measureImport },
   { name: "kills", rounds: 1, isAlone: true, measure: measureKills },

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { sql } from "kysely";
 import { addCell, writeCells, type Cells } from "../../../src/stats/cells.ts";
 import { dayHours, hour_ms, writeKind, type VisitFacts } from "../../../src/stats/visit.ts";
 import { createKindReader, writeDay } from "../../../src/store/visit-days.ts";
@@ -7,7 +8,9 @@ import { makeDataFile, type DataFile } from "../ground/data-file.ts";
 import { seedPlot } from "../ground/ground.ts";
 import { createNamer } from "../ground/names.ts";
 import { addPlot, type Plot } from "../ground/plots.ts";
+import { makePostgresGround } from "../ground/postgres-ground.ts";
 import { ask } from "../load/ask.ts";
+import type { Finding } from "../results/finding.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
@@ -35,14 +38,38 @@ export async function* measureStatistics({ build, extent }: Subject): Rounds {
   await seedPlot(file, plot, extent.links);
   const before = statSync(file.path).size;
   await seedVisits(file, plot);
-  const millions = (days * clicksPerDay) / 1e6;
+  const bytes = statSync(file.path).size - before;
   await using server = await serve(build, file.folder);
+  yield await measureAll(server, plot, extent, bytes);
+}
+
+export async function* measurePostgresStatistics({ build, extent }: Subject): Rounds {
+  await using ground = await makePostgresGround(build);
+  const { file, folder, words } = ground;
+  const plot = await ground.addPlot("visited", 1);
+  await ground.seed(plot, extent.links);
+  await seedVisits(file, plot);
+  // As autovacuum does it a minute later.
+  await sql`analyze visit_days, visit_totals`.execute(file.db);
+  const { rows } = await sql<{ readonly bytes: string }>`
+    select pg_total_relation_size('visit_days') + pg_total_relation_size('visit_totals') as bytes
+  `.execute(file.db);
+  await using server = await serve(build, folder, words);
+  yield await measureAll(server, plot, extent, Number(rows[0]?.bytes));
+}
+
+async function measureAll(
+  server: Server,
+  plot: Plot,
+  { links }: Subject["extent"],
+  bytes: number,
+): Promise<readonly Finding[]> {
   const from = new Date((today - days + 1) * dayHours * hour_ms).toISOString().slice(0, 10);
   const measure = (query: string) => measureOne(server, plot, `from=${from}&${query}`);
-  const all = extent.links.toLocaleString("en");
-  yield [
+  const millions = (days * clicksPerDay) / 1e6;
+  return [
     {
-      what: `a project's sums of ${days} days, ${all} links`,
+      what: `a project's sums of ${days} days, ${links.toLocaleString("en")} links`,
       unit: "ms",
       value: await measure("by=day"),
       target: { most: 50 },
@@ -64,15 +91,13 @@ export async function* measureStatistics({ build, extent }: Subject): Rounds {
       unit: "ms",
       value: await measure("by=referrer&q[clicks_gteq]=0"),
     },
-    {
-      what: "disk for a million clicks",
-      unit: "MB",
-      value: (statSync(file.path).size - before) / 1e6 / millions,
-    },
+    { what: "disk for a million clicks", unit: "MB", value: bytes / 1e6 / millions },
   ];
 }
 
-async function seedVisits(file: DataFile, { projectId }: Plot): Promise<void> {
+type VisitedFile = Pick<DataFile, "db" | "write">;
+
+async function seedVisits(file: VisitedFile, { projectId }: Plot): Promise<void> {
   const ids = await readIds(file, projectId);
   const { share } = createNamer();
   const read = createKindReader();
@@ -102,7 +127,7 @@ async function seedVisits(file: DataFile, { projectId }: Plot): Promise<void> {
   }
 }
 
-async function readIds({ db }: DataFile, projectId: string): Promise<readonly string[]> {
+async function readIds({ db }: VisitedFile, projectId: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom("links")
     .select("id")
