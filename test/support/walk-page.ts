@@ -13,8 +13,10 @@ export async function walkPage(page: Page): Promise<void> {
   for (let turn = 0; turn < all.length + mostInFrames; turn += 1) {
     if (reached.at(-1) === all.length - 1) break;
     await page.keyboard.press("Tab");
-    const { at, isSeen, isOfChoice } = await page.evaluate<Step>(look);
+    const { at, isSeen, isOfChoice, isOfDate } = await page.evaluate<Step>(look);
     if (isOfChoice) continue;
+    // The field itself was seen; what is focused within it no script can look at.
+    if (isOfDate && at === reached.at(-1)) continue;
     if (at !== reached.at(-1)) reached.push(at);
     if (!isSeen) unseen.push(all[at] ?? "nothing of the page");
   }
@@ -27,6 +29,8 @@ type Step = {
   readonly isSeen: boolean;
   /** Its label is what is seen of it. */
   readonly isOfChoice: boolean;
+  /** It has parts of the browser's own, each reached by itself. */
+  readonly isOfDate: boolean;
 };
 
 const mostInFrames = 40;
@@ -60,5 +64,6 @@ const look = `(() => {
     at: window.walked.indexOf(element),
     isSeen: isFrame || (isMarked && isThere && isFree),
     isOfChoice: element.type === "radio",
+    isOfDate: element.type === "date",
   };
 })()`;
