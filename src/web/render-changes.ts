@@ -1,3 +1,4 @@
+import { nameKey } from "../text/name-key.ts";
 import { writeWords } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { html, type Html } from "./html.ts";
@@ -70,7 +71,11 @@ function renderChange(change: JsonObject, visit: Visit): Html {
 }
 
 function nameTarget(target: JsonObject): string {
-  return readText(target, "name") || writeWords(readText(target, "kind"));
+  const [kind, id] = [readText(target, "kind"), readText(target, "id")];
+  const words = writeWords(kind);
+  // A key and a webhook have no name; lists call them by this.
+  const isById = (kind === "api_key" || kind === "webhook") && id !== "";
+  return readText(target, "name") || (isById ? `${words} ${nameKey({ id })}` : words);
 }
 
 /** Where it is to be seen as it is now. */

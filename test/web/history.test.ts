@@ -105,7 +105,8 @@ test("each kind is taken back; what cannot be has no button, and says why", asyn
   expect(id).toBeDefined();
   const { text } = await tab.open("/history?kind=api_key");
   expect(readButtons(text)).toEqual([]);
-  expect(text).toContain("A key is made and revoked by hand");
+  expect(text).toContain("Nothing undoes it. Keys are made and revoked by hand");
+  expect(text).toMatch(/Made <a[^>]*><bdi>API key …[\da-f]{8}<|Made <bdi>API key …[\da-f]{8}</);
   // What was taken back once is not taken back again, and says so where it was pressed.
   await ask("update_link", { id: "first", name: "Twice" });
   const { text: before } = await tab.open("/history?kind=link");
