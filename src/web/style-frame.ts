@@ -51,15 +51,11 @@ main#main { padding: var(--s5) var(--s4) var(--s7); max-width: 74rem; display: g
   main#main { padding: var(--s6) var(--s6) var(--s7); }
 }
 @media (forced-colors: active) {
-  .menu li a[aria-current], @media (max-width: 30rem) {
-  .head:has(> :nth-child(4)) { justify-content: space-between; }
-  .head:has(> :nth-child(4)) > :first-child { flex-basis: 100%; }
-}
-.head .button[aria-current] { outline: 1px solid; }
+  .menu li a[aria-current], .head .button[aria-current] { outline: 1px solid; }
 }
 
 .head { display: flex; flex-wrap: wrap; gap: var(--s3) var(--s4); align-items: center; }
-.head > :first-child { flex: 1; min-width: 6rem; }
+.head > :first-child { flex: 1; min-width: 8rem; }
 @media (max-width: 30rem) {
   .head:has(> :nth-child(4)) { justify-content: space-between; }
   .head:has(> :nth-child(4)) > :first-child { flex-basis: 100%; }

@@ -1,0 +1,22 @@
+import { parse, type SyntaxParseError } from "css-tree";
+import { expect, test } from "vitest";
+import { style as approvalStyle } from "../../src/mcp/approval/page-style.ts";
+import { ownStyle, pageStyle } from "../../src/template/page-style.ts";
+import { starterStyle } from "../../src/template/starter-style.ts";
+import { style as consoleStyle } from "../../src/web/style.ts";
+
+/** A browser passes over what it cannot read of a style sheet, and says nothing. */
+
+const sheets = { approvalStyle, consoleStyle, ownStyle, pageStyle, starterStyle };
+
+test.each(Object.entries(sheets))("every rule of %s can be read", (_, sheet) => {
+  const faults: string[] = [];
+  parse(sheet, {
+    onParseError: ({ message, source, offset }: SyntaxParseError & Placed) => {
+      faults.push(`${message}: ${source.slice(Math.max(0, offset - 60), offset + 40)}`);
+    },
+  });
+  expect(faults).toEqual([]);
+});
+
+type Placed = { readonly source: string; readonly offset: number };
