@@ -5,8 +5,6 @@ export const devices = `
   background: var(--well); width: fit-content; max-width: 100%; }
 .inside > .choice { width: auto; } .inside > .choice label { flex: 1; }
 .with { display: flex; gap: var(--s2); } .with > .field { flex: 1; }
-.buttons.dates { align-items: end; }
-::-webkit-calendar-picker-indicator:focus-visible { outline: 2px solid var(--accent); }
 .scripted .show, .scripted .with:not(:has(select)) { display: none; }
 .choice label { position: relative; display: flex; align-items: center; justify-content: center;
   min-height: 1.75rem; padding: 0 var(--s2); border-radius: .25rem;

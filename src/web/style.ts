@@ -46,6 +46,8 @@ td > a.line:hover { color: var(--accent); }
 
 .tools { display: grid; gap: var(--s3); padding: var(--s3) var(--s4);
   border-bottom: 1px solid var(--line); }
+.buttons.dates { align-items: end; }
+::-webkit-calendar-picker-indicator:focus-visible { outline: 2px solid var(--accent); }
 .tools .row { display: flex; gap: var(--s2); flex-wrap: wrap; }
 .tools .search { flex: 1; min-width: 11rem; }
 .tools .sort { width: auto; flex: 0 1 12rem; }

@@ -3,11 +3,13 @@ import { expect, test } from "vitest";
 import { style as approvalStyle } from "../../src/mcp/approval/page-style.ts";
 import { ownStyle, pageStyle } from "../../src/template/page-style.ts";
 import { starterStyle } from "../../src/template/starter-style.ts";
+import { devices } from "../../src/web/style-devices.ts";
+import { editor } from "../../src/web/style-editor.ts";
 import { style as consoleStyle } from "../../src/web/style.ts";
 
 /** A browser passes over what it cannot read of a style sheet, and says nothing. */
 
-const sheets = { approvalStyle, consoleStyle, ownStyle, pageStyle, starterStyle };
+const sheets = { approvalStyle, consoleStyle, devices, editor, ownStyle, pageStyle, starterStyle };
 
 test.each(Object.entries(sheets))("every rule of %s can be read", (_, sheet) => {
   const faults: string[] = [];
