@@ -60,7 +60,7 @@ function renderList(result: JsonObject): Html {
 const columns = [
   { name: "Project" },
   { name: "Domain", look: "late" },
-  { name: "Links", look: "number clicks" },
+  { name: "Links", look: "number narrow" },
 ];
 
 function renderRow(project: JsonObject): Html {

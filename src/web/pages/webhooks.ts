@@ -50,8 +50,8 @@ const none = html`<p>Nobody is told anything yet.</p>`;
 const columns = [
   { name: "Address" },
   { name: "Last attempt", look: "late" },
-  { name: "Waiting", look: "number late" },
-  { name: "Given up", look: "number" },
+  { name: "Waiting", look: "number narrow late" },
+  { name: "Given up", look: "number narrow" },
 ];
 
 const mostShown = 100;
@@ -61,7 +61,9 @@ function renderRow(webhook: JsonObject): Html {
   const last = renderLast(webhook);
   return html`<tr>
     <td>
-      <a href="/webhooks/${id}"><bdi>${shorten(readText(webhook, "url"), mostShown)}</bdi></a>
+      <a class="line" href="/webhooks/${id}">
+        <bdi>${shorten(readText(webhook, "url"), mostShown)}</bdi>
+      </a>
       <span class="granted">${describeEvents(webhook)}</span>
       <span class="line soft early">${last}</span>
     </td>
