@@ -26,8 +26,9 @@ afterAll(async () => {
 test("a file is chosen, its plan looked at, and its links are made", async () => {
   await pressOnto(page, /^Links$/);
   await pressOnto(page, /^Import$/);
-  await tabTo(page, /^File$/);
+  // A browser that is told so late that somebody waits for it would open a window of its own.
   const choosing = page.waitForEvent("filechooser");
+  await tabTo(page, /^File$/);
   await page.keyboard.press("Enter");
   const buffer = Buffer.from("path\nby-key-1\nby-key-2\n");
   await (await choosing).setFiles({ name: "links.csv", mimeType: "text/csv", buffer });
