@@ -5,7 +5,8 @@ import { embeddedOrigin } from "./deployment.ts";
 /** What a key may do, and never the key. */
 export function describeKeyChange(tool: "keys create" | "keys revoke", project_id: string | null) {
   const note =
-    "Nothing undoes it. Keys are made and revoked by hand: by waypost keys, or at the console.";
+    "Nothing undoes it. Keys are made and revoked by hand: at the terminal, by waypost keys, " +
+    "or the console.";
   return { tool, realm: project_id ?? embeddedOrigin, kind: "api_key", name: null, note };
 }
 
@@ -14,8 +15,8 @@ export const clientRecord = { role: "client" };
 
 export function describeWebhookChange(tool: "webhooks create" | "webhooks revoke", realm: string) {
   const note =
-    "Nothing undoes it. Webhooks are made and revoked by hand: by waypost webhooks, " +
-    "or at the console.";
+    "Nothing undoes it. Webhooks are made and revoked by hand: at the terminal, by waypost " +
+    "webhooks, or the console.";
   return { tool, realm, kind: "webhook", name: null, note };
 }
 
