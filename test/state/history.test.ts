@@ -229,6 +229,27 @@ test("one that nobody knows to be noted is not told of, for nothing was sent the
   expect(await listIds()).toEqual([earlier]);
 });
 
+test("an undo not known to be noted stays where another process went on with it", async () => {
+  const first = await make();
+  const sql = await at.openSql();
+  let isLost = true;
+  const write: typeof sql.write = async (work, options) => {
+    const result = await sql.write(work, options);
+    if (!isLost) return result;
+    isLost = false;
+    throw new OutcomeUnknown("the answer to a commit was lost");
+  };
+  const given = { clock: { now: () => at.now, monotonic: () => 0 }, random };
+  const other = state;
+  state = { ...state, history: createHistory({ ...sql, write }, given) };
+  await expect(begin({ tool: "undo", undoes: first })).rejects.toBeInstanceOf(OutcomeUnknown);
+  const open = await other.history.findOpenUndo(own, first);
+  if (open === undefined) throw new Error("it was kept");
+  await other.history.note(open, { state: "done" });
+  expect(await listIds()).toEqual([open.id, first]);
+  expect(await find(open.id)).toMatchObject({ state: "done" });
+});
+
 onFile("of one key's changes the newest 64 MB are kept", async () => {
   const text = "x".repeat(1024 * 1024);
   const effects = [
