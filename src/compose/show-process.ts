@@ -91,6 +91,8 @@ export function createShownProcess({ clock, setAlarm, warn, report }: Showing): 
       isOver = true;
       stopAlarm?.();
       await turning;
+      // What comes after the row was taken away would write it anew.
+      await renewing?.catch(() => undefined);
       // Where it is away a stop need not wait for it: the row is forgotten by itself.
       if (shownIn !== undefined && seen !== undefined && !isFailing) {
         await removeProcess(shownIn, own.id).catch(() => undefined);

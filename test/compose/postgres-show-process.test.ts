@@ -5,6 +5,7 @@ import { guardWrites } from "../../src/sql/guard-writes.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import { listProcesses, removeProcess } from "../../src/sql/processes.ts";
 import type { Sql } from "../../src/sql/sql.ts";
+import { createGate } from "../support/gate.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 
@@ -58,6 +59,18 @@ test("one that could not be shown at its start is seen before it writes", async 
   proxy.restore();
   expect(await list()).toEqual([]);
   expect(await write()).toBe("written");
+  expect(await list()).toEqual([process.pid]);
+});
+
+test("one that stood in line while it was forgotten is seen again before it writes", async () => {
+  await shown.start(plain.db);
+  const ahead = createGate();
+  const first = sql.write(() => ahead.opened);
+  const second = write();
+  await forget();
+  passed = { now: 20_000, monotonic: 20_000 };
+  ahead.open();
+  await Promise.all([first, second]);
   expect(await list()).toEqual([process.pid]);
 });
 
