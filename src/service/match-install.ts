@@ -28,6 +28,9 @@ export type Matched = {
   readonly score: number;
 };
 
+/** How surely a visit is the install's, and whether the app has named that very one. */
+type Found = Pick<Matched, "confidence" | "score"> & { readonly isNamed: boolean };
+
 type StoredVisit = Visit & { readonly row: DeferredVisitTable };
 
 /** The link that an app was installed for, and its visit is used by that; undefined for none. */
@@ -49,7 +52,7 @@ export async function matchInstall(
   const chosen = chooseVisit(seen, alike.map(readVisit), { recent: waiting, crowd });
   if (chosen === undefined) return undefined;
   const { confidence, score } = chosen;
-  return useVisit(services, tenant, chosen.visit.row, { confidence, score });
+  return useVisit(services, tenant, chosen.visit.row, { confidence, score, isNamed: false });
 }
 
 /** The same by the address that the page's button has copied, which names the visit. */
@@ -59,7 +62,8 @@ export async function matchPasted(
   visit: string,
 ): Promise<Matched | undefined> {
   const row = await findWaiting(tenant, visit, services.clock.now());
-  return row && useVisit(services, tenant, row, { confidence: "high", score: 100 });
+  const sure = { confidence: "high", score: 100, isNamed: true } as const;
+  return row && useVisit(services, tenant, row, sure);
 }
 
 /** Whoever is second has none: two installs that want one visit are not told apart. */
@@ -67,14 +71,14 @@ async function useVisit(
   { store, clock }: Services,
   tenant: Tenant,
   row: DeferredVisitTable,
-  { confidence, score }: Pick<Matched, "confidence" | "score">,
+  { confidence, score, isNamed }: Found,
 ): Promise<Matched | undefined> {
   const link = await findLink(tenant, row.link_id);
   if (link?.ios_deferred_deep_linking_enabled !== true) return undefined;
   const { projectId } = tenant;
   const now = clock.now();
   const isTaken = await store.write(async (db) => {
-    if (!(await takeVisit({ db, projectId }, row, now))) return false;
+    if (!(await takeVisit({ db, projectId }, row, { now, isNamed }))) return false;
     const install = { link, platform: "ios", confidence, match_score: score };
     await tellOfInstall({ db, projectId }, install, now);
     return true;

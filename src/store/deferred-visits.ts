@@ -76,24 +76,25 @@ export async function findWaiting(
 }
 
 /**
- * Uses a visit, and with it those of the same phone that led to the same place: true for one caller
+ * Uses a visit, and with it those that look the same and led to the same place, for they may be of
+ * the same phone; one that was named goes by itself, for they may be of others. True for one caller
  * alone, whichever process it is in.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
   { id, link_id, query, whole }: DeferredVisitTable,
-  now: number,
+  { now, isNamed }: { readonly now: number; readonly isNamed: boolean },
 ): Promise<boolean> {
   const taken = await db
     .deleteFrom("deferred_visits")
     .where("project_id", "=", projectId)
     .where("ends_at", ">", now)
-    .where((row) =>
-      row.or([
-        row("id", "=", id),
-        row.and([row("link_id", "=", link_id), row("query", "=", query), row("whole", "=", whole)]),
-      ]),
-    )
+    .where((row) => {
+      const own = row("id", "=", id);
+      if (isNamed) return own;
+      const alike = [row("link_id", "=", link_id), row("query", "=", query)];
+      return row.or([own, row.and([...alike, row("whole", "=", whole)])]);
+    })
     .executeTakeFirst();
   return taken.numDeletedRows > 0n;
 }

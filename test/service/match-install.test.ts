@@ -5,7 +5,7 @@ import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";
 import { agents } from "../attribution/agents.ts";
-import { iosFirstLaunch, iosFirstLaunchBare } from "../sdk/recorded.ts";
+import { iosFirstLaunch, iosFirstLaunchBare, iosOpened } from "../sdk/recorded.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
 import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
@@ -62,10 +62,11 @@ async function visit(path = "/spring", given: From = {}, screen: object = told) 
   return { page, status: sent.status };
 }
 
-async function install(from: string | undefined = home, { headers, body } = iosFirstLaunch) {
+async function install(from: string | undefined = home, sent = iosFirstLaunch) {
+  const { path, headers, body } = sent;
   const reply = await host.world.answer({
     method: "POST",
-    url: `${origin}${apiPrefix}/fingerprints/match`,
+    url: `${origin}${apiPrefix}${path}`,
     headers: {
       ...Object.fromEntries(
         Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -106,6 +107,21 @@ describe("an app that was installed after a visit", () => {
     await open("/spring");
     await waitUntil(async () => (await rows()).length === 1);
     expect(await match()).toMatchObject({ matched: true, confidence: "medium" });
+  });
+
+  test("is told by the address that it pastes, though phones like it are pasted too", async () => {
+    const { store, project } = host.world;
+    await store.write((db) => updateProject(db, project.id, { clipboard: true }, host.world.now()));
+    const relay = { from: "172.226.3.4" };
+    const pages = [await visit("/spring", relay), await visit("/spring", relay)];
+    for (const { page } of pages) {
+      const [, copied = ""] = /writeText\("([^"]*)"\)/.exec(page.text) ?? [];
+      const pasted = iosOpened(copied);
+      const paste = async () => readAnswer("ios", await install(relay.from, pasted));
+      expect(await paste()).toMatchObject({ matched: true, confidence: "high" });
+      expect(await paste()).toMatchObject({ matched: false });
+    }
+    expect(await rows()).toEqual([]);
   });
 
   test("is told nothing ten minutes later, and the visit is forgotten", async () => {
