@@ -22,6 +22,8 @@ type Reads<Holder> = {
 };
 
 const mostTokens = 1000;
+/** No change has this number. */
+const never = -1;
 /** Of one token at once: where each write makes it be read anew, the store would do little else. */
 const mostReads = 2;
 
@@ -38,7 +40,7 @@ export function createTokenCache<Holder>(
   const changes = watchChanges(store, clock);
   const holders = new Map<string, Holder>();
   const underWay = new Map<string, Reads<Holder>>();
-  let epoch = -1;
+  let epoch = never;
 
   function readAt(current: number, token: string): Awaitable<Holder | undefined> {
     return andThen(read(token), (holder) => {
@@ -58,7 +60,11 @@ export function createTokenCache<Holder>(
       reads.count -= 1;
       if (reads.count === 0 && reads.next === undefined) underWay.delete(token);
     };
-    answer.then(end, end);
+    answer.then(end, () => {
+      // Whoever comes later asks for itself, though another read may still be on the way.
+      if (reads.latest === latest) reads.latest = { epoch: never, answer };
+      end();
+    });
     return answer;
   }
 

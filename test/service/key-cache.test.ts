@@ -91,6 +91,23 @@ describe("a key that is looked up", () => {
     expect(count()).toBe(3);
   });
 
+  test("and is not found for a fault of the store, is looked up by the next who asks", async () => {
+    await using world = await createWorld();
+    const key = await world.addKey({ role: "viewer" });
+    const hung = createGate();
+    const { keyCache, count } = watchLookUps(world, async () => {
+      if (count() === 1) await hung.opened;
+      if (count() === 2) throw new Error("away");
+    });
+    const first = keyCache.find(key);
+    await waitUntil(() => count() === 1);
+    await world.addKey();
+    await expect(keyCache.find(key)).rejects.toThrow("away");
+    expect(await keyCache.find(key)).toMatchObject({ role: "viewer" });
+    hung.open();
+    expect(await first).toMatchObject({ role: "viewer" });
+  });
+
   test("is looked up once, and once more when a thousand others were", async () => {
     await using world = await createWorld();
     const keys: string[] = [];
