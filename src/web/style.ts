@@ -25,7 +25,7 @@ td.number, th.number { text-align: right; }
 .line.soft { font-size: var(--small); }
 td > a.line { font-weight: 550; color: var(--ink); }
 td > a.line:hover { color: var(--accent); }
-.narrow { width: 5.5rem; }
+.slim { width: 5.5rem; }
 @media (max-width: 47.99rem) { .late { display: none; } }
 @media (min-width: 48rem) { .early { display: none; } }
 .foot { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: center;

@@ -187,7 +187,7 @@ const mostOfText = 120;
 const columns = [
   { name: "Link" },
   { name: "Destination", look: "late" },
-  { name: "Clicks", look: "number narrow" },
+  { name: "Clicks", look: "number slim" },
 ];
 
 type Listed = { readonly from: string; readonly canSelect: boolean };

@@ -60,7 +60,7 @@ function renderList(result: JsonObject): Html {
 const columns = [
   { name: "Project" },
   { name: "Domain", look: "late" },
-  { name: "Links", look: "number narrow" },
+  { name: "Links", look: "number slim" },
 ];
 
 function renderRow(project: JsonObject): Html {

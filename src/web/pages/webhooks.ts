@@ -50,8 +50,8 @@ const none = html`<p>Nobody is told anything yet.</p>`;
 const columns = [
   { name: "Address" },
   { name: "Last attempt", look: "late" },
-  { name: "Waiting", look: "number narrow late" },
-  { name: "Given up", look: "number narrow" },
+  { name: "Waiting", look: "number slim late" },
+  { name: "Given up", look: "number slim" },
 ];
 
 const mostShown = 100;
