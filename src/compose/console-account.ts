@@ -10,7 +10,6 @@ import { uncounted } from "../mcp/approval/approve-overwrite.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import { explainEnd, ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
-import { listChanges, type WantedChanges } from "../mcp/tools/history/list-changes.ts";
 import { chooseZone } from "../mcp/tools/link-stats.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
@@ -57,14 +56,14 @@ export function createAccount(parts: Acting): Account {
       const act = visible.has(name) ? acts[name] : undefined;
       return act === undefined ? call(name, args, parts) : carryOut(act, args, parts);
     },
-    listChanges: (wanted) => listChanged(wanted, parts),
+    listChanges: (wanted) => call("list_changes", {}, parts, wanted),
     listLinks: (args, most) =>
       call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) }),
     readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
     isOwn: parts.deployment.own !== undefined,
     qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,
     readRecord: (kind, id) => readRecord(kind, id, keyContext),
-    previewDraft: (args, fields) => previewDraft(args, fields, parts),
+    previewDraft: (args, link_fields) => call(preview.tool, args, parts, { link_fields }),
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
     approve: (id, typed) => approve(id, typed, parts),
@@ -122,39 +121,20 @@ async function listRows(jobId: string, wanted: WantedRows, keyContext: KeyContex
   return (await bulk.listReceipts(job, wanted)).map(presentReceipt);
 }
 
-function call(name: string, args: JsonObject, parts: Acting): Promise<Answer> {
-  return callBy((tool) => tool, name, args, parts);
-}
-
-/** The same tool, which is given what a person chooses and no assistant is offered. */
-function listChanged(wanted: WantedChanges, parts: Acting): Promise<Answer> {
-  const widen = (tool: Tool): Tool => {
-    return { ...tool, run: async (args, inner) => listChanges({ ...args, ...wanted }, inner) };
-  };
-  return callBy(widen, "list_changes", {}, parts);
-}
-
-/** The same tool, of a link that only a form has. */
-function previewDraft(args: JsonObject, fields: JsonObject, parts: Acting): Promise<Answer> {
-  const widen = (tool: Tool): Tool => {
-    return {
-      ...tool,
-      run: (given, inner) => tool.run({ ...given, link_fields: fields }, inner),
-    };
-  };
-  return callBy(widen, contract.pageTemplate.preview.tool, args, parts);
-}
-
-async function callBy(
-  change: (tool: Tool) => Tool,
+/** `more` is what a person chooses, and no assistant is offered: the tool's schema has it not. */
+async function call(
   name: string,
   args: JsonObject,
   parts: Acting,
+  more: JsonObject = {},
 ): Promise<Answer> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
   const found = toolbox.find(name);
   if (found === undefined) return fail("not_found", "This server does not offer that.");
-  const tool = change(found);
+  const tool: Tool = {
+    ...found,
+    run: (given, inner) => found.run({ ...given, ...more }, inner),
+  };
   const result = await callTool(tool, args, {
     keyContext: keepPreviewsApart(keyContext),
     requireApproval,
@@ -193,6 +173,7 @@ async function explain(failure: ToldFailure, parts: Acting): Promise<Answer> {
 }
 
 const { index } = contract.links;
+const { preview } = contract.pageTemplate;
 
 /** To count what very many links have takes long. */
 function countLess(keyContext: KeyContext, count_to: number): KeyContext {

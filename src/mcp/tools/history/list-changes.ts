@@ -38,14 +38,14 @@ export function createListChanges(): Tool {
 }
 
 /** As the tool's arguments, and what a person chooses besides. */
-export type WantedChanges = {
+type WantedChanges = {
   readonly target?: string;
   readonly kind?: string;
   readonly standingBy?: readonly string[];
   readonly page?: number;
 };
 
-export async function listChanges(
+async function listChanges(
   { target: given, kind, standingBy, page = 1 }: WantedChanges,
   call: Call,
 ): Promise<JsonObject> {
