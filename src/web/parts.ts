@@ -1,5 +1,6 @@
 import { showHidden } from "../text/show-hidden.ts";
 import { html, type Html } from "./html.ts";
+import type { Reply } from "./page.ts";
 
 /** Pieces that several pages have. */
 
@@ -42,6 +43,22 @@ export function addToAddress(address: string, name: string, value: string): stri
 /** Why something was not done; nothing where it was. */
 export function renderFault(text: string | undefined): Html | string {
   return text === undefined || text === "" ? "" : html`<p class="fault" role="alert">${text}</p>`;
+}
+
+type Missing = {
+  readonly thing: string;
+  readonly why: string;
+  /** The list that it would be in. */
+  readonly list: string;
+  readonly address: string;
+};
+
+/** In place of the page of one of them. */
+export function tellGone({ thing, why, list, address }: Missing): Reply {
+  const body = html`<h1>This ${thing} is not there</h1>
+    <p class="soft">${why}</p>
+    <p><a class="button" href="${address}">Show all ${list}</a></p>`;
+  return { kind: "page", status: 404, title: "Not found", body };
 }
 
 type Head = {

@@ -15,7 +15,7 @@ import {
 } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderFault, renderHead, renderHidden, renderNote } from "../parts.ts";
+import { renderFault, renderHead, renderHidden, renderNote, tellGone } from "../parts.ts";
 import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderHistory } from "../render-changes.ts";
 import {
@@ -58,14 +58,12 @@ export const deleteAppPage: Page = {
 
 const list = { name: "Apps", address: "/apps" };
 
-const gone: Reply = {
-  kind: "page",
-  status: 404,
-  title: "Not found",
-  body: html`<h1>This app is not there</h1>
-    <p class="soft">It was deleted, its address is another one, or your key may not see it.</p>
-    <p><a class="button" href="/apps">Show all apps</a></p>`,
-};
+const gone = tellGone({
+  thing: "app",
+  why: "It was deleted, its address is another one, or your key may not see it.",
+  list: "apps",
+  address: "/apps",
+});
 
 /** The kind of app that a page is of, where the key may do this with such apps. */
 function readKind({ account, params }: Visit, act_name: string): AppKind | undefined {

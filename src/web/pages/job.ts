@@ -11,7 +11,7 @@ import {
 } from "../job-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { renderFault, renderHidden, renderTable } from "../parts.ts";
+import { renderFault, renderHidden, renderTable, tellGone } from "../parts.ts";
 import { readNumber, readPage, readParam, readRecord, readText } from "../read.ts";
 
 /** One job: how far it is, which of its rows failed and why, and how it is stopped and undone. */
@@ -56,14 +56,12 @@ function goBack({ params }: Visit): Reply {
   return { kind: "go", to: writeAddress(readParam(params, "id")) };
 }
 
-const gone: Reply = {
-  kind: "page",
-  status: 404,
-  title: "Not found",
-  body: html`<h1>This job is not there</h1>
-    <p class="soft">It was another key's, or it was done more than a month ago.</p>
-    <p><a class="button" href="/jobs">Show all jobs</a></p>`,
-};
+const gone = tellGone({
+  thing: "job",
+  why: "It was another key's, or it was done more than a month ago.",
+  list: "jobs",
+  address: "/jobs",
+});
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params } = visit;

@@ -4,7 +4,7 @@ import { act, printQuestion, renderQuestion } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { renderFault, renderTable, shorten } from "../parts.ts";
+import { renderFault, renderTable, shorten, tellGone } from "../parts.ts";
 import { readPage, readParam, readPlanPart, readRecord, readText } from "../read.ts";
 
 /** What many links would become: read as a whole, and then applied by hand. */
@@ -15,14 +15,12 @@ export const planPage: Page = {
   submit: apply,
 };
 
-const gone: Reply = {
-  kind: "page",
-  status: 404,
-  title: "Not found",
-  body: html`<h1>This plan is not there</h1>
-    <p class="soft">It was another key's, or its time is over. Nothing was changed by it.</p>
-    <p><a class="button" href="/links">Show all links</a></p>`,
-};
+const gone = tellGone({
+  thing: "plan",
+  why: "It was another key's, or its time is over. Nothing was changed by it.",
+  list: "links",
+  address: "/links",
+});
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params, url } = visit;

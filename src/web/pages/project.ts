@@ -11,7 +11,14 @@ import {
 } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderFault, renderHead, renderHidden, renderNote } from "../parts.ts";
+import {
+  renderCopy,
+  renderFault,
+  renderHead,
+  renderHidden,
+  renderNote,
+  tellGone,
+} from "../parts.ts";
 import { readNumber, readParam, readRecord, readText } from "../read.ts";
 import { renderHistory } from "../render-changes.ts";
 import {
@@ -87,14 +94,12 @@ export const deleteProjectPage: Page = {
   submit: remove,
 };
 
-const gone: Reply = {
-  kind: "page",
-  status: 404,
-  title: "Not found",
-  body: html`<h1>This project is not there</h1>
-    <p class="soft">It was deleted, or its address is another one.</p>
-    <p><a class="button" href="/projects">Show all projects</a></p>`,
-};
+const gone = tellGone({
+  thing: "project",
+  why: "It was deleted, or its address is another one.",
+  list: "projects",
+  address: "/projects",
+});
 
 /** Which of the forms was sent, and what it shows again. */
 type Sent = { readonly part: Part; readonly again: Again; readonly fault?: string };
