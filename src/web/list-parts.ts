@@ -1,9 +1,10 @@
 import type { JsonObject } from "../contract/json.ts";
+import { readPageNumber } from "../network/read-place.ts";
 import type { Answer } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import type { Reply } from "./page.ts";
 import { renderFault, renderOption } from "./parts.ts";
-import { readNumber, readPage, readRecord } from "./read.ts";
+import { readNumber, readRecord } from "./read.ts";
 
 /** Pieces of lists: what stands in them, what they are narrowed by, and the way to other pages. */
 
@@ -17,7 +18,7 @@ export function renderAnswer(answer: Answer, render: (result: JsonObject) => Htm
 export function leadToLast({ pathname, searchParams }: URL, answer: Answer): Reply | undefined {
   if (answer.kind !== "done") return undefined;
   const last = Math.max(1, readNumber(readRecord(answer.result, "meta"), "last"));
-  if (readPage({ searchParams }) <= last) return undefined;
+  if (readPageNumber(searchParams) <= last) return undefined;
   const params = new URLSearchParams(searchParams);
   params.set("page", String(last));
   return { kind: "go", to: `${pathname}?${String(params)}` };

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import { readPageNumber, readRowNumber } from "../network/read-place.ts";
 import type { ShownPart } from "./account.ts";
 
 /** What a tool has answered, member by member: a deployment elsewhere may leave any of them out. */
@@ -39,17 +40,15 @@ export function writeFrom({ searchParams }: URL): string {
 }
 
 /** Counted from 1, as an address says it; the first one where it says none. */
-export function readPage({ searchParams }: Pick<URL, "searchParams">, name = "page"): number {
-  const page = searchParams.get(name) ?? "";
-  return /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
+export function readPage({ searchParams }: URL, name = "page"): number {
+  return readPageNumber(searchParams, name);
 }
 
 /** Which rows of a plan an address asks for. */
 export function readPlanPart(url: URL): ShownPart {
-  const row = url.searchParams.get("row") ?? "";
   return {
     page: readPage(url),
-    row: /^\d{1,7}$/.test(row) ? Number(row) : undefined,
+    row: readRowNumber(url.searchParams),
     conflicts: readPage(url, "conflicts"),
   };
 }

@@ -1,5 +1,6 @@
 import { listChanges } from "../../bulk/plan/list-changes.ts";
 import { limits } from "../../contract/limits.ts";
+import { readPageNumber, readRowNumber } from "../../network/read-place.ts";
 import { countPlannedWrites, writeActions, type PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { escapeText } from "../../text/escape-html.ts";
@@ -63,13 +64,8 @@ export async function readPlanPage(
   return { rows: open.map(({ planned }) => planned), ...told };
 }
 
-/** What an address asks for; the first page where it asks for none. */
 export function readPlanPart(params: URLSearchParams): PlanPart {
-  const [page, row] = [params.get("page") ?? "", params.get("row") ?? ""];
-  return {
-    page: /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1,
-    row: /^\d{1,7}$/.test(row) ? Number(row) : undefined,
-  };
+  return { page: readPageNumber(params), row: readRowNumber(params) };
 }
 
 function countPages(total: number): number {
