@@ -12,7 +12,7 @@ import {
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
-import { historyAddress, renderChanges, renderTime } from "../render-changes.ts";
+import { historyAddress, renderChangeList, renderTime } from "../render-changes.ts";
 import { renderPick, selectColumn } from "./select-links.ts";
 
 /** What was deleted, however that was done, and the way back while it is kept. */
@@ -176,11 +176,8 @@ async function showDeletions(visit: Visit): Promise<Reply> {
   const answer = await account.listChanges({ standingBy: deletions, page: readPage(url) });
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
-  const list = renderAnswer(
-    answer,
-    (result) =>
-      html`<div class="inside">${renderChanges(readRecords(result, "changes"), visit)}</div>
-        ${renderPaging(readRecord(result, "meta"), "deletions", "/deleted?page=")}`,
+  const list = renderAnswer(answer, (result) =>
+    renderChangeList(result, visit, "deletions", "/deleted?page="),
   );
   const why = account.isOwn
     ? "Your key does not list the bin. These are the deletions in the history that it is shown."

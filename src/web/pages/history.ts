@@ -4,7 +4,6 @@ import { html } from "../html.ts";
 import {
   leadToLast,
   renderAnswer,
-  renderPaging,
   renderResults,
   renderSearch,
   writeListAddress,
@@ -12,8 +11,8 @@ import {
 import { readOwnAddress } from "../own-address.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHead, renderNote } from "../parts.ts";
-import { readPage, readRecord, readRecords } from "../read.ts";
-import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
+import { readPage } from "../read.ts";
+import { historyAddress, renderChangeList, undoAddress } from "../render-changes.ts";
 
 /** All that was changed in 30 days, page by page, and the way back from each of it. */
 export const historyPage: Page = {
@@ -63,12 +62,7 @@ async function show(visit: Visit): Promise<Reply> {
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
   const pages = writeListAddress(historyAddress, query, { page: "" });
-  const list = renderAnswer(
-    answer,
-    (result) =>
-      html`<div class="inside">${renderChanges(readRecords(result, "changes"), visit)}</div>
-        ${renderPaging(readRecord(result, "meta"), "changes", pages)}`,
-  );
+  const list = renderAnswer(answer, (result) => renderChangeList(result, visit, "changes", pages));
   const body = html`<div class="head"><h1>History</h1></div>
     ${renderNote(url)}
     <p class="soft">
