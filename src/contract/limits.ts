@@ -6,6 +6,8 @@ export const paging = {
   max_search_words: 10,
   /** Of what is searched for at the console; who wants to know how many there are, filters on. */
   most_counted: 10_000,
+  /** No index of texts finds what is inside one by fewer characters. */
+  shortest_indexed: 3,
 } as const;
 
 export const limits = {

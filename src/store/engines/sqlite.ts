@@ -1,5 +1,6 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { uuidPattern } from "../../contract/fields.ts";
+import { paging } from "../../contract/limits.ts";
 import { whileAwaited } from "../../sql/long-reads.ts";
 import { queueChore } from "../queue-chore.ts";
 import type { Db, Tenant } from "../tenant.ts";
@@ -35,8 +36,6 @@ const mostSteps = 10;
 const stepRows = 25;
 /** The index merges its parts by so many pages at once: of its usual 4 kB they take 10 ms. */
 const page_bytes = 1000;
-/** A trigram index knows nothing of shorter texts. */
-const shortestTerm = 3;
 
 /**
  * Where the trigram index finds the rows, the plus sign keeps SQLite from going through the whole
@@ -77,7 +76,8 @@ function matchTogether(
   projectId: string,
   all: readonly (readonly Inside[])[],
 ): Matched | undefined {
-  if (all.flat().some(({ folded }) => Array.from(folded).length < shortestTerm)) return undefined;
+  const shortest = Math.min(...all.flat().map(({ folded }) => Array.from(folded).length));
+  if (shortest < paging.shortest_indexed) return undefined;
   const table = sql.table(nameIndex(projectId));
   const phrases = all.map((some) => `(${writePhrases(some).join(" OR ")})`);
   const keys = sql`select rowid from ${table} where ${table} match ${phrases.join(" AND ")}`;

@@ -150,12 +150,12 @@ export function chooseMostCounted({ search, filters }: LinkQuery): number {
     ...search.split(/\s+/u),
     ...filters.map(({ condition, value }) => (condition === "cont" ? String(value) : "")),
   ];
-  const isShort = texts.some((text) => text !== "" && Array.from(text).length < shortestQuick);
-  return isShort ? mostOfShort : paging.most_counted;
+  const found = texts.filter((text) => text !== "");
+  const shortest = Math.min(...found.map((text) => Array.from(text).length));
+  return shortest < paging.shortest_indexed ? mostOfShort : paging.most_counted;
 }
 
-/** No index of texts finds a shorter one: all links are gone through until enough have it. */
-const shortestQuick = 3;
+/** For a text that no index finds all links are gone through, until enough have it. */
 const mostOfShort = 1000;
 
 /** One more than are counted says that there are more. */
