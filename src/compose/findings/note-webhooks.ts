@@ -25,7 +25,8 @@ export async function noteWebhooks(
   const tell = (time: number) => writeLocalTime(time, zone);
   let told = 0;
   for (const webhook of webhooks) {
-    const overdue = await findOverdue(db, webhook.id, now - patience_ms);
+    const overdue =
+      webhook.waiting > 0 ? await findOverdue(db, webhook.id, now - patience_ms) : undefined;
     const findings = listFindings(webhook, { overdue, now, tell });
     for (const finding of findings) if (told < mostTold) note({ about, ...finding });
     told += findings.length;

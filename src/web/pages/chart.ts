@@ -14,7 +14,7 @@ const least = 2;
 export function renderChart(label: string, columns: readonly Column[]): Html | string {
   const most = Math.max(0, ...columns.map(({ value }) => value));
   if (most === 0) return "";
-  const step = width / Math.max(1, columns.length);
+  const step = width / columns.length;
   return html`<svg
     class="chart"
     viewBox="0 0 ${width} ${height}"

@@ -37,6 +37,8 @@ async function submit({ account, params }: Visit, form: Form): Promise<Reply> {
 
 type Wanted = { readonly id: string; readonly platform: Platform; readonly form: Form };
 
+type Drawn = { readonly stage: readonly Html[]; readonly fault?: string };
+
 async function drawDraft(account: Account, { id, platform, form }: Wanted): Promise<Drawn> {
   const [shown, was] =
     id === newId ? [{}, readValues({})] : [{ link_id: id }, readShown(linkFields, form)];
@@ -56,5 +58,3 @@ async function drawDraft(account: Account, { id, platform, form }: Wanted): Prom
   const visits = readRecord(told?.kind === "done" ? told.result : {}, "visits");
   return { stage: [renderStage(account, { platform, visits, source: `${page}?` })] };
 }
-
-type Drawn = { readonly stage: readonly Html[]; readonly fault?: string };

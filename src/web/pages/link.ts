@@ -112,10 +112,7 @@ async function showFailed(visit: Visit, again: Told, why: Failure): Promise<Repl
     title: "Link",
     head: renderLinkHead("Link", { back: readBack(visit.url) }),
     form: mayTell
-      ? await renderForm(visit, {
-          ...readForm(visit, linkFields, {}, again),
-          failure,
-        })
+      ? await renderForm(visit, { ...readForm(visit, linkFields, {}, again), failure })
       : undefined,
     fault: again.refused ?? why.message,
   });
