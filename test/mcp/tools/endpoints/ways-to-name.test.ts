@@ -14,8 +14,8 @@ openForEach(
   async (opened) => {
     assistant = opened;
     remote = await createAssistantWorld({ mode: "full", isRemote: true, beside: opened.world });
-    // What the key may do is found out beside the first call.
-    await remote.callTool("get_link", { id: "none" });
+    // What the key may do is found out beside the first call, and a list waits for it.
+    await remote.listTools();
   },
 );
 
