@@ -2,8 +2,9 @@ import { cpus } from "node:os";
 import { listChildren } from "../../support/child-processes.ts";
 import { ask } from "../load/ask.ts";
 import { fire } from "../load/fire.ts";
+import { flood, type Flooded } from "../load/flood.ts";
 import { startLoad } from "../load/load.ts";
-import { summarize, summarizeTimes, type Figures } from "../load/measure.ts";
+import { summarize, summarizeTimes } from "../load/measure.ts";
 import { findMedian, type Finding, type Target } from "../results/finding.ts";
 import type { Server } from "../servers/http-server.ts";
 import { readThreads_us } from "../servers/threads.ts";
@@ -27,64 +28,96 @@ export async function* measureScaleProcesses({ build, extent }: Subject): Rounds
   yield findings;
 }
 
-const connections = 32;
-/** A window of less would be over in a moment, and of each there are several. */
 const redirectsOfSecond = 10_000;
-const callsOfSecond = 2000;
-const windows = 3;
 
-/** Of as many processes as are asked for behind one port. */
+/** What is asked of the processes behind one port, and how much of it in a second. */
+const loads = [
+  {
+    name: "redirects",
+    status: 302,
+    perSecond: 60_000,
+    together: 25,
+    write: (server: Server, place: Place) => writeVisits(server, place, 1000),
+  },
+  { name: "MCP calls", status: 200, perSecond: 5000, together: 4, write: writeCalls },
+];
+type Load = (typeof loads)[number];
+
+const counts = [1, 2, 4];
+const connections = 16;
+const turns = 3;
+
+/** In turns, so that a machine that grows slower meanwhile is nobody's fault. */
 async function measureProcesses(place: Place, extent: Extent): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  const alone = new Map<string, number>();
-  for (const count of [1, 2, 4]) {
-    await using server = await place.serve(["--processes", String(count)]);
-    const all = { url: server.url, readCpu_us: () => Promise.resolve(readAll_us(server, count)) };
-    const loads = {
-      redirects: {
-        barrage: { status: 302, questions: writeVisits(server, place, 1000) },
-        requests: redirectsOfSecond * extent.seconds,
-      },
-      "MCP calls": {
-        barrage: { status: 200, questions: writeCalls(server, place) },
-        requests: callsOfSecond * extent.seconds,
-      },
-    };
-    for (const [name, { barrage, requests }] of Object.entries(loads)) {
-      const fireAt = (times: number) => fire(all, { ...barrage, connections, requests: times });
-      await fireAt(Math.ceil(extent.warming * Math.sqrt(count)));
-      const figures: Figures[] = [];
-      while (figures.length < windows) figures.push(summarize(await fireAt(requests)));
-      const median = (read: (one: Figures) => number) => findMedian(figures.map(read));
-      const perSecond = median(({ per_second }) => per_second);
-      const one = alone.get(name) ?? perSecond;
-      alone.set(name, one);
-      const what = `${place.engine}: ${name} of ${count} process${count === 1 ? "" : "es"}`;
-      findings.push(
-        { what, unit: "a second", value: perSecond },
+  const taken = new Map<string, Flooded[]>();
+  for (let turn = 0; turn < turns; turn += 1) {
+    for (const count of turn % 2 === 0 ? counts : counts.toReversed()) {
+      await using server = await place.serve(["--processes", String(count)]);
+      for (const load of loads) {
+        const name = nameRow(place, load, count);
+        const found = await floodAll(server, { place, load, count, extent });
+        taken.set(name, [...(taken.get(name) ?? []), found]);
+      }
+    }
+  }
+  return loads.flatMap((load) => {
+    const alone = taken.get(nameRow(place, load, 1)) ?? [];
+    return counts.flatMap((count) => {
+      const what = nameRow(place, load, count);
+      const all = taken.get(what) ?? [];
+      const median = (read: (one: Flooded) => number) => findMedian(all.map(read));
+      const ratios = all.map(({ per_second }, turn) => {
+        return per_second / (alone[turn]?.per_second ?? Number.NaN);
+      });
+      return [
+        { what, unit: "a second", value: median(({ per_second }) => per_second) },
         { what: `${what}, CPU`, unit: "µs", value: median(({ cpu_us }) => cpu_us) },
-        { what: `${what}, p99`, unit: "ms", value: median(({ p99_ms }) => p99_ms) },
+        { what: `${what}, the load's`, unit: "cores", value: median((one) => one.load_cores) },
         ...(count === 1
           ? []
           : [
               {
                 what: `${what}, rate of one's`,
                 unit: "times",
-                value: perSecond / one,
-                target: count === 2 ? judgeRate(place) : {},
+                value: findMedian(ratios),
+                target: count === 2 ? judgeRate(place, load) : {},
               },
             ]),
-      );
-    }
-  }
-  return findings;
+      ];
+    });
+  });
 }
 
-/** The load has a core of its own, and PostgreSQL: with fewer left, nobody can be quicker. */
-function judgeRate({ engine }: Place): Target {
-  const wanted = engine === "SQLite" ? 3 : 4;
+function nameRow({ engine }: Place, { name }: Load, count: number): string {
+  return `${engine}: ${name} of ${count} process${count === 1 ? "" : "es"}`;
+}
+
+/** PostgreSQL takes as long for a call as the process that asks it, and a core for each. */
+function judgeRate({ engine }: Place, { name }: Load): Target {
+  const wanted = engine === "PostgreSQL" && name === "MCP calls" ? 4 : 2;
   return cpus().length >= wanted ? { least: 1.5 } : {};
 }
+
+type Wanted = {
+  readonly place: Place;
+  readonly load: Load;
+  readonly count: number;
+  readonly extent: Extent;
+};
+
+async function floodAll(
+  server: Server,
+  { place, load: { status, perSecond, together, write }, count, extent }: Wanted,
+): Promise<Flooded> {
+  const all = { url: server.url, readCpu_us: () => Promise.resolve(readAll_us(server, count)) };
+  const asked = { connections, together, status, questions: write(server, place) };
+  const ask = (seconds: number) => flood(all, { ...asked, requests: perSecond * seconds });
+  // Each process is warm only when it has answered as much as one alone has.
+  await ask((extent.warming / warmedPerSecond) * Math.min(count, cpus().length));
+  return ask(extent.seconds);
+}
+
+const warmedPerSecond = 2000;
 
 function readAll_us({ pid }: Server, count: number): number {
   const pids = count === 1 ? [pid] : [pid, ...listChildren(pid)];
@@ -130,7 +163,7 @@ async function measureBesideWrites(place: Place, extent: Extent): Promise<readon
   ];
 }
 
-const turns = 10;
+const pairs = 10;
 
 /** What this process has seen before is answered without the database. */
 async function compareRedirects(
@@ -142,7 +175,7 @@ async function compareRedirects(
   await measureVisits(sqlite, one, extent.warming);
   await measureVisits(postgres, other, extent.warming);
   const taken: (readonly [number, number])[] = [];
-  for (let turn = 0; turn < turns; turn += 1) {
+  for (let turn = 0; turn < pairs; turn += 1) {
     const both = await takeBoth(
       turn,
       () => measureVisits(sqlite, one, redirectsOfSecond * extent.seconds),
