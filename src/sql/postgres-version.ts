@@ -3,7 +3,6 @@ import type { RunStatement } from "./run-statements.ts";
 
 type Watched = {
   readonly run: RunStatement;
-  readonly countCommits: () => number;
   /** Whether machines commit one after the other, and the coordinator before the others. */
   readonly isSpread: boolean;
   readonly now: () => number;
@@ -16,15 +15,17 @@ type Watched = {
 const again_ms = [100, 1000, 10_000];
 
 /**
- * All that want to know at one moment ask once; but who has written since then asks anew. The
+ * Whoever asks is answered by a look that begins after the asking, or a change that was committed
+ * between would stay unseen. There is one at a time, and all that ask meanwhile share the next. The
  * numbers of all writers are compared as they stand: none of them is ever there twice.
  */
-export function createVersionReader({ run, countCommits, isSpread, now }: Watched) {
+export function createVersionReader({ run, isSpread, now }: Watched) {
   let known = "";
   let version = 0;
   let changedAt = now();
   let looks: readonly number[] = [];
-  let asked: { readonly commits: number; readonly answer: Promise<number> } | undefined;
+  let current: Promise<number> | undefined;
+  let next: Promise<number> | undefined;
 
   async function ask(): Promise<number> {
     const { rows } = await run(selectWriters);
@@ -41,18 +42,24 @@ export function createVersionReader({ run, countCommits, isSpread, now }: Watche
     return version;
   }
 
-  return (): Promise<number> => {
-    const commits = countCommits();
-    if (asked?.commits === commits) return asked.answer;
+  function begin(): Promise<number> {
+    next = undefined;
     const answer = ask()
       .catch((error: unknown) => {
         throw translatePostgresFault(error);
       })
       .finally(() => {
-        if (asked?.answer === answer) asked = undefined;
+        // Else it stays until the next begins: nobody may begin a third between.
+        if (next === undefined) current = undefined;
       });
-    asked = { commits, answer };
+    current = answer;
     return answer;
+  }
+
+  return (): Promise<number> => {
+    if (current === undefined) return begin();
+    // One that failed was for those who asked before.
+    return (next ??= current.then(begin, begin));
   };
 }
 

@@ -58,7 +58,6 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
     measurePool: () => addMeasures(pool.measure(), ofWriter.measure()),
     readVersion: createVersionReader({
       run: pool.run,
-      countCommits: writes.countCommits,
       isSpread,
       now: () => performance.now(),
     }),

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { createVersionReader } from "../../src/sql/postgres-version.ts";
+import { StoreBusy } from "../../src/sql/faults.ts";
+import { watchChanges } from "../../src/store/watch-changes.ts";
 
 /** When whoever keeps what it has read is sent to read it again. */
 
@@ -7,7 +9,6 @@ function watch(isSpread: boolean) {
   const at = { now: 0, numbers: "a 1" };
   const read = createVersionReader({
     run: () => Promise.resolve({ rows: [{ string_agg: at.numbers }] }),
-    countCommits: () => 0,
     isSpread,
     now: () => at.now,
   });
@@ -44,4 +45,80 @@ test("where machines commit one after the other, all look again later", async ()
   at.numbers = "a 3";
   await pass(60_000);
   expect(looks).toEqual([20_000, 20_100, 20_500, 20_600, 21_500, 30_500]);
+});
+
+/** Looks that see what was committed when they began, and answer when the test lets them. */
+function watchSlowly() {
+  const at = { now: 0, numbers: "a 1" };
+  const answers: { readonly answer: () => void; readonly fail: () => void }[] = [];
+  const read = createVersionReader({
+    run: () => {
+      const rows = [{ string_agg: at.numbers }];
+      return new Promise((resolve, reject) => {
+        const fault = Object.assign(new Error("away"), { code: "ECONNRESET" });
+        answers.push({ answer: () => resolve({ rows }), fail: () => reject(fault) });
+      });
+    },
+    isSpread: false,
+    now: () => at.now,
+  });
+  /** Ends the look that is under way; the one after it, if any, has begun then. */
+  const end = async (how: "answer" | "fail" = "answer") => {
+    answers.at(-1)?.[how]();
+    await new Promise(setImmediate);
+  };
+  return { at, read, end, countLooks: () => answers.length };
+}
+
+test("whoever asks while a look is under way is answered by the next, and all by one", async () => {
+  const { at, read, end, countLooks } = watchSlowly();
+  const first = read();
+  at.numbers = "a 2";
+  const [second, third] = [read(), read()];
+  expect(countLooks()).toBe(1);
+  await end();
+  expect(countLooks()).toBe(2);
+  at.numbers = "a 3";
+  const fourth = read();
+  expect(countLooks()).toBe(2);
+  await end();
+  await end();
+  expect(countLooks()).toBe(3);
+  const versions = await Promise.all([first, second, third, fourth]);
+  expect(versions).toEqual([1, 2, 2, 3]);
+  const last = read();
+  await end();
+  expect([await last, countLooks()]).toEqual([3, 4]);
+});
+
+test("a look that fails is for those who asked before it alone", async () => {
+  const { read, end, countLooks } = watchSlowly();
+  const failed = expect(read()).rejects.toBeInstanceOf(StoreBusy);
+  const next = read();
+  await end("fail");
+  await end();
+  await failed;
+  expect([await next, countLooks()]).toEqual([1, 2]);
+});
+
+test("however long a look takes, whoever comes 20 ms after a change knows of it", async () => {
+  const { at, read, end, countLooks } = watchSlowly();
+  const clock = { monotonic: () => at.now };
+  const changes = watchChanges({ countWrites: () => 0, readVersion: read }, clock);
+  const before = changes.read();
+  at.now = 500;
+  at.numbers = "a 2";
+  at.now = 520;
+  const after = changes.read();
+  at.now = 1000;
+  await end();
+  at.now = 1500;
+  await end();
+  const seen = await after;
+  expect(seen).not.toBe(await before);
+  // What it was told is as old as its look, and not as its answer.
+  at.numbers = "a 3";
+  const later = changes.read();
+  await end();
+  expect([(await later) === seen, countLooks()]).toEqual([false, 3]);
 });
