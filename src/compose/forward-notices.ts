@@ -22,7 +22,7 @@ export function createForwarder(store: Pick<Store, "write">, state: LazyState) {
       const isPatient = true;
       await store.write((db) => tellOf({ db, projectId }, [told], at), { isPatient });
     }
-    await notices.remove(waiting.map(({ id }) => id));
+    await notices.remove(waiting);
   };
 }
 

@@ -27,7 +27,7 @@ export const stateCopy: CopiedTables = {
     { name: "successors", key: ["realm", "id"] },
     { name: "exports", key: ["key_print", "id", "page"] },
     { name: "previews", key: ["token_hash"] },
-    { name: "notices", key: ["id"] },
+    { name: "notices", key: ["realm", "id"] },
   ],
   // Whoever was signed in does so again, at the place that has the copy now.
   left: ["console_sessions", "sign_in_tries"],

@@ -24,7 +24,7 @@ export type Notice = {
 export type Notices = {
   /** The oldest first. */
   readonly list: (limit: number) => Promise<readonly Notice[]>;
-  readonly remove: (ids: readonly string[]) => Promise<void>;
+  readonly remove: (taken: readonly Pick<Notice, "realm" | "id">[]) => Promise<void>;
   /** Ends those that nobody has taken over for a day: nobody delivers here. */
   readonly removeEnded: () => Promise<void>;
 };
@@ -41,9 +41,16 @@ export function createNotices(
       // We wrote these columns ourselves.
       return rows.map((row) => ({ ...row, data: JSON.parse(row.data) as JsonObject }));
     },
-    remove: async (ids) => {
-      if (ids.length === 0) return;
-      const remove = (own: Db) => own.deleteFrom("notices").where("id", "in", ids).execute();
+    remove: async (taken) => {
+      if (taken.length === 0) return;
+      const realms = new Set(taken.map(({ realm }) => realm));
+      const remove = async (own: Db) => {
+        for (const realm of realms) {
+          const ids = taken.flatMap((notice) => (notice.realm === realm ? [notice.id] : []));
+          const ofRealm = own.deleteFrom("notices").where("realm", "=", realm);
+          await ofRealm.where("id", "in", ids).execute();
+        }
+      };
       await write(remove, { isPatient: true });
     },
     removeEnded: async () => {
@@ -65,7 +72,7 @@ export async function insertNotice(
   await db
     .insertInto("notices")
     .values({ ...notice, id, data: JSON.stringify(data) })
-    .onConflict((conflict) => conflict.column("id").doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 

@@ -26,6 +26,7 @@ import { jobKeys } from "./migrations/010-job-keys.ts";
 import { consolePostgresTables, consoleTables } from "./migrations/011-console.ts";
 import { spreadPostgresRows, spreadRows } from "./migrations/012-spread.ts";
 import { notices, postgresNotices } from "./migrations/013-notices.ts";
+import { noticeRealms, postgresNoticeRealms } from "./migrations/014-notice-realms.ts";
 import { createNotices, type Notices } from "./notices.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
@@ -80,12 +81,20 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       consoleTables,
       spreadRows,
       notices,
+      noticeRealms,
     ],
   },
   // In one database, the store has marks of its own.
   postgres: {
     table: "state_migrations",
-    list: [postgresTables, jobKeys, consolePostgresTables, spreadPostgresRows, postgresNotices],
+    list: [
+      postgresTables,
+      jobKeys,
+      consolePostgresTables,
+      spreadPostgresRows,
+      postgresNotices,
+      postgresNoticeRealms,
+    ],
   },
 };
 const secretBytes = 32;

@@ -29,7 +29,7 @@ test("a page is told of once, by another id than its own, and what is by hand ne
 
 test("what was taken over goes, and what nobody takes over for a day", async () => {
   await state.approvals.askPage(act);
-  await state.notices.remove((await list()).map(({ id }) => id));
+  await state.notices.remove(await list());
   expect(await list()).toEqual([]);
   await state.approvals.askPage({ ...act, digest: "another act" });
   at.now += 23 * 60 * 60 * 1000;

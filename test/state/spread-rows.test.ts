@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { sql as raw } from "kysely";
 import { expect, test } from "vitest";
 import { takeUpTo } from "../../src/sql/copied-tables.ts";
 import { runMigrations } from "../../src/sql/migrate.ts";
@@ -9,7 +10,7 @@ import { query, takeDatabase } from "../support/postgres.ts";
 import { openStateForEach } from "../support/state-folder.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 
-/** Tables of before the rows of jobs stood beside those of their plans, with something in them. */
+/** Tables of before their rows were found by plan or project, with something in them. */
 
 const at = openStateForEach();
 
@@ -56,6 +57,37 @@ async function plant(sql: Sql<StateTables>): Promise<void> {
     }
   });
 }
+
+test("a notice of before is taken over, and so is that of a process of before", async () => {
+  await using sql = await openEmpty();
+  await runMigrations(sql, takeUpTo(stateMigrations[sql.engine], 13));
+  const notice = { realm: "project", event: "job.finished", subject: "a job", data: "{}", at: 1 };
+  await sql.write((db) =>
+    db
+      .insertInto("notices")
+      .values({ ...notice, event: "job.finished", id: "evt one" })
+      .execute(),
+  );
+  const clock = { now: () => at.now, monotonic: () => at.elapsed };
+  const state = await openState(sql, { clock, random: { bytes: randomBytes } });
+  for (const subject of ["another job", "told already"]) {
+    await sql.write((db) =>
+      raw`insert into notices (realm, id, event, subject, data, at)
+        values ('project', 'evt two', 'job.finished', ${subject}, '{}', 2)
+        on conflict (id) do nothing`.execute(db),
+    );
+  }
+  const waiting = await state.notices.list(10);
+  expect(waiting).toEqual([
+    { ...notice, id: "evt one", data: {} },
+    { ...notice, id: "evt two", subject: "another job", data: {}, at: 2 },
+  ]);
+  await state.notices.remove(waiting.map((one) => ({ ...one, realm: "another" })));
+  expect(await state.notices.list(10)).toHaveLength(2);
+  await state.notices.remove(waiting);
+  expect(await state.notices.list(10)).toEqual([]);
+  await state.close();
+});
 
 test("a job of before has its rows, its place in the history, and goes on", async () => {
   await using sql = await openEmpty();
