@@ -11,6 +11,7 @@ import { issueClientKey, issueKey } from "../service/issue-key.ts";
 import { deleteClientKey, listClientKeys, type ClientKey } from "../store/client-keys.ts";
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
+import type { Db } from "../store/tenant.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-choice.ts";
@@ -119,7 +120,7 @@ async function revokeKey(config: Config, id: string): Promise<void> {
       config,
       { ...describeKeyChange("keys revoke", key.project_id), id },
       async () => {
-        if (!(await store.write((db) => key.revoke(db, id)))) throw refuseUnknown(id);
+        if (!(await store.write(key.revoke))) throw refuseUnknown(id);
       },
       () => ({ id, name: null, before: key.record, after: null }),
     );
@@ -132,12 +133,14 @@ async function findRevoked({ db }: Store, id: string) {
   const key = (await listKeys(db)).find((each) => each.id === id);
   if (key !== undefined) {
     const { project_id, role, scopes: granted } = key;
-    return { project_id, record: { role, scopes: granted }, revoke: deleteKey };
+    const revoke = (own: Db) => deleteKey(own, id);
+    return { project_id, record: { role, scopes: granted }, revoke };
   }
   const clientKey = (await listClientKeys(db)).find((each) => each.id === id);
   if (clientKey === undefined) throw refuseUnknown(id);
   const { project_id } = clientKey;
-  return { project_id, record: clientRecord, revoke: deleteClientKey };
+  const revoke = (own: Db) => deleteClientKey({ db: own, projectId: project_id }, id);
+  return { project_id, record: clientRecord, revoke };
 }
 
 function refuseUnknown(id: string): UsageFault {

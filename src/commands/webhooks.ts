@@ -13,7 +13,7 @@ import { sendAgain } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
 import {
   deleteWebhook,
-  findWebhook,
+  findAnyWebhook,
   listWebhooks,
   mostWebhooks,
   type Webhook,
@@ -46,7 +46,7 @@ export async function runWebhooks(
     );
   }
   return withKnownEmbedded(config, async (store) => {
-    const webhook = await findWebhook(store.db, id);
+    const webhook = await findAnyWebhook(store.db, id);
     if (webhook === undefined) throw noSuchWebhook(id);
     return act({ config, store, webhook, isJson: flags.json === true });
   });
@@ -159,7 +159,7 @@ async function test({ config, store, webhook, isJson }: Acting): Promise<boolean
 }
 
 async function resend({ config, store, webhook, isJson }: Acting): Promise<void> {
-  const count = await store.write((db) => sendAgain(db, webhook.id, undefined, clock.now()));
+  const count = await store.write((db) => sendAgain(db, webhook, undefined, clock.now()));
   if (isJson) printJson({ resent: count });
   else say(count === 0 ? "Nothing was given up." : `${count} are sent again, by waypost serve.`);
   if (count > 0) await sayWhoDelivers(config);

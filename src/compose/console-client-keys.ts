@@ -45,7 +45,7 @@ async function revokeClientKey(args: JsonObject, acting: Acting): Promise<JsonOb
   const title = `Revoke the client key ${nameKey(key)}`;
   const preview = { title, button: "Revoke key", destroys: true, facts };
   const remove = async (db: Db) => {
-    if (!(await deleteClientKey(db, id))) throw noSuchKey();
+    if (!(await deleteClientKey({ db, projectId: project_id }, id))) throw noSuchKey();
   };
   const request = { target: id, state: clientRecord, preview };
   const change = describeKeyChange("keys revoke", project_id);

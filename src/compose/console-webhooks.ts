@@ -48,7 +48,7 @@ async function listAll(acting: Acting): Promise<JsonObject> {
 async function show(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const webhook = await requireOwn(args, acting);
   const { timeZone } = acting.keyContext;
-  const dead = await listDead(readOwn(acting).store.db, webhook.id, mostShown);
+  const dead = await listDead(readOwn(acting).store.db, webhook, mostShown);
   const told = dead.map(({ created_at, given_up_at, ...delivery }) => ({
     ...delivery,
     created_at: writeLocalTime(created_at, timeZone),
@@ -67,9 +67,10 @@ function present({ created_at, last_at, failing_since, ...webhook }: Webhook, zo
 /** Another project's is not there. */
 async function requireOwn({ id }: JsonObject, acting: Acting): Promise<Webhook> {
   const { db } = readOwn(acting).store;
-  const webhook = typeof id === "string" ? await findWebhook(db, id) : undefined;
-  if (webhook?.project_id === readProject(acting)) return webhook;
-  throw noSuchWebhook();
+  const project_id = readProject(acting);
+  const webhook = typeof id === "string" ? await findWebhook(db, { project_id, id }) : undefined;
+  if (webhook === undefined) throw noSuchWebhook();
+  return webhook;
 }
 
 function noSuchWebhook(): Problem {
@@ -152,9 +153,9 @@ async function test(args: JsonObject, acting: Acting): Promise<JsonObject> {
 }
 
 async function resend(args: JsonObject, acting: Acting): Promise<JsonObject> {
-  const { id } = await requireOwn(args, acting);
+  const webhook = await requireOwn(args, acting);
   const { event_id } = args;
   const one = typeof event_id === "string" && event_id !== "" ? event_id : undefined;
   const { write } = readOwn(acting).store;
-  return { resent: await write((db) => sendAgain(db, id, one, clock.now())) };
+  return { resent: await write((db) => sendAgain(db, webhook, one, clock.now())) };
 }

@@ -4,7 +4,7 @@ import { createIdAndTime } from "../service/ids.ts";
 import { nameEvent } from "../store/outbox.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
-import { insertWebhook, readSecret, type Webhook } from "../store/webhooks.ts";
+import { insertWebhook, readSecret, type OwnWebhook, type Webhook } from "../store/webhooks.ts";
 import { createDeliverer, type Deliverer } from "../webhooks/deliverer.ts";
 import { reachReceivers } from "../webhooks/reach.ts";
 import { sendMessage } from "../webhooks/send-message.ts";
@@ -38,10 +38,11 @@ export async function makeWebhook(
 /** Sends a message that tells of nothing; answers why it was not taken, for people. */
 export async function testWebhook(
   { db }: Pick<Store, "db">,
-  { id, project_id, url }: Pick<Webhook, "id" | "project_id" | "url">,
+  { url, ...webhook }: OwnWebhook & Pick<Webhook, "url">,
   config: Config,
 ): Promise<string | undefined> {
-  const secret = await readSecret(db, id);
+  const { project_id, id } = webhook;
+  const secret = await readSecret(db, webhook);
   if (secret === undefined) return "it was revoked";
   const timestamp = new Date(clock.now()).toISOString();
   const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });

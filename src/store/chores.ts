@@ -80,7 +80,7 @@ function runBatch(db: Db, { kind, project_id, subject }: ChoreTable): Promise<bo
     case "index_project":
       return indexBatch(tenant);
     case "purge_webhook":
-      return purgeDeliveries(db, subject, batchRows);
+      return purgeDeliveries(db, { project_id, id: subject }, batchRows);
   }
 }
 

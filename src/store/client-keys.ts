@@ -1,7 +1,7 @@
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { heldColumns, readHeldProject, type HeldProject } from "./keys.ts";
 import { prepareQuery } from "./prepared-query.ts";
-import type { Db } from "./tenant.ts";
+import type { Db, Tenant } from "./tenant.ts";
 
 /**
  * Client keys: what an app's SDK shows. An app is in everybody's hands, and so is its key, which
@@ -54,8 +54,8 @@ export function listClientKeys(db: Db, projectId?: string): Promise<readonly Cli
   return (projectId === undefined ? query : query.where("project_id", "=", projectId)).execute();
 }
 
-/** Revokes a key for ever; false when there is none. */
-export async function deleteClientKey(db: Db, id: string): Promise<boolean> {
-  const deleted = db.deleteFrom("client_keys").where("id", "=", id);
-  return (await deleted.executeTakeFirst()).numDeletedRows === 1n;
+/** Revokes a key for ever; false when the project has none of that id. */
+export async function deleteClientKey({ db, projectId }: Tenant, id: string): Promise<boolean> {
+  const ofProject = db.deleteFrom("client_keys").where("project_id", "=", projectId);
+  return (await ofProject.where("id", "=", id).executeTakeFirst()).numDeletedRows === 1n;
 }

@@ -13,7 +13,7 @@ export const storeCopy: CopiedTables = {
     // How far an index has come: the copy has none yet.
     { name: "tallies", key: ["project_id"], leaves: ["indexed_to"] },
     { name: "api_keys", key: ["id"] },
-    { name: "client_keys", key: ["id"] },
+    { name: "client_keys", key: ["project_id", "id"] },
     { name: "ios_apps", key: ["project_id", "id"] },
     { name: "android_apps", key: ["project_id", "id"] },
     { name: "links", key: ["project_id", "id"], leaves: ["rowkey"] },
@@ -26,8 +26,13 @@ export const storeCopy: CopiedTables = {
     { name: "visit_days", key: ["project_id", "day", "first_id"] },
     { name: "visit_totals", key: ["project_id", "day"] },
     { name: "chores", key: ["kind", "project_id", "subject"] },
-    { name: "webhooks", key: ["id"] },
-    { name: "deliveries", key: ["webhook_id", "event_id"] },
+    { name: "webhooks", key: ["project_id", "id"] },
+    {
+      name: "deliveries",
+      key: ["project_id", "webhook_id", "event_id"],
+      // They named no project.
+      earlier: { below: 18, key: ["webhook_id", "event_id"] },
+    },
   ],
   // What running processes have counted is over in a minute, and theirs alone; visits that installs
   // may follow are in ten, and nobody else can read them.

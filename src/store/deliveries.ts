@@ -1,11 +1,12 @@
 import { sql } from "kysely";
 import type { DeliveryTable, WebhookTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
+import { isFor, type OwnWebhook } from "./webhooks.ts";
 
 /** What webhooks are still to be told: who delivers it, what is due, and what came of it. */
 
 /** A webhook as whoever delivers to it needs it. */
-export type Receiver = Pick<WebhookTable, "id" | "url" | "secret" | "failures">;
+export type Receiver = OwnWebhook & Pick<WebhookTable, "url" | "secret" | "failures">;
 
 export type Delivery = Pick<
   DeliveryTable,
@@ -21,7 +22,10 @@ export type Turn = {
   readonly latest: number;
 };
 
-/** Those that something is due for and that nobody delivers to, who waited longest first. */
+/**
+ * Those that something is due for and that nobody delivers to, who waited longest first: of all
+ * projects, for that is what is not known yet.
+ */
 export async function listDue(
   db: Db,
   { now, latest }: Pick<Turn, "now" | "latest">,
@@ -29,24 +33,29 @@ export async function listDue(
 ): Promise<readonly Receiver[]> {
   const doing = areFailing ? sql`failures > 0` : sql`failures = 0`;
   const { rows } = await sql<Receiver>`
-    select id, url, secret, failures from webhooks
+    select project_id, id, url, secret, failures from webhooks
     where ${doing} and rests_until <= ${now} and ${isFree(now, latest)}
       and exists (
         select 1 from deliveries
-        where webhook_id = webhooks.id and state = 'waiting' and next_at <= ${now}
+        where deliveries.project_id = webhooks.project_id and webhook_id = webhooks.id
+          and state = 'waiting' and next_at <= ${now}
       )
-      and exists (select 1 from projects where projects.id = project_id and suspended = 0)
+      and exists (select 1 from projects where projects.id = webhooks.project_id and suspended = 0)
     order by coalesce(last_at, 0) limit ${limit}
   `.execute(db);
   return rows;
 }
 
 /** Makes the runner the only one that delivers to it; false where another one's turn lasts. */
-export async function takeTurn(db: Db, id: string, turn: Turn): Promise<boolean> {
+export async function takeTurn(
+  db: Db,
+  { project_id, id }: OwnWebhook,
+  turn: Turn,
+): Promise<boolean> {
   const { runner, until, now, latest } = turn;
   const { numAffectedRows = 0n } = await sql`
     update webhooks set runner = ${runner}, runs_until = ${until}
-    where id = ${id} and ${isFree(now, latest)}
+    where project_id = ${project_id} and id = ${id} and ${isFree(now, latest)}
   `.execute(db);
   return numAffectedRows === 1n;
 }
@@ -58,27 +67,31 @@ function isFree(now: number, latest: number) {
 /** False where another runner has it by now, or it was revoked. */
 export async function keepTurn(
   db: Db,
-  id: string,
+  webhook: OwnWebhook,
   { runner, until }: Pick<Turn, "runner" | "until">,
 ): Promise<boolean> {
-  const which = db.updateTable("webhooks").set({ runs_until: until }).where("id", "=", id);
+  const which = updateWebhook(db, webhook).set({ runs_until: until });
   const kept = await which.where("runner", "=", runner).executeTakeFirst();
   return kept.numUpdatedRows === 1n;
 }
 
-export async function endTurn(db: Db, id: string, runner: string): Promise<void> {
-  const which = db.updateTable("webhooks").set({ runner: null }).where("id", "=", id);
+export async function endTurn(db: Db, webhook: OwnWebhook, runner: string): Promise<void> {
+  const which = updateWebhook(db, webhook).set({ runner: null });
   await which.where("runner", "=", runner).execute();
+}
+
+function updateWebhook(db: Db, { project_id, id }: OwnWebhook) {
+  return db.updateTable("webhooks").where("project_id", "=", project_id).where("id", "=", id);
 }
 
 /** Those of a webhook that are due, in the order in which they came about. */
 export async function listDueDeliveries(
   db: Db,
-  webhookId: string,
+  webhook: OwnWebhook,
   now: number,
   limit: number,
 ): Promise<readonly Delivery[]> {
-  return selectWaiting(db, webhookId)
+  return selectWaiting(db, webhook)
     .select(["event_id", "event", "subject", "body", "attempts", "ends_at"])
     .where("next_at", "<=", now)
     .orderBy("number")
@@ -90,11 +103,11 @@ export async function listDueDeliveries(
 /** Of these subjects those that something earlier waits for, and until when. */
 export async function listHeld(
   db: Db,
-  webhookId: string,
+  webhook: OwnWebhook,
   subjects: readonly string[],
   now: number,
 ): Promise<ReadonlyMap<string, Held>> {
-  const rows = await selectWaiting(db, webhookId)
+  const rows = await selectWaiting(db, webhook)
     .select(({ fn }) => [
       "subject",
       fn.max("next_at").as("next_at"),
@@ -112,14 +125,14 @@ export type Held = Pick<DeliveryTable, "next_at" | "ends_at">;
 /** Has all that waits about a subject wait for what came before it. */
 export async function holdBack(
   db: Db,
-  webhookId: string,
+  webhook: OwnWebhook,
   subject: string,
   { next_at, ends_at }: Held,
 ): Promise<void> {
   await db
     .updateTable("deliveries")
     .set((row) => ({ next_at, ends_at: row.fn.coalesce("ends_at", row.val(ends_at)) }))
-    .where("webhook_id", "=", webhookId)
+    .where(isFor(webhook))
     .where("state", "=", "waiting")
     .where("subject", "=", subject)
     .execute();
@@ -131,16 +144,16 @@ export const awayFrom = 3;
 /** It has arrived, and is gone. What waited for the receiver to come back is due. */
 export async function noteDelivered(
   db: Db,
-  { id, failures }: Pick<Receiver, "id" | "failures">,
+  { failures, ...webhook }: OwnWebhook & Pick<Receiver, "failures">,
   { event_id, event }: Pick<Delivery, "event_id" | "event">,
   now: number,
 ): Promise<void> {
-  const done = db.deleteFrom("deliveries").where("webhook_id", "=", id);
+  const done = db.deleteFrom("deliveries").where(isFor(webhook));
   await done.where("event_id", "=", event_id).execute();
   const well = { failures: 0, failing_since: null, rests_until: 0 };
-  await noteLast(db, id, { ...well, last_event: event, last_at: now, last_fault: null });
+  await noteLast(db, webhook, { ...well, last_event: event, last_at: now, last_fault: null });
   if (failures < awayFrom) return;
-  const late = db.updateTable("deliveries").set({ next_at: now }).where("webhook_id", "=", id);
+  const late = db.updateTable("deliveries").set({ next_at: now }).where(isFor(webhook));
   await late.where("state", "=", "waiting").where("next_at", ">", now).execute();
 }
 
@@ -153,25 +166,23 @@ export type Failed = Held & {
   readonly now: number;
 };
 
-export async function noteFailed(db: Db, webhookId: string, failed: Failed): Promise<void> {
+export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): Promise<void> {
   const { delivery, fault, isDead, next_at, ends_at, rests_until, now } = failed;
   const { event_id, event, subject } = delivery;
-  if (!isDead) await holdBack(db, webhookId, subject, { next_at, ends_at });
+  if (!isDead) await holdBack(db, webhook, subject, { next_at, ends_at });
   await db
     .updateTable("deliveries")
     .set(({ eb }) => ({ attempts: eb("attempts", "+", 1), fault, ...(isDead && asDead(now)) }))
-    .where("webhook_id", "=", webhookId)
+    .where(isFor(webhook))
     .where("event_id", "=", event_id)
     .execute();
-  await db
-    .updateTable("webhooks")
+  await updateWebhook(db, webhook)
     .set((row) => ({
       failures: row("failures", "+", 1),
       failing_since: row.fn.coalesce("failing_since", row.val(now)),
     }))
-    .where("id", "=", webhookId)
     .execute();
-  await noteLast(db, webhookId, {
+  await noteLast(db, webhook, {
     rests_until,
     last_event: event,
     last_at: now,
@@ -184,8 +195,10 @@ function asDead(now: number) {
   return { state: "dead", next_at: now } as const;
 }
 
-async function noteLast(db: Db, id: string, last: Partial<WebhookTable>): Promise<void> {
-  await db.updateTable("webhooks").set(last).where("id", "=", id).execute();
+type Last = Partial<Omit<WebhookTable, keyof OwnWebhook>>;
+
+async function noteLast(db: Db, webhook: OwnWebhook, last: Last): Promise<void> {
+  await updateWebhook(db, webhook).set(last).execute();
 }
 
 export type DeadDelivery = Pick<DeliveryTable, "event_id" | "event" | "attempts" | "created_at"> & {
@@ -196,13 +209,13 @@ export type DeadDelivery = Pick<DeliveryTable, "event_id" | "event" | "attempts"
 /** Those of a webhook that were given up, the latest first. */
 export async function listDead(
   db: Db,
-  webhookId: string,
+  webhook: OwnWebhook,
   limit: number,
 ): Promise<readonly DeadDelivery[]> {
   return db
     .selectFrom("deliveries")
     .select(["event_id", "event", "attempts", "created_at", "fault", "next_at as given_up_at"])
-    .where("webhook_id", "=", webhookId)
+    .where(isFor(webhook))
     .where("state", "=", "dead")
     .orderBy("next_at", "desc")
     .orderBy("event_id", "desc")
@@ -213,15 +226,15 @@ export async function listDead(
 /** Has what was given up tried anew, one or all of them; answers how many. */
 export async function sendAgain(
   db: Db,
-  webhookId: string,
+  webhook: OwnWebhook,
   eventId: string | undefined,
   now: number,
 ): Promise<number> {
   const fresh = { state: "waiting", attempts: 0, next_at: now, ends_at: null } as const;
-  let which = db.updateTable("deliveries").set(fresh).where("webhook_id", "=", webhookId);
+  let which = db.updateTable("deliveries").set(fresh).where(isFor(webhook));
   if (eventId !== undefined) which = which.where("event_id", "=", eventId);
   const { numUpdatedRows } = await which.where("state", "=", "dead").executeTakeFirst();
-  if (numUpdatedRows > 0n) await noteLast(db, webhookId, { rests_until: 0 });
+  if (numUpdatedRows > 0n) await noteLast(db, webhook, { rests_until: 0 });
   return Number(numUpdatedRows);
 }
 
@@ -241,12 +254,11 @@ export async function countDeliveries(
 /** Since when the first of those waits that were due by then; of a suspended project none is. */
 export async function findOverdue(
   db: Db,
-  webhookId: string,
+  webhook: OwnWebhook,
   by: number,
 ): Promise<number | undefined> {
-  const row = await selectWaiting(db, webhookId)
-    .innerJoin("webhooks", "webhooks.id", "deliveries.webhook_id")
-    .innerJoin("projects", "projects.id", "webhooks.project_id")
+  const row = await selectWaiting(db, webhook)
+    .innerJoin("projects", "projects.id", "deliveries.project_id")
     .select(({ fn }) => fn.min("deliveries.created_at").as("since"))
     .where("next_at", "<=", by)
     .where("deliveries.created_at", "<=", by)
@@ -255,7 +267,6 @@ export async function findOverdue(
   return row?.since ?? undefined;
 }
 
-function selectWaiting(db: Db, webhookId: string) {
-  const own = db.selectFrom("deliveries").where("webhook_id", "=", webhookId);
-  return own.where("state", "=", "waiting");
+function selectWaiting(db: Db, webhook: OwnWebhook) {
+  return db.selectFrom("deliveries").where(isFor(webhook)).where("state", "=", "waiting");
 }

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "./tenant.ts";
+import type { OwnWebhook } from "./webhooks.ts";
 
 /** How much is kept of what could not be delivered, and for how long. */
 
@@ -17,25 +18,27 @@ export type Tidied = { readonly givenUp: number; readonly mayBeMore: boolean };
  * Gives up what has waited for a day on a receiver that takes nothing, and forgets what was given
  * up long ago.
  */
-export async function tidyDeliveries(db: Db, webhookId: string, now: number): Promise<Tidied> {
+export async function tidyDeliveries(db: Db, webhook: OwnWebhook, now: number): Promise<Tidied> {
+  const { project_id, id } = webhook;
   const isAway = sql`exists (
-    select 1 from webhooks where id = ${webhookId} and failing_since <= ${now - day_ms}
+    select 1 from webhooks
+    where project_id = ${project_id} and id = ${id} and failing_since <= ${now - day_ms}
   )`;
   const newestFirst = sql`order by number desc, part desc limit ${atOnce} offset ${mostWaiting}`;
   const latestFirst = sql`order by next_at desc, event_id desc limit ${atOnce} offset ${mostDead}`;
   const givenUp = [
-    await giveUp(db, webhookId, now, {
+    await giveUp(db, webhook, now, {
       fault: "The receiver took nothing for a day.",
       some: sql`and created_at <= ${now - day_ms} and ${isAway} limit ${atOnce}`,
     }),
-    await giveUp(db, webhookId, now, {
+    await giveUp(db, webhook, now, {
       fault: `More than ${mostWaiting} later events were waiting.`,
       some: newestFirst,
     }),
   ];
   const forgotten = [
-    await forget(db, webhookId, sql`and next_at <= ${now - keptDead_ms} limit ${atOnce}`),
-    await forget(db, webhookId, latestFirst),
+    await forget(db, webhook, sql`and next_at <= ${now - keptDead_ms} limit ${atOnce}`),
+    await forget(db, webhook, latestFirst),
   ];
   return {
     givenUp: givenUp.reduce((sum, count) => sum + Number(count), 0),
@@ -47,26 +50,28 @@ type Ending = { readonly fault: string; readonly some: ReturnType<typeof sql> };
 
 async function giveUp(
   db: Db,
-  webhookId: string,
+  webhook: OwnWebhook,
   now: number,
   { fault, some }: Ending,
 ): Promise<bigint> {
   const { numAffectedRows = 0n } = await sql`
     update deliveries set state = 'dead', next_at = ${now}, fault = coalesce(fault, ${fault})
-    where webhook_id = ${webhookId} and event_id in (
-      select event_id from deliveries
-      where webhook_id = ${webhookId} and state = 'waiting' ${some}
+    where ${isOf(webhook)} and event_id in (
+      select event_id from deliveries where ${isOf(webhook)} and state = 'waiting' ${some}
     )
   `.execute(db);
   return numAffectedRows;
 }
 
-async function forget(db: Db, webhookId: string, some: ReturnType<typeof sql>): Promise<bigint> {
+async function forget(db: Db, webhook: OwnWebhook, some: ReturnType<typeof sql>): Promise<bigint> {
   const { numAffectedRows = 0n } = await sql`
-    delete from deliveries where webhook_id = ${webhookId} and event_id in (
-      select event_id from deliveries
-      where webhook_id = ${webhookId} and state = 'dead' ${some}
+    delete from deliveries where ${isOf(webhook)} and event_id in (
+      select event_id from deliveries where ${isOf(webhook)} and state = 'dead' ${some}
     )
   `.execute(db);
   return numAffectedRows;
+}
+
+function isOf({ project_id, id }: OwnWebhook) {
+  return sql`project_id = ${project_id} and webhook_id = ${id}`;
 }

@@ -55,7 +55,9 @@ export async function queueEvents(
     const event_id = id ?? nameEvent(projectId, number, part, now);
     const body = JSON.stringify({ type: event, timestamp, data });
     const row = { event_id, number, part, event, subject, body, ...beginning };
-    return wanting.map((webhook) => ({ ...row, webhook_id: webhook.id, created_at: now }));
+    return wanting.map(({ id: webhook_id }) => {
+      return { ...row, project_id: projectId, webhook_id, created_at: now };
+    });
   });
   for (let start = 0; start < rows.length; start += rowsAtOnce) {
     const insert = db.insertInto("deliveries").values(rows.slice(start, start + rowsAtOnce));

@@ -27,6 +27,7 @@ import { postgresVisits, visits } from "./migrations/014-visits.ts";
 import { postgresWebhooks, webhooks } from "./migrations/015-webhooks.ts";
 import { deferredVisits, postgresDeferredVisits } from "./migrations/016-deferred-visits.ts";
 import { clipboard } from "./migrations/017-clipboard.ts";
+import { postgresProjectKeys, projectKeys } from "./migrations/018-project-keys.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -70,6 +71,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       webhooks,
       deferredVisits,
       clipboard,
+      projectKeys,
     ],
   },
   postgres: {
@@ -86,6 +88,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresWebhooks,
       postgresDeferredVisits,
       clipboard,
+      postgresProjectKeys,
     ],
   },
 };

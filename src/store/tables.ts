@@ -264,6 +264,7 @@ export type WebhookTable = OfProject & {
 
 /** What a webhook has still to be told of, or could not be; what has arrived is gone. */
 export type DeliveryTable = {
+  readonly project_id: string;
   readonly webhook_id: string;
   /** The same in every attempt, and for every webhook. */
   readonly event_id: string;

@@ -1,7 +1,8 @@
+import type { ExpressionBuilder } from "kysely";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import { ProjectGone } from "./project-tallies.ts";
 import { queueChore } from "./queue-chore.ts";
-import type { WebhookTable } from "./tables.ts";
+import type { Tables, WebhookTable } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
 /** A project's webhooks, and what is known of their receivers. */
@@ -23,6 +24,9 @@ export type Webhook = Pick<
   readonly waiting: number;
   readonly dead: number;
 };
+
+/** Which one it is: nothing is asked about a webhook without its project. */
+export type OwnWebhook = Pick<WebhookTable, "project_id" | "id">;
 
 export type NewWebhook = Pick<WebhookTable, "id" | "url" | "secret"> & {
   readonly events: readonly WebhookEvent[];
@@ -69,15 +73,28 @@ export async function listWebhooks(db: Db, projectId?: string): Promise<readonly
   return Promise.all((await query.execute()).map((row) => describeWebhook(db, row)));
 }
 
-export async function findWebhook(db: Db, id: string): Promise<Webhook | undefined> {
+export async function findWebhook(
+  db: Db,
+  { project_id, id }: OwnWebhook,
+): Promise<Webhook | undefined> {
+  const ofProject = selectWebhooks(db).where("project_id", "=", project_id);
+  const row = await ofProject.where("id", "=", id).executeTakeFirst();
+  return row && describeWebhook(db, row);
+}
+
+/** Whichever project's it is: a person at the terminal names it by its id alone. */
+export async function findAnyWebhook(db: Db, id: string): Promise<Webhook | undefined> {
   const row = await selectWebhooks(db).where("id", "=", id).executeTakeFirst();
   return row && describeWebhook(db, row);
 }
 
 /** What a message to it is made with. */
-export async function readSecret(db: Db, id: string): Promise<string | undefined> {
-  const query = db.selectFrom("webhooks").select("secret").where("id", "=", id);
-  return (await query.executeTakeFirst())?.secret;
+export async function readSecret(
+  db: Db,
+  { project_id, id }: OwnWebhook,
+): Promise<string | undefined> {
+  const ofProject = db.selectFrom("webhooks").select("secret").where("project_id", "=", project_id);
+  return (await ofProject.where("id", "=", id).executeTakeFirst())?.secret;
 }
 
 /** Ends a webhook at once; what it was still to be told follows as a chore. */
@@ -91,11 +108,11 @@ export async function deleteWebhook(tenant: Tenant, id: string): Promise<boolean
 }
 
 /** Takes away what nobody is told any more; true when nothing of that is left. */
-export async function purgeDeliveries(db: Db, webhookId: string, most: number): Promise<boolean> {
-  const some = db.selectFrom("deliveries").select("event_id").where("webhook_id", "=", webhookId);
+export async function purgeDeliveries(db: Db, webhook: OwnWebhook, most: number): Promise<boolean> {
+  const some = db.selectFrom("deliveries").select("event_id").where(isFor(webhook));
   const { numDeletedRows } = await db
     .deleteFrom("deliveries")
-    .where("webhook_id", "=", webhookId)
+    .where(isFor(webhook))
     .where("event_id", "in", some.limit(most))
     .executeTakeFirst();
   return numDeletedRows < BigInt(most);
@@ -105,10 +122,16 @@ export async function purgeDeliveries(db: Db, webhookId: string, most: number): 
 export async function purgeWebhooks({ db, projectId }: Tenant, most: number): Promise<boolean> {
   const ofProject = db.selectFrom("webhooks").select("id").where("project_id", "=", projectId);
   for (const { id } of await ofProject.execute()) {
-    if (!(await purgeDeliveries(db, id, most))) return false;
+    if (!(await purgeDeliveries(db, { project_id: projectId, id }, most))) return false;
   }
   await db.deleteFrom("webhooks").where("project_id", "=", projectId).execute();
   return true;
+}
+
+/** Of deliveries, those of one webhook. */
+export function isFor({ project_id, id }: OwnWebhook) {
+  return (row: ExpressionBuilder<Tables, "deliveries">) =>
+    row.and({ "deliveries.project_id": project_id, "deliveries.webhook_id": id });
 }
 
 /** We wrote this column ourselves, as the JSON of events that were checked. */
@@ -139,7 +162,7 @@ async function describeWebhook(
   const counts = await db
     .selectFrom("deliveries")
     .select(({ fn }) => ["state", fn.countAll<number>().as("count")])
-    .where("webhook_id", "=", row.id)
+    .where(isFor(row))
     .groupBy("state")
     .execute();
   const count = (state: string) => counts.find((each) => each.state === state)?.count ?? 0;

@@ -62,9 +62,8 @@ export async function deliverToOne(
 ): Promise<void> {
   const { store, clock } = given;
   const { runner, isStopping } = courier;
-  const { id } = receiver;
   const first = { runner, ...planTurn(clock.now()) };
-  if (!(await store.write((db) => takeTurn(db, id, first), patient))) return;
+  if (!(await store.write((db) => takeTurn(db, receiver, first), patient))) return;
   const { failures } = receiver;
   const turn: Turn = { ...given, ...courier, receiver, ends: first.until, failures, isLost: false };
   try {
@@ -76,7 +75,7 @@ export async function deliverToOne(
       if (turn.failures >= awayFrom && turn.failures > before) return;
     }
   } finally {
-    await store.write((db) => endTurn(db, id, runner), patient);
+    await store.write((db) => endTurn(db, receiver, runner), patient);
   }
 }
 
@@ -98,13 +97,13 @@ type Chain = readonly Delivery[];
 async function loadChains({ store, clock, receiver, failures }: Turn): Promise<readonly Chain[]> {
   for (;;) {
     const now = clock.now();
-    const due = await listDueDeliveries(store.db, receiver.id, now, loaded);
+    const due = await listDueDeliveries(store.db, receiver, now, loaded);
     if (due.length === 0) return [];
     const subjects = [...new Set(due.map(({ subject }) => subject))];
-    const held = await listHeld(store.db, receiver.id, subjects, now);
+    const held = await listHeld(store.db, receiver, subjects, now);
     // They came about while what is before them waits to be tried again.
     for (const [subject, until] of held) {
-      await store.write((db) => holdBack(db, receiver.id, subject, until), patient);
+      await store.write((db) => holdBack(db, receiver, subject, until), patient);
     }
     const free = subjects.filter((subject) => !held.has(subject));
     if (free.length === 0) continue;
@@ -157,7 +156,7 @@ async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
   turn.count("failed");
   turn.failures += 1;
   const failed = planRetry(delivery, fault, turn);
-  await store.write((db) => noteFailed(db, receiver.id, failed), patient);
+  await store.write((db) => noteFailed(db, receiver, failed), patient);
   if (failed.isDead) turn.count("given_up");
   return false;
 }
@@ -182,7 +181,7 @@ async function lengthen(turn: Turn): Promise<void> {
   if (turn.ends - clock.now() >= least_ms) return;
   const { until } = planTurn(clock.now());
   turn.ends = until;
-  const kept = store.write((db) => keepTurn(db, receiver.id, { runner, until }), patient);
+  const kept = store.write((db) => keepTurn(db, receiver, { runner, until }), patient);
   // Another process has it by now, or it was revoked.
   if (!(await kept)) turn.isLost = true;
 }

@@ -1,3 +1,4 @@
+import { adoptDeliveries } from "../store/adopt-deliveries.ts";
 import { tidyDeliveries } from "../store/old-deliveries.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createCouriers } from "./couriers.ts";
@@ -96,11 +97,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 }
 
 async function tidyAll({ store, clock, count }: Given, isStopping: () => boolean): Promise<void> {
-  const all = await store.db.selectFrom("webhooks").select("id").execute();
-  for (const { id } of all) {
+  await adoptDeliveries(store);
+  const all = await store.db.selectFrom("webhooks").select(["project_id", "id"]).execute();
+  for (const webhook of all) {
     while (!isStopping()) {
       const isPatient = true;
-      const tidy = store.write((db) => tidyDeliveries(db, id, clock.now()), { isPatient });
+      const tidy = store.write((db) => tidyDeliveries(db, webhook, clock.now()), { isPatient });
       const { givenUp, mayBeMore } = await tidy;
       count("given_up", givenUp);
       if (!mayBeMore) break;

@@ -15,6 +15,13 @@ openForAll(createFolder, async (created) => {
   folder = created;
   const links = hostile.map((name, index) => ({ path: `Ä/p-${index}`, name }));
   const input = JSON.stringify([...links, { path: "spring" }, { path: "summer" }]);
+  const receiver = ["--url", "https://receiver.invalid/", "--data", folder.path];
+  for (const words of [
+    ["keys", "create", "--client", "--data", folder.path],
+    ["webhooks", "create", ...receiver],
+  ]) {
+    expect(await run(words)).toMatchObject({ code: 0 });
+  }
   const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
   expect(made).toMatchObject({ code: 0 });
 });
@@ -41,6 +48,9 @@ test("a store goes to PostgreSQL and back, row for row", async () => {
   await using back = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };
   const before = await backUp(folder.path);
+  const filled = before.tables.filter(({ rows }: { readonly rows: number }) => rows > 0);
+  const names = filled.map(({ table }: { readonly table: string }) => table);
+  expect(names).toEqual(expect.arrayContaining(["client_keys", "webhooks", "deliveries"]));
   const to = ["migrate", "--to", database.url, "--data", folder.path];
   const moved = await run([...to, "--json"]);
   expect(moved).toMatchObject({ code: 0 });
@@ -56,7 +66,7 @@ test("a store goes to PostgreSQL and back, row for row", async () => {
   expect(twice).toMatchObject({ code: 2, stdout: "" });
   expect(twice.stderr).toContain("there is a store already");
   const file = await backUp(folder.path, env);
-  // Whoever asked for the links has used the key, and serve has taken over what it is to tell.
+  // Whoever asked for the links has used the key, and serve has tried to tell the webhook.
   expect(file.tables.filter(isUnused)).toEqual(before.tables.filter(isUnused));
   const home = ["migrate", "--to", `sqlite:${back.path}`, "--data", folder.path];
   expect(await run(home, { env })).toMatchObject({ code: 0 });
@@ -68,7 +78,7 @@ test("a store goes to PostgreSQL and back, row for row", async () => {
 });
 
 const isUnused = ({ table }: { readonly table: string }) => !used.has(table);
-const used = new Set(["api_keys", "notices"]);
+const used = new Set(["api_keys", "notices", "webhooks", "deliveries", "tallies"]);
 
 test("a backup of a folder is restored into a database, which tells no password", async () => {
   const database = await takeEmpty();

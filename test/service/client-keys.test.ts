@@ -171,7 +171,9 @@ describe("a client key", () => {
     const theirs = await makeClientKey(other.id);
     expect((await ask("x", {}, theirs)).status).toBe(200);
     const [key] = await listClientKeys(world.store.db, world.project.id);
-    await world.store.write((db) => deleteClientKey(db, key?.id ?? ""));
+    const revoke = (projectId: string) =>
+      world.store.write((db) => deleteClientKey({ db, projectId }, key?.id ?? ""));
+    expect([await revoke(other.id), await revoke(world.project.id)]).toEqual([false, true]);
     expect((await ask(`${host}/shoes`)).status).toBe(401);
     expect((await ask("x", {}, theirs)).status).toBe(200);
     await world.store.write((db) => deleteProject(db, other.id));

@@ -33,14 +33,14 @@ test("attempts are counted by what came of them, and events by where they stand"
   expect(await countDeliveries(db)).toEqual({ waiting: 1, given_up: 0 });
 
   const made = world.now();
-  expect(await findOverdue(db, webhook.id, made)).toBeUndefined();
+  expect(await findOverdue(db, webhook, made)).toBeUndefined();
   world.advance(hour_ms);
-  expect(await findOverdue(db, webhook.id, world.now())).toBe(made);
+  expect(await findOverdue(db, webhook, world.now())).toBe(made);
   for (let hour = 0; hour < 25; hour += 1) {
     await deliverDue();
     world.advance(hour_ms);
   }
   expect(measure()).toMatchObject({ delivered: 1, given_up: 1 });
   expect(await countDeliveries(db)).toEqual({ waiting: 0, given_up: 1 });
-  expect(await findOverdue(db, webhook.id, world.now())).toBeUndefined();
+  expect(await findOverdue(db, webhook, world.now())).toBeUndefined();
 });

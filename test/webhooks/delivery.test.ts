@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { listDead, sendAgain, takeTurn } from "../../src/store/deliveries.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { findWebhook } from "../../src/store/webhooks.ts";
+import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
 import { neverRing } from "../support/alarms.ts";
 import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, loopback } from "../support/webhook-world.ts";
@@ -32,7 +32,7 @@ const create = async (path: string) =>
   (await world.call("POST", "/links", { body: { path } })).body.id;
 const rename = (id: string, name: string) =>
   world.call("PATCH", `/links/${id}`, { body: { name } });
-const look = async ({ id }: { readonly id: string }) => findWebhook(world.store.db, id);
+const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
 const paths = () => receiver.received.map(({ body }) => body.data.link.path);
 const names = () => receiver.received.map(({ body }) => body.data.link.name);
 
@@ -75,7 +75,7 @@ describe("a message that was not taken", () => {
     }
     expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 1, last_fault: "status 500" });
     const { db } = world.store;
-    const dead = await listDead(db, webhook.id, 10);
+    const dead = await listDead(db, webhook, 10);
     expect(dead).toMatchObject([{ event: "link.created", fault: "status 500" }]);
     const tried = receiver.received.length;
     expect(dead[0]?.attempts).toBe(tried);
@@ -85,7 +85,7 @@ describe("a message that was not taken", () => {
 
     receiver.doing(take);
     const again = () =>
-      world.store.write((own) => sendAgain(own, webhook.id, dead[0]?.event_id, world.now()));
+      world.store.write((own) => sendAgain(own, webhook, dead[0]?.event_id, world.now()));
     expect([await again(), await again()]).toEqual([1, 0]);
     await deliverDue();
     expect(receiver.received).toHaveLength(tried + 1);
@@ -305,7 +305,7 @@ describe("many processes", () => {
     await create("spring");
     const now = world.now();
     const turn = { runner: "killed", now, until: now + 30 * second_ms, latest: now + 40_000 };
-    expect(await world.store.write((db) => takeTurn(db, webhook.id, turn))).toBe(true);
+    expect(await world.store.write((db) => takeTurn(db, webhook, turn))).toBe(true);
     const { deliverDue } = deliverIn(world);
     await deliverDue();
     expect(receiver.received).toHaveLength(0);

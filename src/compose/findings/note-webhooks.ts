@@ -26,7 +26,7 @@ export async function noteWebhooks(
   let told = 0;
   for (const webhook of webhooks) {
     const overdue =
-      webhook.waiting > 0 ? await findOverdue(db, webhook.id, now - patience_ms) : undefined;
+      webhook.waiting > 0 ? await findOverdue(db, webhook, now - patience_ms) : undefined;
     const findings = listFindings(webhook, { overdue, now, tell });
     for (const finding of findings) if (told < mostTold) note({ about, ...finding });
     told += findings.length;

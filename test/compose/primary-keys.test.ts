@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import { sql as raw, type Kysely } from "kysely";
+import { expect, test } from "vitest";
+import { renewProcess } from "../../src/sql/processes.ts";
+import { openStore } from "../../src/store/store.ts";
+import { neverRing } from "../support/alarms.ts";
+import { openForAll } from "../support/open-for.ts";
+import { createPlace, isOnPostgres, type StorePlace } from "../support/store-place.ts";
+
+/**
+ * Every table there is, as the engine itself tells it: its project is in its primary key, or it is
+ * said here why not. A column that names a project is called so by one of two names.
+ */
+
+const projectColumns: ReadonlySet<string> = new Set(["project_id", "realm"]);
+
+/** Looked up before it is known which project is meant: each machine of a database has them all. */
+const references = {
+  projects: "the project itself, found by the host of an address",
+  api_keys: "found by the hash of a token; a master key has no project",
+};
+
+/** What is an assistant's or a person's is of a key, which may reach another project tomorrow. */
+const ofKeys = {
+  plans: "of a key, found by its id",
+  plan_rows: "of a plan",
+  jobs: "of a plan; in whose history it is, if in any, does not make it a project's",
+  job_rows: "of a plan",
+  exports: "of a key",
+  approvals: "of a key, found by what is in an address",
+  pin_tries: "of a key",
+  overwrites: "of a key",
+  overwrite_grants: "of a key",
+  spent: "of a key and a budget",
+  turns: "of a key",
+  known_access: "of a key at a deployment elsewhere",
+  previews: "of a key, found by the hash of what is in an address",
+  console_sessions: "of a browser, found by the hash of a token",
+  sign_in_tries: "of an address",
+};
+
+const ofWaypost = {
+  secrets: "of all processes",
+  store_secrets: "of all processes",
+  request_counts: "of a process",
+  migrations: "marks of what was done to the tables",
+};
+
+/** Besides, on one engine alone. */
+const ofEngine = isOnPostgres
+  ? {
+      state_migrations: "marks of what was done to the tables",
+      waypost_processes: "who has the database open",
+      waypost_writers: "the last write of each process",
+    }
+  : {
+      // Only one machine ever has a file.
+      links: "SQLite's number of the row, by which the index of texts finds it",
+      changes: "SQLite's number of the row, which tells the order",
+    };
+
+const withoutProject = { ...references, ...ofKeys, ...ofWaypost, ...ofEngine };
+
+type Table = {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+};
+
+let place: StorePlace;
+let tables: readonly Table[];
+openForAll(createPlace, async (created) => {
+  place = created;
+  const store = await openStore(await place.open(), neverRing);
+  await store.write(() => Promise.resolve());
+  // Kysely knows no table of the engine's own.
+  const untyped = store.db as unknown as Kysely<unknown>;
+  if (isOnPostgres) await renewProcess(untyped, { id: "a", host: "here", pid: 1 });
+  const clock = { now: Date.now, monotonic: () => performance.now() };
+  const random = { bytes: (count: number) => randomBytes(count) };
+  await (await place.openState({ clock, random })).close();
+  tables = await readTables(untyped);
+  if (!isOnPostgres) {
+    const state = await place.openStateSql();
+    const ofState = await readTables(state.db as unknown as Kysely<unknown>);
+    tables = [...tables, ...ofState.filter(({ name }) => name !== "migrations")];
+    await state.close();
+  }
+  await store.close();
+});
+
+type Column = {
+  readonly name: string;
+  readonly column: string;
+  /** As each engine says yes and no. */
+  readonly is_key: boolean | 0 | 1;
+};
+
+const selectColumns = isOnPostgres
+  ? raw<Column>`
+    select relname as name, attname as column, coalesce(attnum = any (indkey), false) as is_key
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    left join pg_index on indrelid = pg_class.oid and indisprimary
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+      and attnum > 0 and not attisdropped
+    order by relname, attnum`
+  : raw<Column>`
+    select tables.name, columns.name as "column", columns.pk > 0 as is_key
+    from sqlite_schema as tables, pragma_table_info(tables.name) as columns
+    where tables.type = 'table' and tables.name not like 'sqlite\\_%' escape '\\'
+    order by tables.name, columns.cid`;
+
+async function readTables(db: Kysely<unknown>): Promise<readonly Table[]> {
+  const { rows } = await selectColumns.execute(db);
+  return [...new Set(rows.map(({ name }) => name))].map((name) => {
+    const own = rows.filter((row) => row.name === name);
+    const key = own.flatMap(({ column, is_key }) => (is_key ? [column] : []));
+    return { name, columns: own.map(({ column }) => column), key };
+  });
+}
+
+const names = (some: readonly Table[]) => some.map(({ name }) => name).toSorted();
+const hasProject = (columns: readonly string[]) =>
+  columns.some((column) => projectColumns.has(column));
+
+test("every table has a primary key, and its project is in it or it is said why not", () => {
+  expect(tables.length).toBeGreaterThan(30);
+  expect(tables.filter(({ key }) => key.length === 0).map(({ name }) => name)).toEqual(
+    // What it holds is a time alone; the engine numbers the rows.
+    isOnPostgres ? [] : ["pin_tries"],
+  );
+  const others = tables.filter(({ key }) => !hasProject(key));
+  expect(names(others)).toEqual(Object.keys(withoutProject).toSorted());
+});
+
+test("a table that names a project leaves it out of its key for a reason of its own", () => {
+  const naming = tables.filter(({ columns, key }) => hasProject(columns) && !hasProject(key));
+  const onEngine = isOnPostgres ? [] : ["changes", "links"];
+  expect(names(naming)).toEqual(["api_keys", ...onEngine, "jobs"].toSorted());
+});
