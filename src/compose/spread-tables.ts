@@ -12,7 +12,8 @@ import type { Tables } from "../store/tables.ts";
  *   key, which may reach another project tomorrow, and are asked for by their plan or key.
  * - Shared: on every machine, found before it is known whose data is meant, and seldom written.
  * - Alone: stays on the coordinator, which every process asks. It is small and soon over, and found
- *   by what is in an address or by the time, which tells no machine.
+ *   by what is in an address or by the time, which tells no machine. What waits there to be done
+ *   has its project in its key, and in each statement but those that look for it.
  * - Told: alone as well, and made known to Citus. Every write begins with its process's row there.
  *   Where that is a row of Citus, all machines prepare before any of them commits; a row that it
  *   knows nothing of could be taken back at the end, when a machine has committed the rest already.
@@ -27,12 +28,18 @@ type Place =
     }
   | { readonly lies: "shared"; readonly why: string }
   | { readonly lies: "told"; readonly why: string }
-  | { readonly lies: "alone"; readonly why: string };
+  | {
+      readonly lies: "alone";
+      /** The column of its project, where it has one. */
+      readonly by?: string;
+      readonly why: string;
+    };
 
 const ofProject = (why: string): Place => {
   return { lies: "spread", by: "project_id", beside: "links", why };
 };
 const alone = (why: string): Place => ({ lies: "alone", why });
+const queued = (by: string, why: string): Place => ({ lies: "alone", by, why });
 const shared = (why: string): Place => ({ lies: "shared", why });
 
 const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>> = {
@@ -48,6 +55,9 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   visit_batches: ofProject("added to its links"),
   visit_days: ofProject("read with its links"),
   visit_totals: ofProject("written with the visits of its links"),
+  webhooks: ofProject("read with every write to its links that they are told of"),
+  deliveries: ofProject("written with what they tell of"),
+  deferred_visits: ofProject("visits that an install may follow, for ten minutes"),
   changes: {
     lies: "spread",
     by: "realm",
@@ -66,14 +76,14 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   exports: { lies: "spread", by: "key_print", why: "files of a key, of megabytes each" },
 
   projects: shared("found by the host of an address"),
-  api_keys: shared("found by the hash of a token"),
-  client_keys: shared("found by the hash of a token"),
+  api_keys: shared("found by the hash of a token; a master key has no project"),
+  client_keys: shared("found by the hash of a token, unique over all projects"),
 
   waypost_writers: { lies: "told", why: "every write begins here, so that it ends as one" },
 
   plans: alone("one row for each plan, found by its id alone"),
-  jobs: alone("one row for each job, found by its id, its key or its state"),
-  chores: alone("all of them are looked for every second"),
+  jobs: alone("one row for each job, of a key and found by its id, its key or its state"),
+  chores: queued("project_id", "all of them are looked for every second"),
   approvals: alone("found by what is in an address, for five minutes"),
   pin_tries: alone("counted with approvals, for an hour"),
   overwrites: alone("counted for an hour"),
@@ -85,10 +95,7 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   console_sessions: alone("found by the hash of a token"),
   sign_in_tries: alone("counted by address, for an hour"),
   secrets: alone("a few texts"),
-  notices: alone("looked for every second, and soon gone"),
-  webhooks: alone("those with something to deliver are looked for every second"),
-  deliveries: alone("soon gone, and looked for with their webhooks"),
-  deferred_visits: alone("visits that an install may follow, for ten minutes"),
+  notices: queued("realm", "all of them are looked for every second, and soon gone"),
   store_secrets: alone("a few texts"),
   request_counts: alone("what each process has counted for a minute"),
   waypost_processes: alone("who has the database open, for half a minute"),

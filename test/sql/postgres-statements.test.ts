@@ -1,10 +1,9 @@
 import { sql as raw, type SqlBool } from "kysely";
 import { describe, expect, test } from "vitest";
-import { spreadTables } from "../../src/compose/spread-tables.ts";
 import { countRows } from "../../src/store/list-page.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { findUnpinned, type Spread } from "../support/find-unpinned.ts";
-import { everywhere, findStatementFault } from "../support/postgres-statements.ts";
+import { everywhere, findStatementFault, spread } from "../support/postgres-statements.ts";
 import { takeDatabase } from "../support/postgres.ts";
 
 /** What looks at every statement of the tests on PostgreSQL sees what is wrong with one. */
@@ -59,6 +58,15 @@ describe("of a statement about spread tables, the tests say what it lacks:", () 
     ["update links set project_id = $1 where project_id = $2", "links is given another project_id"],
     ['update "changes" set "note" = $1 where "id" = $2', "changes lacks its realm"],
     ["delete from job_rows where position = $1", "job_rows lacks its plan_id"],
+    ["delete from chores where kind = $1", "chores lacks its project_id"],
+    ["delete from notices where id = $1", "notices lacks its realm"],
+    ["select url from webhooks where id = $1 and failures > 0", "webhooks lacks its project_id"],
+    [
+      "select * from deliveries join webhooks on webhooks.id = webhook_id where " +
+        "webhooks.project_id = $1",
+      "deliveries lacks its project_id",
+    ],
+    ["update deliveries set attempts = 1 where webhook_id = $1", "deliveries lacks its project_id"],
     [
       "select * from plan_rows where plan_id = $1 and position in (select position from jobs)",
       "asks for plan_rows and jobs, which are apart",
@@ -101,7 +109,7 @@ describe("of a statement about spread tables, the tests say what it lacks:", () 
   });
 
   test("which column it is that each table is spread by", () => {
-    const spread: Spread = new Map([["plots", "farm"]]);
+    const spread: Spread = new Map([["plots", { by: "farm", isAlone: false }]]);
     expect(findUnpinned("select * from plots where project_id = $1", spread)).toEqual([
       "plots lacks its farm",
     ]);
@@ -126,14 +134,22 @@ const samples = [
   'select "project_id" from "tallies" where "links" >= $1',
   'select "realm", "number" from "changes" where "at" <= $1 limit $2',
   'delete from "exports" where "expires_at" <= $1',
+  "select project_id, id, url, secret, failures from webhooks where failures = 0",
+  'select "project_id", "id" from "webhooks"',
+  'select "id", "project_id", "url" from "webhooks" order by "created_at", "id"',
+  'select "id", "project_id", "url" from "webhooks" where "id" = $1',
+  'select "state", count(*) as "count" from "deliveries" group by "state"',
+  'delete from "deferred_visits" where "ends_at" <= $1',
+  'select * from "chores"',
+  'select * from "notices" order by "at" limit $1',
+  'select "id" from "notices" where "at" <= $1 limit $2',
   "insert into planned_rows (plan_id) select jobs.plan_id from job_rows as ended " +
     "inner join jobs on jobs.id = ended.job_id",
+  "update deliveries set project_id = webhooks.project_id from webhooks where " +
+    "webhooks.id = deliveries.webhook_id",
 ];
 
 test("each that may ask every machine is one that would be refused", () => {
-  const spread: Spread = new Map(
-    spreadTables.map((table) => [table.name, table.lies === "spread" ? table.by : undefined]),
-  );
   expect(everywhere).toHaveLength(samples.length);
   samples.forEach((text, at) => {
     expect(everywhere[at]?.text.test(text), text).toBe(true);

@@ -12,14 +12,21 @@ import { readSources, type Source } from "./sql-sources.ts";
 
 /**
  * What a statement asks of tables that are spread over machines: whether it says of each of them
- * which machine it means. It says so by an equality of the column by which the table is spread with
- * a value, with a list of values, or with a column of which that is known; in what it inserts, by
- * naming that column. What stands beside `or` says nothing, and an outer join says nothing of the
- * table on its left.
+ * which machine it means, and of a project's table on one machine whose rows. It says so by an
+ * equality of the column by which the table is spread with a value, with a list of values, or with
+ * a column of which that is known; in what it inserts, by naming that column. What stands beside
+ * `or` says nothing, and an outer join says nothing of the table on its left.
  */
 
-/** Of each table, by which column it is spread; of one that stays on one machine, nothing. */
-export type Spread = ReadonlyMap<string, string | undefined>;
+export type Spread = ReadonlyMap<
+  string,
+  {
+    /** What tells whose a row is, where there is such a column. */
+    readonly by: string | undefined;
+    /** It stays on one machine. */
+    readonly isAlone: boolean;
+  }
+>;
 
 type Item = Source & {
   /** By which its rows are spread. */
@@ -50,8 +57,8 @@ export function findUnpinned(text: string, spread: Spread): readonly string[] {
     if (!isWord(nodes[0], "with", "select", "insert", "update", "delete")) return [];
     const met = new Set<string>();
     const faults = checkQuery(nodes, { spread, named: new Map(), outer: undefined, met });
-    const far = [...met].find((table) => spread.get(table) !== undefined);
-    const near = [...met].find((table) => spread.has(table) && spread.get(table) === undefined);
+    const far = [...met].find((table) => spread.get(table)?.isAlone === false);
+    const near = [...met].find((table) => spread.get(table)?.isAlone === true);
     const isMixed = far !== undefined && near !== undefined;
     return isMixed ? [...faults, `asks for ${far} and ${near}, which are apart`] : faults;
   });
@@ -147,7 +154,7 @@ function describeItem(source: Source, { spread, named, met }: Context): Item {
     return { ...source, by: undefined, isGiven: isNamed && named.get(table) === true };
   }
   met.add(table);
-  return { ...source, by: spread.get(table), isGiven: false };
+  return { ...source, by: spread.get(table)?.by, isGiven: false };
 }
 
 /** What is known of the columns, from the conditions that all hold. */

@@ -4,23 +4,23 @@ import { findUnpinned, type Spread } from "./find-unpinned.ts";
 
 /**
  * Looks at every statement that our code runs on PostgreSQL while the tests run. None about a
- * project's data, a plan's rows or a key's files lacks whose it means, or Citus would ask every
- * machine for it; and none leaves anything in the session, or PgBouncer would hand it to somebody
- * else.
+ * project's data, a plan's rows or a key's files lacks whose it means, wherever that lies, or Citus
+ * would ask every machine for it; and none leaves anything in the session, or PgBouncer would hand
+ * it to somebody else.
  */
 
 /** `set local` ends with its transaction. */
 const ofSession = /(^|;)\s*(listen|notify|prepare|declare|set (?!local))|\bpg_\w*advisory\w*\(/i;
 
-const spread: Spread = new Map(
-  spreadTables.flatMap((table) =>
-    table.lies === "shared"
-      ? []
-      : [[table.name, table.lies === "spread" ? table.by : undefined] as const],
-  ),
+export const spread: Spread = new Map(
+  spreadTables.flatMap((table) => {
+    if (table.lies === "shared") return [];
+    const by = "by" in table ? table.by : undefined;
+    return [[table.name, { by, isAlone: table.lies !== "spread" }] as const];
+  }),
 );
 
-/** What is meant to ask all machines, and why nobody waits for it; a test plants each of them. */
+/** What is meant to ask for all projects, and why nobody waits for it; a test has one of each. */
 export const everywhere: readonly { readonly text: RegExp; readonly why: string }[] = [
   {
     text: /^\s*select (".+?" as "c\d+",? ?)+/,
@@ -40,7 +40,44 @@ export const everywhere: readonly { readonly text: RegExp; readonly why: string 
     why: "once a minute, and before a file is written, which reads all links of a project",
   },
   {
+    text: /^\s*select project_id, id, url, secret, failures from webhooks\b/,
+    why: "once a second, those that something is to be delivered to",
+  },
+  {
+    text: /^select "project_id", "id" from "webhooks"$/,
+    why: "every ten minutes, whose events are too old",
+  },
+  {
+    text: /^select "id", "project_id", [^()]+ from "webhooks" order by "created_at", "id"$/,
+    why: "a list of all at the terminal, and doctor",
+  },
+  {
+    text: /^select ("id", )?"project_id"[^()]* from "webhooks" where "id" = \$1$/,
+    why: "one that the terminal, or a process of the version before, names by its id alone",
+  },
+  {
+    text: /^select "state", count\(\*\) as "count" from "deliveries" group by "state"$/,
+    why: "whoever watches over it asks now and then how many there are",
+  },
+  {
+    text: /^(select "id"|delete) from "deferred_visits" where "ends_at" <= \$1( limit \$2)?$/,
+    why: "once a minute, what is over",
+  },
+  { text: /^select \* from "chores"$/, why: "once a second, what is to be done" },
+  {
+    text: /^select \* from "notices" order by "at" limit \$1$/,
+    why: "once a second, what is to be told",
+  },
+  {
+    text: /^(select "id"|delete) from "notices" where "at" <= \$1( limit \$2)?$/,
+    why: "now and then, what nobody has taken over",
+  },
+  {
     text: /^(insert into planned_rows \(|update jobs set realm = changes\.realm from changes)/,
+    why: "a migration, before the tables are spread",
+  },
+  {
+    text: /^update deliveries set project_id = webhooks\.project_id from webhooks\b/,
     why: "a migration, before the tables are spread",
   },
 ];
