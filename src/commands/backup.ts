@@ -78,7 +78,7 @@ async function write(
   const signal = listenForStop(stopped);
   try {
     return await withDatabases(config, listDatabases(config), (databases) =>
-      withSnapshots(databases, toReadSignal(signal), (snapshots) =>
+      withSnapshots(databases, { signal: toReadSignal(signal) }, (snapshots) =>
         writeSnapshots(file, { ...head, version, snapshots }, signal),
       ),
     );

@@ -3,13 +3,12 @@ import { isHeldElsewhere, listDatabases, withDatabases } from "../compose/copied
 import { requireData } from "../compose/embedded.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { CopyFault, type CopiedDatabase, type CopiedSum } from "../copies/copied-database.ts";
+import type { CopiedDatabase, CopiedSum } from "../copies/copied-database.ts";
 import { copyRows } from "../copies/copy-rows.ts";
 import { countRows, withSnapshots } from "../copies/snapshots.ts";
 import { isDatabaseUrl } from "../network/database-url.ts";
 import { describeDatabase } from "../sql/postgres.ts";
-import { forgottenAfter_s, listProcesses } from "../sql/processes.ts";
-import { quote, showHidden } from "../text/show-hidden.ts";
+import { quote } from "../text/show-hidden.ts";
 import { fillPlace, readSecrets } from "./copies/fill-place.ts";
 import {
   addRows,
@@ -19,6 +18,7 @@ import {
   printSums,
   toReadSignal,
 } from "./copies/report-copy.ts";
+import { refuseBusy, requireStill } from "./copies/require-still.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
 
@@ -61,13 +61,9 @@ type Copy = {
 };
 
 async function copy({ config, databases, place, signal }: Copy): Promise<readonly CopiedSum[]> {
-  await requireAlone(databases);
-  const before = await readVersions(databases);
-  const requireUnchanged = async () => {
-    if ((await readVersions(databases)) !== before) throw new CopyFault(written);
-    await requireAlone(databases);
-  };
-  return withSnapshots(databases, toReadSignal(signal), async (snapshots) => {
+  const { hold, requireUnchanged } = await requireStill(databases);
+  const held = { signal: toReadSignal(signal), begin: hold };
+  return withSnapshots(databases, held, async (snapshots) => {
     const progress = followRows(await countRows(snapshots));
     const names = databases.map(({ name }) => name);
     const secrets = readSecrets(config.data);
@@ -79,36 +75,6 @@ async function copy({ config, databases, place, signal }: Copy): Promise<readonl
       progress.end();
     }
   });
-}
-
-/** Of a file the engine itself says it (`isHeldElsewhere`), and holds it from then on. */
-async function requireAlone([first]: readonly CopiedDatabase[]): Promise<void> {
-  const [other] = first === undefined ? [] : await listProcesses(first.sql.db);
-  if (other === undefined) return;
-  const host = showHidden(other.host).slice(0, mostHost);
-  throw refuseBusy(
-    ` (${host}, process ${other.pid}, seen ${other.seen_s} seconds ago)`,
-    `; one that was killed is forgotten ${forgottenAfter_s} seconds later`,
-  );
-}
-
-const mostHost = 100;
-
-async function readVersions(databases: readonly CopiedDatabase[]): Promise<string> {
-  const versions: number[] = [];
-  for (const { sql } of databases) versions.push(await sql.readVersion());
-  return versions.join(" ");
-}
-
-const written =
-  "something was written to the old store meanwhile; stop every waypost that uses it, and run " +
-  "the same command again";
-
-function refuseBusy(which = "", when = ""): UsageFault {
-  return new UsageFault(
-    `another process uses the store${which}; stop every waypost that does (serve, and clients ` +
-      `that start it), and run the same command again${when}`,
-  );
 }
 
 /** A folder, for the store and what Waypost remembers are two files; or a database. */

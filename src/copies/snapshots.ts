@@ -15,6 +15,12 @@ export type Snapshot = {
   readonly tables: readonly TablePlan[];
 };
 
+type Held = {
+  readonly signal: ReadSignal;
+  /** What each read begins with, before the moment that it sees. */
+  readonly begin?: (db: Kysely<unknown>) => Promise<void>;
+};
+
 /**
  * Holds all databases as they are, one right after the other. The state comes first: what it calls
  * done was in the store before, so a copy of the store has it; a write between the two is one that
@@ -22,20 +28,25 @@ export type Snapshot = {
  */
 export function withSnapshots<Result>(
   databases: readonly CopiedDatabase[],
-  signal: ReadSignal,
+  held: Held,
   work: (snapshots: readonly Snapshot[]) => Promise<Result>,
   before?: Snapshot,
 ): Promise<Result> {
   const [database, ...others] = databases;
   if (database === undefined) return work([]);
+  const { signal, begin } = held;
   const go = async (db: Kysely<unknown>) => {
-    // The first statement is the moment.
+    // The first statement that reads is the moment.
     const snapshot = await describe(database, db);
-    return withSnapshots(others, signal, (rest) => work([snapshot, ...rest]), snapshot);
+    return withSnapshots(others, held, (rest) => work([snapshot, ...rest]), snapshot);
   };
   // An engine that holds both sees both as of the same moment.
   if (before?.database.sql === database.sql) return go(before.db);
-  return database.sql.readLong(go, { signal, line: "copy" });
+  const read = async (db: Kysely<unknown>) => {
+    await begin?.(db);
+    return go(db);
+  };
+  return database.sql.readLong(read, { signal, line: "copy" });
 }
 
 async function describe(database: CopiedDatabase, db: Kysely<unknown>): Promise<Snapshot> {

@@ -3,6 +3,7 @@ import { Duplicate, StoreBusy } from "./faults.ts";
 /** What the errors of PostgreSQL and of the way to it mean (its manual, appendix A). */
 
 const uniqueViolation = "23505";
+const lockTaken = "55P03";
 /** A serialization failure and a deadlock: the same transaction may go through the next time. */
 const repeatable = new Set(["40001", "40P01"]);
 /** The server ends the connection: it shuts down, has crashed, starts, or somebody ended it. */
@@ -11,7 +12,7 @@ const ended = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"]);
  * Nothing was written, and later it may be: no connection or memory is left, a lock or an answer
  * took too long, the server became a standby, or it does not let us in for now.
  */
-const refused = new Set(["53200", "53300", "53400", "55P03", "57014", "25006", "3D000"]);
+const refused = new Set(["53200", "53300", "53400", lockTaken, "57014", "25006", "3D000"]);
 const network = new Set(
   `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN
   ENOTFOUND EAI_AGAIN ENOENT`.split(/\s+/),
@@ -73,6 +74,12 @@ export function isRepeatable(error: unknown): boolean {
 
 export function isMissingTable(error: unknown): boolean {
   return readCode(error) === "42P01";
+}
+
+/** Somebody else has held it for as long as one waits. */
+export function isLockTaken(error: unknown): boolean {
+  if (error instanceof StoreBusy) return isLockTaken(error.cause);
+  return readCode(error) === lockTaken;
 }
 
 function readCode(error: unknown): string {

@@ -35,7 +35,8 @@ export type WriterRow = {
 };
 
 const longestLock_ms = 5_000;
-const longestPause_ms = 30_000;
+/** The server ends a transaction that says nothing for so long. */
+export const longestPause_ms = 30_000;
 /** How long the server is asked what became of a commit, and how often. */
 const longestLook_ms = 8_000;
 const mostPause_ms = 100;

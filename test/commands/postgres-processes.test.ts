@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
+import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { createFolder, run, startServe } from "../support/command.ts";
+import { begin, createFolder, run, runJson, startServe } from "../support/command.ts";
+import { createGate } from "../support/gate.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** Who has a database open, though it asks nothing of it: what `waypost migrate` has to know. */
 
@@ -66,5 +69,48 @@ test("one that could not show itself at its start is seen once it has written", 
   expect(await list()).toEqual([{ pid: serving.pid }]);
   await serving.stop();
   expect(await list()).toEqual([]);
+  await database.giveBack();
+});
+
+test("what a process that nobody sees has begun is not left behind by a migration", async () => {
+  const database = await takeDatabase();
+  await using folder = await createFolder();
+  await using other = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  await (await startServe(folder.path, [], { env })).stop();
+  const paused = await database.open();
+  const [isBegun, goesOn] = [createGate(), createGate()];
+  const writing = paused.write(async (db) => {
+    await sql`update projects set name = 'Late'`.execute(db);
+    isBegun.open();
+    await goesOn.opened;
+  });
+  await isBegun.opened;
+  const words = ["migrate", "--to", `sqlite:${other.path}`, "--data", folder.path];
+  const refused = await run(words, { env });
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  const who = "the server's process \\d+ from \\S+ writes for \\d+ seconds";
+  expect(refused.stderr).toMatch(new RegExp(`another process uses the store \\(${who}\\); stop`));
+  expect(existsSync(other.path)).toBe(false);
+  const going = begin(words, { env });
+  const waiting = `select 1 from pg_locks where mode = 'ShareLock' and not granted
+    and relation = 'waypost_writers'::regclass`;
+  await waitUntil(async () => (await query(database.url, waiting)).length > 0);
+  goesOn.open();
+  await writing;
+  await paused.close();
+  expect(await going.finished).toMatchObject({ code: 0 });
+  const copied = await runJson(["projects", "list", "--data", other.path]);
+  expect(copied.projects).toMatchObject([{ name: "Late" }]);
+  await database.giveBack();
+});
+
+test("a database that holds nothing is not migrated", async () => {
+  const database = await takeDatabase();
+  await using folder = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: await database.createOther() };
+  const refused = await run(["migrate", "--to", "sqlite:x", "--data", folder.path], { env });
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toBe("waypost: there is no Waypost data in the database\n");
   await database.giveBack();
 });

@@ -3,6 +3,7 @@ import { sql, type Kysely } from "kysely";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Duplicate, OutcomeUnknown, StoreBusy, StoreUnusable } from "../../src/sql/faults.ts";
+import { holdWrites } from "../../src/sql/hold-writes.ts";
 import { migrate } from "../../src/sql/migrate.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import type { Sql } from "../../src/sql/sql.ts";
@@ -294,7 +295,49 @@ test("the version is another one after any commit, in whatever order they end", 
   expect(await look()).toBe(false);
 });
 
+/** Whether somebody waits for that lock on the rows of those who write. */
+async function isWaited(mode: string): Promise<boolean> {
+  const text = `select 1 from pg_locks where mode = '${mode}' and not granted
+    and relation = 'waypost_writers'::regclass`;
+  return (await query(database.url, text)).length > 0;
+}
+
 describe("a long read", () => {
+  test("that holds writes off comes after what had begun, and before what comes then", async () => {
+    const other = await open(database.url);
+    const [isBegun, goesOn] = [createGate(), createGate()];
+    const [isRead, isOver] = [createGate(), createGate()];
+    await add(store, "held");
+    const early = store.write(async (db) => {
+      await db.updateTable("things").set({ number: 1 }).where("id", "=", "held").execute();
+      isBegun.open();
+      await goesOn.opened;
+    });
+    await isBegun.opened;
+    const reading = other.readLong(
+      async (db) => {
+        await holdWrites(db as Kysely<unknown>);
+        const find = db.selectFrom("things").select("number").where("id", "=", "held");
+        const seen = await find.executeTakeFirstOrThrow();
+        isRead.open();
+        await isOver.opened;
+        return seen.number;
+      },
+      { signal: staying, line: "one" },
+    );
+    await waitUntil(() => isWaited("ShareLock"));
+    goesOn.open();
+    await Promise.all([early, isRead.opened]);
+    let isLate = false;
+    const late = increase(store, "held").then(() => (isLate = true));
+    await waitUntil(() => isWaited("RowExclusiveLock"));
+    expect(isLate).toBe(false);
+    isOver.open();
+    expect(await reading).toBe(1);
+    await late;
+    expect(await read(store, "held")).toBe(2);
+  });
+
   test("sees the store as of one moment", async () => {
     await add(store, "moment", 1);
     const seen = await store.readLong(

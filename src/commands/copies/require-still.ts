@@ -1,0 +1,85 @@
+import type { Kysely } from "kysely";
+import { UsageFault } from "../../config.ts";
+import { CopyFault, type CopiedDatabase } from "../../copies/copied-database.ts";
+import { findOpenWrite, holdWrites, type OpenWrite } from "../../sql/hold-writes.ts";
+import { isLockTaken, isMissingTable } from "../../sql/postgres-faults.ts";
+import { longestPause_ms } from "../../sql/postgres-writer-row.ts";
+import { forgottenAfter_s, listProcesses } from "../../sql/processes.ts";
+import { showHidden } from "../../text/show-hidden.ts";
+
+/** Held to while a store is copied that nobody may write to any more. */
+export type Still = {
+  /** Begins the read that is copied. */
+  readonly hold: (db: Kysely<unknown>) => Promise<void>;
+  /** Throws where somebody has written, or may be about to. */
+  readonly requireUnchanged: () => Promise<void>;
+};
+
+export async function requireStill(databases: readonly CopiedDatabase[]): Promise<Still> {
+  await requireAlone(databases);
+  const before = await readVersions(databases);
+  return {
+    hold: (db) => hold(databases, db),
+    requireUnchanged: async () => {
+      if ((await readVersions(databases)) !== before) throw new CopyFault(written);
+      await requireAlone(databases);
+    },
+  };
+}
+
+/** Of a file the engine itself says it (`isHeldElsewhere`). */
+async function requireAlone([first]: readonly CopiedDatabase[]): Promise<void> {
+  const [other] = first === undefined ? [] : await listProcesses(first.sql.db);
+  if (other === undefined) return;
+  const host = showHidden(other.host).slice(0, mostHost);
+  throw refuseBusy(
+    ` (${host}, process ${other.pid}, seen ${other.seen_s} seconds ago)`,
+    `; one that was killed is forgotten ${forgottenAfter_s} seconds later`,
+  );
+}
+
+const mostHost = 100;
+
+/** In a database nobody writes while it is held. */
+async function readVersions(databases: readonly CopiedDatabase[]): Promise<string> {
+  const versions: number[] = [];
+  for (const { sql } of databases) {
+    if (sql.engine === "postgres") continue;
+    // There is one who writes at a time: what another has begun is over then, and shows.
+    await sql.write(() => Promise.resolve());
+    versions.push(await sql.readVersion());
+  }
+  return versions.join(" ");
+}
+
+async function hold([first]: readonly CopiedDatabase[], db: Kysely<unknown>): Promise<void> {
+  try {
+    await holdWrites(db);
+  } catch (error) {
+    if (isMissingTable(error)) throw new UsageFault("there is no Waypost data in the database");
+    if (first === undefined || !isLockTaken(error)) throw error;
+    const open = await findOpenWrite(first.sql.db);
+    throw refuseBusy(
+      open && ` (${describeWrite(open)})`,
+      `; one that stands still is ended by the database after ${longestPause_ms / 1000} seconds`,
+    );
+  }
+}
+
+/** The server keeps to itself what other roles' connections do. */
+function describeWrite({ pid, address, open_s }: OpenWrite): string {
+  const whence = address === null ? "" : ` from ${address}`;
+  const since = open_s === null ? "" : ` for ${open_s} seconds`;
+  return `the server's process ${pid}${whence} writes${since}`;
+}
+
+const written =
+  "something was written to the old store meanwhile; stop every waypost that uses it, and run " +
+  "the same command again";
+
+export function refuseBusy(which = "", when = ""): UsageFault {
+  return new UsageFault(
+    `another process uses the store${which}; stop every waypost that does (serve, and clients ` +
+      `that start it), and run the same command again${when}`,
+  );
+}
