@@ -16,11 +16,11 @@ import { dayHours, hour_ms, type Kind, type VisitEvent } from "../stats/visit.ts
 import {
   readDetails,
   readPartOfDay,
-  readSums,
   readTotals,
   type Days,
   type SumsRow,
 } from "../store/read-visits.ts";
+import { readSums } from "../store/read-sums.ts";
 import type { Tenant } from "../store/tenant.ts";
 
 /** Adds up the visits of a period, from whichever of what is kept of them is the least to read. */

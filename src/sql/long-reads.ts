@@ -13,18 +13,20 @@ export type LongReads<OneReader extends Reader> = {
   readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
   /** Runs a statement of the work that has its turn. */
   readonly run: RunStatement;
+  /** The reader of the work that has its turn. */
+  readonly use: () => OneReader;
   /** Does something else with the reader when it is its turn, while it holds no moment. */
   readonly aside: <Result>(work: (reader: OneReader) => Promise<Result>) => Promise<Result>;
   readonly close: () => Promise<void>;
 };
 
 /** A read that waits for its turn or has it. */
-type Reading = {
+type Reading<OneReader> = {
   readonly signal: WriteSignal;
   readonly begin: () => Promise<void>;
   readonly refuse: (error: unknown) => void;
   /** All of its statements are of one connection, and so of one moment. */
-  reader?: Reader;
+  reader?: OneReader;
 };
 
 /** Of one line; those after them would be answered too late. */
@@ -47,8 +49,8 @@ export function createLongReads<OneReader extends Reader>(
   openReader: OpenReader<OneReader>,
 ): LongReads<OneReader> {
   const held = holdReader(openReader);
-  const lines = new Map<string, Reading[]>();
-  let current: Reading | undefined;
+  const lines = new Map<string, Reading<OneReader>[]>();
+  let current: Reading<OneReader> | undefined;
   let serving: Promise<void> | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -63,10 +65,10 @@ export function createLongReads<OneReader extends Reader>(
     idleTimer = setTimeout(() => void held.close(), idle_ms).unref();
   }
 
-  const isOver = ({ signal }: Reading) => isClosed || signal.hasLeft();
+  const isOver = ({ signal }: Reading<OneReader>) => isClosed || signal.hasLeft();
 
   /** False where it is refused. */
-  function join(reading: Reading, line: string): boolean {
+  function join(reading: Reading<OneReader>, line: string): boolean {
     const waiting = lines.get(line) ?? [];
     const isJoining = !isOver(reading) && waiting.length < mostWaiting;
     if (isJoining) lines.set(line, [...waiting, reading]);
@@ -75,10 +77,12 @@ export function createLongReads<OneReader extends Reader>(
     return isJoining;
   }
 
-  function leave(reading: Reading, line: string): void {
+  function leave(reading: Reading<OneReader>, line: string): void {
     if (reading === current) reading.reader?.interrupt();
     else if (removeFrom(lines, line, reading)) reading.refuse(new StoreBusy("the caller has left"));
   }
+
+  const use = () => (current && !isOver(current) ? (current.reader ??= held.open()) : refuseLate());
 
   return {
     read: <Result>(work: () => Promise<Result>, { signal, line }: ReadOptions) =>
@@ -87,14 +91,11 @@ export function createLongReads<OneReader extends Reader>(
           work().then(resolve, (error: unknown) => {
             reject(isOver(reading) ? new StoreBusy("nobody waits", { cause: error }) : error);
           });
-        const reading: Reading = { signal, begin, refuse: reject };
+        const reading: Reading<OneReader> = { signal, begin, refuse: reject };
         if (join(reading, line)) signal.onAbort(() => leave(reading, line));
       }),
-    run: async (query) => {
-      if (current === undefined || isOver(current)) throw new StoreBusy("the read is over");
-      current.reader ??= held.open();
-      return current.reader.run(query);
-    },
+    run: async (query) => use().run(query),
+    use,
     aside: <Result>(work: (reader: OneReader) => Promise<Result>) =>
       new Promise<Result>((resolve, reject) => {
         // Where no thread can be started, only this work fails.
@@ -111,6 +112,10 @@ export function createLongReads<OneReader extends Reader>(
       await held.close();
     },
   };
+}
+
+function refuseLate(): never {
+  throw new StoreBusy("the read is over");
 }
 
 type OpenReader<OneReader> = (onEnd: () => void) => OneReader;
@@ -137,7 +142,7 @@ function holdReader<OneReader extends Reader>(openReader: OpenReader<OneReader>)
 }
 
 /** The first of the line whose turn it is; that line is the last one then. */
-function takeNext(lines: Map<string, Reading[]>): Reading | undefined {
+function takeNext<One>(lines: Map<string, One[]>): One | undefined {
   for (const [line, [first, ...others]] of lines) {
     lines.delete(line);
     if (others.length > 0) lines.set(line, others);
@@ -147,7 +152,7 @@ function takeNext(lines: Map<string, Reading[]>): Reading | undefined {
 }
 
 /** False where it was not waiting any more. */
-function removeFrom(lines: Map<string, Reading[]>, line: string, reading: Reading): boolean {
+function removeFrom<One>(lines: Map<string, One[]>, line: string, reading: One): boolean {
   const waiting = lines.get(line) ?? [];
   const others = waiting.filter((other) => other !== reading);
   if (others.length > 0) lines.set(line, others);

@@ -6,13 +6,14 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type QueryResult,
 } from "kysely";
 import { translateFault } from "./faults.ts";
 import { translatePostgresFault } from "./postgres-faults.ts";
-import type { Query, RunPrepared, StatementRunner } from "./run-statements.ts";
+import type { MoreRunners, Query, RunPrepared, StatementRunner } from "./run-statements.ts";
 import type { Engine } from "./sql.ts";
 
 /**
@@ -22,7 +23,7 @@ import type { Engine } from "./sql.ts";
 export function openKysely<Tables>(
   engine: Engine,
   run: StatementRunner["run"],
-  prepare?: StatementRunner["prepare"],
+  more: MoreRunners = {},
 ): Kysely<Tables> {
   const translate = translators[engine];
   const executeQuery = async <Row>({ sql, parameters }: Query) => {
@@ -37,7 +38,7 @@ export function openKysely<Tables>(
   // The connection is always there: asking for it, and for plugins that see what was found, costs
   // as much as a quick statement.
   Object.assign(db.getExecutor(), { executeQuery });
-  if (prepare !== undefined) directly.set(db, prepare);
+  directly.set(db, more);
   return db;
 }
 
@@ -48,14 +49,14 @@ export function readEngine<Tables>(db: Kysely<Tables>): Engine {
 
 const translators = { sqlite: translateFault, postgres: translatePostgresFault };
 
-const directly = new WeakMap<object, StatementRunner["prepare"]>();
+const directly = new WeakMap<object, MoreRunners>();
 
 /**
  * A statement that is run past Kysely, and has answered when it returns; undefined where it cannot:
  * a database that is somewhere else, or is seen through plugins, promises its rows.
  */
 export function prepareDirectly(db: object, sql: string): RunPrepared | undefined {
-  const run = directly.get(db)?.(sql);
+  const run = directly.get(db)?.prepare?.(sql);
   if (run === undefined) return undefined;
   return (parameters) => {
     try {
@@ -65,6 +66,22 @@ export function prepareDirectly(db: object, sql: string): RunPrepared | undefine
       return throwTranslated(error);
     }
   };
+}
+
+/**
+ * Calls `take` with each row that a query finds, as it comes from a database that is somewhere
+ * else; undefined where all rows are handed over at once.
+ */
+export function readEach<Row>(
+  db: object,
+  { sql, parameters }: CompiledQuery<Row>,
+  take: (row: Row) => void,
+): Promise<void> | undefined {
+  // The rows have the shape of the query that Kysely typed.
+  const running = directly.get(db)?.each?.({ sql, parameters }, (row) => take(row as Row));
+  return running?.catch((error: unknown) => {
+    throw translatePostgresFault(error);
+  });
 }
 
 function throwTranslated(error: unknown): never {

@@ -1,8 +1,14 @@
 import { connect, Socket } from "node:net";
-import { Pool, type PoolClient, type QueryResult } from "pg";
+import { Pool, Query as Statement, type PoolClient, type QueryResult } from "pg";
 import { ConnectionLost, isBroken, isLost } from "./postgres-faults.ts";
 import type { PoolMeasures } from "./sql.ts";
-import { refuseNul, type Query, type Ran, type RunStatement } from "./run-statements.ts";
+import {
+  refuseNul,
+  type Query,
+  type Ran,
+  type RunEach,
+  type RunStatement,
+} from "./run-statements.ts";
 
 /**
  * A bounded number of connections to PostgreSQL. Nothing is kept in a session, and no statement has
@@ -19,6 +25,7 @@ export type PostgresPool = {
 /** A connection that nobody else uses until it is given back. */
 export type PostgresConnection = {
   readonly run: (query: Query, longest_ms?: number) => Promise<Ran>;
+  readonly each: (...given: [...Parameters<RunEach>, longest_ms: number]) => Promise<void>;
   /** Several statements in one message, without parameters. Answers what the last one found. */
   readonly runAll: (statements: readonly string[]) => Promise<Ran>;
   /** Ends the transaction; false where the server took it back instead. */
@@ -118,6 +125,7 @@ function holdClient(client: PoolClient): PostgresConnection {
       refuseNul(parameters);
       return readResult(await watch(client.query(sql, [...parameters]), longest_ms));
     },
+    each: (query, take, longest_ms) => watch(takeEach(client, query, take), longest_ms),
     runAll: async (statements) => {
       const results = await watch(client.query(statements.join("; ")), longestStatement_ms);
       // The driver types one result, but answers a list where there were several statements.
@@ -132,6 +140,28 @@ function holdClient(client: PoolClient): PostgresConnection {
     cancel: () => cancelStatement(client),
     giveBack: (error) => client.release(!isUsable || isLost(error)),
   };
+}
+
+function takeEach(client: PoolClient, ...[query, take]: Parameters<RunEach>): Promise<void> {
+  refuseNul(query.parameters);
+  const statement = new Statement<Ran["rows"][number]>(query.sql, [...query.parameters]);
+  return new Promise((resolve, reject) => {
+    let isGivenUp = false;
+    statement.on("row", (row) => {
+      if (isGivenUp) return;
+      try {
+        take(row);
+      } catch (error) {
+        // The driver would not know what to do with it. What still comes belongs to nobody.
+        isGivenUp = true;
+        cancelStatement(client);
+        reject(error);
+      }
+    });
+    statement.on("error", reject);
+    statement.on("end", () => resolve());
+    client.query(statement);
+  });
 }
 
 const changing = new Set(["INSERT", "UPDATE", "DELETE"]);

@@ -1,5 +1,8 @@
 import type { PostgresConnection, PostgresPool } from "./postgres-pool.ts";
 import type { Reader } from "./reader.ts";
+import type { RunEach } from "./run-statements.ts";
+
+export type PostgresReader = Reader & { readonly each: RunEach };
 
 const longestStatement_ms = 60_000;
 
@@ -9,7 +12,7 @@ const begin = [
 ];
 
 /** A connection held while something long is read: in one transaction, and so of one moment. */
-export function openPostgresReader(pool: PostgresPool): Reader {
+export function openPostgresReader(pool: PostgresPool): PostgresReader {
   let held: Promise<PostgresConnection> | undefined;
   let given: Promise<void> = Promise.resolve();
 
@@ -35,6 +38,10 @@ export function openPostgresReader(pool: PostgresPool): Reader {
     run: async (query) => {
       held ??= hold();
       return (await held).run(query, longestStatement_ms);
+    },
+    each: async (query, take) => {
+      held ??= hold();
+      await (await held).each(query, take, longestStatement_ms);
     },
     interrupt: () =>
       void held?.then(

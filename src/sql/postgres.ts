@@ -6,7 +6,7 @@ import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import { openPostgresReader } from "./postgres-reader.ts";
 import { createVersionReader } from "./postgres-version.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
-import type { RunStatement } from "./run-statements.ts";
+import type { RunEach, RunStatement } from "./run-statements.ts";
 import type { PoolMeasures, Sql } from "./sql.ts";
 import { traceStatements, traceTransactions, type TraceSql } from "./trace-sql.ts";
 
@@ -30,9 +30,10 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
     await pool.close();
     throw error;
   });
-  const open = (plain: RunStatement) => {
-    const { run } = trace ? traceStatements("postgres", { run: plain }, trace) : { run: plain };
-    return openKysely<Tables>("postgres", run);
+  const open = (plain: RunStatement, each?: RunEach) => {
+    const own = { run: plain, each };
+    const { run, ...more } = trace ? traceStatements("postgres", own, trace) : own;
+    return openKysely<Tables>("postgres", run, more);
   };
   const db = open(pool.run);
   const ofWriter = openPostgresPool(url, mostConnections.writing);
@@ -78,9 +79,9 @@ function addMeasures(one: PoolMeasures, other: PoolMeasures): PoolMeasures {
   };
 }
 
-function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement) => Db) {
+function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement, each: RunEach) => Db) {
   const longReads = createLongReads(() => openPostgresReader(pool));
-  const db = open(longReads.run);
+  const db = open(longReads.run, async (query, take) => longReads.use().each(query, take));
   let count = 0;
   return {
     count: () => count,

@@ -14,6 +14,9 @@ export type Ran = {
 
 export type RunStatement = (query: Query) => Promise<Ran>;
 
+/** Hands over each row as it comes: of very many of them none has to be held. */
+export type RunEach = (query: Query, take: (row: Ran["rows"][number]) => void) => Promise<void>;
+
 /** A statement that is run again and again, and stays prepared. */
 export type RunPrepared = (parameters: Query["parameters"]) => Ran["rows"] | Promise<Ran["rows"]>;
 
@@ -21,6 +24,12 @@ export type RunPrepared = (parameters: Query["parameters"]) => Ran["rows"] | Pro
 export type StatementRunner = {
   readonly run: (query: Query) => Ran | Promise<Ran>;
   readonly prepare: (sql: string) => RunPrepared;
+};
+
+/** What a database can beside running a statement, each where it can. */
+export type MoreRunners = {
+  readonly prepare?: StatementRunner["prepare"] | undefined;
+  readonly each?: RunEach | undefined;
 };
 
 /** Filters make many different statements; the most recently used ones stay prepared. */

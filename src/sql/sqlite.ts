@@ -47,7 +47,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const { trace } = options;
   const open = (runner: Pick<StatementRunner, "run"> & Partial<StatementRunner>) => {
     const { run, prepare } = trace ? traceStatements("sqlite", runner, trace) : runner;
-    return openKysely<Tables>("sqlite", run, prepare);
+    return openKysely<Tables>("sqlite", run, { prepare });
   };
   const reading = readWhileSound(createStatementRunner(reader), log);
   const db = open(reading);

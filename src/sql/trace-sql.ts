@@ -1,4 +1,4 @@
-import type { StatementRunner } from "./run-statements.ts";
+import type { MoreRunners, StatementRunner } from "./run-statements.ts";
 import type { Engine, Sql } from "./sql.ts";
 
 /** How whoever follows requests is told of the statements that they lead to. */
@@ -16,11 +16,14 @@ export type TraceSql = {
 /** The same statements, told of. */
 export function traceStatements(
   engine: Engine,
-  { run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>,
+  { run, prepare, each }: Pick<StatementRunner, "run"> & MoreRunners,
   { statement }: TraceSql,
-): Pick<StatementRunner, "run"> & Partial<StatementRunner> {
+): Pick<StatementRunner, "run"> & MoreRunners {
   return {
     run: (query) => statement(engine, query.sql, () => run(query)),
+    ...(each && {
+      each: (query, take) => statement(engine, query.sql, () => each(query, take)),
+    }),
     ...(prepare && {
       prepare: (sql: string) => {
         const runPrepared = prepare(sql);

@@ -48,8 +48,24 @@ export function packNumbers(numbers: readonly number[]): string {
   return Buffer.from(bytes).toString("base64");
 }
 
-export function unpackNumbers(text: string): Buffer {
-  return Buffer.from(text, "base64");
+/**
+ * Ids and numbers of several rows, in one piece of memory: to make and to clear away one for each
+ * would cost half as much as adding them up.
+ */
+export function unpackRows(rows: readonly { readonly ids: string; readonly sums: string }[]) {
+  const texts = [...rows.map(({ ids }) => ids), ...rows.map(({ sums }) => sums)];
+  const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text, "base64"), 0);
+  const bytes = Buffer.allocUnsafeSlow(size);
+  let end = 0;
+  const parts = texts.map((text) => {
+    const start = end;
+    end += bytes.write(text, start, "base64");
+    return bytes.subarray(start, end);
+  });
+  return rows.map((_, place) => ({
+    ids: readIdWords(parts[place] ?? bytes),
+    numbers: parts[rows.length + place] ?? bytes,
+  }));
 }
 
 /** Packed numbers, of which those before `at` were read. */

@@ -5,8 +5,7 @@ import {
   readId,
   readIdWords,
   readNumber,
-  unpackIds,
-  unpackNumbers,
+  unpackRows,
   type NumbersReader,
 } from "./link-ids.ts";
 import type { LinkSet } from "./link-set.ts";
@@ -84,7 +83,7 @@ export function createLinkSums({ most, only, named = [] }: LinkSumsOptions): Lin
   return {
     add: (rows, next) => {
       const limit = next === undefined ? undefined : readIdWords(packId(next));
-      open = [...open, ...rows.map(openRow)];
+      open = [...open, ...unpackRows(rows).map(openRow)];
       const ends = open.map((row) => findEnd(row, limit));
       const counted = ends.reduce((sum, end, row) => sum + end - (open[row]?.place ?? 0), 0);
       // It is empty.
@@ -114,8 +113,8 @@ export function compareSums(
   );
 }
 
-function openRow({ ids, sums }: LinkRow): OpenRow {
-  return { ids: readIdWords(unpackIds(ids)), place: 0, numbers: unpackNumbers(sums), at: 0 };
+function openRow({ ids, numbers }: Pick<OpenRow, "ids" | "numbers">): OpenRow {
+  return { ids, place: 0, numbers, at: 0 };
 }
 
 /** The place of the first link of the row that is not before the limit. */

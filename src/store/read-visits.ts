@@ -1,9 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
 import { eachCell, readCells, type ReadCells } from "../stats/cells.ts";
 import { idWords, packNumbers, readIdWords, unpackIds } from "../stats/link-ids.ts";
 import type { LinkSet } from "../stats/link-set.ts";
-import type { LinkRow, LinkSums } from "../stats/link-sums.ts";
+import type { LinkRow } from "../stats/link-sums.ts";
 import { readKind, visitEvents, type Kind } from "../stats/visit.ts";
 import type { Tenant } from "./tenant.ts";
 import type { VisitDayTable } from "./tables.ts";
@@ -80,7 +79,11 @@ function addRow(
 }
 
 /** The rows that can have links with these ids. */
-function selectRows({ db, projectId }: Tenant, { first, last }: Days, ends: LinkSet["ends"]) {
+export function selectRows(
+  { db, projectId }: Tenant,
+  { first, last }: Days,
+  ends: LinkSet["ends"],
+) {
   const query = db
     .selectFrom("visit_days")
     .where("project_id", "=", projectId)
@@ -91,7 +94,7 @@ function selectRows({ db, projectId }: Tenant, { first, last }: Days, ends: Link
 }
 
 /** What is read next is read while the caller does something with the one before. */
-async function* readAhead<Key, Found>(
+export async function* readAhead<Key, Found>(
   keys: readonly Key[],
   read: (key: Key) => Promise<Found>,
 ): AsyncGenerator<Found> {
@@ -107,53 +110,16 @@ async function* readAhead<Key, Found>(
   if (reading !== undefined) yield await reading;
 }
 
-/** Rows that are read at once, and those that are added up at once. */
-const rowsAtOnce = 1000;
-const rowsInRange = 32;
-
 /** The visits of some links, the first of whose ids is this one. */
 export type SumsRow = { readonly first_id: string } & LinkRow;
 
-type Wanted = {
+export type Wanted = {
   readonly days: Days;
   /** Of the ids of the links that are meant. */
   readonly ends: LinkSet["ends"];
 };
 
-/** Of ids; the last one has no end. */
-type Range = { readonly start: string; readonly next: string | undefined };
-
-/**
- * Adds up the links' sums of whole days, and what else is given, a range of ids after the other: so
- * little more than a range is ever held.
- */
-export async function readSums(
-  tenant: Tenant,
-  { days, ends }: Wanted,
-  others: readonly SumsRow[],
-  sums: LinkSums,
-): Promise<void> {
-  const starts = ["", ...(await listStarts(tenant, { days, ends }))];
-  const ranges = starts.map((start, place) => ({ start, next: starts[place + 1] }));
-  const read = async (range: Range) => ({
-    ...range,
-    rows: await selectSums(tenant, { days, ends }, range),
-  });
-  for await (const { rows, start, next } of readAhead(ranges, read)) {
-    const isOf = ({ first_id: id }: SumsRow) => id >= start && (next === undefined || id < next);
-    const all = [...rows, ...others.filter(isOf)];
-    all.sort((one, other) => (one.first_id < other.first_id ? -1 : 1));
-    for (let from = 0; from < all.length; from += rowsInRange) {
-      const to = from + rowsInRange;
-      sums.add(all.slice(from, to), all[to]?.first_id ?? next);
-      // Others have their turn.
-      await setImmediate();
-    }
-  }
-  sums.add([], undefined);
-}
-
-/** The same sums of the hours of a day that are meant. */
+/** The sums of the hours of a day that are meant. */
 export async function readPartOfDay(
   tenant: Tenant,
   { days, ends }: Wanted,
@@ -182,31 +148,4 @@ function sumUp({ kinds, rows }: ReadCells, isMeant: (hour: number) => boolean): 
     });
     return sums;
   });
-}
-
-/** Where the rows that are read at once begin, but the first of them. */
-async function listStarts(tenant: Tenant, { days, ends }: Wanted): Promise<readonly string[]> {
-  const own = selectRows(tenant, days, ends).select([
-    "first_id",
-    sql<number>`row_number() over (order by first_id)`.as("place"),
-  ]);
-  const rows = await tenant.db
-    .selectFrom(own.as("own"))
-    .select("first_id")
-    .distinct()
-    .where(sql<number>`place % ${rowsAtOnce}`, "=", 0)
-    .orderBy("first_id")
-    .execute();
-  return rows.map(({ first_id }) => first_id);
-}
-
-function selectSums(
-  tenant: Tenant,
-  { days, ends }: Wanted,
-  { start, next }: Range,
-): Promise<readonly SumsRow[]> {
-  const query = selectRows(tenant, days, ends)
-    .select(["first_id", "ids", "sums"])
-    .where("first_id", ">=", start);
-  return (next === undefined ? query : query.where("first_id", "<", next)).execute();
 }

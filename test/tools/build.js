@@ -71,7 +71,7 @@ await bundle({
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace"],
       isbot: ["isbot", "isbotPatterns"],
-      pg: ["Pool"],
+      pg: ["Pool", "Query"],
       pino: ["destination", "pino"],
       undici: ["Agent", "buildConnector"],
     }),
