@@ -8,6 +8,7 @@ import { readUrl } from "./web-address.ts";
 
 /** What stands between `?` and `#`, safe for a header; an address that is none has no query. */
 export function readQuery(address: string): string {
+  if (!address.includes("?")) return "";
   const [whole = ""] = address.split("#", 1);
   const start = whole.indexOf("?");
   const query = start < 0 ? "" : whole.slice(start + 1);
@@ -17,6 +18,7 @@ export function readQuery(address: string): string {
 
 /** A query with those parameters of another one behind it whose names it has not got. */
 export function joinQueries(query: string, others: string): string {
+  if (others === "") return query;
   const known = new Set(listParameters(query).map(readName));
   const added = listParameters(others).filter((parameter) => !known.has(readName(parameter)));
   if (added.length === 0) return query;
@@ -34,6 +36,7 @@ export function dropParameter(query: string, name: string): string {
  * long for an address stays as it is: its visitor arrives all the same.
  */
 export function addQuery(address: string, query: string): string {
+  if (query === "") return address;
   const [place = "", ...fragment] = address.split("#");
   const [path = "", ...own] = place.split("?");
   const before = own.join("?");

@@ -34,6 +34,16 @@ export function normalizeForSearch(path: string): string {
  * leading slash and dot segments are refused, which a URL would read as something else.
  */
 export function findPathFault(path: string): string | undefined {
+  const fault = isHarmless(path) ? undefined : findFaultInText(path);
+  return fault ?? (isReservedPath(path) ? "is reserved" : undefined);
+}
+
+/** Has nothing that is looked for below: most paths, and each that is visited is looked at. */
+function isHarmless(path: string): boolean {
+  return path.length <= limits.path_bytes && /^\w[\w/~!*'()-]*$/.test(path);
+}
+
+function findFaultInText(path: string): string | undefined {
   if (!isStorable(path) || hasControls(path)) return "contains control characters";
   if (path.startsWith("/")) return "must begin with at most one slash";
   if (path.includes("%")) return "can't contain a percent sign";
@@ -44,7 +54,7 @@ export function findPathFault(path: string): string | undefined {
   if (new TextEncoder().encode(path).length > limits.path_bytes) {
     return `is too long (maximum is ${limits.path_bytes} bytes)`;
   }
-  return isReservedPath(path) ? "is reserved" : undefined;
+  return undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { findAddressDamage, findWebAddressFault, readUrl } from "./web-address.ts";
+import { findAddressDamage, findWebAddressFault, readPlainHost, readUrl } from "./web-address.ts";
 
 /**
  * Addresses that open a platform's own store, which the fallback of that platform alone may lead
@@ -55,7 +55,7 @@ export function findAddressFault(field: string, address: string): string | undef
 
 /** The host to which a visitor is led, with its port; of a store, the host of its web pages. */
 export function readDestinationHost(address: string): string | undefined {
-  return readStore(address)?.host ?? readUrl(address)?.host;
+  return readPlainHost(address) ?? readStore(address)?.host ?? readUrl(address)?.host;
 }
 
 /** Whether an address leads into a store, by its web page or without. */

@@ -7,10 +7,10 @@ import { hasControls, isStorable } from "../text.ts";
  * missing slash, a control character) is refused.
  */
 export function findWebAddressFault(address: string): string | undefined {
+  if (readPlainHost(address) !== undefined) return undefined;
   const broken = findBrokenText(address);
   if (broken !== undefined) return broken;
-  // A name in the internet is at most this long, and a longer one is slow to be read as one.
-  const isNamed = /^https?:\/\/[^\\/][^/?#]{0,255}(?:[/?#]|$)/i.test(address);
+  const isNamed = namedAddress.test(address);
   if (!isNamed || readUrl(address) === undefined) {
     return "must be an http or https address";
   }
@@ -18,6 +18,24 @@ export function findWebAddressFault(address: string): string | undefined {
   if (ambiguous !== undefined) return ambiguous;
   if (hasLogin(address)) return "can't contain a user name or password";
   return undefined;
+}
+
+/** A name in the internet is at most this long, and a longer one is slow to be read as one. */
+const longestHost = 255;
+const namedAddress = new RegExp(`^https?://[^\\\\/][^/?#]{0,${longestHost}}(?:[/?#]|$)`, "i");
+
+/** No port, and a last label that cannot be a number's: such a host is read as it is written. */
+const plainAddress =
+  /^https?:\/\/((?:[a-z\d]+(?:-[a-z\d]+)*\.)*[a-z][a-z\d]*)(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/;
+
+/**
+ * The host of an address in which nothing is amiss: most are such, and to parse one costs as much
+ * as to look it up. Undefined of any other, good or bad.
+ */
+export function readPlainHost(address: string): string | undefined {
+  if (address.length > limits.web_address_characters) return undefined;
+  const host = plainAddress.exec(address)?.[1];
+  return host !== undefined && host.length <= longestHost ? host : undefined;
 }
 
 /** What spoils an address of any scheme. */
