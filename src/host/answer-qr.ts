@@ -23,7 +23,7 @@ const mostInSpan = 10;
 const span_ms = 1000;
 
 /** Pictures of links' addresses; undefined where the address is longer than any code. */
-type QrPictures = {
+export type QrPictures = {
   /** With the query that was asked for beside the picture's format. */
   readonly answer: (
     site: Pick<Site, "origin">,

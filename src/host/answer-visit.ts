@@ -1,3 +1,4 @@
+import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import { addQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
@@ -13,7 +14,8 @@ import type { DrawForPage } from "./answer-qr.ts";
 import type { IncomingVisitor } from "./classify-visitor.ts";
 import type { TemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, type Answer } from "./http-answer.ts";
-import type { HostedLink, Site } from "./sites.ts";
+import type { HostedLink } from "./hosted-links.ts";
+import type { Site } from "./sites.ts";
 
 /** One visit of a link: turns what `decideVisit` decided into an HTTP answer. */
 
@@ -40,27 +42,35 @@ type VisitContext = {
  */
 const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
-const redirectHeaders = {
+/** Calls `onRedirect` where the visit needs no page. */
+export function answerVisit(
+  context: VisitContext,
+  onRedirect: (to: string) => void,
+): Awaitable<Answer> {
+  const visited = readVisited(context);
+  const visit = decide(context, visited);
+  if (visit.action !== "redirect") return showPage(context, visit, visited);
+  onRedirect(visit.to);
+  return redirectTo(visit.to);
+}
+
+const redirectHeaders = makeAnswer(302, {
   ...uncached,
   // What browsers do by themselves: the destination learns from which site people came, no more.
   "referrer-policy": "strict-origin-when-cross-origin",
   "x-robots-tag": "noindex",
-} as const;
+}).headers;
 
-export async function answerVisit(context: VisitContext): Promise<Answer> {
-  const { site, hosted, visitor } = context;
-  // Where a query is handed on each visit may bring another, and some projects send Google Play
-  // the address of the visit.
-  const isPlain = !context.target.includes("?");
-  const isShared = isPlain && !visitor.bot && !site.project.link_in_referrer;
-  const known = isShared ? hosted.answers[visitor.platform] : undefined;
-  if (known !== undefined) return known;
-  const visited = readVisited(context);
-  const visit = decide(context, visited);
-  if (visit.action !== "redirect") return showPage(context, visit, visited);
-  const answer = makeAnswer(302, { location: visit.to, ...redirectHeaders });
-  if (isShared) hosted.answers[visitor.platform] = answer;
-  return answer;
+export function redirectTo(address: string): Answer {
+  return { status: 302, headers: ["location", address, ...redirectHeaders], body: "" };
+}
+
+/**
+ * Whether others are led to the same place. Where a query is handed on each visit may bring
+ * another, and some projects send Google Play the address of the visit.
+ */
+export function isShared(site: Site, target: string, visitor: IncomingVisitor): boolean {
+  return !target.includes("?") && !visitor.bot && !site.project.link_in_referrer;
 }
 
 type Visited = {

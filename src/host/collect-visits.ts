@@ -14,7 +14,8 @@ import { writeVisit } from "../store/deferred-visits.ts";
 import { readSealKey } from "../store/store-secrets.ts";
 import type { Store } from "../store/store.ts";
 import { createVisitLimit } from "./limit-visits.ts";
-import type { HostedLink, Site } from "./sites.ts";
+import type { HostedLink } from "./hosted-links.ts";
+import type { Site } from "./sites.ts";
 
 /**
  * Notes who visits the page of a link with deferred deep linking: what the request tells when the

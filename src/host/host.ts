@@ -1,17 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { readQuery } from "../contract/rules/address-query.ts";
-import { normalizePath } from "../contract/rules/link-path.ts";
+import { isReservedPath, normalizePath } from "../contract/rules/link-path.ts";
 import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { readOutage } from "../store/store.ts";
 import { associationPaths } from "../visit/association-files.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
-import { createQrPictures } from "./answer-qr.ts";
+import { createQrPictures, type QrPictures } from "./answer-qr.ts";
 import type { Platform } from "../visit/decide-visit.ts";
-import { answerVisit, isCollected, readVisited } from "./answer-visit.ts";
+import { answerVisit, isCollected, isShared, readVisited, redirectTo } from "./answer-visit.ts";
 import { answerElse } from "./answer-else.ts";
 import { createAssociationFiles } from "./association-files.ts";
-import { createVisitorReader } from "./classify-visitor.ts";
+import { createVisitorReader, type IncomingVisitor } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
 import { createVisitCollector, isScriptMessage } from "./collect-visits.ts";
 import type { CollectorOptions } from "./collect-visits.ts";
@@ -19,7 +20,9 @@ import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
-import { createSites, type HostedLink, type Site, type SitesOptions } from "./sites.ts";
+import { createHostedLinks, namePlace } from "./hosted-links.ts";
+import type { HostedLinks, Place, Redirects } from "./hosted-links.ts";
+import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
 export type Host = {
@@ -29,7 +32,7 @@ export type Host = {
     response: ServerResponse,
     hostname: string,
     otherwise: () => void,
-  ) => Promise<void>;
+  ) => Awaitable<void>;
 };
 
 export type HostOptions = SitesOptions &
@@ -40,13 +43,11 @@ export type HostOptions = SitesOptions &
     readonly report: (error: unknown) => unknown;
   };
 
-type HostedRequest = {
+type HostedRequest = Pick<Place, "site" | "path"> & {
+  readonly place: Place;
   readonly request: IncomingMessage;
-  readonly site: Site;
   /** From the first slash on. */
   readonly target: string;
-  /** Normalised, without its first slash. */
-  readonly path: string;
   readonly languages: string | undefined;
   /** Whether it was the link's code that led here. */
   readonly isScanned: boolean;
@@ -55,15 +56,35 @@ type HostedRequest = {
 const nonce_bytes = 16;
 
 export function createHost(options: HostOptions): Host {
-  const { report } = options;
-  const collector = createVisitCollector(options);
   const sites = createSites(options);
-  const readVisitor = createVisitorReader();
-  const count = createCounter(options);
-  const answerAssociationFile = createAssociationFiles();
-  const { answerQr, pages } = createPages(options);
+  const route = createRoute(options);
+  return {
+    answer: (request, response, hostname, otherwise) => {
+      const send = (answer: Answer) => sendAnswer(response, answer);
+      const fail = (error: unknown) => send(answerError(error, options.report));
+      try {
+        // Most answers are there at once.
+        const answered = andThen(sites.find(hostname), (site) => {
+          if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
+          return andThen(route(request, site), send);
+        });
+        return answered instanceof Promise ? answered.catch(fail) : answered;
+      } catch (error) {
+        return fail(error);
+      }
+    },
+  };
+}
 
-  async function route(request: IncomingMessage, site: Site | undefined): Promise<Answer> {
+type Route = (request: IncomingMessage, site: Site | undefined) => Awaitable<Answer>;
+
+function createRoute(options: HostOptions): Route {
+  const links = createHostedLinks();
+  const { answerQr, pages } = createPages(options);
+  const answerOwn = createOwnFiles(links, answerQr);
+  const { answerKnown, answerLink, answerMessage } = createLinkAnswers(options, links, pages);
+
+  return (request, site) => {
     const isMessage = isScriptMessage(request);
     if (!isMessage && !isRead(request)) return methodNotAllowed;
     const asked = readTarget(request.url ?? "");
@@ -71,57 +92,97 @@ export function createHost(options: HostOptions): Host {
     const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
     const target = dropPasteMark(unscanned);
     if (site.project.suspended) return notFoundPage;
-    const [written = ""] = target.split("?", 1);
+    const start = target.indexOf("?");
+    const written = start < 0 ? target : target.slice(0, start);
     const path = normalizePath(written);
     const languages = request.headers["accept-language"];
     if (path === undefined) return answerElse(site, written.slice(1), languages);
-    const hosted = { request, site, target, path, languages, isScanned: unscanned !== asked };
-    if (isMessage) return (await answerMessage(hosted)) ? noted : methodNotAllowed;
-    const answer = (await answerOwnFile(hosted)) ?? (await answerLink(hosted));
-    return answer ?? answerElse(site, path, languages);
+    const place = namePlace(site, path);
+    const hosted = {
+      place,
+      site,
+      request,
+      path,
+      target,
+      languages,
+      isScanned: unscanned !== asked,
+    };
+    if (isMessage) return answerMessage(hosted);
+    return answerKnown(hosted) ?? (isReservedPath(path) ? answerOwn(hosted) : answerLink(hosted));
+  };
+}
+
+function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Pages) {
+  const collector = createVisitCollector(options);
+  const readVisitor = createVisitorReader();
+  const count = createCounter(options);
+
+  /** Where visitors alike were redirected before: no path of anything else is among these. */
+  function answerKnown(asked: HostedRequest): Answer | undefined {
+    const known = links.findRedirects(asked.place);
+    if (known === undefined) return undefined;
+    const visitor = readVisitor(asked.request.headers);
+    const to = isShared(asked.site, asked.target, visitor) ? known[visitor.platform] : undefined;
+    if (to === undefined) return undefined;
+    countVisit(asked, known, visitor);
+    return redirectTo(to);
   }
 
-  /** What the host answers itself; no link can have these paths. */
+  async function answerLink(asked: HostedRequest): Promise<Answer> {
+    const { place, request, site, path, target, languages } = asked;
+    const hosted = await links.findLink(place);
+    if (hosted === undefined) return answerElse(site, path, languages);
+    const visitor = readVisitor(request.headers);
+    const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
+    const context = { site, hosted, visitor, target, languages, collect, ...pages };
+    let isKept = false;
+    const keep = (to: string) => {
+      isKept = isShared(site, target, visitor);
+      if (isKept) links.keepRedirect(place, hosted, visitor.platform, to);
+    };
+    const answer = await answerVisit(context, keep);
+    if (!isKept) links.keepLink(place, hosted);
+    countVisit(asked, { linkId: hosted.link.id, source: hosted.source }, visitor);
+    return answer;
+  }
+
+  function countVisit(asked: HostedRequest, visited: Counted, visitor: IncomingVisitor): void {
+    const isCounted = visitor.isPerson && asked.request.method === "GET";
+    if (isCounted) count(asked, visited, visitor.platform);
+  }
+
+  /** What the script of a link's page tells: at its own address, so that the link is known. */
+  async function answerMessage(asked: HostedRequest): Promise<Answer> {
+    const { place, request, site, target } = asked;
+    const hosted = await links.findLink(place);
+    const visitor = readVisitor(request.headers);
+    if (hosted === undefined || !isCollected({ site, hosted, visitor })) return methodNotAllowed;
+    const visited = { request, site, hosted, ...readVisited({ hosted, target }) };
+    return (await collector.noteScript(visited)) ? noted : methodNotAllowed;
+  }
+
+  return { answerKnown, answerLink, answerMessage };
+}
+
+type Pages = ReturnType<typeof createPages>["pages"];
+
+/** What the host answers itself; no link can have these paths. */
+function createOwnFiles(links: HostedLinks, answerQr: QrPictures["answer"]) {
+  const answerAssociationFile = createAssociationFiles();
+
   async function answerOwnFile({ request, site, target, path }: HostedRequest) {
     const ifNoneMatch = request.headers["if-none-match"];
     const system = associationFiles.get(path);
     if (system !== undefined) return answerAssociationFile(site, system, ifNoneMatch);
     const [, picturedPath] = /^(.+)\.qr$/i.exec(path) ?? [];
     if (picturedPath === undefined) return ownFiles.get(path);
-    if ((await sites.findLink(site, picturedPath)) === undefined) return undefined;
-    return answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
+    const pictured = await links.findLink(namePlace(site, picturedPath));
+    return pictured && answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
   }
 
-  async function answerLink(asked: HostedRequest) {
-    const { request, site, target, path, languages } = asked;
-    const hosted = await sites.findLink(site, path);
-    if (hosted === undefined) return undefined;
-    const visitor = readVisitor(request.headers);
-    const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
-    const context = { site, hosted, visitor, target, languages, collect, ...pages };
-    const answer = await answerVisit(context);
-    if (visitor.isPerson && request.method === "GET") count(asked, hosted, visitor.platform);
-    return answer;
-  }
-
-  /** What the script of a link's page tells: at its own address, so that the link is known. */
-  async function answerMessage({ request, site, target, path }: HostedRequest) {
-    const hosted = await sites.findLink(site, path);
-    const visitor = readVisitor(request.headers);
-    if (hosted === undefined || !isCollected({ site, hosted, visitor })) return false;
-    return collector.noteScript({ request, site, hosted, ...readVisited({ hosted, target }) });
-  }
-
-  return {
-    answer: async (request, response, hostname, otherwise) => {
-      try {
-        const site = await sites.find(hostname);
-        if (site === undefined && !sites.isLinkHost(hostname)) return otherwise();
-        sendAnswer(response, await route(request, site));
-      } catch (error) {
-        sendAnswer(response, answerError(error, report));
-      }
-    },
+  return async (asked: HostedRequest): Promise<Answer> => {
+    const { site, path, languages } = asked;
+    return (await answerOwnFile(asked)) ?? answerElse(site, path, languages);
   };
 }
 
@@ -144,19 +205,22 @@ function answerError(error: unknown, report: HostOptions["report"]): Answer {
   return unexpectedError;
 }
 
+/** A link that was visited, and by which of its addresses. */
+type Counted = Pick<Redirects, "linkId" | "source">;
+
 /** Counts a person's visit of a link. */
 function createCounter(options: HostOptions) {
   const readKind = createKindReader(options);
   return (
     { request, site, isScanned }: HostedRequest,
-    { link, source: way }: HostedLink,
+    { linkId, source: way }: Counted,
     platform: Platform,
   ): void => {
     // A visitor under the second host name was counted before the preview page.
     const isClick = !site.isSecond;
     const source = isClick ? (isScanned ? "qr" : way) : "button";
     const kind = readKind({ request, site, platform, source });
-    options.clicks.note({ projectId: site.project.id, linkId: link.id, kind, isClick });
+    options.clicks.note({ projectId: site.project.id, linkId, kind, isClick });
   };
 }
 

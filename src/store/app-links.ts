@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Link } from "../contract/links.ts";
 import { tellOfLinks } from "./link-events.ts";
 import { readTally, tallyWrite } from "./project-tallies.ts";
-import { pickShown } from "./shown-link.ts";
+import { toLink } from "./shown-link.ts";
 import type { AppKind, LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -57,7 +57,7 @@ async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes)
   const { rows } = await sql<LinkTable>`${update} returning *`.execute(db);
   if (rows.length === 0) return true;
   const changed = rows.map((row) => {
-    const link = pickShown(row);
+    const link = toLink(row);
     return { event: "link.updated", link, before: putBack(link) } as const;
   });
   // A chore goes on whenever there is somebody to do it, and has no other clock.

@@ -1,5 +1,5 @@
 import type { Link } from "../contract/links.ts";
-import { findLinkAt } from "./links.ts";
+import { findLinksAt } from "./links-at.ts";
 import { findQueryOf } from "./short-paths.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -12,14 +12,32 @@ export type VisitedAt = {
 
 /** What a visit of a path finds: its own link, or else the one without the slash at its end. */
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
-  const exact = await findAt(tenant, path);
-  if (exact !== undefined || !path.endsWith("/")) return exact;
-  return findAt(tenant, path.slice(0, -1));
+  return (await findAllVisited(tenant, [path])).get(path);
 }
 
-async function findAt(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
-  const link = await findLinkAt(tenant, path);
-  if (link === undefined) return undefined;
-  const isOwn = path === link.path || path === link.shortened_path;
-  return { link, query: isOwn ? "" : await findQueryOf(tenant, { linkId: link.id, path }) };
+/** The same for many paths at once. */
+export async function findAllVisited(
+  tenant: Tenant,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, VisitedAt>> {
+  const shorter = paths.filter((path) => path.endsWith("/")).map(dropSlash);
+  const links = await findLinksAt(tenant, [...paths, ...shorter]);
+  const found = new Map<string, VisitedAt>();
+  const short: Promise<void>[] = [];
+  const noteShort = async (path: string, at: string, link: Link) => {
+    found.set(path, { link, query: await findQueryOf(tenant, { linkId: link.id, path: at }) });
+  };
+  for (const path of paths) {
+    const at = links.has(path) || !path.endsWith("/") ? path : dropSlash(path);
+    const link = links.get(at);
+    if (link === undefined) continue;
+    if (at === link.path || at === link.shortened_path) found.set(path, { link, query: "" });
+    else short.push(noteShort(path, at, link));
+  }
+  await Promise.all(short);
+  return found;
+}
+
+function dropSlash(path: string): string {
+  return path.slice(0, -1);
 }

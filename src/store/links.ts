@@ -15,7 +15,7 @@ import type { ListSource, Page } from "./list-page.ts";
 import { prepareInsert, prepareQuery, prepareRows } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
-import { pickShown, shownColumns, toLink, type ShownLink } from "./shown-link.ts";
+import { shownColumns, toLink, type ShownLink } from "./shown-link.ts";
 import { toFlag, type LinkTable, type Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { findSearch } from "./trigram-index.ts";
@@ -43,24 +43,6 @@ const selectLink = prepareQuery((db) =>
 
 export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link | undefined> {
   return andThen(selectLink(db, [projectId, id]), (row) => row && toLink(row));
-}
-
-const selectLinkAt = prepareQuery((db) =>
-  db
-    .selectFrom("addresses")
-    .innerJoin("links", (join) =>
-      join
-        .onRef("links.project_id", "=", "addresses.project_id")
-        .onRef("links.id", "=", "addresses.link_id"),
-    )
-    .select(shownColumns.map((column) => `links.${column}` as const))
-    .where("addresses.project_id", "=", "")
-    .where("addresses.address", "=", ""),
-);
-
-/** The link that answers at a path or a shortened path. */
-export function findLinkAt(tenant: Tenant, address: string): Awaitable<Link | undefined> {
-  return andThen(selectLinkAt(tenant.db, [tenant.projectId, address]), (row) => row && toLink(row));
 }
 
 /** A list that may take long is read where it holds up nobody, as of one moment. */
@@ -236,7 +218,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   await releaseShortPaths(tenant, id);
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
-  await tellOfLinks(tenant, tally, [{ event: "link.deleted", link: pickShown(row) }], now);
+  await tellOfLinks(tenant, tally, [{ event: "link.deleted", link: toLink(row) }], now);
   return true;
 }
 

@@ -14,7 +14,7 @@ export const host: readonly Mutation[] = [
     id: "H2",
     file: "src/host/host.ts",
     what: "HEAD counts as a click",
-    find: `visitor.isPerson && request.method === "GET"`,
+    find: `visitor.isPerson && asked.request.method === "GET"`,
     replace: "visitor.isPerson",
     tests: ["test/host/classify-visitor.test.ts"],
   },

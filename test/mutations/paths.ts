@@ -81,8 +81,8 @@ export const paths: readonly Mutation[] = [
     id: "F10",
     file: "src/host/answer-visit.ts",
     what: "the answer to a visit with a query is kept for the next visitors",
-    find: `const isPlain = !context.target.includes("?");`,
-    replace: "const isPlain = true;",
+    find: `return !target.includes("?") && `,
+    replace: "return ",
     tests: ["test/host/queries.test.ts"],
   },
   {

@@ -10,10 +10,10 @@ import {
   claimAddress,
   deleteLink,
   findLink,
-  findLinkAt,
   listLinks,
   updateLink,
 } from "../../src/store/links.ts";
+import { findLinkAt } from "../../src/store/links-at.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
 import {
   deleteProject,

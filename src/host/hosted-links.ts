@@ -1,0 +1,122 @@
+import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import type { Awaitable } from "../contract/awaitable.ts";
+import type { Link } from "../contract/links.ts";
+import { findPathFault } from "../contract/rules/link-path.ts";
+import type { Source } from "../stats/visit.ts";
+import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
+import { findAllVisited, type VisitedAt } from "../store/find-visited.ts";
+import type { Platform } from "../visit/decide-visit.ts";
+import { gatherAsked } from "./gather-asked.ts";
+import { createRecentCache } from "./recent-cache.ts";
+import type { Site } from "./sites.ts";
+
+/** Where a link is visited. */
+export type Place = {
+  readonly site: Site;
+  readonly path: string;
+  /** By which it is cached: no two places have the same. */
+  readonly name: string;
+};
+
+export function namePlace(site: Site, path: string): Place {
+  return { site, path, name: `${site.serial}/${path}` };
+}
+
+/** By which of its addresses a link was visited. */
+type VisitedBy = Extract<Source, "address" | "short">;
+
+/** A link with the apps on it. */
+export type HostedLink = {
+  readonly link: Link;
+  /** What the path that was visited stands for beside the link. */
+  readonly query: string;
+  readonly source: VisitedBy;
+  readonly apps: {
+    readonly ios_app: IosApp | undefined;
+    readonly android_app: AndroidApp | undefined;
+  };
+};
+
+/** Where a link redirects, for those platforms whose visitors it has redirected before. */
+export type Redirects = { readonly linkId: string; readonly source: VisitedBy } & {
+  [Name in Platform]: string | undefined;
+};
+
+/** Where one leads takes less than half a kB, and all of a link less than 1 kB. */
+const mostLinks = 100_000;
+
+export type HostedLinks = ReturnType<typeof createHostedLinks>;
+
+/**
+ * The links of sites, cached while their site is: whatever changes them makes another site of it.
+ * Of links that only redirect, which are most, no more is kept than where to.
+ */
+export function createHostedLinks() {
+  const redirects = createRecentCache<Redirects>(mostLinks);
+  const links = createRecentCache<HostedLink>(mostLinks);
+  const asked = new WeakMap<Site, (path: string) => Promise<VisitedAt | undefined>>();
+  const findIosApp = createAppFinder(iosAppStore);
+  const findAndroidApp = createAppFinder(androidAppStore);
+
+  async function readLink({ site, path }: Place): Promise<HostedLink | undefined> {
+    let ask = asked.get(site);
+    if (ask === undefined) asked.set(site, (ask = openGathering(site)));
+    const visited = await ask(path);
+    if (visited === undefined) return undefined;
+    const { link, query } = visited;
+    const apps = {
+      ios_app: await findIosApp(site, link.ios_app_id),
+      android_app: await findAndroidApp(site, link.android_app_id),
+    };
+    const isOwn = path === link.path || path === `${link.path}/`;
+    return { link, query, apps, source: isOwn ? "address" : "short" };
+  }
+
+  return {
+    /** Where a link is known to redirect; undefined where nobody has been redirected by it. */
+    findRedirects: ({ name }: Place): Redirects | undefined => redirects.find(name),
+
+    keepRedirect: (
+      { name }: Place,
+      { link, source }: HostedLink,
+      platform: Platform,
+      to: string,
+    ): void => {
+      const known = redirects.find(name);
+      const nowhere = { desktop: undefined, ios: undefined, android: undefined };
+      const kept: Redirects = known ?? { linkId: link.id, source, ...nowhere };
+      kept[platform] = to;
+      if (known === undefined) redirects.set(name, kept);
+    },
+
+    /** What can be no path names no link. */
+    findLink: (place: Place): Awaitable<HostedLink | undefined> => {
+      if (findPathFault(place.path) !== undefined) return undefined;
+      return links.find(place.name) ?? readLink(place);
+    },
+
+    keepLink: ({ name }: Place, hosted: HostedLink): void => links.set(name, hosted),
+  };
+}
+
+function openGathering({ tenant }: Site) {
+  return gatherAsked((paths) => findAllVisited(tenant, paths));
+}
+
+/** The apps of a site, each read once: a site ends when they change. */
+function createAppFinder<App>({ find }: Pick<AppStore<App, never>, "find">) {
+  const appsOfSites = new WeakMap<Site, Map<string, Awaitable<App | undefined>>>();
+  return (site: Site, id: string | null): Awaitable<App | undefined> => {
+    if (id === null) return undefined;
+    const apps = appsOfSites.get(site) ?? new Map<string, Awaitable<App | undefined>>();
+    appsOfSites.set(site, apps);
+    const known = apps.get(id);
+    if (known !== undefined) return known;
+    const finding = find(site.tenant, id).finally(() => apps.delete(id));
+    apps.set(id, finding);
+    return finding.then((app) => {
+      if (app !== undefined) apps.set(id, app);
+      return app;
+    });
+  };
+}

@@ -1,0 +1,112 @@
+import { expect, test } from "vitest";
+import { openKysely } from "../../src/sql/open-kysely.ts";
+import { StoreBusy, type Store } from "../../src/store/store.ts";
+import type { Tables } from "../../src/store/tables.ts";
+import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
+import { isOnPostgres } from "../support/store-place.ts";
+
+/** What visitors cost the store who come by a link for the first time, one or many at once. */
+
+const url = "https://shop.example/";
+
+let host: LinkHost;
+/** What the host has asked the store since the last look. */
+let statements: string[] = [];
+let isAway = false;
+
+/** The same store, whose statements are noted. */
+function note(store: Store): Store {
+  const db = openKysely<Tables>(isOnPostgres ? "postgres" : "sqlite", async (query) => {
+    statements.push(query.sql);
+    if (isAway) throw new StoreBusy("gone for a moment");
+    const { rows } = await store.db.executeQuery<Record<string, string>>({
+      ...query,
+      query: { kind: "RawNode", sqlFragments: [], parameters: [] },
+      queryId: { queryId: "noted" },
+    });
+    return { rows };
+  });
+  return { ...store, db };
+}
+
+openForEach(
+  () => openLinkHost({ wrap: note }),
+  (opened) => {
+    host = opened;
+    isAway = false;
+  },
+);
+
+/** Writes end what is cached: they come before, and a visit that finds the project. */
+async function addLinks(paths: readonly string[], more: object = {}): Promise<void> {
+  for (const path of paths) await host.add("link", { path, url: url + path, ...more });
+  await host.visit("/");
+  statements = [];
+}
+
+/** All in one packet, and so in one turn: where each of them is led, or the status. */
+async function visitAtOnce(targets: readonly string[]): Promise<readonly string[]> {
+  const heads = targets.map((target, index) =>
+    [
+      `GET ${target} HTTP/1.1`,
+      "host: default.localhost",
+      "user-agent: curl/8.5.0",
+      `connection: ${index === targets.length - 1 ? "close" : "keep-alive"}`,
+      "\r\n",
+    ].join("\r\n"),
+  );
+  const text = await host.sendRaw(heads.join(""));
+  const answers = text.split("HTTP/1.1 ").slice(1);
+  return answers.map((answer) => /\r\nlocation: (\S+)/i.exec(answer)?.[1] ?? answer.slice(0, 3));
+}
+
+test("the first visit of a link asks one thing, and the next ones nothing", async () => {
+  await addLinks(["spring"]);
+  for (const asked of [1, 0, 0]) {
+    expect((await host.visit("/spring")).headers.location).toBe(`${url}spring`);
+    expect(statements, statements.join("\n")).toHaveLength(asked);
+    statements = [];
+  }
+});
+
+test("first visits of many links at once ask few things", async () => {
+  const paths = Array.from({ length: 100 }, (_, index) => `link-${index}`);
+  await addLinks(paths);
+  const wanted = paths.map((path) => url + path);
+  expect(await visitAtOnce(paths.map((path) => `/${path}`))).toEqual(wanted);
+  expect(statements.length).toBeLessThan(10);
+});
+
+test("visitors who come at once each find their own", async () => {
+  await addLinks(["a", "b", "b/", "c"]);
+  const body = { url: `http://default.localhost:${host.port}/c?color=red` };
+  const { body: short } = await host.world.call("POST", "/short_links", { body });
+  await host.visit("/");
+  const shortPath = `/${short.shortened_path}`;
+  expect(await visitAtOnce(["/a", "/a/", "/b", "/b/", "/none", "/none/", "/a", shortPath])).toEqual(
+    [
+      ...["a", "a", "b", "b/"].map((path) => url + path),
+      "404",
+      "404",
+      `${url}a`,
+      `${url}c?color=red`,
+    ],
+  );
+});
+
+test("what could not be found out is asked again by the next visitor", async () => {
+  await addLinks(["a", "b"]);
+  isAway = true;
+  expect(await visitAtOnce(["/a", "/b"])).toEqual(["503", "503"]);
+  isAway = false;
+  expect(await visitAtOnce(["/a", "/b"])).toEqual([`${url}a`, `${url}b`]);
+});
+
+test("an app on many links is read once for visitors who come at once", async () => {
+  const app = await host.add("ios_app", { bundle_id: "com.shop", team_id: "TEAM000001" });
+  const paths = Array.from({ length: 20 }, (_, index) => `app-${index}`);
+  await addLinks(paths, { ios_app: { id: app.id } });
+  await visitAtOnce(paths.map((path) => `/${path}`));
+  expect(statements.filter((text) => text.includes("ios_apps"))).toHaveLength(1);
+});
