@@ -19,11 +19,15 @@ type Copying = {
 
 /** Copies all rows from databases to others, of whichever engine. */
 export function copyRows(copying: Copying): Promise<readonly CopiedSum[]> {
-  const { snapshots, databases, claim, complete, undo } = copying;
+  const { snapshots, databases, claim, undo } = copying;
   return fillDatabases(databases, {
     claim,
     levels: readLevels(snapshots),
-    complete,
+    complete: async () => {
+      // To read back what was written may have taken as long as the copy.
+      await copying.requireUnchanged();
+      copying.complete();
+    },
     undo,
     pour: (take) => pour(copying, take),
   });

@@ -22,8 +22,8 @@ type Copy = {
   readonly levels: Levels;
   /** Hands on all rows, and answers what they come to. */
   readonly pour: (take: Take) => Promise<readonly CopiedSum[]>;
-  /** What has to be there before any process may open the databases. */
-  readonly complete: () => void;
+  /** What has to be so before any process may open the databases. */
+  readonly complete: () => Promise<void>;
   /** Takes that away again. */
   readonly undo: () => void;
 };
@@ -44,7 +44,7 @@ export async function fillDatabases(
     for (const { name, filling } of targets) await filling.makeTables(copy.levels[name] ?? 0);
     const sums = await copy.pour((pouring) => insert(targets, pouring));
     await compare(targets, sums, copy.levels);
-    copy.complete();
+    await copy.complete();
     for (const { filling } of targets.toReversed()) await filling.finish();
     return sums;
   } catch (error) {

@@ -39,7 +39,7 @@ export function restoreBackup(restoring: Restoring): Promise<readonly CopiedSum[
       }
       return checked.sums;
     },
-    complete: restoring.complete,
+    complete: async () => restoring.complete(),
     undo: restoring.undo,
   });
 }
