@@ -7,7 +7,9 @@ import {
   removeForgotten,
   removeProcess,
   renewProcess,
+  type OwnProcess,
 } from "../sql/processes.ts";
+import { StoreBusy } from "../sql/faults.ts";
 import { findClockFault } from "./compare-clocks.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 
@@ -41,6 +43,7 @@ const surelySeen_ms = forgottenAfter_s * 1000 - renewEvery_ms;
 
 export function createShownProcess({ clock, setAlarm, warn, report }: Showing): ShownProcess {
   const own = { id: randomUUID(), host: hostname(), pid: process.pid };
+  const renewOwn = createRenewal(own, warn);
   let shownIn: Kysely<unknown> | undefined;
   let turning: Promise<void> | undefined;
   let renewing: Promise<void> | undefined;
@@ -54,7 +57,7 @@ export function createShownProcess({ clock, setAlarm, warn, report }: Showing): 
 
   async function renew(db: Kysely<unknown>): Promise<void> {
     const asked = readMoment(clock);
-    const fault = await findClockFault(() => renewProcess(db, own));
+    const fault = await findClockFault(() => renewOwn(db));
     seen = asked;
     // Those who end in order are few where processes are killed: whoever comes tidies up.
     if (!isTidy) await removeForgotten(db);
@@ -100,6 +103,22 @@ export function createShownProcess({ clock, setAlarm, warn, report }: Showing): 
     },
   };
 }
+
+/** Rejects where it was left behind, of which the operator is told once. */
+function createRenewal(own: OwnProcess, warn: Showing["warn"]) {
+  let isTold = false;
+  return async (db: Kysely<unknown>): Promise<number> => {
+    const now = await renewProcess(db, own);
+    if (now !== undefined) return now;
+    if (!isTold) warn({}, leftBehind);
+    isTold = true;
+    throw new StoreBusy(leftBehind, { isAway: true });
+  };
+}
+
+const leftBehind =
+  "this process stood still for so long that its store was moved meanwhile, or about to be: it " +
+  "writes nothing any more; start it anew, with the address of the store that is used now";
 
 type Moment = { readonly now: number; readonly monotonic: number };
 

@@ -17,7 +17,8 @@ export type OpenProcess = Omit<OwnProcess, "id"> & {
 
 /** One that has not renewed its row for so long is taken for dead. */
 export const forgottenAfter_s = 30;
-const keptFor_s = 60 * 60;
+/** Longer than any process stands still and goes on. */
+const keptFor_s = 30 * 24 * 60 * 60;
 
 const createTable = sql`
   create table if not exists waypost_processes (
@@ -28,12 +29,16 @@ const createTable = sql`
   )
 `;
 
-/** Answers what time it is for the database. */
-export async function renewProcess(db: Kysely<unknown>, own: OwnProcess): Promise<number> {
+/** Answers what time it is for the database; undefined where the process was left behind. */
+export async function renewProcess(
+  db: Kysely<unknown>,
+  own: OwnProcess,
+): Promise<number | undefined> {
   const renew = sql<{ readonly now: number }>`
     insert into waypost_processes (id, host, pid, seen_at)
     values (${own.id}, ${own.host}, ${own.pid}, clock_timestamp())
     on conflict (id) do update set seen_at = excluded.seen_at
+      where waypost_processes.seen_at > '-infinity'
     returning ${now}
   `;
   const renewed = await renew.execute(db).catch(async (error: unknown) => {
@@ -42,21 +47,32 @@ export async function renewProcess(db: Kysely<unknown>, own: OwnProcess): Promis
     await createTable.execute(db).catch(() => undefined);
     return renew.execute(db);
   });
-  return readNow(renewed.rows);
+  return renewed.rows[0]?.now;
+}
+
+/**
+ * Those that are forgotten can never renew their rows again: the database is being moved, and one
+ * of them that goes on later would write to what nobody reads. Of one that renews its row in the
+ * same moment, either is first.
+ */
+export async function leaveForgottenBehind(db: Kysely<unknown>): Promise<void> {
+  const leave = sql`
+    update waypost_processes set seen_at = '-infinity'
+    where seen_at <= clock_timestamp() - make_interval(secs => ${forgottenAfter_s})
+  `;
+  await leave.execute(db).catch((error: unknown) => {
+    if (!isMissingTable(error)) throw error;
+  });
 }
 
 /** Undefined for a file, which has no clock of its own. */
 export async function readDatabaseTime(db: Kysely<unknown>): Promise<number | undefined> {
   if (readEngine(db) === "sqlite") return undefined;
-  return readNow((await sql<{ readonly now: number }>`select ${now}`.execute(db)).rows);
+  const { rows } = await sql<{ readonly now: number }>`select ${now}`.execute(db);
+  return rows[0]?.now;
 }
 
 const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
-
-function readNow([row]: readonly { readonly now: number }[]): number {
-  if (row === undefined) throw new Error("the database told no time");
-  return row.now;
-}
 
 /** Takes its row away. */
 export async function removeProcess(db: Kysely<unknown>, id: string): Promise<void> {
@@ -68,6 +84,7 @@ export async function removeForgotten(db: Kysely<unknown>): Promise<void> {
   await sql`
     delete from waypost_processes
     where seen_at < clock_timestamp() - make_interval(secs => ${keptFor_s})
+      and seen_at > '-infinity'
   `.execute(db);
 }
 

@@ -44,7 +44,9 @@ test("a database that an idle process has open is not migrated until that is gon
   );
   expect(await move()).toMatchObject({ code: 0 });
   // Whoever comes takes away what was left long ago, and leaves what is of today.
-  await query(database.url, "update waypost_processes set seen_at = seen_at - interval '1 hour'");
+  const [left] = await query(database.url, "select seen_at::text as seen from waypost_processes");
+  expect(left).toEqual({ seen: "-infinity" });
+  await query(database.url, "update waypost_processes set seen_at = now() - interval '31 days'");
   expect(await count()).toBe(1);
   await using last = await startServe(folder.path, [], { env });
   expect(await count()).toBe(1);

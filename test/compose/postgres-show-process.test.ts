@@ -3,7 +3,7 @@ import { createShownProcess, type ShownProcess } from "../../src/compose/show-pr
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { guardWrites } from "../../src/sql/guard-writes.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
-import { listProcesses, removeProcess } from "../../src/sql/processes.ts";
+import { leaveForgottenBehind, listProcesses, removeProcess } from "../../src/sql/processes.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { createGate } from "../support/gate.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
@@ -17,6 +17,7 @@ let plain: Sql<unknown>;
 let shown: ShownProcess;
 let sql: Sql<unknown>;
 let passed: { now: number; monotonic: number };
+let warned: string[];
 
 beforeEach(async () => {
   database = await takeDatabase();
@@ -25,7 +26,9 @@ beforeEach(async () => {
   passed = { now: 0, monotonic: 0 };
   const now = Date.now();
   const clock = { now: () => now + passed.now, monotonic: () => passed.monotonic };
-  shown = createShownProcess({ clock, setAlarm: () => nothing, warn: nothing, report: nothing });
+  warned = [];
+  const warn = (_: object, message: string) => warned.push(message);
+  shown = createShownProcess({ clock, setAlarm: () => nothing, warn, report: nothing });
   sql = guardWrites(plain, shown.requireSeen);
 });
 
@@ -87,4 +90,27 @@ test.each([
   passed = later;
   await Promise.all([write(), write()]);
   expect(await list()).toEqual([process.pid]);
+});
+
+test("one that stood still while its store was moved writes nothing any more", async () => {
+  await shown.start(plain.db);
+  await query(
+    database.url,
+    "update waypost_processes set seen_at = seen_at - interval '31 seconds'",
+  );
+  await leaveForgottenBehind(plain.db);
+  passed = { now: 31_000, monotonic: 31_000 };
+  await expect(write()).rejects.toMatchObject({ name: "StoreBusy", isAway: true });
+  await expect(write()).rejects.toBeInstanceOf(StoreBusy);
+  expect(warned).toEqual([expect.stringContaining("start it anew")]);
+  expect(await list()).toEqual([]);
+});
+
+test("one that was seen lately is not left behind, and neither is who comes then", async () => {
+  await leaveForgottenBehind(plain.db);
+  await shown.start(plain.db);
+  await leaveForgottenBehind(plain.db);
+  passed = { now: 31_000, monotonic: 31_000 };
+  expect(await write()).toBe("written");
+  expect(warned).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { CopyFault, type CopiedDatabase } from "../../copies/copied-database.ts"
 import { findOpenWrite, holdWrites, type OpenWrite } from "../../sql/hold-writes.ts";
 import { isLockTaken, isMissingTable } from "../../sql/postgres-faults.ts";
 import { longestPause_ms } from "../../sql/postgres-writer-row.ts";
-import { forgottenAfter_s, listProcesses } from "../../sql/processes.ts";
+import { forgottenAfter_s, leaveForgottenBehind, listProcesses } from "../../sql/processes.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 
 /** Held to while a store is copied that nobody may write to any more. */
@@ -22,6 +22,7 @@ export async function requireStill(databases: readonly CopiedDatabase[]): Promis
     hold: (db) => hold(databases, db),
     requireUnchanged: async () => {
       if ((await readVersions(databases)) !== before) throw new CopyFault(written);
+      await leaveOthersBehind(databases);
       await requireAlone(databases);
     },
   };
@@ -39,6 +40,10 @@ async function requireAlone([first]: readonly CopiedDatabase[]): Promise<void> {
 }
 
 const mostHost = 100;
+
+async function leaveOthersBehind([first]: readonly CopiedDatabase[]): Promise<void> {
+  if (first?.sql.engine === "postgres") await leaveForgottenBehind(first.sql.db);
+}
 
 /** In a database nobody writes while it is held. */
 async function readVersions(databases: readonly CopiedDatabase[]): Promise<string> {
