@@ -11,40 +11,26 @@ export type Crowd = {
   readonly others: number;
 };
 
-/** Of each project two numbers, in memory: nothing of a visit is kept with them. */
-export type Crowding = {
-  /** Takes in what is seen now, if it has not just done so; answers all that is known by then. */
-  readonly learn: (projectId: string, seen: Crowd) => Crowd;
-};
-
-type Learned = Crowd & { readonly at: number };
+/** What was known after a window, and when that was. */
+export type Learned = Crowd & { readonly at: number };
 
 /** What was seen before counts a little less than what is seen now. */
 const kept = 0.99;
-/** Of more projects than that the first are learned anew. */
-const mostProjects = 10_000;
 
-/** Within `window_ms` the same visits would be seen again. */
-export function createCrowding(monotonic: () => number, window_ms: number): Crowding {
-  const projects = new Map<string, Learned>();
-  return {
-    learn: (projectId, seen) => {
-      const at = monotonic();
-      const known = projects.get(projectId);
-      if (known !== undefined && at - known.at < window_ms) return known;
-      const { visits, others } = known ?? { visits: 0, others: 0 };
-      const learned = {
-        visits: visits * kept + seen.visits,
-        others: others * kept + seen.others,
-        at,
-      };
-      projects.delete(projectId);
-      projects.set(projectId, learned);
-      const [first] = projects.keys();
-      if (projects.size > mostProjects && first !== undefined) projects.delete(first);
-      return learned;
-    },
-  };
+/**
+ * All that is known with what is seen now. Within `window_ms` the same visits are seen again, and
+ * where nobody has ever visited nothing is learned.
+ */
+export function learnCrowd(
+  known: Learned | undefined,
+  seen: Crowd,
+  { now, window_ms }: { readonly now: number; readonly window_ms: number },
+): Learned {
+  // A clock that was put back by hours must not end all learning for so long.
+  const { visits, others, at } = known ?? { visits: 0, others: 0, at: now };
+  const isNothing = visits === 0 && seen.visits === 0;
+  if (known !== undefined && (isNothing || Math.abs(now - at) < window_ms)) return known;
+  return { visits: visits * kept + seen.visits, others: others * kept + seen.others, at: now };
 }
 
 /** `part` is how much of the window they are of: of very many only the latest are looked at. */

@@ -1,4 +1,3 @@
-import type { Crowding } from "../attribution/crowding.ts";
 import type { appSdk } from "../contract/app-sdk.ts";
 import type { Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
@@ -32,8 +31,6 @@ export type Services = {
   readonly foldVisits?: ((projectId: string) => Promise<void>) | undefined;
   /** Counts what apps tell of themselves: opens and installs. Left out as the one above. */
   readonly noteVisit?: ((visit: Visit) => void) | undefined;
-  /** What is known of how many phones share an address. */
-  readonly crowding: Crowding;
   readonly waitInQueue: WaitInQueue;
   /** Told of each request by whose key it was. */
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;

@@ -1,5 +1,5 @@
 import { chooseVisit, type Visit } from "../attribution/choose-visit.ts";
-import { measureCrowd } from "../attribution/crowding.ts";
+import { learnCrowd, measureCrowd } from "../attribution/crowding.ts";
 import type { Marks } from "../attribution/marks.ts";
 import { readFingerprint } from "../attribution/read-fingerprint.ts";
 import { createSeal, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
@@ -7,6 +7,7 @@ import type { Confidence } from "../contract/app-sdk.ts";
 import { limits } from "../contract/limits.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace } from "../network/shared-address.ts";
+import { findCrowd, keepCrowd } from "../store/crowds.ts";
 import { findVisits, findWaiting, mostRecent, takeVisit } from "../store/deferred-visits.ts";
 import { tellOfInstall } from "../store/install-events.ts";
 import { findLink } from "../store/links.ts";
@@ -39,16 +40,21 @@ export async function matchInstall(
   tenant: Tenant,
   { fingerprint, address }: Install,
 ): Promise<Matched | undefined> {
-  const { store, clock, random, crowding } = services;
+  const { store, clock, random } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
   const told = readFingerprint(fingerprint);
   const place = sealPlace(findPlace(address), seal);
   const now = clock.now();
   const asked = { address: place?.group, look: sealLook(told, seal), now };
-  const { alike, recent } = await findVisits(tenant, asked);
+  const [{ alike, recent }, known] = await Promise.all([
+    findVisits(tenant, asked),
+    findCrowd(tenant),
+  ]);
   const seen = { marks: sealMarks(told, seal), address: place };
   const waiting = recent.map(readVisit);
-  const crowd = crowding.learn(tenant.projectId, measureCrowd(waiting, readPart(recent, now)));
+  const shown = measureCrowd(waiting, readPart(recent, now));
+  const crowd = learnCrowd(known, shown, { now, window_ms: limits.deferred_visit_ms });
+  if (crowd !== known) await keepCrowd(store, tenant.projectId, crowd, known);
   const chosen = chooseVisit(seen, alike.map(readVisit), { recent: waiting, crowd });
   if (chosen === undefined) return undefined;
   const { confidence, score } = chosen;

@@ -1,4 +1,3 @@
-import { createCrowding } from "../attribution/crowding.ts";
 import { appSdk } from "../contract/app-sdk.ts";
 import type { KnownKey } from "../contract/access.ts";
 import type { AnswerApi, ApiReply, CarriedRequest } from "../contract/api-message.ts";
@@ -53,7 +52,7 @@ type LookUp = () => Promise<KnownKey | undefined>;
 /** What was said of a key, and of where links lived then. */
 type Known = { readonly known: KnownKey; readonly linkOrigin: string };
 
-export type ServiceOptions = Omit<Services, "crowding" | "waitInQueue"> & {
+export type ServiceOptions = Omit<Services, "waitInQueue"> & {
   readonly setAlarm: SetAlarm;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: (error: unknown, requestId?: string) => string;
@@ -81,7 +80,6 @@ export function createService(options: ServiceOptions): Service {
   const { monotonic } = options.clock;
   const services: Services = {
     ...options,
-    crowding: createCrowding(monotonic, limits.deferred_visit_ms),
     waitInQueue: createTemplateQueue(createCheckQueue({ monotonic })),
   };
   const tell = createTell(services.store, services.clock);

@@ -25,6 +25,7 @@ export const storeCopy: CopiedTables = {
     { name: "visit_batches", key: ["project_id", "id"] },
     { name: "visit_days", key: ["project_id", "day", "first_id"] },
     { name: "visit_totals", key: ["project_id", "day"] },
+    { name: "crowds", key: ["project_id"] },
     { name: "chores", key: ["kind", "project_id", "subject"] },
     { name: "webhooks", key: ["project_id", "id"] },
     {

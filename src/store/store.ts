@@ -28,6 +28,7 @@ import { postgresWebhooks, webhooks } from "./migrations/015-webhooks.ts";
 import { deferredVisits, postgresDeferredVisits } from "./migrations/016-deferred-visits.ts";
 import { clipboard } from "./migrations/017-clipboard.ts";
 import { postgresProjectKeys, projectKeys } from "./migrations/018-project-keys.ts";
+import { crowds, postgresCrowds } from "./migrations/019-crowds.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -72,6 +73,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       deferredVisits,
       clipboard,
       projectKeys,
+      crowds,
     ],
   },
   postgres: {
@@ -89,6 +91,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresDeferredVisits,
       clipboard,
       postgresProjectKeys,
+      postgresCrowds,
     ],
   },
 };

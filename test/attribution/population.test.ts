@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { chooseVisit } from "../../src/attribution/choose-visit.ts";
-import { createCrowding, measureCrowd } from "../../src/attribution/crowding.ts";
+import { learnCrowd, measureCrowd, type Learned } from "../../src/attribution/crowding.ts";
 import { makePopulation, type Made, type MadeInstall, type MadeVisit } from "./population.ts";
 
 /** How often an install gets its own link, another phone's, or none, over 10,000 installs. */
@@ -24,8 +24,7 @@ function play(made: Omit<Made, "count">): Counts {
   const { visits, installs } = makePopulation({ ...made, count: 10_000 });
   const counts = { high: 0, wrongAtHigh: 0, matched: 0, wrong: 0, clear: 0, clearMatched: 0 };
   const pending = new Set<MadeVisit>();
-  let now = 0;
-  const crowding = createCrowding(() => now, window_ms);
+  let crowd: Learned | undefined;
   let next = 0;
   for (const install of installs) {
     for (let visit = visits[next]; visit && visit.at <= install.at; visit = visits[next]) {
@@ -35,9 +34,8 @@ function play(made: Omit<Made, "count">): Counts {
     for (const visit of pending) if (visit.at <= install.at - window_ms) pending.delete(visit);
     const open = [...pending];
     const here = open.filter(({ address }) => address?.group === install.seen.address?.group);
-    now = install.at;
     const recent = open.slice(-mostRecent);
-    const crowd = crowding.learn("project", measureCrowd(recent));
+    crowd = learnCrowd(crowd, measureCrowd(recent), { now: install.at, window_ms });
     const chosen = chooseVisit(install.seen, here, { recent, crowd });
     const isClear = hasClearVisit(install, here);
     // Whoever visits the same link gets what is meant for both.

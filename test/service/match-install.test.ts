@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
+import type { AnswerApi } from "../../src/contract/api-message.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
+import { createService } from "../../src/service/service.ts";
+import { StoreBusy } from "../../src/sql/faults.ts";
 import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
 import { updateProject } from "../../src/store/projects.ts";
+import type { Store } from "../../src/store/store.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";
 import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, iosFirstLaunchBare, iosOpened } from "../sdk/recorded.ts";
@@ -10,7 +14,7 @@ import { readAnswer, readRefusal } from "../sdk/readers.ts";
 import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { origin } from "../support/world.ts";
+import { origin, readLinkOrigin } from "../support/world.ts";
 
 /** A phone visits a link's page, and the app that is installed next asks for it, once. */
 
@@ -28,6 +32,7 @@ const told = {
 };
 
 let host: LinkHost;
+let answer: AnswerApi;
 let client: string;
 let link: { readonly id: string };
 
@@ -35,6 +40,7 @@ openForEach(
   () => openLinkHost(behindProxy),
   async (opened) => {
     host = opened;
+    answer = host.world.answer;
     const { store, project, clock } = host.world;
     const maker = { clock, random: { bytes: (count: number) => new Uint8Array(count) } };
     client = (await store.write((db) => issueClientKey(db, maker, { project_id: project.id })))
@@ -64,7 +70,7 @@ async function visit(path = "/spring", given: From = {}, screen: object = told) 
 
 async function install(from: string | undefined = home, sent = iosFirstLaunch) {
   const { path, headers, body } = sent;
-  const reply = await host.world.answer({
+  const reply = await answer({
     method: "POST",
     url: `${origin}${apiPrefix}${path}`,
     headers: {
@@ -83,6 +89,13 @@ async function install(from: string | undefined = home, sent = iosFirstLaunch) {
 const refuse = async (body: string) =>
   readRefusal(await install(home, { ...iosFirstLaunch, body }));
 const match = async (from?: string) => readAnswer("ios", await install(from));
+/** Another process of the same store, or this one when it was started anew. */
+function startAnother(store: Store = host.world.store): AnswerApi {
+  const random = { bytes: (count: number) => new Uint8Array(count) };
+  return createService({ ...host.world, store, random, readLinkOrigin, report: String }).answer;
+}
+
+const crowds = () => host.world.store.db.selectFrom("crowds").selectAll().execute();
 const rows = () => host.world.store.db.selectFrom("deferred_visits").selectAll().execute();
 
 describe("an app that was installed after a visit", () => {
@@ -281,6 +294,50 @@ test("of phones and addresses nothing is kept but hashes", async () => {
     expect(text.toLowerCase()).not.toContain(word.toLowerCase());
   }
   expect(row).toMatchObject({ link_id: link.id, query: "ref=anna", family: "ipv4" });
+});
+
+describe("how many share an address", () => {
+  test("is known to every process, and to one that was started anew", async () => {
+    for (let phone = 0; phone < 8; phone += 1) {
+      await visit("/spring", {}, { ...told, screen_width: 320 + phone });
+    }
+    const first = answer;
+    const others = [first, startAnother(), startAnother()];
+    // They learn from the same window, and only one of them does.
+    for (answer of others) expect(await match("93.184.216.99")).toMatchObject({ matched: false });
+    const learned_at = host.world.now();
+    const project_id = host.world.project.id;
+    const known = { project_id, visits: 8000, others: 8000 * 7, learned_at };
+    expect(await crowds()).toEqual([known]);
+    host.world.advance(9 * 60_000);
+    await dropEndedVisits(host.world.store, Number.MAX_SAFE_INTEGER);
+    for (answer of [...others, startAnother()]) {
+      await visit();
+      expect(await match()).toMatchObject({ matched: true, confidence: "low" });
+    }
+    // A window later what is seen then is added, by one of two that ask at once.
+    host.world.advance(60_000);
+    await visit();
+    answer = first;
+    const asked = [match("93.184.216.99")];
+    answer = startAnother();
+    await Promise.all([...asked, match("93.184.216.98")]);
+    const later = { visits: 8920, others: 8000 * 7 * 0.99, learned_at: host.world.now() };
+    expect(await crowds()).toEqual([{ project_id, ...later }]);
+  });
+
+  test("that cannot be written down keeps no install from its link", async () => {
+    const { store } = host.world;
+    await visit();
+    let failed = 0;
+    const write: typeof store.write = (work, options) => {
+      failed += 1;
+      return failed === 1 ? Promise.reject(new StoreBusy("locked")) : store.write(work, options);
+    };
+    answer = startAnother({ ...store, write });
+    expect(await match()).toMatchObject({ matched: true });
+    expect(await crowds()).toEqual([]);
+  });
 });
 
 test("an app that says little of its phone is matched all the same", async () => {

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { createCrowding } from "../../src/attribution/crowding.ts";
 import { hashToken } from "../../src/service/ids.ts";
 import type { WaitInQueue } from "../../src/service/template-queue.ts";
 import { changeDraft } from "../../src/service/write-template.ts";
@@ -44,7 +43,6 @@ test.each([
     clock: world.clock,
     random: { bytes: (count: number) => randomBytes(count) },
     readLinkOrigin,
-    crowding: createCrowding(world.clock.monotonic, 0),
     waitInQueue,
   };
   const call = {
