@@ -19,6 +19,16 @@ test("on an empty home everything is well, and nothing is made", async () => {
   expect(existsSync(data)).toBe(false);
 });
 
+test("goes to its end where nobody reads on, as before head", async () => {
+  await using folder = await createFolder();
+  const under = ["bash", "-c", 'set -o pipefail; "$@" | true', "bash"];
+  expect(await run(["doctor", "--data", folder.path], { under })).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: "",
+  });
+});
+
 test("with a deployment elsewhere an empty home stays empty", async () => {
   await using served = await createServed();
   await using home = await createFolder();

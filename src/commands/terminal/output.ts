@@ -7,7 +7,13 @@ import type { Writable } from "node:stream";
  */
 
 export function print(text: string): void {
+  if (process.stdout.listenerCount("error") === 0) process.stdout.on("error", passOverEnd);
   process.stdout.write(`${text}\n`);
+}
+
+/** Who read it has gone and wants no more (`waypost doctor | head`); the work goes on. */
+function passOverEnd(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
 }
 
 /** Whether what is printed is read where it is typed, and goes into no file. */
