@@ -92,11 +92,22 @@ type Contents = Omit<Parameters<typeof writeBackup>[0], "follow"> & {
   readonly snapshots: readonly Snapshot[];
 };
 
+/** A name may be mistyped: who relies on a copy of nothing has none. */
+function requireTables(snapshots: readonly Snapshot[]): void {
+  // A folder was looked at before it was opened, and a gateway's may have no tables yet.
+  const levels = snapshots.flatMap(({ database: { sql }, level }) =>
+    sql.engine === "postgres" ? [level] : [],
+  );
+  if (levels.length === 0 || levels.some((level) => level > 0)) return;
+  throw new UsageFault("there is no Waypost data in the database");
+}
+
 async function writeSnapshots(
   file: string,
   contents: Contents,
   signal: AbortSignal,
 ): Promise<Written> {
+  requireTables(contents.snapshots);
   const progress = followRows(await countRows(contents.snapshots));
   let sums: readonly CopiedSum[] = [];
   async function* writePieces() {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { begin, createFolder, run, runJson, startServe } from "../support/command.ts";
@@ -107,12 +108,19 @@ test("what a process that nobody sees has begun is not left behind by a migratio
   await database.giveBack();
 });
 
-test("a database that holds nothing is not migrated", async () => {
+test("a database that holds nothing is neither migrated nor backed up", async () => {
   const database = await takeDatabase();
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: await database.createOther() };
-  const refused = await run(["migrate", "--to", "sqlite:x", "--data", folder.path], { env });
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toBe("waypost: there is no Waypost data in the database\n");
+  const file = join(folder.path, "..", "nothing.waypost");
+  for (const words of [
+    ["migrate", "--to", "sqlite:x"],
+    ["backup", file],
+  ]) {
+    const refused = await run([...words, "--data", folder.path], { env });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toBe("waypost: there is no Waypost data in the database\n");
+  }
+  expect(existsSync(file)).toBe(false);
   await database.giveBack();
 });
