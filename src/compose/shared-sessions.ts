@@ -8,6 +8,7 @@ import { findClientAddress, readArrival } from "../network/client-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 import { readCode } from "./data-folder.ts";
 import { closeHttpServer, createHttpServer, type McpCarrier } from "./http-server.ts";
+import { useAddress } from "./socket-address.ts";
 
 /**
  * A session of the protocol's earlier revisions lives in one process. What comes for it to another
@@ -64,8 +65,8 @@ export function createSharedSessions(options: Options): SharedSessions {
         fetch: mcp.fetch,
         answer: async (request, response, passOn) => {
           const owner = findOwner(request);
-          const socket =
-            owner === undefined || owner === own ? undefined : await reach(nameSocket(data, owner));
+          const isElsewhere = owner !== undefined && owner !== own;
+          const socket = isElsewhere ? await reach(nameSocket(data, owner), report) : undefined;
           // Of a session whose process has died nobody knows here either, and so it is told.
           if (socket === undefined) return mcp.answer(request, response, passOn);
           if (request.method === "GET") listening.add(response);
@@ -76,17 +77,24 @@ export function createSharedSessions(options: Options): SharedSessions {
     },
     close: async () => {
       for (const response of listening) response.end();
-      if (isOpen) await closeHttpServer(server);
+      if (!isOpen) return;
+      await closeHttpServer(server);
+      // Node removes what it was told as the address, and that may have been another name.
+      rmSync(nameSocket(data, own), { force: true });
     },
   };
 
   /** With the first session, for most clients have none. Bound when it returns. */
   function open(): void {
     isOpen = true;
-    removeLeftovers(data);
     // Then a session is known to its own process alone.
     server.on("error", report);
-    server.listen({ path: nameSocket(data, own), exclusive: true });
+    try {
+      removeLeftovers(data);
+      useAddress(nameSocket(data, own), (path) => server.listen({ path, exclusive: true }));
+    } catch (error) {
+      report(error);
+    }
   }
 }
 
@@ -100,12 +108,17 @@ function findOwner({ headers }: IncomingMessage): string | undefined {
 }
 
 /** Undefined where nobody listens any more. */
-function reach(path: string): Promise<Socket | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once("error", () => resolve(undefined));
-    socket.once("connect", () => resolve(socket));
-  });
+async function reach(path: string, report: Options["report"]): Promise<Socket | undefined> {
+  try {
+    const socket = useAddress(path, connect);
+    return await new Promise((resolve) => {
+      socket.once("error", () => resolve(undefined));
+      socket.once("connect", () => resolve(socket));
+    });
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
 }
 
 /** Where one side breaks off the other one does, too: whether a call was done is not known. */
@@ -136,7 +149,8 @@ function keepOfContent(raw: readonly string[]): string[] {
 function removeLeftovers(data: string): void {
   for (const name of readdirSync(data).filter((each) => socketPattern.test(each))) {
     const path = join(data, name);
-    const socket = connect(path, () => socket.destroy());
+    const socket = useAddress(path, connect);
+    socket.once("connect", () => socket.destroy());
     socket.once("error", (error) => {
       if (readCode(error) === "ECONNREFUSED") rmSync(path, { force: true });
     });

@@ -1,4 +1,5 @@
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startBalancer, stickToSessions, takeTurns } from "../support/balancer.ts";
 import { createUsedFolder, run, startServe, untilSeen } from "../support/command.ts";
@@ -201,6 +202,37 @@ describe.skipIf(isOnPostgres)("a session of an earlier revision", () => {
       const sockets = (await readdir(data)).filter((name) => name.startsWith("session-"));
       return sockets.length === 1;
     });
+  });
+
+  test("is handed on in a folder with a long path, and leaves nothing behind", async () => {
+    await using folder = await createUsedFolder();
+    const outer = join(folder.path, "x".repeat(123 - folder.path.length - 2));
+    const data = join(outer, "d");
+    const temporary = join(folder.path, "t");
+    await Promise.all([mkdir(data, { recursive: true, mode: 0o700 }), mkdir(temporary)]);
+    const options = { env: { TMPDIR: temporary } };
+    await using one = await startServe(data, [], options);
+    await using other = await startServe(data, [], options);
+    const ids = [];
+    for (const { places, key } of [one, other]) {
+      const opened = await post(places.mcp, withSession(key, undefined, handshake[0]));
+      ids.push(String(opened.headers["mcp-session-id"]));
+    }
+    for (const { places } of [one, other, one, other]) {
+      for (const id of ids) {
+        expect((await post(places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
+      }
+    }
+    const listSockets = async () => (await readdir(data)).filter((name) => name.startsWith("sess"));
+    expect(await listSockets()).toHaveLength(2);
+    await one.stop("SIGKILL");
+    await using next = await startServe(data, [], options);
+    await post(next.places.mcp, withSession(one.key, undefined, handshake[0]));
+    await waitUntil(async () => (await listSockets()).length === 2);
+    for (const { stop } of [other, next]) expect((await stop()).stderr).not.toContain("error");
+    expect(await listSockets()).toEqual([]);
+    expect(await readdir(outer)).toEqual(["d"]);
+    expect(await readdir(temporary)).toEqual([]);
   });
 
   test("stays with its machine behind a balancer that goes by its id", async () => {
