@@ -1,7 +1,7 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
-import { addQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
+import { addQuery, dropQuery, joinQueries, readQuery } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import { encodePath } from "../contract/rules/link-path.ts";
@@ -27,12 +27,17 @@ type VisitContext = {
   readonly target: string;
   /** What the visitor's browser says of the languages that they read. */
   readonly languages: string | undefined;
+  /** Notes a visit that an install may follow, and answers what it is called. */
+  readonly collect: (query: string) => string;
+  readonly pages: PageParts;
+};
+
+/** What pages are made with. */
+export type PageParts = {
   readonly createNonce: () => string;
   readonly findTemplate: TemplateFinder;
   readonly makePage: MakePage;
   readonly drawForPage: DrawForPage;
-  /** Notes a visit that an install may follow, and answers what it is called. */
-  readonly collect: (query: string) => string;
   readonly monotonic: Clock["monotonic"];
 };
 
@@ -84,9 +89,8 @@ type Visited = {
 export function readVisited({ hosted, target }: Pick<VisitContext, "hosted" | "target">): Visited {
   const joined = joinQueries(hosted.query, readQuery(target));
   const query = joined.length > limits.web_address_characters ? hosted.query : joined;
-  const path =
-    hosted.query === "" ? target.split("?", 1)[0] : `/${encodePath(hosted.link.path ?? "")}`;
-  return { query, target: query === "" ? `${path}` : `${path}?${query}` };
+  const path = hosted.query === "" ? dropQuery(target) : `/${encodePath(hosted.link.path ?? "")}`;
+  return { query, target: query === "" ? path : `${path}?${query}` };
 }
 
 function decide({ site, hosted, visitor }: VisitContext, { query, target }: Visited): Visit {
@@ -109,12 +113,12 @@ async function showPage(
   visit: Visit,
   { query, target }: Visited,
 ): Promise<Answer> {
-  const { site, hosted, visitor } = context;
+  const { site, hosted, visitor, pages } = context;
   const { link, apps } = hosted;
   const path = link.path ?? "";
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
-  const template = await context.findTemplate(site);
+  const template = await pages.findTemplate(site);
   // Loaded when a page is first shown: a start has no use for it.
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { chooseLanguage } = await import("../template/choose-language.ts");
@@ -135,10 +139,10 @@ async function showPage(
     within: visitor.within,
     phone: await findPhoneWays(context, { visit, visited: { query, target }, template }),
     ...(isCollected(context) && collect(context, addQuery(address, query), query)),
-    nonce: context.createNonce(),
-    time: { monotonic: context.monotonic, most_ms },
+    nonce: pages.createNonce(),
+    time: { monotonic: pages.monotonic, most_ms },
   };
-  const page = await context.makePage(() => renderLinkPage(input));
+  const page = await pages.makePage(() => renderLinkPage(input));
   const vary = page.isTranslated ? `${uncached.vary}, accept-language` : uncached.vary;
   return makeAnswer(200, { ...page.headers, ...uncached, vary }, page.html);
 }
@@ -171,7 +175,7 @@ type Shown = {
 
 /** What our own design offers who has come by a computer and has nowhere to go there. */
 async function findPhoneWays(
-  { site, hosted, visitor, drawForPage }: VisitContext,
+  { site, hosted, visitor, pages }: VisitContext,
   { visit, visited, template }: Shown,
 ): Promise<PhoneWays | undefined> {
   if (visit.action !== "default_page" || visitor.platform !== "desktop") return undefined;
@@ -181,5 +185,5 @@ async function findPhoneWays(
   const address = site.visitedOrigin + visited.target;
   const stores = listPhoneStores(link, apps, { link_in_referrer, address });
   if (stores === undefined) return undefined;
-  return { stores, code: await drawForPage(site, link.path ?? "", visited.query) };
+  return { stores, code: await pages.drawForPage(site, link.path ?? "", visited.query) };
 }

@@ -15,9 +15,9 @@ export function gatherAsked<Found>(
     return findAll(asked);
   }
 
-  return async (key) => {
+  return (key) => {
     keys.add(key);
     turn ??= new Promise((resolve) => setImmediate(() => resolve(find())));
-    return (await turn).get(key);
+    return turn.then((found) => found.get(key));
   };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import { readQuery } from "../contract/rules/address-query.ts";
+import { dropQuery, readQuery } from "../contract/rules/address-query.ts";
 import { isReservedPath, normalizePath } from "../contract/rules/link-path.ts";
 import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
@@ -10,6 +10,7 @@ import { createPageMaker } from "../template/page-time-slice.ts";
 import { createQrPictures, type QrPictures } from "./answer-qr.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { answerVisit, isCollected, isShared, readVisited, redirectTo } from "./answer-visit.ts";
+import type { PageParts } from "./answer-visit.ts";
 import { answerElse } from "./answer-else.ts";
 import { createAssociationFiles } from "./association-files.ts";
 import { createVisitorReader, type IncomingVisitor } from "./classify-visitor.ts";
@@ -21,7 +22,7 @@ import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
 import { createHostedLinks, namePlace } from "./hosted-links.ts";
-import type { HostedLinks, Place, Redirects } from "./hosted-links.ts";
+import type { HostedLink, HostedLinks, Place, Redirects } from "./hosted-links.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
@@ -92,8 +93,7 @@ function createRoute(options: HostOptions): Route {
     const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
     const target = dropPasteMark(unscanned);
     if (site.project.suspended) return notFoundPage;
-    const start = target.indexOf("?");
-    const written = start < 0 ? target : target.slice(0, start);
+    const written = dropQuery(target);
     const path = normalizePath(written);
     const languages = request.headers["accept-language"];
     if (path === undefined) return answerElse(site, written.slice(1), languages);
@@ -112,7 +112,7 @@ function createRoute(options: HostOptions): Route {
   };
 }
 
-function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Pages) {
+function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: PageParts) {
   const collector = createVisitCollector(options);
   const readVisitor = createVisitorReader();
   const count = createCounter(options);
@@ -128,22 +128,29 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
     return redirectTo(to);
   }
 
-  async function answerLink(asked: HostedRequest): Promise<Answer> {
-    const { place, request, site, path, target, languages } = asked;
-    const hosted = await links.findLink(place);
-    if (hosted === undefined) return answerElse(site, path, languages);
+  function answerLink(asked: HostedRequest): Awaitable<Answer> {
+    return andThen(links.findLink(asked.place), (hosted) =>
+      hosted === undefined
+        ? answerElse(asked.site, asked.path, asked.languages)
+        : answerHosted(asked, hosted),
+    );
+  }
+
+  function answerHosted(asked: HostedRequest, hosted: HostedLink): Awaitable<Answer> {
+    const { place, request, site, target, languages } = asked;
     const visitor = readVisitor(request.headers);
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
-    const context = { site, hosted, visitor, target, languages, collect, ...pages };
+    const context = { site, hosted, visitor, target, languages, collect, pages };
     let isKept = false;
     const keep = (to: string) => {
       isKept = isShared(site, target, visitor);
       if (isKept) links.keepRedirect(place, hosted, visitor.platform, to);
     };
-    const answer = await answerVisit(context, keep);
-    if (!isKept) links.keepLink(place, hosted);
-    countVisit(asked, { linkId: hosted.link.id, source: hosted.source }, visitor);
-    return answer;
+    return andThen(answerVisit(context, keep), (answer) => {
+      if (!isKept) links.keepLink(place, hosted);
+      countVisit(asked, { linkId: hosted.link.id, source: hosted.source }, visitor);
+      return answer;
+    });
   }
 
   function countVisit(asked: HostedRequest, visited: Counted, visitor: IncomingVisitor): void {
@@ -163,8 +170,6 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
 
   return { answerKnown, answerLink, answerMessage };
 }
-
-type Pages = ReturnType<typeof createPages>["pages"];
 
 /** What the host answers itself; no link can have these paths. */
 function createOwnFiles(links: HostedLinks, answerQr: QrPictures["answer"]) {

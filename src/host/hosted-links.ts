@@ -1,5 +1,5 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
-import type { Awaitable } from "../contract/awaitable.ts";
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Link } from "../contract/links.ts";
 import { findPathFault } from "../contract/rules/link-path.ts";
 import type { Source } from "../stats/visit.ts";
@@ -58,18 +58,22 @@ export function createHostedLinks() {
   const findIosApp = createAppFinder(iosAppStore);
   const findAndroidApp = createAppFinder(androidAppStore);
 
-  async function readLink({ site, path }: Place): Promise<HostedLink | undefined> {
+  function readLink(place: Place): Promise<HostedLink | undefined> {
+    const { site, path } = place;
     let ask = asked.get(site);
     if (ask === undefined) asked.set(site, (ask = openGathering(site)));
-    const visited = await ask(path);
-    if (visited === undefined) return undefined;
-    const { link, query } = visited;
-    const apps = {
-      ios_app: await findIosApp(site, link.ios_app_id),
-      android_app: await findAndroidApp(site, link.android_app_id),
-    };
+    return ask(path).then((visited) => visited && addApps(place, visited));
+  }
+
+  /** Most apps are known, and then it is no promise. */
+  function addApps({ site, path }: Place, { link, query }: VisitedAt): Awaitable<HostedLink> {
     const isOwn = path === link.path || path === `${link.path}/`;
-    return { link, query, apps, source: isOwn ? "address" : "short" };
+    const source = isOwn ? "address" : "short";
+    return andThen(findIosApp(site, link.ios_app_id), (ios_app) =>
+      andThen(findAndroidApp(site, link.android_app_id), (android_app) => {
+        return { link, query, source, apps: { ios_app, android_app } };
+      }),
+    );
   }
 
   return {
@@ -83,8 +87,7 @@ export function createHostedLinks() {
       to: string,
     ): void => {
       const known = redirects.find(name);
-      const nowhere = { desktop: undefined, ios: undefined, android: undefined };
-      const kept: Redirects = known ?? { linkId: link.id, source, ...nowhere };
+      const kept = known ?? startRedirects(link.id, source);
       kept[platform] = to;
       if (known === undefined) redirects.set(name, kept);
     },
@@ -97,6 +100,10 @@ export function createHostedLinks() {
 
     keepLink: ({ name }: Place, hosted: HostedLink): void => links.set(name, hosted),
   };
+}
+
+function startRedirects(linkId: string, source: VisitedBy): Redirects {
+  return { linkId, source, desktop: undefined, ios: undefined, android: undefined };
 }
 
 function openGathering({ tenant }: Site) {

@@ -15,18 +15,18 @@ export type CellsWriter = {
 /** Each kind is written once, and then stands for itself by its place. */
 export function createCellsWriter(): CellsWriter {
   const kinds = new Map<string, number>();
-  const rows: (string | number)[][] = [];
+  let rows = "";
   return {
     add: (row, counts) => {
-      const written: (string | number)[] = [row];
+      rows += `,[${JSON.stringify(row)}`;
       for (const [kind, count] of counts) {
         let place = kinds.get(kind);
         if (place === undefined) kinds.set(kind, (place = kinds.size));
-        written.push(place, count);
+        rows += `,${place},${count}`;
       }
-      rows.push(written);
+      rows += "]";
     },
-    write: () => JSON.stringify([[...kinds.keys()], ...rows]),
+    write: () => `[${JSON.stringify([...kinds.keys()])}${rows}]`,
   };
 }
 

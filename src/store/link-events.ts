@@ -1,6 +1,6 @@
 import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import { queueEvents, tellOf, type Told } from "./outbox.ts";
+import { hasWebhooks, queueEvents, tellOf, type Told } from "./outbox.ts";
 import type { Tally } from "./project-tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -32,12 +32,16 @@ type Clicked = { readonly linkId: string; readonly clicks: number };
 /** Links of one event: a receiver reads tens of thousands of bytes at the most. */
 const clickedAtOnce = 500;
 
-/** The clicks of one batch, in the transaction that counts them; later ones come after them. */
+/**
+ * The clicks of one batch, in the transaction that counts them; later ones come after them. Where
+ * nobody is told, a batch of thousands is not put together for that.
+ */
 export async function tellOfClicks(
   tenant: Tenant,
   counted: readonly Clicked[],
   now: number,
 ): Promise<void> {
+  if (!(await hasWebhooks(tenant))) return;
   const links = counted.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
   const told: Told[] = [];
   for (let start = 0; start < links.length; start += clickedAtOnce) {

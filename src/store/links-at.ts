@@ -28,14 +28,13 @@ export function findLinkAt(
   return andThen(selectOne(db, [projectId, address]), ([row]) => row && toLink(row));
 }
 
-const selectOne = prepareLinksAt(1);
 const mostAtOnce = 64;
+const selectOne = prepareLinksAt(1);
 const largest = { size: mostAtOnce, select: prepareLinksAt(mostAtOnce) };
-/** A statement of each size would be prepared anew all the time. */
+/** One for each number would be prepared anew all the time, and a large one is slow for few. */
 const selects = [
   { size: 1, select: selectOne },
-  { size: 4, select: prepareLinksAt(4) },
-  { size: 16, select: prepareLinksAt(16) },
+  ...[2, 4, 6, 8, 10, 12, 16, 32].map((size) => ({ size, select: prepareLinksAt(size) })),
   largest,
 ];
 

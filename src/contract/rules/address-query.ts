@@ -16,6 +16,12 @@ export function readQuery(address: string): string {
   return readUrl(address)?.search.slice(1) ?? "";
 }
 
+/** What stands before the query of an address that has no fragment. */
+export function dropQuery(address: string): string {
+  const start = address.indexOf("?");
+  return start < 0 ? address : address.slice(0, start);
+}
+
 /** A query with those parameters of another one behind it whose names it has not got. */
 export function joinQueries(query: string, others: string): string {
   if (others === "") return query;

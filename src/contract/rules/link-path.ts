@@ -96,6 +96,7 @@ export const reservedFolders: readonly string[] = [".well-known", "_waypost"];
 
 export function isReservedPath(path: string): boolean {
   const lower = path.toLowerCase();
-  const [folder = ""] = lower.split("/");
+  const end = lower.indexOf("/");
+  const folder = end < 0 ? lower : lower.slice(0, end);
   return reservedFiles.has(lower) || reservedFolders.includes(folder) || lower.endsWith(".qr");
 }
