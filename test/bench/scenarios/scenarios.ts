@@ -1,4 +1,4 @@
-import { measureHttpCalls, measureStdioCalls } from "./calls.ts";
+import { measureHttpCalls, measurePostgresCalls, measureStdioCalls } from "./calls.ts";
 import { measureClients } from "./clients.ts";
 import { measureConsole } from "./console.ts";
 import { measureCreates } from "./creates.ts";
@@ -27,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "long-work", rounds: 5, measure: measureLongWork },
   { name: "stdio", rounds: 10, measure: measureStdioCalls },
   { name: "http", rounds: 5, measure: measureHttpCalls },
+  { name: "http-postgres", rounds: 5, measure: measurePostgresCalls },
   { name: "start", rounds: 20, measure: measureStart },
   { name: "rest", rounds: 10, measure: measureRest },
   { name: "redirects", rounds: 10, measure: measureRedirects },
