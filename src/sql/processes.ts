@@ -1,4 +1,4 @@
-import { sql, type Kysely } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import { readEngine } from "./open-kysely.ts";
 import { isMissingTable } from "./postgres-faults.ts";
 
@@ -50,21 +50,6 @@ export async function renewProcess(
   return renewed.rows[0]?.now;
 }
 
-/**
- * Those that are forgotten can never renew their rows again: the database is being moved, and one
- * of them that goes on later would write to what nobody reads. Of one that renews its row in the
- * same moment, either is first.
- */
-export async function leaveForgottenBehind(db: Kysely<unknown>): Promise<void> {
-  const leave = sql`
-    update waypost_processes set seen_at = '-infinity'
-    where seen_at <= clock_timestamp() - make_interval(secs => ${forgottenAfter_s})
-  `;
-  await leave.execute(db).catch((error: unknown) => {
-    if (!isMissingTable(error)) throw error;
-  });
-}
-
 /** Undefined for a file, which has no clock of its own. */
 export async function readDatabaseTime(db: Kysely<unknown>): Promise<number | undefined> {
   if (readEngine(db) === "sqlite") return undefined;
@@ -90,18 +75,36 @@ export async function removeForgotten(db: Kysely<unknown>): Promise<void> {
 
 /** Those that live, the one that was seen last first; of a file none is known. */
 export async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
+  return readEngine(db) === "sqlite" ? [] : findProcesses(db, isAlive);
+}
+
+/**
+ * Those that are forgotten can never renew their rows again: the database is being moved, and one
+ * of them that goes on later would write to what nobody reads. Answers who is left, so that whoever
+ * renews its row in the same moment is either struck out or found.
+ */
+export async function leaveForgottenBehind(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
   if (readEngine(db) === "sqlite") return [];
+  const leave = sql`update waypost_processes set seen_at = '-infinity' where not ${isAlive}`;
+  await orNobody(leave.execute(db));
+  return findProcesses(db, sql`seen_at > '-infinity'`);
+}
+
+const isAlive = sql`(seen_at > clock_timestamp() - make_interval(secs => ${forgottenAfter_s}))`;
+
+async function findProcesses(db: Kysely<unknown>, which: RawBuilder<unknown>) {
   const found = sql<OpenProcess>`
     select host, pid,
       greatest(0, extract(epoch from clock_timestamp() - seen_at))::integer as seen_s
-    from waypost_processes
-    where seen_at > clock_timestamp() - make_interval(secs => ${forgottenAfter_s})
-    order by seen_at desc
+    from waypost_processes where ${which} order by seen_at desc
   `;
-  const { rows } = await found.execute(db).catch((error: unknown) => {
-    // No process of a version that knows of it was here yet.
+  return (await orNobody(found.execute(db)))?.rows ?? [];
+}
+
+/** Where no process of a version that knows of it was here yet. */
+async function orNobody<Found>(finding: Promise<Found>): Promise<Found | undefined> {
+  return finding.catch((error: unknown) => {
     if (!isMissingTable(error)) throw error;
-    return { rows: [] };
+    return undefined;
   });
-  return rows;
 }

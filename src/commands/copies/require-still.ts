@@ -16,21 +16,23 @@ export type Still = {
 };
 
 export async function requireStill(databases: readonly CopiedDatabase[]): Promise<Still> {
-  await requireAlone(databases);
+  await requireNone(databases, listProcesses);
   const before = await readVersions(databases);
   return {
     hold: (db) => hold(databases, db),
     requireUnchanged: async () => {
       if ((await readVersions(databases)) !== before) throw new CopyFault(written);
-      await leaveOthersBehind(databases);
-      await requireAlone(databases);
+      await requireNone(databases, leaveForgottenBehind);
     },
   };
 }
 
 /** Of a file the engine itself says it (`isHeldElsewhere`). */
-async function requireAlone([first]: readonly CopiedDatabase[]): Promise<void> {
-  const [other] = first === undefined ? [] : await listProcesses(first.sql.db);
+async function requireNone(
+  [first]: readonly CopiedDatabase[],
+  list: typeof listProcesses,
+): Promise<void> {
+  const [other] = first === undefined ? [] : await list(first.sql.db);
   if (other === undefined) return;
   const host = showHidden(other.host).slice(0, mostHost);
   throw refuseBusy(
@@ -40,10 +42,6 @@ async function requireAlone([first]: readonly CopiedDatabase[]): Promise<void> {
 }
 
 const mostHost = 100;
-
-async function leaveOthersBehind([first]: readonly CopiedDatabase[]): Promise<void> {
-  if (first?.sql.engine === "postgres") await leaveForgottenBehind(first.sql.db);
-}
 
 /** In a database nobody writes while it is held. */
 async function readVersions(databases: readonly CopiedDatabase[]): Promise<string> {
