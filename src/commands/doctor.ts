@@ -22,6 +22,7 @@ import { NotMigrated } from "../sql/faults.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
+import { findUselessKey, noteOwnerKey } from "./doctor/note-owner-key.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
@@ -37,6 +38,8 @@ export const doctorFlags = {
 type DoctorOptions = {
   readonly config: Config;
   readonly version: string;
+  /** What the person types to start another command. */
+  readonly command: string;
   /** Where a person answers; from then on Ctrl-C stops what they were asked about. */
   readonly openTerminal: () => Terminal;
   readonly flags: FlagValues<typeof doctorFlags>;
@@ -153,9 +156,11 @@ function noteFirstStart(config: Config, note: Note): void {
 const keptLater = "can be kept, from the first one on";
 
 async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
-  const { config } = options;
-  const key = tryKey(config, note);
-  if (await askDeployment(deployment, key, note)) {
+  const { config, command } = options;
+  const ownerKey = await findUselessKey(config, deployment);
+  if (ownerKey !== undefined) noteOwnerKey(ownerKey, { config, command, note });
+  const key = ownerKey === undefined ? tryKey(config, note) : undefined;
+  if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
     const inspected = await inspect(options, deployment, key, note);
     note({ about: "access", said: describeAccess(inspected) });
     if (deployment.own === undefined) {

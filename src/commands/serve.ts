@@ -18,6 +18,7 @@ import {
   type HttpServer,
 } from "../compose/http-server.ts";
 import { openFindCountry } from "../compose/find-country.ts";
+import { findOwnerKey } from "../compose/first-start.ts";
 import { openGatewayToken } from "../compose/gateway-token.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
@@ -199,7 +200,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   deliverer?.watch();
   const isSeen = openScreen().isTTY;
   const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;
-  serving.announce(writeAnnouncement({ ...serving, signIn }));
+  const known = own && { ...own, ownerKey: await findOwnerKey(own) };
+  serving.announce(writeAnnouncement({ ...serving, own: known, signIn }));
   assistant.followLost();
   await serving.stopped;
   readiness.stop();

@@ -21,7 +21,7 @@ import {
   hasDatabase,
   requireNotEmptied,
 } from "./data-folder.ts";
-import { findKeyElsewhere, prepareFirstStart } from "./first-start.ts";
+import { prepareFirstStart } from "./first-start.ts";
 import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
 
 /** The embedded store, ready to use: made on the first start. */
@@ -31,8 +31,6 @@ export type Embedded = {
   readonly stateTables: Sql<StateTables> | undefined;
   readonly keyFile: string;
   readonly isFirstStart: boolean;
-  /** Where another process wrote the owner's key, if this folder has none. */
-  readonly keyElsewhere: string | undefined;
 };
 
 /** "WAYP" in the file's header. */
@@ -81,12 +79,11 @@ export async function openEmbedded(
   const stateTables = sql.engine === "postgres" ? own : undefined;
   const keyFile = findOwnerKeyFile(data);
   try {
-    // Its tables are there when the place of the owner's key is noted in them, or read.
+    // Its tables are there when the place of the owner's key is noted in them.
     if (stateTables !== undefined && !isLook) await migrateState(stateTables);
     const starting = { store, stateTables, keyFile, given: { clock, random } };
     const isFirstStart = !isLook && (await prepareFirstStart(starting));
-    const keyElsewhere = isLook ? undefined : await findKeyElsewhere(stateTables, keyFile);
-    return { store, stateTables, keyFile, isFirstStart, keyElsewhere };
+    return { store, stateTables, keyFile, isFirstStart };
   } catch (error) {
     await store.close();
     throw error;

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { ClockAndRandom } from "../contract/clock.ts";
@@ -32,7 +32,7 @@ export async function prepareFirstStart(starting: Starting): Promise<boolean> {
     if (!(await isUntouched(db))) return false;
     const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
     await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
-    if (stateTables !== undefined) await noteKeyPlace(db, `${hostname()}:${resolve(keyFile)}`);
+    if (stateTables !== undefined) await noteKeyPlace(db, namePlace(keyFile));
     return true;
   };
   const isFirst = await store.write(make).catch((error: unknown) => {
@@ -45,13 +45,37 @@ export async function prepareFirstStart(starting: Starting): Promise<boolean> {
   return isFirst;
 }
 
-/** Where the owner's key was written by another process than those of this folder. */
-export async function findKeyElsewhere(
-  stateTables: Sql<StateTables> | undefined,
-  keyFile: string,
-): Promise<string | undefined> {
-  if (stateTables === undefined || existsSync(keyFile)) return undefined;
-  return readKeyPlace(stateTables.db);
+/** The owner's key, as a folder has it. */
+export type OwnerKey = {
+  readonly file: string;
+  /** A wrong one is another store's, or was revoked, or cannot be read. */
+  readonly state: "opens" | "wrong" | "none";
+  /** Which machine has written the right one, and where, if it was not in this folder. */
+  readonly elsewhere: string | undefined;
+};
+
+export async function findOwnerKey(
+  own: Pick<Starting, "store" | "stateTables" | "keyFile">,
+): Promise<OwnerKey> {
+  const { store, stateTables, keyFile: file } = own;
+  const state = existsSync(file) ? await tryKeyFile(store.db, file) : "none";
+  const isNoted = stateTables !== undefined && state !== "opens";
+  const noted = isNoted ? await readKeyPlace(stateTables.db) : undefined;
+  return { file, state, elsewhere: noted === namePlace(file) ? undefined : noted };
+}
+
+async function tryKeyFile(db: Db, file: string): Promise<OwnerKey["state"]> {
+  let token;
+  try {
+    token = readFileSync(file, "utf8").trim();
+  } catch {
+    return "wrong";
+  }
+  return (await isKnown(db, token)) ? "opens" : "wrong";
+}
+
+function namePlace(keyFile: string): string {
+  return `${hostname()}:${resolve(keyFile)}`;
 }
 
 async function isUntouched(db: Db): Promise<boolean> {

@@ -129,6 +129,20 @@ test("a key that is none is a fault, and is not shown", async () => {
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 
+test("an owner's key of another store is a fault, and serve does not name it either", async () => {
+  await using folder = await createFolder();
+  const { path } = folder;
+  await runJson(["keys", "create", "--data", path]);
+  await writeFile(join(path, "owner.key"), `waypost_${"a".repeat(40)}\n`);
+  const { code, stdout } = await run(["doctor", "--data", path]);
+  const said = `${join(path, "owner.key")} does not open this store; make a key with `;
+  expect(code).toBe(1);
+  expect(stdout).toContain(`FAULT key           ${said}`);
+  await using serving = await startServe(path);
+  expect(serving.places.key_file).toBeNull();
+  expect((await serving.stop()).stderr).toContain(`(${said}`);
+});
+
 test("a key file that cannot be read is a fault", async () => {
   await using folder = await createFolder();
   await runJson(["keys", "create", "--data", folder.path]);

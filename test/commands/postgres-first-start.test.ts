@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
-import { createFolder, startServe } from "../support/command.ts";
+import { createFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
 
 /** Many first starts at once on one database, each with a folder of its own. */
@@ -26,8 +27,47 @@ test("make one owner's key, which one of them writes and the others name", async
   }
   const ended = await Promise.all(servings.map(({ stop }) => stop()));
   const said = ended.map(({ stderr }) => stderr);
-  const named = said.filter((text) => text.includes(`(key: ${hostname()}:${files[0]}, or make`));
+  const named = said.filter((text) =>
+    text.includes(`(the key is in ${hostname()}:${files[0]}, or`),
+  );
   expect(named).toHaveLength(2);
   expect(said.filter((text) => text.includes(database.url))).toEqual([]);
+  await database.giveBack();
+});
+
+test("a folder without the key, or with a wrong one, is told which machine has it", async () => {
+  const database = await takeDatabase();
+  await using one = await createFolder();
+  await using two = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  await using first = await startServe(one.path, [], { env });
+  const place = `the key is in ${hostname()}:${first.places.key_file}`;
+  const words = ["doctor", "--data", two.path];
+
+  // Where nothing but `serve` is used, no key is needed.
+  const without = await run(words, { env });
+  expect(without).toMatchObject({ code: 0 });
+  expect(without.stdout).toMatch(/^ok +key +serve needs none in \S+data: the key is in /m);
+  expect(without.stdout).toContain(`${place}, or make one with `);
+
+  await mkdir(two.path, { mode: 0o700, recursive: true });
+  const file = `${two.path}/owner.key`;
+  await writeFile(file, `waypost_${"a".repeat(40)}\n`, { mode: 0o600 });
+  const said = `${file} does not open this store; ${place}, or make one with `;
+  await using second = await startServe(two.path, [], { env });
+  expect(second.places.key_file).toBeNull();
+  const told = await run(words, { env });
+  expect(told).toMatchObject({ code: 1 });
+  const { stderr } = await second.stop();
+  for (const text of [told.stdout, stderr]) expect(text).toContain(said);
+  expect(told.stdout).toMatch(/^FAULT key .* keys create --project default --data \S+data$/m);
+  expect(told.stdout + stderr).not.toContain("aaaaa");
+
+  // What the store says of a machine may be of earlier days.
+  await first.stop();
+  await rm(first.places.key_file);
+  const lost = await run(["doctor", "--data", one.path], { env });
+  expect(lost).toMatchObject({ code: 1 });
+  expect(lost.stdout).toMatch(/^FAULT key +there is none; make a key with .* keys create/m);
   await database.giveBack();
 });

@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
 import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
 import { findHttpTokenFile } from "../../compose/data-folder.ts";
-import type { Deployment } from "../../compose/deployment.ts";
+import { explainOwnerKey } from "../../compose/explain-owner-key.ts";
+import type { OwnerKey } from "../../compose/first-start.ts";
 import type { Config } from "../../config.ts";
 import { quoteWord } from "../../text/quote-word.ts";
-import { nameData } from "../terminal/command-name.ts";
+import { nameMakeKey } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
 
 /** What `serve` tells whoever started it, once it is ready. */
@@ -17,7 +17,8 @@ export type Announcement = {
 type Announced = {
   readonly config: Config;
   readonly addresses: Addresses;
-  readonly deployment: Pick<Deployment, "own">;
+  /** Undefined in front of a deployment elsewhere. */
+  readonly own: Own | undefined;
   readonly json: boolean;
   /** What the person types to start another command. */
   readonly command: string;
@@ -25,14 +26,15 @@ type Announced = {
   readonly signIn: string | undefined;
 };
 
+type Own = { readonly isFirstStart: boolean; readonly ownerKey: OwnerKey };
+
 export function announce({ json, lines }: Announcement): void {
   if (json !== undefined) print(json);
   for (const line of lines) say(line);
 }
 
 export function writeAnnouncement(announced: Announced): Announcement {
-  const { config, addresses, deployment, json, command, signIn } = announced;
-  const { own } = deployment;
+  const { config, addresses, own, json, command, signIn } = announced;
   const { json: facts, lines } =
     own === undefined
       ? describeGateway(config, addresses)
@@ -53,17 +55,14 @@ type Described = { readonly json: object; readonly lines: readonly string[] };
 function describeOwn(
   config: Config,
   { api, mcp, links }: Addresses,
-  { keyFile, isFirstStart, keyElsewhere }: NonNullable<Deployment["own"]>,
+  { isFirstStart, ownerKey }: Own,
   command: string,
 ): Described {
-  const makeKey = `${command} keys create --project default${nameData(config)}`;
-  const json = { key_file: keyElsewhere === undefined ? keyFile : null };
+  const makeKey = nameMakeKey(config, command);
+  const { file: keyFile, state } = ownerKey;
+  const json = { key_file: state === "opens" ? keyFile : null };
   if (!isFirstStart) {
-    const other =
-      keyElsewhere === undefined
-        ? `make a key with ${makeKey}`
-        : `key: ${keyElsewhere}, or make one with ${makeKey}`;
-    const key = existsSync(keyFile) ? `key: ${keyFile}` : other;
+    const key = explainOwnerKey(ownerKey, makeKey);
     const line = `Waypost serves links at ${links}, ${api} and MCP at ${mcp} (${key}).`;
     return { json, lines: [`${line} Ctrl-C stops it.`] };
   }

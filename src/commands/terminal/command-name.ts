@@ -33,4 +33,9 @@ export function nameData({ data, isDataNamed, isDatabaseNamed }: Named): string 
   return isDatabaseNamed ? `${folder} --database-url URL` : folder;
 }
 
+/** What makes a key of the project that the first start has made. */
+export function nameMakeKey(config: Named, command: string): string {
+  return `${command} keys create --project default${nameData(config)}`;
+}
+
 type Named = Pick<Config, "data" | "isDataNamed" | "isDatabaseNamed">;

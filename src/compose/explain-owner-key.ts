@@ -1,0 +1,14 @@
+import type { OwnerKey } from "./first-start.ts";
+
+/**
+ * What an operator is told of the owner's key: where one is that opens the store, and what makes
+ * another. `makeKey` is what they would type for that.
+ */
+export function explainOwnerKey({ file, state, elsewhere }: OwnerKey, makeKey: string): string {
+  if (state === "opens") return `key: ${file}`;
+  const next =
+    elsewhere === undefined
+      ? `make a key with ${makeKey}`
+      : `the key is in ${elsewhere}, or make one with ${makeKey}`;
+  return state === "wrong" ? `${file} does not open this store; ${next}` : next;
+}
