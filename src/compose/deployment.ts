@@ -63,7 +63,12 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const { store } = embedded;
   const isShown = embedded.stateTables !== undefined && options.isLook !== true;
   // The statements of it name their table themselves.
-  if (isShown) await shown.start(store.db as unknown as Kysely<unknown>);
+  if (isShown) {
+    await shown.start(store.db as unknown as Kysely<unknown>).catch(async (error: unknown) => {
+      await store.close();
+      throw error;
+    });
+  }
   const clicks = createClicks({ store, clock, setAlarm, report });
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });

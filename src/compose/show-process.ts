@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Kysely } from "kysely";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
+import { isUnusable } from "../sql/faults.ts";
 import {
   forgottenAfter_s,
   removeForgotten,
@@ -18,7 +19,10 @@ import { explainStoreFault } from "./explain-store-fault.ts";
  * copies the database counts on it that a process that nobody sees writes nothing.
  */
 export type ShownProcess = {
-  /** Resolves when others can see it, or it was tried. */
+  /**
+   * Resolves when others can see it, or it was tried; rejects where the database takes nothing from
+   * this process until somebody has seen to it.
+   */
   readonly start: (db: Kysely<unknown>) => Promise<void>;
   /**
    * Undefined while others must see it; else it is shown once more, and rejects where that cannot
@@ -67,8 +71,9 @@ export function createShownProcess({ clock, setAlarm, warn, report }: Showing): 
     isClockTold = fault !== undefined;
   }
 
-  async function turn(db: Kysely<unknown>): Promise<void> {
+  async function turn(db: Kysely<unknown>, isFirst = false): Promise<void> {
     await renew(db).catch((error: unknown) => {
+      if (isFirst && isUnusable(error)) throw error;
       // A database that does not answer is told of by whoever needs it.
       if (!isFailing && explainStoreFault(error) === undefined) report(error);
       isFailing = true;
@@ -82,7 +87,7 @@ export function createShownProcess({ clock, setAlarm, warn, report }: Showing): 
   return {
     start: async (db) => {
       shownIn = db;
-      turning = turn(db);
+      turning = turn(db, true);
       await turning;
     },
     requireSeen: () => {

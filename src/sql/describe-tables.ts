@@ -53,7 +53,7 @@ const selectNames = {
   sqlite: sql<{ name: string }>`select name from sqlite_schema where type = 'table'`,
   postgres: sql<{ name: string }>`
     select relname as name from pg_class
-    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')
+    where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')
   `,
 };
 

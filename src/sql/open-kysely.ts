@@ -25,7 +25,7 @@ export function openKysely<Tables>(
   run: StatementRunner["run"],
   more: MoreRunners = {},
 ): Kysely<Tables> {
-  const translate = translators[engine];
+  const { translate = translators[engine] } = more;
   const executeQuery = async <Row>({ sql, parameters }: Query) => {
     try {
       // Named, the rows have the shape of the query that Kysely typed.
@@ -78,9 +78,10 @@ export function readEach<Row>(
   take: (row: Row) => void,
 ): Promise<void> | undefined {
   // The rows have the shape of the query that Kysely typed.
-  const running = directly.get(db)?.each?.({ sql, parameters }, (row) => take(row as Row));
+  const { each, translate = translatePostgresFault } = directly.get(db) ?? {};
+  const running = each?.({ sql, parameters }, (row) => take(row as Row));
   return running?.catch((error: unknown) => {
-    throw translatePostgresFault(error);
+    throw translate(error);
   });
 }
 

@@ -76,13 +76,33 @@ export function isMissingTable(error: unknown): boolean {
   return readCode(error) === "42P01";
 }
 
+/** Runs what needs a table that may have to be made first. */
+export async function runWithTable<Result>(
+  run: () => Promise<Result>,
+  make: () => Promise<unknown>,
+): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!isMissingTable(error)) throw error;
+  }
+  // Of two that make it at once, one meets the other's.
+  const unmade = await make().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return run().catch((error: unknown) => {
+    throw isMissingTable(error) ? (unmade ?? error) : error;
+  });
+}
+
 /** Somebody else has held it for as long as one waits. */
 export function isLockTaken(error: unknown): boolean {
   if (error instanceof StoreBusy) return isLockTaken(error.cause);
   return readCode(error) === lockTaken;
 }
 
-function readCode(error: unknown): string {
+export function readCode(error: unknown): string {
   if (!(error instanceof Error) || !("code" in error)) return "";
   return typeof error.code === "string" ? error.code : "";
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { OutcomeUnknown } from "./faults.ts";
-import { isLost, isMissingTable } from "./postgres-faults.ts";
+import { isLost, runWithTable } from "./postgres-faults.ts";
 import {
   longestStatement_ms,
   type PostgresConnection,
@@ -98,15 +98,11 @@ export function createWriterRow(pool: PostgresPool): WriterRow {
       number += 1;
       const own = number;
       const statements = [...beginWrite, mark(own)];
-      try {
-        await connection.runAll(statements);
-      } catch (error) {
-        if (!isMissingTable(error)) throw error;
+      const make = async () => {
         await connection.runAll(["rollback"]);
-        // Of two that make it at once, one meets the other's.
-        await connection.runAll([createTable]).catch(() => undefined);
-        await connection.runAll(statements);
-      }
+        await connection.runAll([createTable]);
+      };
+      await runWithTable(() => connection.runAll(statements), make);
       return own;
     },
     isCommitted: async (own, cause) => {

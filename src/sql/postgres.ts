@@ -2,8 +2,10 @@ import { StoreUnusable } from "./faults.ts";
 import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
 import { translatePostgresFault } from "./postgres-faults.ts";
+import { explainOpening } from "./postgres-opening.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import { openPostgresReader } from "./postgres-reader.ts";
+import { explainRights, findMakingFault, selectRights, type Rights } from "./postgres-rights.ts";
 import { createVersionReader } from "./postgres-version.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { RunEach, RunStatement } from "./run-statements.ts";
@@ -26,14 +28,16 @@ const oldestVersion = 130_000;
  */
 export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promise<Sql<Tables>> {
   const pool = openPostgresPool(url, mostConnections.reading);
-  const { isSpread } = await checkDatabase(pool, url).catch(async (error: unknown) => {
+  const { isSpread, rights } = await checkDatabase(pool, url).catch(async (error: unknown) => {
     await pool.close();
     throw error;
   });
+  const place = describeDatabase(url);
+  const translate = (error: unknown) => translatePostgresFault(explainRights(error, rights, place));
   const open = (plain: RunStatement, each?: RunEach) => {
     const own = { run: plain, each };
     const { run, ...more } = trace ? traceStatements("postgres", own, trace) : own;
-    return openKysely<Tables>("postgres", run, more);
+    return openKysely<Tables>("postgres", run, { ...more, translate });
   };
   const db = open(pool.run);
   const ofWriter = openPostgresPool(url, mostConnections.writing);
@@ -53,7 +57,7 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
       writes
         .write(() => work(writing), options)
         .catch((error: unknown) => {
-          throw translatePostgresFault(error);
+          throw translate(error);
         }),
     countWrites: writes.countCommits,
     measurePool: () => addMeasures(pool.measure(), ofWriter.measure()),
@@ -103,13 +107,18 @@ function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement, each: R
 async function checkDatabase(
   pool: PostgresPool,
   url: string,
-): Promise<{ readonly isSpread: boolean }> {
+): Promise<{ readonly isSpread: boolean; readonly rights: Rights }> {
   const place = describeDatabase(url);
-  const { rows } = await pool.run(selectFacts).catch((error: unknown) => {
-    const cause = translatePostgresFault(error);
-    throw new StoreUnusable(`${place} cannot be opened: ${explainFault(error)}`, { cause });
-  });
-  const [{ version, encoding, tables, own, citus } = {}] = rows;
+  const ask = async (sql: string) => {
+    const { rows } = await pool.run({ sql, parameters: [] }).catch((error: unknown) => {
+      const cause = translatePostgresFault(error);
+      throw new StoreUnusable(`${place} cannot be opened: ${explainOpening(error, url)}`, {
+        cause,
+      });
+    });
+    return rows;
+  };
+  const [{ version, encoding, tables, own, citus } = {}] = await ask(selectFacts);
   if (Number(version) < oldestVersion) {
     throw new StoreUnusable(`${place} is too old: PostgreSQL 13 or newer is needed.`);
   }
@@ -121,30 +130,22 @@ async function checkDatabase(
       `${place} has tables of another program. They were not changed; name a database of its own.`,
     );
   }
-  return { isSpread: Number(citus) > 0 };
+  // The statement has these columns, and one row.
+  const [rights] = (await ask(selectRights)) as unknown as readonly [Rights];
+  const fault = own === null ? findMakingFault(rights) : undefined;
+  if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
+  return { isSpread: Number(citus) > 0, rights };
 }
 
-function explainFault(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown fault";
-  const asksPassword = error.message.includes("client password must be");
-  return asksPassword ? noPassword : error.message;
-}
-
-const noPassword =
-  "it asks for a password, and its address has none; write it into the address, best in the file " +
-  "that WAYPOST_DATABASE_URL_FILE names, or into PGPASSWORD";
-
-const selectFacts = {
-  sql: `
-    select current_setting('server_version_num')::int as version,
-      current_setting('server_encoding') as encoding,
-      to_regclass('waypost_writers')::text as own,
-      (select count(*) from pg_extension where extname = 'citus') as citus,
-      (select count(*) from pg_class
-       where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')) as tables
-  `,
-  parameters: [],
-};
+const selectFacts = `
+  select current_setting('server_version_num')::int as version,
+    current_setting('server_encoding') as encoding,
+    to_regclass('waypost_writers')::text as own,
+    (select count(*) from pg_extension where extname = 'citus') as citus,
+    (select count(*) from pg_class
+     where relnamespace = to_regnamespace(quote_ident(current_schema()))
+       and relkind in ('r', 'p')) as tables
+`;
 
 /** How it is told of: without its password, and without what stands behind its name. */
 export function describeDatabase(url: string): string {

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import { readEngine } from "./open-kysely.ts";
-import { isMissingTable } from "./postgres-faults.ts";
+import { isMissingTable, runWithTable } from "./postgres-faults.ts";
 
 /**
  * The processes that have a PostgreSQL database open, each with a row that it renews: whose its
@@ -41,12 +41,10 @@ export async function renewProcess(
       where waypost_processes.seen_at > '-infinity'
     returning ${now}
   `;
-  const renewed = await renew.execute(db).catch(async (error: unknown) => {
-    if (!isMissingTable(error)) throw error;
-    // Of two that make it at once, one meets the other's.
-    await createTable.execute(db).catch(() => undefined);
-    return renew.execute(db);
-  });
+  const renewed = await runWithTable(
+    () => renew.execute(db),
+    () => createTable.execute(db),
+  );
   return renewed.rows[0]?.now;
 }
 

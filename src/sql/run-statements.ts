@@ -30,6 +30,8 @@ export type StatementRunner = {
 export type MoreRunners = {
   readonly prepare?: StatementRunner["prepare"] | undefined;
   readonly each?: RunEach | undefined;
+  /** What an error means here, where more is known than of the engine. */
+  readonly translate?: ((error: unknown) => unknown) | undefined;
 };
 
 /** Filters make many different statements; the most recently used ones stay prepared. */

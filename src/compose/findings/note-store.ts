@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../../config.ts";
+import { findWriteFault } from "../../sql/postgres-rights.ts";
 import { readDatabaseTime } from "../../sql/processes.ts";
 import { listSlow } from "../../store/engines/describe-database.ts";
 import type { Store } from "../../store/store.ts";
@@ -15,7 +16,10 @@ export async function noteStore(
   note: Note,
 ): Promise<void> {
   const slow = await listSlow(db);
-  note({ about: "store", said: ["opens, and is well", ...slow].join("; ") });
+  // The statements name no table of ours.
+  const fault = await findWriteFault(db as unknown as Kysely<unknown>);
+  const said = ["opens, and is well", ...slow].join("; ");
+  note({ about: "store", said, ...(fault && { fault }) });
   await noteClock(db, note);
   await noteWebhooks({ db }, config, now, note);
 }

@@ -1,0 +1,185 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { StoreBusy } from "../../src/sql/faults.ts";
+import { openPostgres } from "../../src/sql/postgres.ts";
+import { createFolder, run, startServe, type Folder } from "../support/command.ts";
+import { query, takeDatabase } from "../support/postgres.ts";
+
+/** A database that lets its role do too little: what an administrator is told to run mends it. */
+
+let folder: Folder;
+let backup: string;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  backup = join(folder.path, "..", "backup");
+  const input = "path,name\none,One\n";
+  const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
+  expect(made).toMatchObject({ code: 0 });
+  expect(await run(["backup", backup, "--data", folder.path])).toMatchObject({ code: 0 });
+});
+
+afterAll(() => folder[Symbol.asyncDispose]());
+
+/** A database of its own, and the address of a role that may do nothing there but log in. */
+async function takeRightless() {
+  const database = await takeDatabase();
+  const owner = await database.createOther();
+  await database.giveBack();
+  const role = `waypost ${randomUUID()}`;
+  const name = new URL(owner).pathname.slice(1);
+  await query(owner, `create role "${role}" login`);
+  await query(owner, "revoke create on schema public from public");
+  const url = new URL(owner);
+  url.username = encodeURIComponent(role);
+  const env = { WAYPOST_DATABASE_URL: url.href };
+  return {
+    owner,
+    role,
+    name,
+    url: url.href,
+    env,
+    run: (...words: readonly string[]) => run([...words, "--data", folder.path], { env }),
+    [Symbol.asyncDispose]: async () => {
+      await query(database.url, `drop database "${name}" with (force)`);
+      await query(database.url, `drop role "${role}"`);
+    },
+  };
+}
+
+type Rightless = Awaited<ReturnType<typeof takeRightless>>;
+
+/** What was said in one line, and the statement at its end. */
+function readAdvice(finished: { readonly code: number | null; readonly stderr: string }): string {
+  expect(finished).toMatchObject({ code: 2, stderr: expect.stringMatching(/^waypost: .*\n$/) });
+  expect(finished.stderr).not.toContain("unexpected");
+  const [, statement = ""] = /[Hh]ave an administrator run(?: there)?: (.*)\n/.exec(
+    finished.stderr,
+  ) ?? [""];
+  return statement;
+}
+
+const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, RegExp])[] = [
+  ["may make no tables", () => "select 1", /make no tables in the schema "public"/],
+  [
+    "sees no schema",
+    ({ name }) => `alter database "${name}" set search_path = "not ""there"`,
+    /its search_path is "not ""there", and nothing of that is there for it/,
+  ],
+  [
+    "may not look into its schema",
+    ({ name }) => `create schema closed; alter database "${name}" set search_path = closed`,
+    /its search_path is closed/,
+  ],
+  [
+    "has an empty search path",
+    ({ name }) =>
+      `alter database "${name}" set search_path = ''; grant create on schema public to public`,
+    /its search_path is "?"?empty|its search_path is ""/,
+  ],
+  [
+    "may only read",
+    ({ role }) =>
+      `alter role "${role}" set default_transaction_read_only = on; ` +
+      "grant create on schema public to public",
+    /takes no writes: it is read-only for the role/,
+  ],
+  [
+    "is not let in",
+    ({ name }) =>
+      `revoke connect on database "${name}" from public; grant create on schema public to public`,
+    /cannot be opened: permission denied for database/,
+  ],
+];
+
+test.each(emptyOnes)("a role that %s is told how to begin", async (_, spoil, words) => {
+  await using rightless = await takeRightless();
+  await query(rightless.owner, spoil(rightless));
+  const refused = await rightless.run("serve", "--port", "0");
+  const statement = readAdvice(refused);
+  expect(refused.stderr).toMatch(words);
+  const looked = await rightless.run("doctor");
+  expect(looked).toMatchObject({ code: 1, stderr: "" });
+  expect(looked.stdout).toMatch(new RegExp(`FAULT store .*${words.source}`));
+  await query(rightless.owner, statement);
+  await using own = await createFolder();
+  await using serving = await startServe(own.path, [], { env: rightless.env });
+  const { key } = serving;
+  expect(await serving.call("GET", "/links", { key })).toMatchObject({ status: 200 });
+  await serving.stop();
+});
+
+test("copies into such a database say the same, and have copied nothing", async () => {
+  await using rightless = await takeRightless();
+  await using own = await createFolder();
+  const restored = await run(["restore", backup, "--data", own.path], { env: rightless.env });
+  const migrated = await run(["migrate", "--to", rightless.url, "--data", folder.path]);
+  for (const refused of [restored, migrated]) {
+    expect(readAdvice(refused)).toContain('GRANT CREATE ON SCHEMA "public" TO "waypost ');
+  }
+});
+
+test("a role without rights to tables that are there is told whose they are", async () => {
+  await using rightless = await takeRightless();
+  const made = await run(["keys", "list", "--data", folder.path], {
+    env: { WAYPOST_DATABASE_URL: rightless.owner },
+  });
+  expect(made).toMatchObject({ code: 0 });
+  const owner = new URL(rightless.owner).username;
+  const refused = await rightless.run("keys", "list");
+  const statement = readAdvice(refused);
+  expect(refused.stderr).toContain(`The tables belong to "${owner}": start with that role`);
+  expect((await rightless.run("doctor")).stdout).toContain(statement);
+  await query(
+    rightless.owner,
+    `grant select on all tables in schema public to "${rightless.role}"`,
+  );
+  // Who may only read can look, and keep a copy.
+  expect(await rightless.run("keys", "list")).toMatchObject({ code: 0 });
+  const looked = await rightless.run("doctor");
+  expect(looked.stdout).toMatch(/FAULT store +refuses the role "waypost /);
+  expect(looked.stdout).toContain(statement);
+  expect(looked.stdout).toContain("ok    approvals");
+  expect(readAdvice(await rightless.run("serve", "--port", "0"))).toBe(statement);
+  await query(rightless.owner, statement);
+  await using own = await createFolder();
+  await using serving = await startServe(own.path, [], { env: rightless.env });
+  await serving.stop();
+});
+
+test("a database that may only be read gives lists and copies, and serves nobody", async () => {
+  await using rightless = await takeRightless();
+  const { owner, role } = rightless;
+  await query(owner, `grant create on schema public to "${role}"`);
+  expect(await rightless.run("keys", "list")).toMatchObject({ code: 0 });
+  await query(owner, `alter role "${role}" set default_transaction_read_only = on`);
+  expect(await rightless.run("keys", "list")).toMatchObject({ code: 0 });
+  const file = join(folder.path, "..", "read-only-backup");
+  expect(await rightless.run("backup", file)).toMatchObject({ code: 0 });
+  const refusals = [
+    await rightless.run("keys", "create", "--project", "default"),
+    await rightless.run("serve", "--port", "0"),
+  ];
+  for (const refused of refusals) expect(readAdvice(refused)).toContain("ALTER ROLE");
+  expect((await rightless.run("doctor")).stdout).toMatch(/FAULT store +takes no writes: .*ALTER/);
+});
+
+test("a database that becomes read-only is one that writes may be tried on again", async () => {
+  await using rightless = await takeRightless();
+  const { owner, role } = rightless;
+  await query(owner, `grant create on schema public to "${role}"`);
+  const store = await openPostgres(rightless.url);
+  const write = () => store.write(() => Promise.resolve());
+  const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`;
+  await write();
+  await query(owner, `alter role "${role}" set default_transaction_read_only = on`);
+  await query(owner, endAll);
+  const fault = await write().catch((error: unknown) => error);
+  expect(fault).toBeInstanceOf(StoreBusy);
+  expect(fault).toMatchObject({ isAway: true, message: expect.stringMatching(/no writes any/) });
+  await query(owner, `alter role "${role}" reset default_transaction_read_only`);
+  await query(owner, endAll);
+  await write();
+  await store.close();
+});
