@@ -4,6 +4,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { Sources } from "../metrics/pulled.ts";
 import type { Numbers } from "../metrics/sum-processes.ts";
 import { countDeliveries } from "../store/deliveries.ts";
+import type { State } from "../state/state.ts";
 import type { Store } from "../store/store.ts";
 import type { Deliverer } from "../webhooks/deliverer.ts";
 import type { Assistant } from "./assistant.ts";
@@ -58,16 +59,30 @@ export async function readSources(parts: Parts): Promise<Sources> {
   const { jobs, decisions } = assistant.measure();
   const asked = opened?.approvals.measure() ?? { asked: 0, expired: 0 };
   return {
-    stores: {
-      ...(own && { links: own.store.measure() }),
-      ...(opened && { state: opened.measure() }),
-    },
+    stores: measureStores(own, opened),
     clicks: own?.clicks.measure(),
     jobs,
     approvals: { ...asked, ...decisions },
     connections,
     deliveries: deliverer?.measure(),
     events: own && (await countEvents(own.store)),
+  };
+}
+
+/** In one database each of the two would tell of the other's commits and connections, too. */
+function measureStores(own: Deployment["own"], opened: State | undefined): Sources["stores"] {
+  const links = own?.store.measure();
+  const state = opened?.measure();
+  if (own?.stateTables === undefined || links === undefined || state === undefined) {
+    return { ...(links && { links }), ...(state && { state }) };
+  }
+  return {
+    links: {
+      ...links,
+      busy: links.busy + state.busy,
+      waitingWrites: links.waitingWrites + state.waitingWrites,
+      waitingReads: links.waitingReads + state.waitingReads,
+    },
   };
 }
 

@@ -32,6 +32,13 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   const before = await readSeries(serving);
   expect(before.get('waypost_pool_connections{state="open"}')).toBeGreaterThan(0);
   expect(before.get('waypost_pool_connections{state="waiting"}')).toBe(0);
+  // What is remembered is in the same database, and would count it all a second time.
+  expect([...before.keys()].filter((name) => name.startsWith("waypost_store_"))).toEqual([
+    'waypost_store_commits_total{store="links"}',
+    'waypost_store_busy_total{store="links"}',
+    'waypost_store_waiting_writes{store="links"}',
+    'waypost_store_waiting_reads{store="links"}',
+  ]);
   expect(before.get('waypost_store_commits_total{store="links"}')).toBeGreaterThan(0);
   const all = spans.read();
   const paths = all.map((span) => listPath(all, span).join(" > "));
