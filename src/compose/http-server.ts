@@ -47,6 +47,8 @@ export type McpCarrier = {
     request: IncomingMessage,
     response: ServerResponse,
     passOn: () => void,
+    /** Where it comes from. */
+    address: string | undefined,
   ) => Promise<void>;
 };
 
@@ -164,7 +166,12 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const answerMcp =
     answerAnyMcp &&
     ((request: IncomingMessage, response: ServerResponse) =>
-      mcp.answer(request, response, () => void answerAnyMcp(request, response)));
+      mcp.answer(
+        request,
+        response,
+        () => void answerAnyMcp(request, response),
+        readAddress(request, trusts),
+      ));
   // Few processes are ever asked for a page, and what answers one takes long to load.
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
     return { start, open: once(() => listen(fetch)) };

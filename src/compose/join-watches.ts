@@ -56,11 +56,12 @@ export function watchMcp(mcp: McpCarrier, watch: WatchHttp | undefined): McpCarr
   if (watch === undefined) return mcp;
   return {
     ...mcp,
-    answer: (request, response, passOn) => {
-      if (request.method !== "POST") return mcp.answer(request, response, passOn);
+    answer: (request, ...rest) => {
+      if (request.method !== "POST") return mcp.answer(request, ...rest);
+      const [response] = rest;
       const { run, end } = watch(request);
       response.once("close", () => end(response.statusCode));
-      return run(() => mcp.answer(request, response, passOn));
+      return run(() => mcp.answer(request, ...rest));
     },
   };
 }

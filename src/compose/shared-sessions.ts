@@ -52,23 +52,25 @@ export function createSharedSessions(options: Options): SharedSessions {
     },
     share: (mcp) => {
       const trusts = createTrust(trustedProxies);
-      const answerAny = getRequestListener((request, { incoming }) => {
-        const { headers } = incoming;
-        const arrival = readArrival(headers[peerHeader]?.toString(), headers);
-        return mcp.fetch(request, findClientAddress(arrival, trusts), incoming);
-      });
+      const readAddress = ({ headers }: Pick<IncomingMessage, "headers">) => {
+        return findClientAddress(readArrival(headers[peerHeader]?.toString(), headers), trusts);
+      };
+      const answerAny = getRequestListener((request, { incoming }) =>
+        mcp.fetch(request, readAddress(incoming), incoming),
+      );
       server.removeAllListeners("request").on("request", (request, response) => {
         server.unused.delete(request.socket);
-        void mcp.answer(request, response, () => void answerAny(request, response));
+        const passOn = () => void answerAny(request, response);
+        void mcp.answer(request, response, passOn, readAddress(request));
       });
       return {
         fetch: mcp.fetch,
-        answer: async (request, response, passOn) => {
+        answer: async (request, response, passOn, address) => {
           const owner = findOwner(request);
           const isElsewhere = owner !== undefined && owner !== own;
           const socket = isElsewhere ? await reach(nameSocket(data, owner), report) : undefined;
           // Of a session whose process has died nobody knows here either, and so it is told.
-          if (socket === undefined) return mcp.answer(request, response, passOn);
+          if (socket === undefined) return mcp.answer(request, response, passOn, address);
           if (request.method === "GET") listening.add(response);
           response.once("close", () => listening.delete(response));
           handOn(socket, request, response);

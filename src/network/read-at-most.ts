@@ -7,14 +7,21 @@ export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterato
 export type WithBody = Request | Incoming;
 
 /** The bytes of a message's body; undefined where they are more than that. */
-export function readAtMost(message: WithBody, most: number): Promise<Buffer | undefined> {
-  return readHead(message, { most, head: most });
+export function readAtMost(
+  message: WithBody,
+  most: number,
+  pause?: Pause,
+): Promise<Buffer | undefined> {
+  return readHead(message, { most, head: most, pause });
 }
+
+/** Whoever has sent so much waits until the rest of it may come; false where it never may. */
+export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
 
 /** The first bytes of a body that is read to its end; undefined where that has more than `most`. */
 export async function readHead(
   message: WithBody,
-  { most, head }: { readonly most: number; readonly head: number },
+  { most, head, pause }: Reading,
 ): Promise<Buffer | undefined> {
   if (Number(readLength(message) ?? 0) > most) return undefined;
   const chunks: Uint8Array[] = [];
@@ -24,12 +31,22 @@ export async function readHead(
     const room = head - size;
     size += chunk.byteLength;
     if (size > most) return undefined;
+    const isOver =
+      pause !== undefined && size > pause.after && size - chunk.byteLength <= pause.after;
+    if (isOver && !(await pause.until())) return undefined;
     if (room > 0) chunks.push(room < chunk.byteLength ? chunk.subarray(0, room) : chunk);
   }
   return Buffer.concat(chunks);
 }
 
-function readLength(message: WithBody): string | null | undefined {
+type Reading = {
+  readonly most: number;
+  readonly head: number;
+  readonly pause?: Pause | undefined;
+};
+
+/** In bytes, where it says so. */
+export function readLength(message: WithBody): string | null | undefined {
   return isOfNode(message)
     ? message.headers["content-length"]
     : message.headers.get("content-length");

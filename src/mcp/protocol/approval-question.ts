@@ -52,7 +52,9 @@ export function askForPatience({ token }: PersonAsked): InputRequiredResult {
 export async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): Promise<Reply> {
   const { page, token, message } = asked;
   // By then the question's approval has expired.
-  const options = { timeout: limits.approval_ms, signal: mcpReq.signal };
+  // Over HTTP it goes along with the answer to the call: a client need not listen besides.
+  const { id: relatedRequestId, signal } = mcpReq;
+  const options = { timeout: limits.approval_ms, signal, relatedRequestId };
   const params =
     page === undefined
       ? buildForm(asked)

@@ -1,5 +1,6 @@
 import type { Notification, Result } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
+import type { Place } from "./line.ts";
 import { isId, type Id, type OpenIds } from "./open-ids.ts";
 
 /** Answers some calls by itself, so that they need not go through the SDK. */
@@ -27,8 +28,15 @@ type DirectAnswer = {
   readonly leave: () => void;
 };
 
+/** Whether a call may be worked on now; else it waits for that until it is given up. */
+export type Turn = {
+  readonly enter: () => Place | undefined;
+  readonly wait: (givenUp: AbortSignal) => Promise<Place | undefined>;
+};
+
 /** Direct calls that can be ended from elsewhere. */
-export type TrackedCalls = DirectCalls & {
+export type TrackedCalls = Omit<DirectCalls, "find"> & {
+  readonly find: (message: unknown, headers?: string, turn?: Turn) => DirectCall | undefined;
   /** Ends the call that a message gives up, if it does. */
   readonly hear: (message: unknown) => void;
   readonly cancelAll: () => void;
@@ -47,7 +55,7 @@ export function trackDirect({ knows, find }: DirectCalls, tell?: () => symbol): 
   const running = new Map<Id | symbol, () => void>();
   return {
     knows,
-    find: (message, headers) => {
+    find: (message, headers, turn) => {
       const call = find(message, headers);
       if (call === undefined) return undefined;
       const { id, name, isFollowed } = call;
@@ -55,7 +63,8 @@ export function trackDirect({ knows, find }: DirectCalls, tell?: () => symbol): 
       // Where one with its id was given up, and has not ended yet, the SDK has the second.
       if (running.has(mark)) return undefined;
       const begin: DirectCall["begin"] = (notify, requestId) => {
-        const { result, leave } = call.begin(notify, requestId);
+        const beginNow = () => call.begin(notify, requestId);
+        const { result, leave } = turn === undefined ? beginNow() : beginInTurn(beginNow, turn);
         running.set(mark, leave);
         return { result: result.finally(() => running.delete(mark)), leave };
       };
@@ -69,6 +78,26 @@ export function trackDirect({ knows, find }: DirectCalls, tell?: () => symbol): 
       for (const leave of running.values()) leave();
     },
   };
+}
+
+function beginInTurn(begin: () => DirectAnswer, turn: Turn): DirectAnswer {
+  const beginAt = ({ leave: leavePlace }: Place): DirectAnswer => {
+    const { result, leave } = begin();
+    return { result: result.finally(leavePlace), leave };
+  };
+  const place = turn.enter();
+  if (place !== undefined) return beginAt(place);
+  const givenUp = new AbortController();
+  let begun: DirectAnswer | undefined;
+  const result = turn.wait(givenUp.signal).then((late) => {
+    begun = late && beginAt(late);
+    return begun?.result ?? "cancelled";
+  });
+  const leave = () => {
+    givenUp.abort();
+    begun?.leave();
+  };
+  return { result, leave };
 }
 
 /** The request that a message gives up. */

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { INTERNAL_ERROR, type Result } from "@modelcontextprotocol/server";
 import type { SetAlarm } from "../../contract/clock.ts";
 import { describeFault } from "../results/tool-failure.ts";
-import type { DirectCall, DirectWay } from "./direct-calls.ts";
+import { isLong } from "./call-limits.ts";
+import type { DirectCall, DirectWay, Turn } from "./direct-calls.ts";
 import type { KeyConnections } from "./key-connections.ts";
 import { readPlainPost, type PlainPost } from "./plain-post.ts";
 import { readMessage, type Message } from "./read-message.ts";
@@ -14,7 +15,11 @@ import { readMessage, type Message } from "./read-message.ts";
 
 export type DirectHttp = {
   /** False where `fetch` has to answer; what was read of it by then is to be taken. */
-  readonly answer: (incoming: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+  readonly answer: (
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    address?: string,
+  ) => Promise<boolean>;
   readonly take: (message: object) => Promise<Message | Response> | undefined;
 };
 
@@ -26,28 +31,37 @@ export type AnswerOptions = {
 
 type Options = AnswerOptions & {
   readonly find: (token: string) => Promise<KeyConnections | undefined>;
+  /** Undefined where there is no room for one more call. */
+  readonly begin: (connected: KeyConnections, from: Caller) => BegunCall | undefined;
 };
 
-export function createDirectHttp({ find, ...options }: Options): DirectHttp {
+type Caller = { readonly address: string | undefined; readonly session: string | undefined };
+
+/** A call that was let in. */
+export type BegunCall = { readonly turn: Turn; readonly end: () => void };
+
+export function createDirectHttp({ find, begin, ...options }: Options): DirectHttp {
   const passedOn = new WeakMap<object, Message | Response>();
 
   return {
-    answer: async (incoming, response) => {
+    answer: async (incoming, response, address) => {
       const post = readPlainPost(incoming);
-      const connected = post && (await find(post.token));
+      // What is long waits for room where it is read.
+      if (post === undefined || isLong(incoming.headers["content-length"])) return false;
+      const connected = await find(post.token);
       // Of a request whose headers nobody has let through nothing is read here.
       const isKnown = connected && findWay(post, connected)?.calls.knows(post.headers);
       if (isKnown !== true) return false;
-      const { calls } = connected;
-      const exchange = {};
-      calls.begin(exchange);
+      const begun = begin(connected, { address, session: post.session });
+      if (begun === undefined) return false;
+      const { turn, end } = begun;
       try {
         const message = await readMessage(incoming);
-        const isAnswered = await answerMessage(message, { post, connected, response });
+        const isAnswered = await answerMessage(message, { post, connected, response, turn });
         if (!isAnswered) passedOn.set(incoming, message);
         return isAnswered;
       } finally {
-        calls.end(exchange);
+        end();
       }
     },
     take: (message) => {
@@ -59,11 +73,11 @@ export function createDirectHttp({ find, ...options }: Options): DirectHttp {
 
   async function answerMessage(
     message: Message | Response,
-    { post, connected, response }: Exchange,
+    { post, connected, response, turn }: Exchange,
   ): Promise<boolean> {
     // A session may have ended while the message was read.
     const way = findWay(post, connected);
-    const call = way && findCall(message, post, way);
+    const call = way && findCall(message, post, way, turn);
     if (way === undefined || call === undefined) return false;
     // `fetch` says why it is refused.
     if (!way.ids.open([call.id])) return false;
@@ -75,6 +89,7 @@ type Exchange = {
   readonly post: PlainPost;
   readonly connected: KeyConnections;
   readonly response: ServerResponse;
+  readonly turn: Turn;
 };
 
 function findWay({ session }: PlainPost, { sessions, direct }: KeyConnections) {
@@ -86,8 +101,9 @@ function findCall(
   message: Message | Response,
   { headers, name }: PlainPost,
   { session, calls }: DirectWay,
+  turn: Turn,
 ): DirectCall | undefined {
-  const call = message instanceof Response ? undefined : calls.find(message.body, headers);
+  const call = message instanceof Response ? undefined : calls.find(message.body, headers, turn);
   if (call === undefined || call.isFollowed) return undefined;
   // The earlier revisions know no such header.
   return session === undefined && call.name !== name ? undefined : call;

@@ -6,7 +6,14 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { readCancelled, trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
+import {
+  readCancelled,
+  trackDirect,
+  type DirectCalls,
+  type DirectWay,
+  type Turn,
+} from "./direct-calls.ts";
+import { noPlace, type Place } from "./line.ts";
 import { idIsOpen, isId, listRequestIds, trackOpenIds, type Id } from "./open-ids.ts";
 import { refuseFull, refuseUnknownSession, respondWithError } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
@@ -15,6 +22,7 @@ import { countBytes, type Kept, type SessionLimits } from "./session-limits.ts";
 /** Sessions of the protocol's earlier revisions, all of one key: no other key finds them here. */
 export type Sessions = {
   readonly fetch: (asked: Asked) => Promise<Response>;
+  readonly has: (id: string) => boolean;
   /** For calls that need not go through the session's server. */
   readonly findDirect: (id: string) => DirectWay | undefined;
   /** Tells every client that the list of tools has changed. */
@@ -31,6 +39,8 @@ type Asked = {
   readonly bytes: number;
   /** Who counts as one where it comes to limits. */
   readonly client: string;
+  /** For what is worked on; undefined where it has to wait for nobody. */
+  readonly turn?: Turn | undefined;
 };
 
 type Session = {
@@ -43,7 +53,12 @@ type Session = {
   readonly streams: Map<Id, Stream>;
 };
 
-type Stream = { readonly waiting: Set<Id>; readonly givenUp: AbortController };
+type Stream = {
+  readonly waiting: Set<Id>;
+  readonly givenUp: AbortController;
+  /** Undefined while it waits for its turn. */
+  place: Place | undefined;
+};
 
 type Use = Pick<Kept, "unusedSince"> & {
   readonly begin: () => void;
@@ -78,6 +93,7 @@ export function createSessions(createServer: () => SessionServer, options: Optio
       const session = sessions.get(id);
       return session === undefined ? refuseUnknownSession() : answer(session, asked);
     },
+    has: (id) => sessions.has(id),
     findDirect: (id) => sessions.get(id)?.direct,
     notifyToolsChanged: () => {
       for (const { server } of sessions.values()) {
@@ -110,11 +126,9 @@ export function createSessions(createServer: () => SessionServer, options: Optio
       onsessioninitialized: () => void sessions.set(id, session),
       onsessionclosed: () => void end(id),
     });
-    const { server, direct } = createServer();
-    const way = { session: id, calls: trackDirect(direct), ids: trackOpenIds(), use };
-    const session: Session = { kept, server, transport, use, direct: way, streams: new Map() };
+    const session = createSession(id, createServer(), { kept, transport, use });
     try {
-      await server.connect(transport);
+      await session.server.connect(transport);
       return await answer(session, asked);
     } finally {
       if (transport.sessionId === undefined) await release(session, limits);
@@ -136,6 +150,18 @@ export function createSessions(createServer: () => SessionServer, options: Optio
   }
 }
 
+function createSession(
+  id: string,
+  { server, direct }: SessionServer,
+  parts: Pick<Session, "kept" | "transport" | "use">,
+): Session {
+  const { use } = parts;
+  const way = { session: id, calls: trackDirect(direct), ids: trackOpenIds(), use };
+  const session = { ...parts, server, direct: way, streams: new Map<Id, Stream>() };
+  makeWayOnAsking(session);
+  return session;
+}
+
 async function release(session: Session, limits: SessionLimits): Promise<void> {
   const { kept, server, direct } = session;
   limits.release(kept);
@@ -143,25 +169,49 @@ async function release(session: Session, limits: SessionLimits): Promise<void> {
   await server.close();
 }
 
-async function answer(session: Session, { request, body }: Asked): Promise<Response> {
+/** A call that asks its client, and so a person, takes nobody's turn meanwhile. */
+function makeWayOnAsking({ transport, streams }: Session): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    const asks = "method" in message && "id" in message;
+    const asking = asks ? options?.relatedRequestId : undefined;
+    if (asking !== undefined) streams.get(asking)?.place?.leave();
+    return send(message, options);
+  };
+}
+
+async function answer(session: Session, { request, body, turn }: Asked): Promise<Response> {
   const { use, transport, direct, streams } = session;
   const ids = listRequestIds(body);
   if (!direct.ids.open(ids)) return respondWithError(400, INVALID_REQUEST, idIsOpen);
   use.begin();
-  const stream: Stream = { waiting: new Set(ids), givenUp: new AbortController() };
+  const givenUp = new AbortController();
+  const stream: Stream = { waiting: new Set(ids), givenUp, place: undefined };
   for (const id of ids) streams.set(id, stream);
   const onEnd = (hasLeft: boolean) => {
+    stream.place?.leave();
     use.end();
     direct.ids.close(ids);
     for (const id of ids) streams.delete(id);
     if (hasLeft) cancelAll(session, body);
   };
   for (const message of [body].flat()) direct.calls.hear(message);
-  const handleRequest = () => transport.handleRequest(request, { parsedBody: body });
-  const response = await answerUntilEnd(handleRequest, onEnd, stream.givenUp.signal);
+  const handleRequest = async () => {
+    const waitUntilLeft = () =>
+      turn?.wait(AbortSignal.any([givenUp.signal, request.signal])) ?? noPlace;
+    stream.place = turn?.enter() ?? (await waitUntilLeft());
+    if (stream.place === undefined) return endUnheard();
+    return transport.handleRequest(request, { parsedBody: body });
+  };
+  const response = await answerUntilEnd(handleRequest, onEnd, givenUp.signal);
   // The SDK has heard of it by now, and answers none of them.
   for (const message of [body].flat()) giveUp(session, readCancelled(message));
   return response;
+}
+
+/** As the transport ends what nobody waits for. */
+function endUnheard(): Response {
+  return new Response("", { headers: { "content-type": "text/event-stream" } });
 }
 
 /** Else the id would be taken for as long as its stream is open, and nothing would end that. */

@@ -1,17 +1,15 @@
 import {
   hostHeaderValidationResponse,
   INTERNAL_ERROR,
-  isLegacyRequest,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Problem } from "../../contract/problem.ts";
-import { findAddressGroup } from "../../network/ip-address.ts";
 import type { Incoming } from "../../network/read-at-most.ts";
 import { readBearer } from "../../text/bearer-token.ts";
 import { describeFault } from "../results/tool-failure.ts";
-import { createDirectHttp, type AnswerOptions, type DirectHttp } from "./direct-http.ts";
-import type { InFlight } from "./in-flight.ts";
+import { createCallLimits } from "./call-limits.ts";
+import { createDirectHttp, type AnswerOptions } from "./direct-http.ts";
 import {
   createConnections,
   type ConnectionMeasures,
@@ -19,10 +17,9 @@ import {
   type IdentifiedCaller,
   type KeyConnections,
 } from "./key-connections.ts";
-import { readMessage } from "./read-message.ts";
-import { REFUSED, refuseForNow, refuseFull, respondWithError } from "./refusals.ts";
-import { answerUntilEnd } from "./response-end.ts";
-import { createSessionLimits, type SessionLimits } from "./session-limits.ts";
+import { beginCall, readOrigin, receivePost, track } from "./receive-post.ts";
+import { REFUSED, refuseForNow, respondWithError } from "./refusals.ts";
+import { createSessionLimits } from "./session-limits.ts";
 
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
 export type McpHttp = {
@@ -31,6 +28,7 @@ export type McpHttp = {
     incoming: IncomingMessage,
     response: ServerResponse,
     passOn: () => void,
+    address?: string,
   ) => Promise<void>;
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
   readonly measure: () => ConnectionMeasures;
@@ -49,21 +47,24 @@ export type HttpOptions = Omit<ConnectionOptions, "limits"> &
     readonly hostnames: readonly string[];
   };
 
-/** Calls of one key at a time. One more is told to wait, and not queued. */
-const mostCalls = 100;
-
 export function createMcpHttp(options: HttpOptions): McpHttp {
   const { identify, report } = options;
   const hostnames = [...options.hostnames];
   const limits = createSessionLimits(options.clock);
   const connections = createConnections({ ...options, limits });
-  const direct = createDirectHttp({ ...options, find });
+  const callLimits = createCallLimits();
+  const direct = createDirectHttp({
+    ...options,
+    find,
+    begin: (connected, { address, session }) =>
+      beginCall(connected, readOrigin(connected, address, session), callLimits),
+  });
   let isClosed = false;
 
   return {
-    answer: async (incoming, response, passOn) => {
+    answer: async (incoming, response, passOn, address) => {
       // Whatever goes wrong before an answer, `fetch` meets and tells of.
-      const isAnswered = await direct.answer(incoming, response).catch(() => false);
+      const isAnswered = await direct.answer(incoming, response, address).catch(() => false);
       if (!isAnswered && !response.destroyed) passOn();
     },
     fetch: async (request, address, incoming) => {
@@ -85,8 +86,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   /** Undefined where the token is refused, or its calls are. */
   async function find(token: string): Promise<KeyConnections | undefined> {
     const caller = await identify(token);
-    const connected = caller && !isClosed ? connections.find(caller) : undefined;
-    return connected && connected.calls.count() < mostCalls ? connected : undefined;
+    return caller && !isClosed ? connections.find(caller) : undefined;
   }
 
   /** Nothing of a request is read before it is known whose it is. */
@@ -104,60 +104,14 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     if (caller === undefined) return refuseToken(token);
     if (isClosed) return refuseForNow("Waypost is stopping.");
     const connected = connections.find(caller);
-    // One user of a gateway is told from another by address alone.
-    const client = `${connected.key_print} ${findAddressGroup(address ?? "")}`;
+    const from = readOrigin(connected, address, request.headers.get("mcp-session-id") ?? undefined);
     if (request.method === "POST") {
-      return receive({ request, client, incoming, limits, direct }, connected);
+      return receivePost({ request, from, incoming, limits, callLimits, direct }, connected);
     }
     const { listeners, sessions } = connected;
+    const { client } = from;
     return track(listeners, () => sessions.fetch({ request, client, body: undefined, bytes: 0 }));
   }
-}
-
-async function receive(
-  { request, client, incoming, limits, direct }: Received,
-  { calls, listeners, sessions, modern }: KeyConnections,
-): Promise<Response> {
-  if (calls.count() >= mostCalls) return refuseForNow("Too many calls at once.");
-  const reading = {};
-  calls.begin(reading);
-  const message = incoming ?? request;
-  const read = await (direct.take(message) ?? readMessage(message)).finally(() => {
-    calls.end(reading);
-  });
-  if (read instanceof Response) return read;
-  const { body, bytes } = read;
-  const answer = async () => {
-    if (await isLegacyRequest(request, body)) {
-      return sessions.fetch({ request, client, body, bytes });
-    }
-    return modern.fetch(request, { parsedBody: body });
-  };
-  if (!isListen(body)) return track(calls, answer);
-  const place = limits.admitStream(client, bytes);
-  if (place === undefined) return refuseFull();
-  return answerUntilEnd(() => track(listeners, answer), place.release);
-}
-
-type Received = {
-  readonly request: Request;
-  readonly client: string;
-  readonly incoming: Incoming | undefined;
-  readonly limits: SessionLimits;
-  readonly direct: DirectHttp;
-};
-
-/** A stream of notifications is not answered before it ends. */
-function isListen(body: unknown): boolean {
-  if (typeof body !== "object" || body === null) return false;
-  return "method" in body && body.method === "subscriptions/listen";
-}
-
-/** Counts an exchange until its answer has ended. */
-function track(running: InFlight<object>, answer: () => Promise<Response>): Promise<Response> {
-  const exchange = {};
-  running.begin(exchange);
-  return answerUntilEnd(answer, () => running.end(exchange));
 }
 
 function refuseToken(token: string | undefined): Response {

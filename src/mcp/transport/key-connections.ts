@@ -5,12 +5,14 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { KnownKey } from "../../contract/access.ts";
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock, SetAlarm } from "../../contract/clock.ts";
 import { printKey, type KeyContext, type VisibleListeners } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
+import { createWorkLine } from "./call-limits.ts";
 import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
 import { createSessions, type Sessions } from "./earlier-sessions.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
+import type { Line } from "./line.ts";
 import { anyIds } from "./open-ids.ts";
 import { writeHeaders } from "./plain-post.ts";
 import type { SessionLimits } from "./session-limits.ts";
@@ -27,6 +29,8 @@ export type KeyConnections = {
   readonly direct: DirectWay;
   /** Exchanges that are going to be answered, and those that only listen. */
   readonly calls: InFlight<object>;
+  /** In which its calls wait for their turn. */
+  readonly work: Line;
   readonly listeners: InFlight<object>;
   /** Takes over what the service knows of the key by now, and tells who listens. */
   readonly renew: () => Promise<void>;
@@ -38,6 +42,7 @@ export type ConnectionOptions = {
   readonly createServer: (keyContext: KeyContext, direct: Admits) => Server;
   readonly createDirectCalls: (keyContext: KeyContext) => Admits & DirectCalls;
   readonly clock: Clock;
+  readonly setAlarm: SetAlarm;
   readonly limits: SessionLimits;
   readonly createSessionId?: (() => string) | undefined;
   readonly onError: (error: unknown) => void;
@@ -153,6 +158,7 @@ function openConnections(
       use: { begin: () => {}, end: () => {} },
     },
     calls: trackInFlight(),
+    work: createWorkLine(options.setAlarm),
     listeners: trackInFlight(),
     renew: () => keyContext.renew(),
   };

@@ -19,6 +19,17 @@ export function refuseFull(): Response {
 
 const fullFor_s = 30;
 
+export function refuseCalls(): Response {
+  return refuseForNow(
+    "Too many calls of this client are under way. Wait until some of them are answered.",
+  );
+}
+
+/** The status by which the SDK ends what nobody waits for. */
+export function respondToNobody(): Response {
+  return new Response(null, { status: 499 });
+}
+
 /** The status by which a client knows that it has to begin anew. */
 export function refuseUnknownSession(): Response {
   return respondWithError(404, REFUSED, "Session not found");

@@ -27,10 +27,10 @@ export type SessionLimits = {
   ) => { readonly release: () => void } | undefined;
 };
 
-const megabyte = 1024 * 1024;
-const most_bytes = 160 * megabyte;
+export const megabyte = 1024 * 1024;
+export const most_bytes = 160 * megabyte;
 /** A gateway's users share one key and one address, and may well be all that there are. */
-const mostOfClient_bytes = 80 * megabyte;
+export const mostOfClient_bytes = 80 * megabyte;
 /** What was not used for so long ends where room is needed: its client begins anew by itself. */
 const unused_ms = 5 * 60_000;
 /** Measured: 20 KB for a session, 50 KB with a client that listens to it, its connection in. */

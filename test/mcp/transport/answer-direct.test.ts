@@ -3,10 +3,11 @@ import { createServer, request as sendRequest } from "node:http";
 import type { Result } from "@modelcontextprotocol/server";
 import { afterEach, describe, expect, test } from "vitest";
 import { listenAt } from "../../../src/compose/http-server.ts";
-import { trackDirect, type DirectWay } from "../../../src/mcp/transport/direct-calls.ts";
+import { trackDirect, type DirectWay, type Turn } from "../../../src/mcp/transport/direct-calls.ts";
 import { createDirectHttp } from "../../../src/mcp/transport/direct-http.ts";
 import { trackInFlight } from "../../../src/mcp/transport/in-flight.ts";
 import type { KeyConnections } from "../../../src/mcp/transport/key-connections.ts";
+import { noPlace } from "../../../src/mcp/transport/line.ts";
 import { trackOpenIds } from "../../../src/mcp/transport/open-ids.ts";
 import { writeHeaders } from "../../../src/mcp/transport/plain-post.ts";
 import { modernCall, post, withSession, type Posting } from "../../support/mcp-post.ts";
@@ -34,6 +35,11 @@ function createCall() {
     settle = { answer: resolve, fail: reject };
   });
   return { settle, result, leave: () => settle?.answer("cancelled") };
+}
+
+/** Nobody waits for it. */
+function createTurn(): Turn {
+  return { enter: () => noPlace, wait: () => Promise.resolve(noPlace) };
 }
 
 /** Whatever comes with the headers of these calls is let through, unless it is named otherwise. */
@@ -68,6 +74,11 @@ async function openWay() {
   } as unknown as KeyConnections;
   const direct = createDirectHttp({
     find: () => Promise.resolve(connected),
+    begin: ({ calls }) => {
+      const exchange = {};
+      calls.begin(exchange);
+      return { turn: createTurn(), end: () => calls.end(exchange) };
+    },
     setAlarm: (ms, ring) => {
       alarm = { ms, ring };
       return () => (alarm = undefined);

@@ -1,0 +1,134 @@
+import { isLegacyRequest } from "@modelcontextprotocol/server";
+import { findAddressGroup } from "../../network/ip-address.ts";
+import { readLength, type Incoming } from "../../network/read-at-most.ts";
+import { long_bytes, weighMessage, type CallLimits, type CallOrigin } from "./call-limits.ts";
+import type { Turn } from "./direct-calls.ts";
+import type { BegunCall, DirectHttp } from "./direct-http.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { KeyConnections } from "./key-connections.ts";
+import type { Place } from "./line.ts";
+import { listRequestIds } from "./open-ids.ts";
+import { readMessage, type Message } from "./read-message.ts";
+import { refuseCalls, refuseFull, respondToNobody } from "./refusals.ts";
+import { answerUntilEnd } from "./response-end.ts";
+import type { SessionLimits } from "./session-limits.ts";
+
+/** A message over HTTP of a caller that is known: read as there is room, answered in its turn. */
+
+type Posted = {
+  readonly request: Request;
+  readonly from: CallOrigin;
+  readonly incoming: Incoming | undefined;
+  readonly limits: SessionLimits;
+  readonly callLimits: CallLimits;
+  readonly direct: DirectHttp;
+};
+
+type Received = Posted & BegunCall;
+
+export async function receivePost(posted: Posted, connected: KeyConnections): Promise<Response> {
+  const begun = beginCall(connected, posted.from, posted.callLimits);
+  if (begun === undefined) return refuseCalls();
+  return answerUntilEnd(() => receive({ ...posted, ...begun }, connected), begun.end);
+}
+
+export function readOrigin(
+  { key_print, sessions }: KeyConnections,
+  address: string | undefined,
+  session: string | undefined,
+): CallOrigin {
+  // One user of a gateway is told from another by address alone.
+  const client = `${key_print} ${findAddressGroup(address ?? "")}`;
+  const isOpen = session !== undefined && sessions.has(session);
+  return { key_print, client, session: isOpen ? session : undefined };
+}
+
+/** Counts a call until its end, so that a stop waits for it as well. */
+export function beginCall(
+  { calls, work }: KeyConnections,
+  from: CallOrigin,
+  { admit }: CallLimits,
+): BegunCall | undefined {
+  const leave = admit(from);
+  if (leave === undefined) return undefined;
+  const exchange = {};
+  calls.begin(exchange);
+  const who = from.session ?? from.client;
+  return {
+    turn: { enter: () => work.enter(who), wait: (givenUp) => work.wait(who, givenUp) },
+    end: () => {
+      calls.end(exchange);
+      leave();
+    },
+  };
+}
+
+async function receive(received: Received, connected: KeyConnections): Promise<Response> {
+  const { request, incoming, from, callLimits, direct } = received;
+  const { key_print } = from;
+  const { longMessages } = callLimits;
+  const message = incoming ?? request;
+  const weight = weighMessage(readLength(message));
+  let room: Place | undefined;
+  const until = async () => {
+    room =
+      longMessages.enter(key_print, weight) ??
+      (await longMessages.wait(key_print, request.signal, weight));
+    return room !== undefined;
+  };
+  const answer = async () => {
+    const read = await (direct.take(message) ?? readMessage(message, { after: long_bytes, until }));
+    return answerMessage(read, received, connected);
+  };
+  return answerUntilEnd(answer, () => room?.leave());
+}
+
+async function answerMessage(
+  read: Message | Response,
+  { request, from, limits, turn, end }: Received,
+  { listeners, sessions, modern }: KeyConnections,
+): Promise<Response> {
+  if (read instanceof Response) return read;
+  const { body, bytes } = read;
+  const { client } = from;
+  const isLegacy = await isLegacyRequest(request, body);
+  const answer = (ownTurn?: Turn) => {
+    if (isLegacy) return sessions.fetch({ request, client, body, bytes, turn: ownTurn });
+    return answerInTurn(() => modern.fetch(request, { parsedBody: body }), request, ownTurn);
+  };
+  if (isListen(body)) {
+    const place = limits.admitStream(client, bytes);
+    if (place === undefined) return refuseFull();
+    end();
+    return answerUntilEnd(() => track(listeners, answer), place.release);
+  }
+  // What somebody answers, or tells, has nothing to wait for: others may wait for it.
+  return answer(listRequestIds(body).length > 0 ? turn : undefined);
+}
+
+async function answerInTurn(
+  answer: () => Promise<Response>,
+  request: Request,
+  turn: Turn | undefined,
+): Promise<Response> {
+  if (turn === undefined) return answer();
+  const place = turn.enter() ?? (await turn.wait(request.signal));
+  if (place === undefined) return respondToNobody();
+  return answerUntilEnd(answer, place.leave);
+}
+
+/** A stream of notifications is not answered before it ends. */
+function isListen(body: unknown): boolean {
+  if (typeof body !== "object" || body === null) return false;
+  return "method" in body && body.method === "subscriptions/listen";
+}
+
+/** Counts an exchange until its answer has ended. */
+export function track(
+  running: InFlight<object>,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  const exchange = {};
+  running.begin(exchange);
+  return answerUntilEnd(answer, () => running.end(exchange));
+}

@@ -1,0 +1,126 @@
+import { Server, type ServerContext } from "@modelcontextprotocol/server";
+import { expect } from "vitest";
+import type { KnownKey } from "../../src/contract/access.ts";
+import { createAccess } from "../../src/mcp/access/key-access.ts";
+import type { KeyContext } from "../../src/mcp/access/key-context.ts";
+import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
+import { createMcpHttp } from "../../src/mcp/transport/http.ts";
+import { createAlarms } from "./alarms.ts";
+import { listenRequest, modernCall, withSession } from "./mcp-post.ts";
+import { callOf, handshake } from "./mcp-raw.ts";
+
+const known: KnownKey = {
+  facts: undefined,
+  linkHost: undefined,
+  hasSecondHost: false,
+  linkInReferrer: false,
+};
+
+type From = { readonly address?: string; readonly signal?: AbortSignal };
+type Begun = { readonly bytes?: number; readonly address?: string };
+
+/** What a call of a tool does; none does anything where it is left out. */
+type Work = (tool: string, context: ServerContext) => unknown;
+
+const [{ params, ...initialize }] = handshake;
+/** Of a client that can ask its user. */
+export const handshakeWithForms = {
+  ...initialize,
+  params: { ...params, capabilities: { elicitation: {} } },
+};
+/** More than what is read of any message. */
+const long = new Uint8Array(70_000).fill(32);
+
+/** The way in without a port before it; whatever is shown as a token is a key. */
+export function openWay(work: Work = () => undefined) {
+  const made: string[] = [];
+  let now = 0;
+  const clock = { now: () => now, monotonic: () => now };
+  const alarms = createAlarms(clock);
+  const http = createMcpHttp({
+    toolbox: createToolbox({ mode: "full", selection: [] }),
+    identify: (token) => Promise.resolve(token === "none" ? undefined : { key: token, known }),
+    createKeyContext: ({ key = "" }, { onChange }) => {
+      made.push(key);
+      const access = createAccess({
+        hasKey: true,
+        scopes: undefined,
+        facts: undefined,
+        now: () => 0,
+        holds_ms: 1,
+        onChange,
+        onLearned: () => {},
+      });
+      // Nothing else of a key context is looked at where no tool is called.
+      return { access, renew: () => Promise.resolve() } as KeyContext;
+    },
+    createServer: () => {
+      const capabilities = { tools: { listChanged: true } };
+      const server = new Server({ name: "test", version: "1" }, { capabilities });
+      server.setRequestHandler("tools/call", async ({ params: { name } }, context) => {
+        await work(name, context);
+        return { content: [] };
+      });
+      return server;
+    },
+    createDirectCalls: () => ({ admit: () => {}, knows: () => false, find: () => undefined }),
+    hostnames: ["127.0.0.1"],
+    setAlarm: alarms.setAlarm,
+    clock,
+    onError: () => {},
+    report: String,
+  });
+  const ask = (init: RequestInit, address?: string) => {
+    const headers = { ...(init.headers as Record<string, string>), host: "127.0.0.1" };
+    return http.fetch(new Request("http://127.0.0.1/mcp", { ...init, headers }), address);
+  };
+  const post = (init: RequestInit, address?: string) => ask({ method: "POST", ...init }, address);
+  return {
+    http,
+    advance: (milliseconds: number) => {
+      now += milliseconds;
+      alarms.ringDue();
+    },
+    call: (key: string, tool = "any", { address, signal }: From = {}) =>
+      post({ ...modernCall(key, 1, tool), ...(signal && { signal }) }, address),
+    /** As clients of the earlier revisions call, each request with an id of its own. */
+    openSession: async (key: string, address?: string) => {
+      const opened = await post(withSession(key, undefined, handshakeWithForms), address);
+      expect(opened.status).toBe(200);
+      const session = opened.headers.get("mcp-session-id") ?? undefined;
+      const send = (message: object) => post(withSession(key, session, message), address);
+      await opened.text();
+      await send(handshake[1]);
+      return { send, call: (id: number, tool = "any") => send(callOf(id, tool)) };
+    },
+    listen: (key: string, address?: string) => post(listenRequest(key), address),
+    /** A call whose body comes when the test says so, but for the first part of a long one. */
+    begin: (key: string, { bytes, address }: Begun = {}) => {
+      let end: (() => void) | undefined;
+      let pulls = 0;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start: (controller) => {
+            end = () => controller.close();
+          },
+          pull: (controller) => {
+            pulls += 1;
+            if (pulls === 1 && bytes !== undefined) controller.enqueue(long);
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      const length = bytes === undefined ? {} : { "content-length": `${bytes}` };
+      const headers = { ...modernCall(key, 1, "any").headers, ...length };
+      // The types of the platform do not know what its own requests need for a stream.
+      const init: RequestInit & { readonly duplex: "half" } = { headers, body, duplex: "half" };
+      return { answered: post(init, address), isRead: () => pulls > 1, end: () => end?.() };
+    },
+    /** Opens the key's door, and does nothing behind it. */
+    knock: async (key: string) => {
+      const headers = { authorization: `Bearer ${key}`, accept: "text/event-stream" };
+      expect((await ask({ headers })).status).toBe(400);
+    },
+    countMade: (key: string) => made.filter((name) => name === key).length,
+  };
+}
