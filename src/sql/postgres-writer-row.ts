@@ -27,7 +27,8 @@ export type WriterRow = {
   readonly begin: (connection: PostgresConnection) => Promise<number>;
   /**
    * Whether the transaction of that number was committed, whose answer was lost. Where that cannot
-   * be found in time, it is OutcomeUnknown, and can be asked for later.
+   * be found in time, it is OutcomeUnknown, and can be asked for later, unless nobody knows any
+   * more.
    */
   readonly isCommitted: (number: number, cause: unknown) => Promise<boolean>;
   /** Takes away what processes of long ago have left. */
@@ -41,6 +42,8 @@ export const longestPause_ms = 30_000;
 const longestLook_ms = 8_000;
 const mostPause_ms = 100;
 const kept_ms = 60 * 60 * 1000;
+/** Of the server alone: one whose own clock is ahead would take living processes' rows away. */
+const now_ms = "(extract(epoch from now()) * 1000)::bigint";
 /** Well before the row of a process that cannot write is taken away by another one. */
 const longestDoubt_ms = kept_ms / 2;
 
@@ -58,6 +61,8 @@ const beginWrite = [
   "set local enable_seqscan = off",
 ];
 
+const lost = "the answer to a commit was lost";
+
 const createTable = `
   create table if not exists waypost_writers (
     id text primary key,
@@ -66,7 +71,8 @@ const createTable = `
   ) with (fillfactor = 50)
 `;
 
-export function createWriterRow(pool: PostgresPool): WriterRow {
+/** `hasCommitted`: whether this process knows of a commit, by which its row was surely there. */
+export function createWriterRow(pool: PostgresPool, hasCommitted: () => boolean): WriterRow {
   const id = randomUUID();
   let number = 0;
   /** Of the transaction whose end is not known. */
@@ -74,14 +80,17 @@ export function createWriterRow(pool: PostgresPool): WriterRow {
 
   /** The id is ours, and the others are numbers: nothing of them needs quoting. */
   const write = (own: number, changes: string) => `
-    insert into waypost_writers (id, number, at) values ('${id}', ${own}, ${Date.now()})
+    insert into waypost_writers (id, number, at) values ('${id}', ${own}, ${now_ms})
     on conflict (id) do update set ${changes} at = excluded.at returning number
   `;
   const mark = (own: number) => write(own, "number = excluded.number,");
 
-  async function findNumber(): Promise<unknown> {
+  /** Undefined where nobody can tell: who has taken the row away took what it told with it. */
+  async function findEnd(own: number): Promise<boolean | undefined> {
     const { rows } = await runOnce(pool, write(0, ""));
-    return rows[0]?.["number"];
+    const found = rows[0]?.["number"];
+    if (found === 0 && hasCommitted()) return undefined;
+    return found === own;
   }
 
   async function settle(): Promise<void> {
@@ -108,20 +117,19 @@ export function createWriterRow(pool: PostgresPool): WriterRow {
     isCommitted: async (own, cause) => {
       const started = performance.now();
       while (performance.now() - started < longestLook_ms) {
-        try {
-          return (await findNumber()) === own;
-        } catch {
-          await setTimeout(Math.random() * mostPause_ms);
-        }
+        const found = await findEnd(own).catch(() => "away" as const);
+        if (found === undefined) throw new OutcomeUnknown(lost, { cause });
+        if (found !== "away") return found;
+        await setTimeout(Math.random() * mostPause_ms);
       }
-      const later = createLookUp(async () => (await findNumber()) === own);
+      const later = createLookUp(() => findEnd(own));
       lookUp = later;
-      throw new OutcomeUnknown("the answer to a commit was lost", { cause, lookUp: later });
+      throw new OutcomeUnknown(lost, { cause, lookUp: later });
     },
     tidy: async () => {
       await settle();
       number += 1;
-      const old = `delete from waypost_writers where at < ${Date.now() - kept_ms}`;
+      const old = `delete from waypost_writers where at < ${now_ms} - ${kept_ms}`;
       // Its own number with it, so that no row goes without another one that tells of it.
       await runOnce(pool, mark(number), old);
     },
@@ -129,7 +137,9 @@ export function createWriterRow(pool: PostgresPool): WriterRow {
 }
 
 /** Once it was answered, it answers the same: later transactions have other numbers. */
-function createLookUp(find: () => Promise<boolean>): () => Promise<boolean | undefined> {
+function createLookUp(
+  find: () => Promise<boolean | undefined>,
+): () => Promise<boolean | undefined> {
   const begun = performance.now();
   let looking: Promise<boolean | undefined> | undefined;
   const look = async () => {

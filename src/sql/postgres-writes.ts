@@ -39,9 +39,9 @@ const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
 
 export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
-  const row = createWriterRow(pool);
   const line = createWriteLine<Writer>();
   let commits = 0;
+  const row = createWriterRow(pool, () => commits > 0);
   let current: RunStatement | undefined;
   let running: Promise<void> | undefined;
   let isOver = false;
