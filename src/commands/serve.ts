@@ -31,6 +31,7 @@ import {
   type ShareNumbers,
 } from "../compose/open-metrics.ts";
 import { openTraces } from "../compose/open-traces.ts";
+import { renewConnections } from "../compose/renew-connections.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { createSharedSessions } from "../compose/shared-sessions.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
@@ -112,6 +113,7 @@ async function serveHere(options: ServeHere): Promise<number> {
   const traces = await openTraces(version, log);
   const findCountry = await openFindCountry({ config, clock, warn: log.warn });
   const server = createHttpServer();
+  if (config.processes > 1) renewConnections(server);
   // The port comes first: a start that fails for it must not have been the first start.
   const port = isJoining ? config.port : await claimPort(server, config);
   const addresses = describeAddresses(config, port);

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdir, rename, writeFile } from "node:fs/promises";
+import { Agent, get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isRunning, listChildren } from "../support/child-processes.ts";
@@ -65,6 +67,28 @@ describe.concurrent("serve --processes", () => {
     expect([code, stdout.trim().split("\n").length]).toEqual([0, 1]);
     expect(stderr.match(/Waypost serves your links/g)).toHaveLength(1);
     expect(processes.filter(isRunning)).toEqual([]);
+  });
+
+  test("ends a connection after a thousand requests at most, and refuses none", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, two);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ends: (string | undefined)[] = [];
+    const opened = new Set<object>();
+    while (ends.length < 1001) {
+      const request = get(`${serving.places.url}/healthz`, { agent });
+      // What answers a request is a message with its status.
+      const [answer] = (await once(request, "response")) as [IncomingMessage];
+      expect(answer.statusCode).toBe(200);
+      opened.add(answer.socket);
+      ends.push(answer.headers.connection);
+      await once(answer.resume(), "end");
+    }
+    agent.destroy();
+    const ended = ends.filter((end) => end === "close").length;
+    expect([1, 2]).toContain(ended);
+    expect(opened.size).toBe(ends.at(-1) === "close" ? ended : ended + 1);
+    expect(ends.indexOf("close")).toBeGreaterThanOrEqual(499);
   });
 
   test("puts another in the place of one that dies, and says so", async () => {
