@@ -36,7 +36,7 @@ const loads = [
     name: "redirects",
     status: 302,
     perSecond: 60_000,
-    together: 25,
+    together: 50,
     write: (server: Server, place: Place) => writeVisits(server, place, 1000),
   },
   { name: "MCP calls", status: 200, perSecond: 5000, together: 4, write: writeCalls },
@@ -44,7 +44,7 @@ const loads = [
 type Load = (typeof loads)[number];
 
 const counts = [1, 2, 4];
-const connections = 16;
+const connections = 32;
 const turns = 3;
 
 /** In turns, so that a machine that grows slower meanwhile is nobody's fault. */
@@ -111,10 +111,13 @@ async function floodAll(
 ): Promise<Flooded> {
   const all = { url: server.url, readCpu_us: () => Promise.resolve(readAll_us(server, count)) };
   const asked = { connections, together, status, questions: write(server, place) };
-  const ask = (seconds: number) => flood(all, { ...asked, requests: perSecond * seconds });
   // Each process is warm only when it has answered as much as one alone has.
-  await ask((extent.warming / warmedPerSecond) * Math.min(count, cpus().length));
-  return ask(extent.seconds);
+  const warmth = (extent.warming / warmedPerSecond) * Math.min(count, cpus().length);
+  return flood(all, {
+    ...asked,
+    warming: perSecond * warmth,
+    requests: perSecond * extent.seconds,
+  });
 }
 
 const warmedPerSecond = 2000;
