@@ -329,11 +329,34 @@ describe("what is refused, in one line that names the flag and the variable", ()
     "mysql://ada:hidden@db/links",
     "postgres://ada:hidden@db",
     "postgres://ada:hidden@[db/links",
+    "postgres://ada:12/hidden@db/links",
+    "postgres://ada:12/3?hidden@db/links",
+    "postgres://ada:12/3#hidden@db/links",
+    "postgres://ada:12?hidden@db/links",
+    "postgres://ada:in@hid/den@db/links",
+    "postgres://ada:in@hid/d?en@db/links",
+    "postgres://ada%3Ahidden@db/links",
+    "postgres://ada:%ff-hidden@db/links",
+    "postgres://db/links/hidden",
+    "postgres://db/links#hidden",
   ])("%s as a database, whose password is not repeated", (url) => {
     const message =
-      "--database-url (WAYPOST_DATABASE_URL) must be postgres://user:password@host:5432/database";
+      "--database-url (WAYPOST_DATABASE_URL) must be " +
+      "postgres://user:password@host:5432/database, and of its password must be " +
+      "percent-encoded what is no letter or digit " +
+      "(/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";
     expect(() => readConfig({ ...home, WAYPOST_DATABASE_URL: url }, {})).toThrow(
       new UsageFault(message),
+    );
+  });
+
+  test("a database's address as the data folder, which would be shown", () => {
+    const environment = { ...home, WAYPOST_DATA: "postgres://ada:hidden@db/links" };
+    expect(() => readConfig(environment, {})).toThrow(
+      new UsageFault(
+        "--data (WAYPOST_DATA) must be a folder, and is an address; a database is named by " +
+          "WAYPOST_DATABASE_URL",
+      ),
     );
   });
 

@@ -12,6 +12,7 @@ import { UsageFault, type Config } from "../config.ts";
 import { CopyFault, type CopiedSum } from "../copies/copied-database.ts";
 import { countRows, withSnapshots, type Snapshot } from "../copies/snapshots.ts";
 import { writeBackup } from "../copies/write-backup.ts";
+import { isAddress } from "../network/database-url.ts";
 import { quote } from "../text/show-hidden.ts";
 import { readSecrets } from "./copies/fill-place.ts";
 import {
@@ -48,7 +49,7 @@ export async function runBackup(
   [file, ...rest]: readonly string[],
   { json }: FlagValues<typeof backupFlags>,
 ): Promise<void> {
-  if (file === undefined || rest.length > 0) {
+  if (file === undefined || rest.length > 0 || isAddress(file)) {
     throw new UsageFault("use backup FILE (waypost --help)");
   }
   const { data } = options.config;

@@ -6,7 +6,7 @@ import { UsageFault, type Config } from "../config.ts";
 import type { CopiedDatabase, CopiedSum } from "../copies/copied-database.ts";
 import { copyRows } from "../copies/copy-rows.ts";
 import { countRows, withSnapshots } from "../copies/snapshots.ts";
-import { isDatabaseUrl } from "../network/database-url.ts";
+import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { quote } from "../text/show-hidden.ts";
 import { fillPlace, readSecrets } from "./copies/fill-place.ts";
@@ -82,8 +82,9 @@ function readTarget(to: string | undefined, { data }: Config): DataPlace {
   if (to !== undefined && isDatabaseUrl(to)) {
     return { data, secrets: { database_url: to, database_url_file: undefined } };
   }
+  if (to?.startsWith("postgres") === true) throw new UsageFault(`--to ${databaseUrlRule}`);
   const [, path = ""] = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(to ?? "") ?? [];
-  if (path === "") {
+  if (path === "" || isAddress(path)) {
     throw new UsageFault(
       "use migrate --to sqlite:FOLDER, or --to postgres://user@host:5432/database with the " +
         "password in PGPASSWORD",

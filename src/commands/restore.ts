@@ -7,6 +7,7 @@ import { UsageFault, type Config } from "../config.ts";
 import { checkBackup, type Checked } from "../copies/check-backup.ts";
 import { CopyFault, databaseNames } from "../copies/copied-database.ts";
 import { restoreBackup } from "../copies/restore-backup.ts";
+import { isAddress } from "../network/database-url.ts";
 import { quote } from "../text/show-hidden.ts";
 import { fillPlace } from "./copies/fill-place.ts";
 import {
@@ -34,7 +35,7 @@ export async function runRestore(
   [file, ...rest]: readonly string[],
   { json }: FlagValues<typeof restoreFlags>,
 ): Promise<void> {
-  if (file === undefined || rest.length > 0) {
+  if (file === undefined || rest.length > 0 || isAddress(file)) {
     throw new UsageFault("use restore FILE (waypost --help)");
   }
   const { data } = options.config;

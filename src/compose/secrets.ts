@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { UsageFault, type Config } from "../config.ts";
-import { isDatabaseUrl } from "../network/database-url.ts";
+import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { findHttpTokenFile, findOwnerKeyFile, keepToken } from "./data-folder.ts";
 
 /** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
@@ -38,9 +38,7 @@ export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   if (database_url !== undefined || database_url_file === undefined) return database_url;
   const url = readSecretFile(database_url_file, "WAYPOST_DATABASE_URL_FILE");
   if (isDatabaseUrl(url)) return url;
-  throw new UsageFault(
-    "WAYPOST_DATABASE_URL_FILE must hold postgres://user:password@host:5432/database",
-  );
+  throw new UsageFault(`what is in the file of WAYPOST_DATABASE_URL_FILE ${databaseUrlRule}`);
 }
 
 /** What those show who read the metrics; undefined where nobody may. */
@@ -57,6 +55,9 @@ export function readIfThere(path: string): string | undefined {
 }
 
 function readSecretFile(path: string, name: string): string {
+  if (isAddress(path)) {
+    throw new UsageFault(`${name} must name a file, and is an address; put that into the file`);
+  }
   try {
     return checkSecret(readFileSync(path, "utf8").trim(), name);
   } catch (error) {

@@ -5,7 +5,7 @@ import { hasLogin } from "../contract/rules/web-address.ts";
 import { scopes } from "../contract/scopes-and-roles.ts";
 import { probeLevels } from "../mcp/access/probe-level.ts";
 import { modes } from "../mcp/approval/mode.ts";
-import { isDatabaseUrl } from "../network/database-url.ts";
+import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { readNetworks } from "../network/read-networks.ts";
 import { readTrustedProxies } from "../network/trusted-proxies.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
@@ -50,11 +50,13 @@ function wholeNumber(least: number, most: number) {
 }
 
 export const settingsSchema = z.object({
-  data: z.string(),
-  database_url: z
+  data: z
     .string()
-    .refine(isDatabaseUrl, "must be postgres://user:password@host:5432/database")
-    .optional(),
+    .refine(
+      (text) => !isAddress(text),
+      "must be a folder, and is an address; a database is named by WAYPOST_DATABASE_URL",
+    ),
+  database_url: z.string().refine(isDatabaseUrl, databaseUrlRule).optional(),
   host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
   port: wholeNumber(0, 65_535),
   processes: wholeNumber(1, 64),

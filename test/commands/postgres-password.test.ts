@@ -74,3 +74,32 @@ test("that is wrong or missing is told in one line, without it", async () => {
   }
   await database.giveBack();
 });
+
+test("that tears its address, or is where no address belongs, is shown by nothing", async () => {
+  await using folder = await createFolder();
+  const torn = "postgres://ada:12/hidden@db.example/links";
+  const whole = "postgres://ada:hidden@db.example/links";
+  const file = join(folder.path, "..", "database.url");
+  await writeFile(file, torn);
+  const data = ["--data", folder.path];
+  const refusals: readonly (readonly [readonly string[], Readonly<Record<string, string>>])[] = [
+    [["doctor", ...data], { WAYPOST_DATABASE_URL: torn }],
+    [["doctor", ...data], { WAYPOST_DATABASE_URL_FILE: file }],
+    [["serve", "--port", "0", ...data], { WAYPOST_DATABASE_URL_FILE: whole }],
+    [["keys", "list", ...data, "--database-url", torn], {}],
+    [["doctor", "--data", whole], {}],
+    [["migrate", "--to", torn, ...data], {}],
+    [["migrate", "--to", `sqlite:${whole}`, ...data], {}],
+    [["restore", whole, ...data], {}],
+    [["backup", whole, ...data], {}],
+  ];
+  for (const [words, env] of refusals) {
+    const refused = await run(words, { env });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^waypost: [^\n]+\n$/),
+    });
+    expect(refused.stdout + refused.stderr).not.toContain("hidden");
+    expect(refused.stderr).toMatch(/percent-encoded|must name a file|must be a folder|: use /);
+  }
+});

@@ -1,0 +1,45 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { databaseUrlRule, isDatabaseUrl } from "../../src/network/database-url.ts";
+import { describeDatabase } from "../../src/sql/postgres.ts";
+
+/** Addresses of databases, which may have a password in them. */
+
+test.each([
+  "postgres://db/links",
+  "postgresql://ada@db:5432/links",
+  "postgres://ada:se%2Fc%40ret@[::1]:5432/links?sslmode=verify-full&sslrootcert=/etc/root.pem",
+  "postgres:///links?host=/var/run/postgresql",
+  "postgres://ada@%2Fvar%2Frun/links",
+  "postgres://ada:50%25@db/my%20links",
+  "postgres://ada:with@signs:and:colons@db/links",
+])("%s is one", (url) => {
+  expect(isDatabaseUrl(url)).toBe(true);
+});
+
+test("whatever the password is, it is shown nowhere, or the address is refused", () => {
+  const sign = fc.constantFrom(..."aZ09/?#@:%[]\\&=+ .-_~;,|\"'<>ü".split(""));
+  const passwords = fc.string({
+    unit: fc.oneof(sign, fc.constantFrom("%2F", "%40")),
+    minLength: 1,
+  });
+  fc.assert(
+    fc.property(passwords, fc.boolean(), (password, hasQuery) => {
+      const query = hasQuery ? "?sslmode=verify-full" : "";
+      const url = `postgres://ada:${password}@db.example:5432/links${query}`;
+      const shown = isDatabaseUrl(url) ? describeDatabase(url) : databaseUrlRule;
+      expect(["postgres://ada@db.example:5432/links", databaseUrlRule]).toContain(shown);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("a password that is encoded as it is told is taken, whatever it is", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), (password) => {
+      const url = `postgres://ada:${encodeURIComponent(password)}@db.example/links`;
+      expect(isDatabaseUrl(url)).toBe(true);
+      expect(decodeURIComponent(new URL(url).password)).toBe(password);
+    }),
+  );
+});
