@@ -29,7 +29,7 @@ import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
 import { openDestinationCheck, openPublicFiles } from "./destination-check.ts";
 import { clock, random } from "./embedded.ts";
-import { explainStoreFault } from "./explain-store-fault.ts";
+import { explainStoreFault, tellOutages, type Warn } from "./explain-store-fault.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { createFindOwner } from "./lost-jobs.ts";
 import { openClient, sleep } from "./open-client.ts";
@@ -82,6 +82,7 @@ type AssistantOptions = {
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
   readonly report: Report;
+  readonly warn?: Warn | undefined;
   readonly watchCall?: WatchCall | undefined;
   readonly watchRow?: WatchRow | undefined;
   /** For how long it counts what a deployment says of a key; left out, a day. */
@@ -91,7 +92,7 @@ type AssistantOptions = {
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
-  const { config, toolbox, deployment, version, state, report, watchCall } = options;
+  const { config, toolbox, deployment, version, state, report, warn, watchCall } = options;
   const openState = state.open;
   const openPreviews = async () => (await openState()).previews;
   const readPin = once(() => openOwnPin(config));
@@ -123,7 +124,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
     },
     followLost: () => {
       const finding = { ...options, bulk, readKnown, createKeyContext: createContext };
-      bulk.followLost({ findOwner: createFindOwner(finding), mayBeThere: state.exists });
+      const tell = tellOutages(report, warn);
+      bulk.followLost({ findOwner: createFindOwner(finding), mayBeThere: state.exists, tell });
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
     handOver: () => {

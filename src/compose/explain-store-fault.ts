@@ -8,3 +8,14 @@ export function explainStoreFault(error: unknown): Problem | undefined {
   const outage = readOutage(error);
   return outage && explainOutage(outage);
 }
+
+export type Warn = (facts: object, message: string) => unknown;
+
+/** A store that does not answer is no fault of ours, and comes back by itself. */
+export function tellOutages(report: (error: unknown) => unknown, warn: Warn = () => undefined) {
+  return (error: unknown): unknown => {
+    if (explainStoreFault(error) === undefined) return report(error);
+    const reason = error instanceof Error ? error.message : "";
+    return warn({ reason }, "the database does not answer");
+  };
+}

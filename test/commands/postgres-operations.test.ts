@@ -48,6 +48,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
 
   expect((await local.callTool("list_links")).isError).toBe(false);
 
+  const told = serving.untilSaid(/the database does not answer/);
   proxy.cut();
   await waitUntil(async () => (await ask("/readyz"))[0] === 503);
   expect(await ask("/readyz")).toEqual([503, { status: "store unavailable" }]);
@@ -65,11 +66,18 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   const away = await readSeries(serving);
   expect(away.get('waypost_requests_total{route="POST /links",status="2xx"}')).toBe(1);
 
+  await told;
   proxy.restore();
   await waitUntil(async () => (await ask("/readyz"))[0] === 200);
   expect((await call("GET", "/links")).status).toBe(200);
   expect((await post(places.mcp, modernCall(key, 1, "list_links"))).status).toBe(200);
-  await serving.stop();
+  const { stderr } = await serving.stop();
+  // Once, as a warning: nothing unexpected has happened.
+  const lines = stderr.split("\n").filter((line) => line.includes("the database does not answer"));
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, reason: expect.stringContaining("cannot be reached") },
+  ]);
+  expect(stderr).not.toContain('"level":50');
   await database.giveBack();
 });
 

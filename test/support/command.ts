@@ -36,6 +36,8 @@ export type Serving = {
   /** The token of the key file, or of the gateway's. */
   readonly key: string;
   readonly call: (method: string, path: string, given?: Given) => Promise<Answer>;
+  /** As `Running` has it. */
+  readonly untilSaid: Running["untilSaid"];
   /** Sends a signal and waits for the end. */
   readonly stop: (signal?: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<Finished>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
@@ -70,19 +72,27 @@ export function begin(words: readonly string[], options?: SpawnOptions): Running
   const { finished } = watch(child);
   return {
     finished,
-    untilSaid: (pattern) =>
-      new Promise((resolve, reject) => {
-        let said = "";
-        child.stderr?.on("data", (text: string) => {
-          said += text;
-          if (pattern.test(said)) resolve();
-        });
-        void finished.then((end) => reject(new Error(`it ended: ${JSON.stringify(end)}`)));
-      }),
+    untilSaid: (pattern) => waitForSaid(child, finished, pattern),
     send: (signal) => {
       child.kill(signal);
     },
   };
+}
+
+/** What is said from now on. */
+function waitForSaid(
+  child: ChildProcess,
+  finished: Promise<Finished>,
+  pattern: RegExp,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr?.on("data", (text: string) => {
+      said += text;
+      if (pattern.test(said)) resolve();
+    });
+    void finished.then((end) => reject(new Error(`it ended: ${JSON.stringify(end)}`)));
+  });
 }
 
 /** Runs a command that must succeed, and reads the JSON line that it prints. */
@@ -116,6 +126,7 @@ export async function startServe(
     places,
     pid: child.pid ?? 0,
     key,
+    untilSaid: (pattern) => waitForSaid(child, finished, pattern),
     call: (method, path, given = {}) => call(places.api + path, method, { key, ...given }),
     stop,
     [Symbol.asyncDispose]: async () => {

@@ -15,6 +15,8 @@ export type Following = {
   readonly findOwner: FindOwner;
   /** Whether there may be jobs at all: to look for them makes no file. */
   readonly mayBeThere: () => boolean;
+  /** Is told once of what it fails by, until it succeeds; left out, that is reported. */
+  readonly tell?: (error: unknown) => unknown;
 };
 
 type Looking = Following & {
@@ -38,13 +40,13 @@ const mostPassedOver = 1000;
 
 /** Until the process stops. */
 export async function goOnWithLost(looking: Looking): Promise<void> {
-  const { stopped, sleep, report, mayBeThere } = looking;
+  const { stopped, sleep, report, tell = report, mayBeThere } = looking;
   const passedOver = new Set<string>();
   let isFailing = false;
   while (!stopped.aborted) {
     const faults = mayBeThere() ? await look(looking, passedOver) : [];
     // A store that is away for an hour is told of once.
-    if (faults.length > 0 && !isFailing && !stopped.aborted) report(faults[0]);
+    if (faults.length > 0 && !isFailing && !stopped.aborted) tell(faults[0]);
     isFailing = faults.length > 0;
     await sleep(lookEvery_ms, stopped).catch(() => undefined);
   }
