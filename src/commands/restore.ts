@@ -3,11 +3,13 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { copiedTables } from "../compose/copied-databases.ts";
 import { keptFiles, readCode } from "../compose/data-folder.ts";
+import { readDatabaseUrl } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { checkBackup, type Checked } from "../copies/check-backup.ts";
 import { CopyFault, databaseNames } from "../copies/copied-database.ts";
 import { restoreBackup } from "../copies/restore-backup.ts";
 import { isAddress } from "../network/database-url.ts";
+import { describeDatabase } from "../sql/postgres.ts";
 import { quote } from "../text/show-hidden.ts";
 import { fillPlace } from "./copies/fill-place.ts";
 import {
@@ -46,14 +48,21 @@ export async function runRestore(
   });
   const { head, files, sums } = checked;
   const named = files.map((kept) => kept.file);
+  const url = readDatabaseUrl(options.config);
+  const database = url === undefined ? undefined : describeDatabase(url);
   const { version, made_at } = head;
   if (json === true) {
     return printJson({
-      restore: { data, version, made_at, files: named, tables: presentSums(sums) },
+      restore: { data, database, version, made_at, files: named, tables: presentSums(sums) },
     });
   }
   printSums(sums);
-  say(`${describeContents(sums, named)} of ${made_at} are in ${quote(data, 200)}.`);
+  const folder = quote(data, 200);
+  if (database === undefined) {
+    return say(`${describeContents(sums, named)} of ${made_at} are in ${folder}.`);
+  }
+  const also = named.length === 0 ? "" : `, and ${named.join(", ")} in ${folder}`;
+  say(`${describeContents(sums, [])} of ${made_at} are in ${database}${also}.`);
 }
 
 /** One file from the first look at it to the last: another may get its name meanwhile. */

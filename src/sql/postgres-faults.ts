@@ -42,12 +42,12 @@ export class ConnectionLost extends Error {
 }
 
 /** A broken unique constraint becomes `Duplicate`, a server out of reach `StoreBusy`. */
-export function translatePostgresFault(error: unknown): unknown {
+export function translatePostgresFault(error: unknown, place = "the database"): unknown {
   const code = readCode(error);
   if (code === uniqueViolation) return readDuplicate(error);
   const isRefused = refused.has(code) || code.startsWith("28");
   if (!isRefused && !isLost(error)) return error;
-  const message = "the database cannot be reached; look whether it runs, and try again";
+  const message = `${place} cannot be reached; look whether it runs, and try again`;
   return new StoreBusy(message, { cause: error, isAway: true });
 }
 

@@ -33,7 +33,8 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
     throw error;
   });
   const place = describeDatabase(url);
-  const translate = (error: unknown) => translatePostgresFault(explainRights(error, rights, place));
+  const translate = (error: unknown) =>
+    translatePostgresFault(explainRights(error, rights, place), place);
   const open = (plain: RunStatement, each?: RunEach) => {
     const own = { run: plain, each };
     const { run, ...more } = trace ? traceStatements("postgres", own, trace) : own;

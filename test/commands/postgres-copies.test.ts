@@ -4,6 +4,7 @@ import { setClockAhead } from "../support/clock-ahead.ts";
 import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "../support/plant-short-paths.ts";
+import { openPostgresProxy } from "../support/postgres-proxy.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -90,6 +91,11 @@ test("a backup of a folder is restored into a database, which tells no password"
   const restored = await run(["restore", before.file, "--data", other.path], { env });
   expect(restored).toMatchObject({ code: 0 });
   expect(restored.stdout + restored.stderr).not.toContain("so-secret");
+  const { username, host, pathname } = named;
+  const said = new RegExp(
+    `rows of .* are in postgres://${username}@${host}${pathname}, and .* in "`,
+  );
+  expect(restored.stdout + restored.stderr).toMatch(said);
   expect((await backUp(other.path, env)).tables).toEqual(before.tables);
   await database.giveBack();
 });
@@ -116,4 +122,26 @@ test("a migration to PostgreSQL that was killed is done by the same command", as
   expect(again).toMatchObject({ code: 0 });
   expect((await backUp(large.path, env)).tables).toEqual(before.tables);
   await database.giveBack();
+});
+
+test("a migration whose way to PostgreSQL is cut says which, and what to do", async () => {
+  const database = await takeDatabase();
+  // Half of a copy is left there.
+  const url = await database.createOther();
+  await database.giveBack();
+  await using proxy = await openPostgresProxy(url);
+  await using large = await createFolder();
+  const input = "path,url\nfirst,https://x.example/\n";
+  const made = ["import", "-", "--yes", "--data", large.path];
+  expect(await run(made, { input })).toMatchObject({ code: 0 });
+  plantShortPaths(large.path, 20_000);
+  const going = begin(["migrate", "--to", proxy.url, "--data", large.path]);
+  const isBegun = "select 1 from short_paths limit 1";
+  await waitUntil(async () => (await query(url, isBegun).catch(() => [])).length > 0);
+  proxy.cut();
+  const { code, stdout, stderr } = await going.finished;
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(/nothing was copied: |not known whether the copy was finished; /);
+  expect(stderr).toMatch(/the same command (again: it )?begins anew/);
+  if (stderr.includes("nothing")) expect(stderr).toContain(new URL(proxy.url).host);
 });

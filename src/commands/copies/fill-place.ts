@@ -14,7 +14,7 @@ import {
   type DatabaseName,
 } from "../../copies/copied-database.ts";
 import { isHalfFilled, type Claim } from "../../copies/fill-database.ts";
-import { Duplicate, isFull, isIoFault } from "../../sql/faults.ts";
+import { Duplicate, isFull, isIoFault, OutcomeUnknown, StoreBusy } from "../../sql/faults.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 
@@ -125,11 +125,20 @@ function refuseFull(data: string, name: string): UsageFault {
   return new UsageFault(`${quote(data, 200)} is not empty, it has ${quote(name)}: ${advice}`);
 }
 
+const goesAgain =
+  "the same command begins anew, and says for how many seconds a try that was cut off holds it up";
+
+const mayBeCopied =
+  "the database stopped answering, and it is not known whether the copy was finished; run the " +
+  "same command again: it begins anew, or says that there is a store already, which is the copy";
+
 function explainFault(error: unknown, data: string): unknown {
   const place = quote(data, 200);
   const fail = (message: string) =>
     new UsageFault(`nothing was copied: ${message}`, { cause: error });
   if (error instanceof CopyFault) return fail(error.message);
+  if (error instanceof StoreBusy && error.isAway) return fail(`${error.message}: ${goesAgain}`);
+  if (error instanceof OutcomeUnknown) return new UsageFault(mayBeCopied, { cause: error });
   if (error instanceof Duplicate) {
     return fail("it has two rows where there can be one, so Waypost did not write it");
   }
