@@ -9,7 +9,7 @@ import { decideOnPage } from "../support/mcp-ground.ts";
 import { post, withSession } from "../support/mcp-post.ts";
 import { handshake } from "../support/mcp-raw.ts";
 import { isOnPostgres } from "../support/store-place.ts";
-import { connectTo, makeKey, startOnSqlite, startTwo } from "../support/two-servers.ts";
+import { connectTo, makeKey, startOnOneMachine, startTwo } from "../support/two-servers.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /**
@@ -151,9 +151,9 @@ describe("two servers of one store", () => {
 });
 
 /** The processes of a machine pass them on to each other, whatever is stored where. */
-describe.skipIf(isOnPostgres)("a session of an earlier revision", () => {
+describe("a session of an earlier revision", () => {
   test("is answered by whichever server it is asked of, forms and streams too", async () => {
-    await using two = await startOnSqlite();
+    await using two = await startOnOneMachine();
     await using balancer = await startBalancer(
       takeTurns([two.one.places.url, two.other.places.url]),
     );
@@ -171,7 +171,7 @@ describe.skipIf(isOnPostgres)("a session of an earlier revision", () => {
   });
 
   test("ends, is bound to its key, and is unknown when its server has died", async () => {
-    await using two = await startOnSqlite();
+    await using two = await startOnOneMachine();
     const { one, other, data } = two;
     const opened = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));
     const id = String(opened.headers["mcp-session-id"]);
@@ -204,64 +204,74 @@ describe.skipIf(isOnPostgres)("a session of an earlier revision", () => {
     });
   });
 
-  test("is handed on in a folder with a long path, and leaves nothing behind", async () => {
-    await using folder = await createUsedFolder();
-    const outer = join(folder.path, "x".repeat(123 - folder.path.length - 2));
-    const data = join(outer, "d");
-    const temporary = join(folder.path, "t");
-    await Promise.all([mkdir(data, { recursive: true, mode: 0o700 }), mkdir(temporary)]);
-    const options = { env: { TMPDIR: temporary } };
-    await using one = await startServe(data, [], options);
-    await using other = await startServe(data, [], options);
-    const ids = [];
-    for (const { places, key } of [one, other]) {
-      const opened = await post(places.mcp, withSession(key, undefined, handshake[0]));
-      ids.push(String(opened.headers["mcp-session-id"]));
-    }
-    for (const { places } of [one, other, one, other]) {
-      for (const id of ids) {
-        expect((await post(places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
+  test.skipIf(isOnPostgres)(
+    "is handed on in a folder with a long path, and leaves nothing behind",
+    async () => {
+      await using folder = await createUsedFolder();
+      const outer = join(folder.path, "x".repeat(123 - folder.path.length - 2));
+      const data = join(outer, "d");
+      const temporary = join(folder.path, "t");
+      await Promise.all([mkdir(data, { recursive: true, mode: 0o700 }), mkdir(temporary)]);
+      const options = { env: { TMPDIR: temporary } };
+      await using one = await startServe(data, [], options);
+      await using other = await startServe(data, [], options);
+      const ids = [];
+      for (const { places, key } of [one, other]) {
+        const opened = await post(places.mcp, withSession(key, undefined, handshake[0]));
+        ids.push(String(opened.headers["mcp-session-id"]));
       }
-    }
-    const listSockets = async () => (await readdir(data)).filter((name) => name.startsWith("sess"));
-    expect(await listSockets()).toHaveLength(2);
-    await one.stop("SIGKILL");
-    await using next = await startServe(data, [], options);
-    await post(next.places.mcp, withSession(one.key, undefined, handshake[0]));
-    await waitUntil(async () => (await listSockets()).length === 2);
-    for (const { stop } of [other, next]) expect((await stop()).stderr).not.toContain("error");
-    expect(await listSockets()).toEqual([]);
-    expect(await readdir(outer)).toEqual(["d"]);
-    expect(await readdir(temporary)).toEqual([]);
-  });
-
-  test("stays with its machine behind a balancer that goes by its id", async () => {
-    await using one = await createUsedFolder();
-    await using other = await createUsedFolder();
-    await using first = await startServe(one.path);
-    // Another machine has another folder.
-    await using second = await startServe(other.path);
-    const targets = [first.places.url, second.places.url];
-    await using balancer = await startBalancer(stickToSessions(targets));
-    for (const token of [first.key, second.key]) {
-      const url = `${balancer.url}/mcp`;
-      const open = () => post(url, withSession(token, undefined, handshake[0]));
-      const opened = [await open(), await open()].find(({ status }) => status === 200);
-      const id = String(opened?.headers["mcp-session-id"]);
-      for (let times = 0; times < 3; times += 1) {
-        expect((await post(url, withSession(token, id, listTools))).status).toBe(200);
+      for (const { places } of [one, other, one, other]) {
+        for (const id of ids) {
+          expect((await post(places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
+        }
       }
-    }
-  });
+      const listSockets = async () =>
+        (await readdir(data)).filter((name) => name.startsWith("sess"));
+      expect(await listSockets()).toHaveLength(2);
+      await one.stop("SIGKILL");
+      await using next = await startServe(data, [], options);
+      await post(next.places.mcp, withSession(one.key, undefined, handshake[0]));
+      await waitUntil(async () => (await listSockets()).length === 2);
+      for (const { stop } of [other, next]) expect((await stop()).stderr).not.toContain("error");
+      expect(await listSockets()).toEqual([]);
+      expect(await readdir(outer)).toEqual(["d"]);
+      expect(await readdir(temporary)).toEqual([]);
+    },
+  );
 
-  test("is answered by whichever process of one port it comes to", async () => {
-    await using folder = await createUsedFolder();
-    await using serving = await startServe(folder.path, ["--processes", "2"]);
-    const { mcp: url } = serving.places;
-    const opened = await post(url, withSession(serving.key, undefined, handshake[0]));
-    const id = String(opened.headers["mcp-session-id"]);
-    for (let times = 0; times < 6; times += 1) {
-      expect((await post(url, withSession(serving.key, id, listTools))).status).toBe(200);
-    }
-  });
+  test.skipIf(isOnPostgres)(
+    "stays with its machine behind a balancer that goes by its id",
+    async () => {
+      await using one = await createUsedFolder();
+      await using other = await createUsedFolder();
+      await using first = await startServe(one.path);
+      // Another machine has another folder.
+      await using second = await startServe(other.path);
+      const targets = [first.places.url, second.places.url];
+      await using balancer = await startBalancer(stickToSessions(targets));
+      for (const token of [first.key, second.key]) {
+        const url = `${balancer.url}/mcp`;
+        const open = () => post(url, withSession(token, undefined, handshake[0]));
+        const opened = [await open(), await open()].find(({ status }) => status === 200);
+        const id = String(opened?.headers["mcp-session-id"]);
+        for (let times = 0; times < 3; times += 1) {
+          expect((await post(url, withSession(token, id, listTools))).status).toBe(200);
+        }
+      }
+    },
+  );
+
+  test.skipIf(isOnPostgres)(
+    "is answered by whichever process of one port it comes to",
+    async () => {
+      await using folder = await createUsedFolder();
+      await using serving = await startServe(folder.path, ["--processes", "2"]);
+      const { mcp: url } = serving.places;
+      const opened = await post(url, withSession(serving.key, undefined, handshake[0]));
+      const id = String(opened.headers["mcp-session-id"]);
+      for (let times = 0; times < 6; times += 1) {
+        expect((await post(url, withSession(serving.key, id, listTools))).status).toBe(200);
+      }
+    },
+  );
 });
