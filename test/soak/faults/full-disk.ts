@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { messages } from "../../../src/contract/messages.ts";
@@ -16,7 +17,7 @@ export const fullDisk: Fault = {
   what: "the disk is full, has room again, and is full once more",
   engines: ["sqlite"],
   play: async ({ openSite, scale, chance }) => {
-    if (!canMount()) return [note("played", "no: this user may mount no disk of its own here")];
+    if (!canMount()) return [note(notPlayed, noDisk)];
     await using site = await openSite();
     const { keys } = await site.addPlot("full", scale(250, 20));
     using disk = makeFolder();
@@ -83,8 +84,14 @@ async function readAll(server: { readonly url: string }, token: string): Promise
 
 type Row = { readonly name: string | null };
 
+/** Whoever plays it has to say so aloud. */
+export const notPlayed = "not played";
+export const noDisk = "this user may mount no disk of its own here";
+
+/** Tried where nobody else sees it. */
 export function canMount(): boolean {
-  return spawnSync("unshare", ["-m", "true"]).status === 0;
+  const words = ["-m", "mount", "-t", "tmpfs", "none", tmpdir()];
+  return spawnSync("unshare", words).status === 0;
 }
 
 /** The disk is there for this process alone, and goes with it. */

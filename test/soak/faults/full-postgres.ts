@@ -11,7 +11,7 @@ import type { Fault } from "../fault.ts";
 import { describeAnswer, keepAsking } from "../keep-asking.ts";
 import { createLedger, type Ledger } from "../ledger.ts";
 import { openSite } from "../site.ts";
-import { canMount, fill } from "./full-disk.ts";
+import { canMount, fill, noDisk, notPlayed } from "./full-disk.ts";
 
 /** A real disk of 512 MB under the database alone, which others fill and empty again. */
 export const fullPostgres: Fault = {
@@ -19,7 +19,7 @@ export const fullPostgres: Fault = {
   what: "the disk of PostgreSQL is full, has room again, and is full once more",
   engines: ["postgres"],
   play: async ({ scale, chance }) => {
-    if (!canMount()) return [note("played", "no: this user may mount no disk of its own here")];
+    if (!canMount()) return [note(notPlayed, noDisk)];
     using disk = mountDisk();
     const postgres = await startPostgres(disk.path);
     await using site = await openSite(postgres);
@@ -32,7 +32,8 @@ export const fullPostgres: Fault = {
     const { nextWrite, nextCall, hear, check } = ledger;
     const loads = [
       keepAsking(server, { askers: 4, next: nextWrite, hear }),
-      keepAsking(server, { askers: 2, next: nextCall, hear }),
+      // A call looks for seconds whether a write came in the end that had failed.
+      keepAsking(server, { askers: scale(2, 0), next: nextCall, hear }),
       keepAsking(server, { askers: 1, next: () => list, hear }),
       keepAsking(server, { askers: 1, next: () => signIn, hear }),
     ];
@@ -43,7 +44,7 @@ export const fullPostgres: Fault = {
       await setTimeout(chance.between(300, 1000));
       const filler = join(disk.path, "filler");
       fill(filler);
-      await setTimeout(chance.between(1000, scale(8000, 2000)));
+      await setTimeout(chance.between(scale(1000, 300), scale(8000, 800)));
       rmSync(filler);
       // Without room for its log it ends, and whoever runs it starts it again.
       if (await startAgain(postgres)) ends += 1;
