@@ -1,5 +1,6 @@
-import { connect, Socket } from "node:net";
+import { Socket } from "node:net";
 import { Pool, Query as Statement, type PoolClient, type QueryResult } from "pg";
+import { cancelStatement } from "./postgres-cancel.ts";
 import { ConnectionLost, isBroken, isLost } from "./postgres-faults.ts";
 import type { PoolMeasures } from "./sql.ts";
 import {
@@ -48,7 +49,7 @@ const numberTypes = [20, 1700];
 export function openPostgresPool(url: string, mostConnections: number): PostgresPool {
   const sockets = new Set<Socket>();
   const pool = new Pool({
-    connectionString: url,
+    connectionString: nameSslMode(url),
     max: mostConnections,
     connectionTimeoutMillis: longestConnect_ms,
     idleTimeoutMillis: longestIdle_ms,
@@ -171,26 +172,8 @@ function readResult({ rows, rowCount, command }: QueryResult): Ran {
   return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
 }
 
-/** The protocol's own request (§54.2.8), on a connection that says nothing else. */
-function cancelStatement(client: PoolClient): void {
-  // The driver knows both, and has no types for them.
-  const { host, port, processID, secretKey } = client as unknown as Cancellable;
-  const message = Buffer.alloc(16);
-  message.writeInt32BE(16, 0);
-  message.writeInt32BE(80_877_102, 4);
-  message.writeInt32BE(processID, 8);
-  message.writeInt32BE(secretKey, 12);
-  const isLocal = host.startsWith("/");
-  const socket = isLocal ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
-  socket.on("error", () => undefined);
-  socket.setTimeout(patience_ms, () => socket.destroy());
-  socket.unref();
-  socket.end(message);
+/** The driver takes these for what they become here, and warns of that on every start. */
+function nameSslMode(url: string): string {
+  if (/[?&]uselibpqcompat=true/.test(url)) return url;
+  return url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, "$1verify-full");
 }
-
-type Cancellable = {
-  readonly host: string;
-  readonly port: number;
-  readonly processID: number;
-  readonly secretKey: number;
-};

@@ -1,10 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chown, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { ownMachine } from "./certificates.ts";
 import { memoryFolder } from "./memory-folder.ts";
 
 /**
@@ -49,6 +50,11 @@ export async function startPostgres(parent = memoryFolder): Promise<PostgresServ
   const rules = join(data, "pg_hba.conf");
   const rest = await readFile(rules, "utf8");
   await writeFile(rules, `host all ${askedForPassword} 127.0.0.1/32 scram-sha-256\n${rest}`);
+  for (const [name, text] of Object.entries(ownMachine)) {
+    const file = join(data, name === "cert" ? "server.crt" : "server.key");
+    await writeFile(file, `${text}\n`, { mode: 0o600 });
+    if (who.uid !== undefined) await chown(file, who.uid, who.gid);
+  }
   const port = await findPort();
   let server: ChildProcess | undefined;
 
@@ -116,6 +122,8 @@ const settings = [
   ["max_connections", "300"],
   ["shared_buffers", "64MB"],
   ["jit", "off"],
+  // For those who ask for it.
+  ["ssl", "on"],
 ].flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
 /** A package has no symbolic links in it, and the script that would make them is not run. */
