@@ -155,6 +155,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const readListening = () => Promise.resolve(listening);
   const assistant = createAssistant({ ...serving, state, openPage, readListening });
   await assistant.loadUnfinished();
+  // Before anybody is served: where the store is away now, the start fails, and nothing else.
+  const known = own && { ...own, ownerKey: await findOwnerKey(own) };
   const hostnames = listHostnames(config, addresses);
   const sessions = createSharedSessions({
     ...config,
@@ -202,7 +204,6 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   deliverer?.watch();
   const isSeen = openScreen().isTTY;
   const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;
-  const known = own && { ...own, ownerKey: await findOwnerKey(own) };
   serving.announce(writeAnnouncement({ ...serving, own: known, signIn }));
   assistant.followLost();
   await serving.stopped;
