@@ -14,6 +14,17 @@ function fill(outer: string, bytes: number): string {
 }
 
 describe("the address of a socket", () => {
+  test("that is too long to be named is refused with what to do", () => {
+    vi.stubEnv("TMPDIR", "/nonexistent");
+    try {
+      const use = vi.fn();
+      expect(() => useAddress(fill("/tmp", 101), use)).toThrow("choose a shorter --data");
+      expect(use).not.toHaveBeenCalled();
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   test("leads into its folder however long its path is, and leaves nothing else", async () => {
     const outer = await mkdtemp(join(tmpdir(), "waypost-address-"));
     const temporary = join(outer, "t");
