@@ -33,7 +33,7 @@ import {
 import { openTraces } from "../compose/open-traces.ts";
 import { renewConnections } from "../compose/renew-connections.ts";
 import { readApiKey } from "../compose/secrets.ts";
-import { createSharedSessions } from "../compose/shared-sessions.ts";
+import { createSharedSessions, type SharedSessions } from "../compose/shared-sessions.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
@@ -41,10 +41,11 @@ import { createHost, type Host, type HostOptions } from "../host/host.ts";
 import { approvalPath, type PageOptions } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import type { Toolbox } from "../mcp/tools/toolbox.ts";
-import { createMcpHttp } from "../mcp/transport/http.ts";
+import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Traces } from "../traces/traces.ts";
+import type { Deliverer } from "../webhooks/deliverer.ts";
 import { announce, writeAnnouncement, type Announcement } from "./serving/announcement.ts";
 import { claimStdout, openScreen } from "./terminal/output.ts";
 
@@ -208,11 +209,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   assistant.followLost();
   await serving.stopped;
   readiness.stop();
-  await finish(server, assistant, {
-    // A client that listens to the server's notifications never ends its request by itself.
-    closeOthers: () => Promise.all([mcp.close(finish_ms), sessions.close(), deliverer?.close()]),
-    leaveFolder: () => folder?.end(),
-  });
+  const leaveFolder = () => folder?.end();
+  await finish(server, assistant, { mcp, sessions, deliverer, leaveFolder });
 }
 
 function openHost(
@@ -231,18 +229,28 @@ function openHost(
   });
 }
 
-type Ending = { readonly closeOthers: () => Promise<unknown>; readonly leaveFolder: () => void };
+type Ending = {
+  readonly mcp: McpHttp;
+  readonly sessions: SharedSessions;
+  readonly deliverer: Deliverer | undefined;
+  readonly leaveFolder: () => void;
+};
 
 async function finish(
   server: HttpServer,
   assistant: Assistant,
-  { closeOthers, leaveFolder }: Ending,
+  { mcp, sessions, deliverer, leaveFolder }: Ending,
 ): Promise<void> {
   const endsAt = clock.monotonic() + finish_ms;
   assistant.handOver();
-  const closed = closeHttpServer(server, { besides: closeOthers(), most_ms: finish_ms });
+  // A client that listens to the server's notifications never ends its request by itself.
+  mcp.endListening();
+  const besides = Promise.all([sessions.close(finish_ms), deliverer?.close()]);
+  const closed = closeHttpServer(server, { besides, most_ms: finish_ms });
   leaveFolder();
   await closed;
+  // Until then calls may have come over connections that were still open.
+  await mcp.close();
   await assistant.close(Math.max(0, endsAt - clock.monotonic()));
 }
 

@@ -21,7 +21,7 @@ export type SharedSessions = {
   /** The way in from outside: it answers here, or hands on. */
   readonly share: (mcp: McpCarrier) => McpCarrier;
   /** Ends what listens to a session elsewhere; resolves when what is asked of here is answered. */
-  readonly close: () => Promise<void>;
+  readonly close: (most_ms: number) => Promise<void>;
 };
 
 type Options = {
@@ -77,10 +77,10 @@ export function createSharedSessions(options: Options): SharedSessions {
         },
       };
     },
-    close: async () => {
+    close: async (most_ms) => {
       for (const response of listening) response.end();
       if (!isOpen) return;
-      await closeHttpServer(server);
+      await closeHttpServer(server, { most_ms });
       // Node removes what it was told as the address, and that may have been another name.
       rmSync(nameSocket(data, own), { force: true });
     },

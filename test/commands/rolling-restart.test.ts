@@ -1,8 +1,15 @@
 import { once } from "node:events";
-import { Agent, request, type IncomingMessage } from "node:http";
+import {
+  Agent,
+  request,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
+import { pickTurn } from "../bench/ring.ts";
 import { callDone } from "../support/call-tool.ts";
 import {
   createUsedFolder,
@@ -13,6 +20,8 @@ import {
 } from "../support/command.ts";
 import { listNamed, plan } from "../support/job-site.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
+import { modernCall, withSession } from "../support/mcp-post.ts";
+import { callOf, handshake } from "../support/mcp-raw.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** Processes of one folder that are stopped and started in turn, while clients go on. */
@@ -24,11 +33,14 @@ test("no request is lost while each of two processes is restarted", async () => 
   const servings = [...(await startServes(folder.path, 2))];
   const over = new AbortController();
   // One key's budget would be spent before a slow machine has started both anew.
-  const keys: string[] = [];
-  while (keys.length < clients) {
-    keys.push((await runJson(["keys", "create", "--data", folder.path])).token);
+  const agents: Agent[] = [];
+  const loads: Promise<number>[] = [];
+  while (loads.length < clients) {
+    const { token } = await runJson(["keys", "create", "--data", folder.path]);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const open = pickTurn(ways, agents.push(agent));
+    loads.push(writeUntil(over.signal, servings, open(token, agent), `c${loads.length}`));
   }
-  const loads = keys.map((key, client) => writeUntil(over.signal, servings, key, `c${client}`));
   const written = Promise.all(loads);
   for (const at of [0, 1]) {
     const made = await countLinks(servings[1 - at]);
@@ -40,6 +52,7 @@ test("no request is lost while each of two processes is restarted", async () => 
   over.abort();
   // What was answered is there, and nothing else was sent.
   expect((await written).reduce((sum, count) => sum + count)).toBe(await countLinks(servings[0]));
+  for (const agent of agents) agent.destroy();
   for (const { stop } of servings) await stop();
 });
 
@@ -88,43 +101,94 @@ function connect({ places, key: token }: Serving) {
   return connectV2({ transport: "http", url: places.mcp, token });
 }
 
+/** How a client asks for a link: what it sends, and what says that it is there. */
+type Way = (serving: Serving, path: string) => Promise<Sent | "refused">;
+type Posting = { readonly headers: OutgoingHttpHeaders; readonly body: string };
+type Sent = {
+  readonly status: number | undefined;
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
+};
+
+const ways = [openRest, openModern, openSessions];
+
+function openRest(key: string, agent: Agent): Way {
+  const headers = { authorization: `Token ${key}`, "content-type": "application/json" };
+  return ({ places }, path) =>
+    send(`${places.api}/links`, { headers, body: JSON.stringify(writeLink(path)) }, agent);
+}
+
+function openModern(key: string, agent: Agent): Way {
+  return ({ places }, path) =>
+    send(places.mcp, modernCall(key, 1, "create_link", writeLink(path)), agent);
+}
+
+/** In a session at each process, which is begun anew where it is not known any more. */
+function openSessions(key: string, agent: Agent): Way {
+  const sessions = new Map<string, string>();
+  let calls = 0;
+  return async ({ places: { mcp } }, path) => {
+    const session = sessions.get(mcp);
+    if (session === undefined) {
+      const opened = await send(mcp, withSession(key, undefined, handshake[0]), agent);
+      if (opened === "refused") return opened;
+      expect(opened.status).toBe(200);
+      sessions.set(mcp, String(opened.headers["mcp-session-id"]));
+      return "refused";
+    }
+    const call = callOf((calls += 1), "create_link", writeLink(path));
+    const sent = await send(mcp, withSession(key, session, call), agent);
+    if (sent === "refused" || sent.status !== 404) return sent;
+    sessions.delete(mcp);
+    return "refused";
+  };
+}
+
+function writeLink(path: string) {
+  return { path, url: "https://example.com" };
+}
+
 /** Creates links one after another, at whichever process takes its connections; how many. */
 async function writeUntil(
   over: AbortSignal,
   servings: readonly Serving[],
-  key: string,
+  way: Way,
   name: string,
 ): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let count = 0;
   for (let turn = 0; !over.aborted; turn += 1) {
-    const { api } = servings[turn % servings.length]?.places ?? { api: "" };
-    const status = await create(api, { key, agent, path: `${name}-${turn}` });
-    if (status === "refused") continue;
-    expect(status).toBe(201);
+    const serving = servings[turn % servings.length];
+    const path = `${name}-${turn}`;
+    const sent = serving === undefined ? "refused" : await way(serving, path);
+    if (sent === "refused") continue;
+    expect([sent.status, sent.text]).toEqual([
+      expect.toBeOneOf([200, 201]),
+      expect.stringContaining(`"path":"${path}"`),
+    ]);
     count += 1;
   }
-  agent.destroy();
   return count;
 }
-
-type Created = { readonly key: string; readonly agent: Agent; readonly path: string };
 
 /**
  * Where no connection was had, nothing was sent. One that was idle may end while a request is on
  * its way to it, where the machine lets this process wait: nobody has read that, and a client asks
  * again; what is counted in the end would tell if it was written. Any other fault is thrown.
  */
-async function create(api: string, { key, agent, path }: Created): Promise<unknown> {
-  const headers = { authorization: `Token ${key}`, "content-type": "application/json" };
-  const asked = request(`${api}/links`, { method: "POST", headers, agent });
-  asked.end(JSON.stringify({ path, url: "https://example.com" }));
+async function send(
+  url: string,
+  { headers, body }: Posting,
+  agent: Agent,
+): Promise<Sent | "refused"> {
+  const asked = request(url, { method: "POST", headers, agent });
+  asked.end(body);
   try {
     // The first argument of the event.
     const [response] = (await once(asked, "response")) as [IncomingMessage];
-    response.resume();
+    let text = "";
+    response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
     await once(response, "end");
-    return response.statusCode;
+    return { status: response.statusCode, text, headers: response.headers };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ECONNREFUSED") return "refused";

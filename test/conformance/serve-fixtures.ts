@@ -77,7 +77,7 @@ export async function serveFixtures(): Promise<Serving> {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
-      await mcp.close(0);
+      await mcp.close();
       await assistant.close();
       await deployment.close();
       await folder[Symbol.asyncDispose]();

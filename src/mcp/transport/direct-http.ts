@@ -163,7 +163,6 @@ function prepareStream(response: ServerResponse, session: string, { setAlarm }: 
   // In the order of the SDK's; a list costs less than an object.
   const head = Object.entries({
     "cache-control": "no-cache, no-transform",
-    connection: "keep-alive",
     "content-type": "text/event-stream",
     "mcp-session-id": session,
     "x-accel-buffering": "no",

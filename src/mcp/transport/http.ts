@@ -17,8 +17,8 @@ import {
   type IdentifiedCaller,
   type KeyConnections,
 } from "./key-connections.ts";
-import { beginCall, readOrigin, receivePost, track } from "./receive-post.ts";
-import { REFUSED, refuseForNow, respondWithError } from "./refusals.ts";
+import { beginCall, endListening, readOrigin, receive, type Listening } from "./receive.ts";
+import { REFUSED, refuseForNow, refuseStopping, respondWithError } from "./refusals.ts";
 import { createSessionLimits } from "./session-limits.ts";
 
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
@@ -32,8 +32,10 @@ export type McpHttp = {
   ) => Promise<void>;
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
   readonly measure: () => ConnectionMeasures;
-  /** Waits for calls that still run, so long at most, and ends what only listens. */
-  readonly close: (timeout_ms: number) => Promise<void>;
+  /** Ends what only listens, for good. Calls are answered as before. */
+  readonly endListening: () => void;
+  /** Ends everything; nothing more can come. */
+  readonly close: () => Promise<void>;
 };
 
 export type HttpOptions = Omit<ConnectionOptions, "limits"> &
@@ -59,6 +61,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     begin: (connected, { address, session }) =>
       beginCall(connected, readOrigin(connected, address, session), callLimits),
   });
+  const listening: Listening = { isOver: false, endings: new Set() };
   let isClosed = false;
 
   return {
@@ -69,15 +72,16 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     },
     fetch: async (request, address, incoming) => {
       try {
-        return await admit(request, address, incoming);
+        return leaveConnection(await admit(request, address, incoming));
       } catch (error) {
         if (error instanceof Problem) return refuseForNow(error.message);
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
       }
     },
     measure: connections.measure,
-    close: async (timeout_ms) => {
-      await connections.finish(timeout_ms);
+    endListening: () => endListening(listening),
+    close: async () => {
+      endListening(listening);
       isClosed = true;
       await connections.close();
     },
@@ -102,15 +106,11 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     const token = readBearer(request.headers.get("authorization"));
     const caller = token === undefined ? undefined : await identify(token);
     if (caller === undefined) return refuseToken(token);
-    if (isClosed) return refuseForNow("Waypost is stopping.");
+    if (isClosed) return refuseStopping();
     const connected = connections.find(caller);
     const from = readOrigin(connected, address, request.headers.get("mcp-session-id") ?? undefined);
-    if (request.method === "POST") {
-      return receivePost({ request, from, incoming, limits, callLimits, direct }, connected);
-    }
-    const { listeners, sessions } = connected;
-    const { client } = from;
-    return track(listeners, () => sessions.fetch({ request, client, body: undefined, bytes: 0 }));
+    const parts = { limits, callLimits, direct, listening };
+    return receive({ request, from, incoming, ...parts }, connected);
   }
 }
 
@@ -120,4 +120,10 @@ function refuseToken(token: string | undefined): Response {
       ? ["A token is missing. Send it in the header Authorization: Bearer <token>.", "Bearer"]
       : ["The token is not known here.", 'Bearer error="invalid_token"'];
   return respondWithError(401, REFUSED, message, { "www-authenticate": challenge });
+}
+
+/** Whether it stays open the server says: one that is asked to stop lets it end. */
+function leaveConnection(response: Response): Response {
+  response.headers.delete("connection");
+  return response;
 }

@@ -56,7 +56,6 @@ type Admits = {
 export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
   readonly measure: () => ConnectionMeasures;
-  readonly finish: (timeout_ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -92,9 +91,6 @@ export function createConnections(options: ConnectionOptions): Connections {
         streams: sum(({ listeners }) => listeners.count()),
         calls: sum(({ calls }) => calls.count()),
       };
-    },
-    finish: async (timeout_ms) => {
-      await Promise.all([...byKey.values()].map(({ calls }) => calls.finish(timeout_ms)));
     },
     close: async () => {
       clearInterval(following);

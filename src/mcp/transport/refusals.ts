@@ -7,6 +7,10 @@ export function refuseForNow(message: string, wait_s = 1): Response {
   return respondWithError(503, REFUSED, message, { "retry-after": `${wait_s}` });
 }
 
+export function refuseStopping(): Response {
+  return refuseForNow("Waypost is stopping.");
+}
+
 /** A server is full for longer than it is busy. */
 export function refuseFull(): Response {
   return refuseForNow(

@@ -42,11 +42,19 @@ describe("who listens", () => {
   });
 });
 
-test("a stop ends what only listens, and lets nobody in any more", async () => {
-  const { http, listen, call } = openWay();
-  const stream = await listen("one");
-  await http.close(0);
+test("a stop ends what only listens at once, and calls when nothing can come", async () => {
+  const { http, listen, call, openSession } = openWay();
+  const [stream, session] = [await listen("one"), await openSession("one")];
+  http.endListening();
   expect(await stream.text()).not.toContain("error");
+  const late = await listen("one");
+  expect([late.status, await late.text()]).toEqual([
+    503,
+    expect.stringContaining("Waypost is stopping."),
+  ]);
+  expect((await call("one")).status).toBe(200);
+  expect((await session.call(1)).status).toBe(200);
+  await http.close();
   for (const key of ["one", "another"]) {
     const refused = await call(key);
     expect([refused.status, await refused.text()]).toEqual([

@@ -9,27 +9,40 @@ import type { KeyConnections } from "./key-connections.ts";
 import type { Place } from "./line.ts";
 import { listRequestIds } from "./open-ids.ts";
 import { readMessage, type Message } from "./read-message.ts";
-import { refuseCalls, refuseFull, respondToNobody } from "./refusals.ts";
+import { refuseCalls, refuseFull, refuseStopping, respondToNobody } from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import type { SessionLimits } from "./session-limits.ts";
 
-/** A message over HTTP of a caller that is known: read as there is room, answered in its turn. */
+/** Answers a caller that is known: what it sends is read as there is room, and has its turn. */
 
-type Posted = {
+/** What only listens, each with what ends it; once it is over, nobody may any more. */
+export type Listening = { isOver: boolean; readonly endings: Set<AbortController> };
+
+type Arrived = {
   readonly request: Request;
   readonly from: CallOrigin;
   readonly incoming: Incoming | undefined;
   readonly limits: SessionLimits;
   readonly callLimits: CallLimits;
   readonly direct: DirectHttp;
+  readonly listening: Listening;
 };
 
-type Received = Posted & BegunCall;
+type Received = Arrived & BegunCall;
 
-export async function receivePost(posted: Posted, connected: KeyConnections): Promise<Response> {
+export async function receive(arrived: Arrived, connected: KeyConnections): Promise<Response> {
+  const { request, from, listening } = arrived;
+  if (request.method === "POST") return receivePost(arrived, connected);
+  const { listeners, sessions } = connected;
+  const { client } = from;
+  const answer = () => sessions.fetch({ request, client, body: undefined, bytes: 0 });
+  return request.method === "GET" ? trackListening(listeners, answer, listening) : answer();
+}
+
+async function receivePost(posted: Arrived, connected: KeyConnections): Promise<Response> {
   const begun = beginCall(connected, posted.from, posted.callLimits);
   if (begun === undefined) return refuseCalls();
-  return answerUntilEnd(() => receive({ ...posted, ...begun }, connected), begun.end);
+  return answerUntilEnd(() => readAndAnswer({ ...posted, ...begun }, connected), begun.end);
 }
 
 export function readOrigin(
@@ -63,7 +76,7 @@ export function beginCall(
   };
 }
 
-async function receive(received: Received, connected: KeyConnections): Promise<Response> {
+async function readAndAnswer(received: Received, connected: KeyConnections): Promise<Response> {
   const { request, incoming, from, callLimits, direct } = received;
   const { key_print } = from;
   const { longMessages } = callLimits;
@@ -85,7 +98,7 @@ async function receive(received: Received, connected: KeyConnections): Promise<R
 
 async function answerMessage(
   read: Message | Response,
-  { request, from, limits, turn, end }: Received,
+  { request, from, limits, turn, end, listening }: Received,
   { listeners, sessions, modern }: KeyConnections,
 ): Promise<Response> {
   if (read instanceof Response) return read;
@@ -100,7 +113,7 @@ async function answerMessage(
     const place = limits.admitStream(client, bytes);
     if (place === undefined) return refuseFull();
     end();
-    return answerUntilEnd(() => track(listeners, answer), place.release);
+    return answerUntilEnd(() => trackListening(listeners, answer, listening), place.release);
   }
   // What somebody answers, or tells, has nothing to wait for: others may wait for it.
   return answer(listRequestIds(body).length > 0 ? turn : undefined);
@@ -123,12 +136,24 @@ function isListen(body: unknown): boolean {
   return "method" in body && body.method === "subscriptions/listen";
 }
 
-/** Counts an exchange until its answer has ended. */
-export function track(
+export function endListening(listening: Listening): void {
+  listening.isOver = true;
+  for (const ending of listening.endings) ending.abort();
+}
+
+/** Counts what only listens until it ends, by a stop at the latest. */
+async function trackListening(
   running: InFlight<object>,
   answer: () => Promise<Response>,
+  listening: Listening,
 ): Promise<Response> {
-  const exchange = {};
-  running.begin(exchange);
-  return answerUntilEnd(answer, () => running.end(exchange));
+  if (listening.isOver) return refuseStopping();
+  const ending = new AbortController();
+  running.begin(ending);
+  listening.endings.add(ending);
+  const onEnd = () => {
+    running.end(ending);
+    listening.endings.delete(ending);
+  };
+  return answerUntilEnd(answer, onEnd, ending.signal);
 }
