@@ -62,8 +62,17 @@ function readSecretFile(path: string, name: string): string {
     return checkSecret(readFileSync(path, "utf8").trim(), name);
   } catch (error) {
     if (error instanceof UsageFault) throw error;
-    throw new UsageFault(`${name}: the file ${path} cannot be read`, { cause: error });
+    // What a variable names is not shown: the secret itself may have been put there.
+    const file = name === path ? path : `the file of ${name}`;
+    throw new UsageFault(`${file} ${explainUnread(error)}`, { cause: error });
   }
+}
+
+function explainUnread(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") return "is not there";
+  if (code === "EACCES") return "may not be read by this user";
+  return code === "EISDIR" ? "is a folder" : "cannot be read";
 }
 
 /** A secret is sent in a header, so it must fit there. No message shows the secret itself. */

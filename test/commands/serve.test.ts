@@ -193,8 +193,9 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
     ],
     [
       "a key in a file that is not there",
-      "WAYPOST_API_KEY_FILE: the file /nowhere/key cannot be read",
-      () => ({ env: { ...remote, WAYPOST_API_KEY_FILE: "/nowhere/key" } }),
+      // Which one, is not said: the key itself may have been put there.
+      "the file of WAYPOST_API_KEY_FILE is not there",
+      () => ({ env: { ...remote, WAYPOST_API_KEY_FILE: "waypost_a-key-in-the-wrong-place" } }),
     ],
     [
       "a gateway's token in an empty file",
