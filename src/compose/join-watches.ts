@@ -5,7 +5,7 @@ import type { Traces } from "../traces/traces.ts";
 import type { McpCarrier } from "./http-server.ts";
 
 /** What is told of the work of this process: metrics, traces, both or neither. */
-type Watches = Partial<Pick<Metrics, "watchRequest" | "watchCall" | "watchVisit">>;
+type Watches = Partial<Pick<Metrics, "watchRequest" | "watchCall" | "watchVisit" | "watchMcp">>;
 
 export function joinWatches(metrics: Watches | undefined, traces: Traces | undefined): Watches {
   if (metrics === undefined) return traces ?? {};
@@ -14,6 +14,7 @@ export function joinWatches(metrics: Watches | undefined, traces: Traces | undef
     watchRequest: join(metrics.watchRequest, traces.watchRequest),
     watchCall: join(metrics.watchCall, traces.watchCall),
     watchVisit: join(metrics.watchVisit, traces.watchVisit),
+    watchMcp: join(metrics.watchMcp, traces.watchMcp),
   };
 }
 

@@ -14,7 +14,10 @@ import type { LazyState } from "./lazy-state.ts";
 import { readMetricsToken } from "./secrets.ts";
 
 /** What is measured, and shown to who has the token; undefined where there is none. */
-export type OpenMetrics = Pick<Metrics, "watchRequest" | "watchCall" | "watchVisit"> & {
+export type OpenMetrics = Pick<
+  Metrics,
+  "watchRequest" | "watchCall" | "watchVisit" | "watchMcp"
+> & {
   readonly createAnswers: (
     readSources: () => Promise<Sources>,
     report: (error: unknown) => unknown,

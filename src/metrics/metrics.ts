@@ -10,6 +10,7 @@ export type Metrics = {
   readonly watchRequest: WatchRequest;
   readonly watchCall: WatchCall;
   readonly watchVisit: WatchHttp;
+  readonly watchMcp: WatchHttp;
   readonly contentType: string;
   readonly write: (sources: Sources) => Promise<string>;
   /** The same for `sum-processes.ts`. */
@@ -36,6 +37,7 @@ export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics 
   const requests = count("waypost_requests_total", "Requests of the API", ["route", "status"]);
   const limited = count("waypost_budget_refusals_total", "Requests answered 429", ["budget"]);
   const calls = count("waypost_tool_calls_total", "Calls of tools", ["tool", "outcome"]);
+  const messages = count("waypost_mcp_requests_total", "Messages to /mcp", ["status"]);
   const visits = count("waypost_visits_total", "Requests to hosts of links", ["status"]);
   const requestTimes = measure(
     "waypost_request_seconds",
@@ -78,6 +80,7 @@ export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics 
         visits.inc({ status: nameClass(status) });
         visitTimes.observe(seconds);
       }),
+    watchMcp: () => begin((status: number) => messages.inc({ status: nameClass(status) })),
     contentType: registry.contentType,
     write: (sources) => {
       setPulled(sources);

@@ -89,7 +89,15 @@ test("the metrics tell requests by route and status, and refusals by budget", as
   for (const path of ["/nothing", "/links/one/two/three"]) await serving.call("GET", path);
   const resolve = `${serving.places.api}/short_links/resolve?url=https://example.com`;
   for (let count = 0; count < 61; count += 1) await fetch(resolve, { method: "POST" });
+  const { key, places } = serving;
+  for (const shown of [key, "wrong", "none"]) {
+    await post(places.mcp, modernCall(shown, 1, "list_links"));
+  }
   const values = await readSeries(serving);
+  expect(readAll(values, "waypost_mcp_requests_total")).toEqual({
+    'status="2xx"': 1,
+    'status="4xx"': 2,
+  });
   expect(readAll(values, "waypost_requests_total")).toMatchObject({
     'route="POST /links",status="2xx"': 1,
     'route="POST /links",status="4xx"': 1,

@@ -65,6 +65,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   expect(structured.error).toMatchObject(expected);
   const away = await readSeries(serving);
   expect(away.get('waypost_requests_total{route="POST /links",status="2xx"}')).toBe(1);
+  expect(away.get('waypost_mcp_requests_total{status="5xx"}')).toBe(2);
 
   await told;
   proxy.restore();
