@@ -59,6 +59,10 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   for (const call of [modernCall(key, 1, "list_links"), session]) {
     const refused = await post(places.mcp, call);
     expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
+    const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
+    // Of a message from whom nobody knows nothing is read, and so not its id.
+    const error = { code: -32001, message: expect.stringContaining("database"), data };
+    expect(JSON.parse(refused.text)).toEqual({ jsonrpc: "2.0", id: null, error });
   }
   const { structured } = await local.callTool("create_link", { path: "two", url: body.url });
   const expected = { code: "overloaded", effect: "none", retry: "later" };

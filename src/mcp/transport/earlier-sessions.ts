@@ -120,7 +120,7 @@ export function createSessions(createServer: () => SessionServer, options: Optio
       unusedSince: use.unusedSince,
       end: () => void end(id),
     };
-    if (isHandshake(asked.body) && !limits.admit(kept)) return refuseFull();
+    if (isHandshake(asked.body) && !limits.admit(kept)) return refuseFull(asked.body);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessioninitialized: () => void sessions.set(id, session),

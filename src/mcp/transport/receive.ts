@@ -111,7 +111,7 @@ async function answerMessage(
   };
   if (isListen(body)) {
     const place = limits.admitStream(client, bytes);
-    if (place === undefined) return refuseFull();
+    if (place === undefined) return refuseFull(body);
     end();
     return answerUntilEnd(() => trackListening(listeners, answer, listening), place.release);
   }

@@ -1,23 +1,34 @@
+import { listRequestIds, type Id } from "./open-ids.ts";
+
 /** Answers over HTTP to requests that never reach a server of the protocol. */
 
 /** One of the codes that JSON-RPC leaves to servers. */
 export const REFUSED = -32001;
 
-export function refuseForNow(message: string, wait_s = 1): Response {
-  return respondWithError(503, REFUSED, message, { "retry-after": `${wait_s}` });
+export function refuseForNow(message: string, { wait_s = 1, id }: ForNow = {}): Response {
+  // In the words in which a tool's own failure tells of it.
+  const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: wait_s };
+  const error = { code: REFUSED, message, data };
+  return respond(503, { id: id ?? null, error }, { "retry-after": `${wait_s}` });
 }
+
+type ForNow = {
+  readonly wait_s?: number;
+  /** Of the request, where it was read. */
+  readonly id?: Id | undefined;
+};
 
 export function refuseStopping(): Response {
   return refuseForNow("Waypost is stopping.");
 }
 
 /** A server is full for longer than it is busy. */
-export function refuseFull(): Response {
+export function refuseFull(body: unknown): Response {
   return refuseForNow(
     "Too many sessions are open. End those that are not needed (DELETE with their " +
       "Mcp-Session-Id), call in revision 2026-07-28, which needs none, or try again later: a " +
       "session that is not used for five minutes makes room.",
-    fullFor_s,
+    { wait_s: fullFor_s, id: listRequestIds(body)[0] },
   );
 }
 
@@ -45,6 +56,16 @@ export function respondWithError(
   message: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const answer = { jsonrpc: "2.0", id: null, error: { code, message } };
-  return Response.json(answer, { status, headers: { ...headers, "cache-control": "no-store" } });
+  return respond(status, { id: null, error: { code, message } }, headers);
+}
+
+function respond(
+  status: number,
+  answer: { readonly id: Id | null; readonly error: object },
+  headers: Readonly<Record<string, string>>,
+): Response {
+  return Response.json(
+    { jsonrpc: "2.0", ...answer },
+    { status, headers: { ...headers, "cache-control": "no-store" } },
+  );
 }

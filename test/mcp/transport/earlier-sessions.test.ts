@@ -62,8 +62,10 @@ describe("the sessions of a key", () => {
     await send(used, listTools);
     const refused = await send(undefined, handshake[0]);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
-    const { jsonrpc, error } = JSON.parse(refused.text);
-    expect([jsonrpc, error.code]).toEqual(["2.0", -32001]);
+    const { jsonrpc, id, error } = JSON.parse(refused.text);
+    expect([jsonrpc, id, error.code]).toEqual(["2.0", "handshake", -32001]);
+    const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 30 };
+    expect(error.data).toEqual(data);
     expect(error.message).toMatch(/DELETE with their Mcp-Session-Id.*2026-07-28.*try again/);
     // Nothing of it was begun.
     expect([refused.id, sessions.count()]).toEqual([undefined, count]);
