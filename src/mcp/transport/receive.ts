@@ -89,11 +89,16 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
       (await longMessages.wait(key_print, request.signal, weight));
     return room !== undefined;
   };
+  const end = () => {
+    room?.leave();
+    received.end();
+  };
   const answer = async () => {
     const read = await (direct.take(message) ?? readMessage(message, { after: long_bytes, until }));
-    return answerMessage(read, received, connected);
+    // What listens is counted by itself, however long its message was.
+    return answerMessage(read, { ...received, end }, connected);
   };
-  return answerUntilEnd(answer, () => room?.leave());
+  return answerUntilEnd(answer, end);
 }
 
 async function answerMessage(
