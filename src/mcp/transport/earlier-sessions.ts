@@ -201,12 +201,18 @@ async function answer(session: Session, { request, body, turn }: Asked): Promise
       turn?.wait(AbortSignal.any([givenUp.signal, request.signal])) ?? noPlace;
     stream.place = turn?.enter() ?? (await waitUntilLeft());
     if (stream.place === undefined) return endUnheard();
-    return transport.handleRequest(request, { parsedBody: body });
+    return transport.handleRequest(request, { parsedBody: leaveOut(body, ids, stream.waiting) });
   };
   const response = await answerUntilEnd(handleRequest, onEnd, givenUp.signal);
   // The SDK has heard of it by now, and answers none of them.
   for (const message of [body].flat()) giveUp(session, readCancelled(message));
   return response;
+}
+
+/** The SDK forgets what is given up before it has heard of it, and would carry it out. */
+function leaveOut(body: unknown, ids: readonly Id[], waiting: ReadonlySet<Id>): unknown {
+  if (waiting.size === ids.length || !Array.isArray(body)) return body;
+  return body.filter((message) => listRequestIds(message).every((id) => waiting.has(id)));
 }
 
 /** As the transport ends what nobody waits for. */

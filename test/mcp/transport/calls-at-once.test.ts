@@ -157,6 +157,22 @@ describe("a call that waits for its turn", () => {
   });
 });
 
+test("of a batch that waits for its turn, what is given up is not begun", async () => {
+  const { call, openSession, begun, open } = openHeldWay();
+  const session = await openSession("one");
+  const calls = Array.from({ length: 100 }, () => call("one"));
+  await settle();
+  const batch = session.send([callOf(7, "given up"), callOf(8, "kept")]);
+  await settle();
+  const params = { requestId: 7 };
+  await session.send({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+  open();
+  // It ends when what was kept is answered.
+  expect((await (await batch).text()).match(/"id":\d/g)).toEqual(['"id":8']);
+  expect(await readStatuses(calls)).toEqual(new Set([200]));
+  expect(begun.slice(100)).toEqual(["kept"]);
+});
+
 describe("of calls that are under way", () => {
   test("a client may have so many, and each key some, whatever others have", async () => {
     const { call, begun, open, openSession } = openHeldWay();
