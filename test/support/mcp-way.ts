@@ -16,7 +16,7 @@ const known: KnownKey = {
   linkInReferrer: false,
 };
 
-type From = { readonly address?: string; readonly signal?: AbortSignal };
+type From = Begun & { readonly signal?: AbortSignal };
 type Begun = { readonly bytes?: number; readonly address?: string };
 
 /** What a call of a tool does; none does anything where it is left out. */
@@ -30,6 +30,10 @@ export const handshakeWithForms = {
 };
 /** More than what is read of any message. */
 const long = new Uint8Array(70_000).fill(32);
+
+function lengthen<T extends { readonly body: string }>(request: T, bytes = 0): T {
+  return { ...request, body: request.body + " ".repeat(bytes) };
+}
 
 /** The way in without a port before it; whatever is shown as a token is a key. */
 export function openWay(work: Work = () => undefined) {
@@ -81,19 +85,25 @@ export function openWay(work: Work = () => undefined) {
       now += milliseconds;
       alarms.ringDue();
     },
-    call: (key: string, tool = "any", { address, signal }: From = {}) =>
-      post({ ...modernCall(key, 1, tool), ...(signal && { signal }) }, address),
+    /** `bytes` are what comes besides, without a length before it. */
+    call: (key: string, tool = "any", { address, signal, bytes }: From = {}) =>
+      post({ ...lengthen(modernCall(key, 1, tool), bytes), ...(signal && { signal }) }, address),
     /** As clients of the earlier revisions call, each request with an id of its own. */
     openSession: async (key: string, address?: string) => {
       const opened = await post(withSession(key, undefined, handshakeWithForms), address);
       expect(opened.status).toBe(200);
       const session = opened.headers.get("mcp-session-id") ?? undefined;
-      const send = (message: object) => post(withSession(key, session, message), address);
+      const send = (message: object, bytes?: number) =>
+        post(lengthen(withSession(key, session, message), bytes), address);
       await opened.text();
       await send(handshake[1]);
-      return { send, call: (id: number, tool = "any") => send(callOf(id, tool)) };
+      return {
+        send,
+        call: (id: number, tool = "any", bytes?: number) => send(callOf(id, tool), bytes),
+      };
     },
-    listen: (key: string, address?: string) => post(listenRequest(key), address),
+    listen: (key: string, { address, bytes }: Begun = {}) =>
+      post(lengthen(listenRequest(key), bytes), address),
     /** A call whose body comes when the test says so, but for the first part of a long one. */
     begin: (key: string, { bytes, address }: Begun = {}) => {
       let end: (() => void) | undefined;

@@ -1,5 +1,5 @@
 import type { SetAlarm } from "../../contract/clock.ts";
-import { createLine, type Line } from "./line.ts";
+import { createLine, type Line, type Place } from "./line.ts";
 import { messageBytes } from "./message-size.ts";
 import { countBytes, megabyte, most_bytes, mostOfClient_bytes } from "./session-limits.ts";
 
@@ -20,8 +20,15 @@ export type CallOrigin = {
 export type CallLimits = {
   /** Undefined where there is no room for it; else to be called when it has ended. */
   readonly admit: (from: CallOrigin) => (() => void) | undefined;
-  /** Room for long messages, by their bytes, in which keys take turns. */
-  readonly longMessages: Line;
+  /**
+   * Room for a long message, by what it takes, for which keys take turns; undefined where there was
+   * none in time, or its client has left.
+   */
+  readonly awaitRoom: (
+    key_print: string,
+    weight: number,
+    left: AbortSignal,
+  ) => Promise<Place | undefined>;
 };
 
 const most = most_bytes / countBytes(0);
@@ -43,6 +50,8 @@ const atWork_ms = 1000;
 export const long_bytes = 64 * 1024;
 const mostLong_bytes = 128 * megabyte;
 const mostLongOfKey_bytes = 64 * megabyte;
+/** Well within the time that a client has for its whole request. */
+const awaitRoom_ms = 10_000;
 
 /** One that does not tell its length may be. */
 export function isLong(length: string | undefined): boolean {
@@ -50,7 +59,7 @@ export function isLong(length: string | undefined): boolean {
 }
 
 /** What a long message takes once it is parsed. */
-export function weighMessage(length: string | null | undefined): number {
+export function weighMessage(length: number | string | null | undefined): number {
   const bytes = Number(length ?? messageBytes);
   return countBytes(Math.min(bytes, messageBytes)) - countBytes(0);
 }
@@ -60,12 +69,20 @@ export function createWorkLine(setAlarm: SetAlarm): Line {
   return createLine({ most: mostAtWork, lost: { after_ms: atWork_ms, setAlarm } });
 }
 
-export function createCallLimits(): CallLimits {
+export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   const [ofKeys, ofClients, ofSessions] = [createTally(), createTally(), createTally()];
+  const longMessages = createLine({ most: mostLong_bytes, mostOfEach: mostLongOfKey_bytes });
   let all = 0;
 
   return {
-    longMessages: createLine({ most: mostLong_bytes, mostOfEach: mostLongOfKey_bytes }),
+    awaitRoom: async (key_print, weight, left) => {
+      const place = longMessages.enter(key_print, weight);
+      if (place !== undefined) return place;
+      const late = new AbortController();
+      const stop = setAlarm(awaitRoom_ms, () => late.abort());
+      const givenUp = AbortSignal.any([left, late.signal]);
+      return longMessages.wait(key_print, givenUp, weight).finally(stop);
+    },
     admit: ({ key_print, client, session }) => {
       if (session !== undefined && ofSessions.read(session) < mostOfSession) {
         return endOnce(ofSessions.add(session));

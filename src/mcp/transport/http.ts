@@ -54,7 +54,7 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
   const hostnames = [...options.hostnames];
   const limits = createSessionLimits(options.clock);
   const connections = createConnections({ ...options, limits });
-  const callLimits = createCallLimits();
+  const callLimits = createCallLimits(options.setAlarm);
   const direct = createDirectHttp({
     ...options,
     find,

@@ -11,8 +11,12 @@ export type Line = {
   readonly wait: (who: string, givenUp: AbortSignal, weight?: number) => Promise<Place | undefined>;
 };
 
-/** To be left once; a second time does nothing. */
-export type Place = { readonly leave: () => void };
+export type Place = {
+  /** To be left once; a second time does nothing. */
+  readonly leave: () => void;
+  /** Gives back what it took beyond that weight. */
+  readonly lessen: (weight: number) => void;
+};
 
 type Options = {
   readonly most: number;
@@ -28,7 +32,7 @@ type Waiting = {
 };
 
 /** For what has to wait for nobody. */
-export const noPlace: Place = { leave: () => {} };
+export const noPlace: Place = { leave: () => {}, lessen: () => {} };
 
 export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   const room = createRoom(most, mostOfEach, () => letIn());
@@ -107,15 +111,22 @@ function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
     fits: (who: string, weight: number) =>
       fitsAll(weight) && (heldBy.get(who) ?? 0) + weight <= mostOfEach,
     take: (who: string, weight: number): Place => {
+      let taken = weight;
+      const keep = (most: number) => {
+        add(who, Math.min(most - taken, 0));
+        taken = Math.min(most, taken);
+        onLeft();
+      };
       const place: Place = {
         leave: () => {
-          if (!places.delete(place)) return;
-          add(who, -weight);
-          onLeft();
+          if (places.delete(place)) keep(0);
+        },
+        lessen: (most) => {
+          if (places.has(place)) keep(most);
         },
       };
       places.add(place);
-      add(who, weight);
+      add(who, taken);
       return place;
     },
     list: (): readonly Place[] => [...places],

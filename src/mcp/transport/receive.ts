@@ -9,7 +9,13 @@ import type { KeyConnections } from "./key-connections.ts";
 import type { Place } from "./line.ts";
 import { listRequestIds } from "./open-ids.ts";
 import { readMessage, type Message } from "./read-message.ts";
-import { refuseCalls, refuseFull, refuseStopping, respondToNobody } from "./refusals.ts";
+import {
+  refuseCalls,
+  refuseFull,
+  refuseLong,
+  refuseStopping,
+  respondToNobody,
+} from "./refusals.ts";
 import { answerUntilEnd } from "./response-end.ts";
 import type { SessionLimits } from "./session-limits.ts";
 
@@ -78,16 +84,14 @@ export function beginCall(
 
 async function readAndAnswer(received: Received, connected: KeyConnections): Promise<Response> {
   const { request, incoming, from, callLimits, direct } = received;
-  const { key_print } = from;
-  const { longMessages } = callLimits;
   const message = incoming ?? request;
   const weight = weighMessage(readLength(message));
   let room: Place | undefined;
+  let isRefused = false;
   const until = async () => {
-    room =
-      longMessages.enter(key_print, weight) ??
-      (await longMessages.wait(key_print, request.signal, weight));
-    return room !== undefined;
+    room = await callLimits.awaitRoom(from.key_print, weight, request.signal);
+    isRefused = room === undefined;
+    return !isRefused;
   };
   const end = () => {
     room?.leave();
@@ -95,6 +99,9 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   };
   const answer = async () => {
     const read = await (direct.take(message) ?? readMessage(message, { after: long_bytes, until }));
+    if (isRefused) return request.signal.aborted ? respondToNobody() : refuseLong();
+    // One that does not tell its length took as much as the longest.
+    if (!(read instanceof Response)) room?.lessen(weighMessage(read.bytes));
     // What listens is counted by itself, however long its message was.
     return answerMessage(read, { ...received, end }, connected);
   };

@@ -40,6 +40,12 @@ export function refuseCalls(): Response {
   );
 }
 
+export function refuseLong(): Response {
+  return refuseForNow(
+    "Too many long messages are under way. Send less at a time, or wait a moment.",
+  );
+}
+
 /** The status by which the SDK ends what nobody waits for. */
 export function respondToNobody(): Response {
   return new Response(null, { status: 499 });

@@ -233,6 +233,51 @@ describe("of calls that are under way", () => {
     expect(count()).toEqual([3, 2, 1]);
     for (const { end } of [...theirs.slice(2), ...other, third]) end();
   });
+
+  test("a long one waits for room for ten seconds, and is refused then", async () => {
+    const { begin, advance } = openWay();
+    const bytes = 4 * mebibyte;
+    const held = ["one", "one", "another", "another"].map((key) => begin(key, { bytes }));
+    await settle();
+    const late = begin("third", { bytes });
+    await settle();
+    let isAnswered = false;
+    const answered = late.answered.finally(() => (isAnswered = true));
+    advance(9999);
+    await settle();
+    expect(isAnswered).toBe(false);
+    advance(1);
+    const { status, headers, json } = await readRefusal(await answered);
+    expect([status, headers.get("retry-after"), late.isRead()]).toEqual([503, "1", false]);
+    const data = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
+    expect(json).toMatchObject({ jsonrpc: "2.0", id: null, error: { code: -32001, data } });
+    held[0]?.end();
+    await settle();
+    // What was refused takes no room either.
+    const next = begin("third", { bytes });
+    await settle();
+    expect(next.isRead()).toBe(true);
+    for (const { end } of [...held.slice(1), next]) end();
+  });
+
+  test("a long one that did not tell its length takes what it holds once it is read", async () => {
+    const { call, begun, open } = openHeldWay();
+    const calls = Array.from({ length: 20 }, () => call("one", "any", { bytes: 70_000 }));
+    await settle();
+    expect(begun.length).toBe(20);
+    open();
+    expect(await readStatuses(calls)).toEqual(new Set([200]));
+  });
+
+  test("streams that began with a long message keep no room from others", async () => {
+    const { call, listen } = openWay();
+    const bytes = 4 * mebibyte - 1000;
+    const keys = ["one", "one", "another", "another"];
+    const streams = await Promise.all(keys.map(async (key) => listen(key, { bytes })));
+    expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect((await call("third", "any", { bytes })).status).toBe(200);
+    await Promise.all(streams.map(async ({ body }) => body?.cancel()));
+  });
 });
 
 test("while a hundred users of a key are asked, its others call as they like", async () => {
@@ -266,6 +311,10 @@ test("while a hundred users of a key are asked, its others call as they like", a
   expect(new Set(statuses)).toEqual(new Set([200]));
   leaving.abort();
 });
+
+async function readRefusal(answer: Response) {
+  return { status: answer.status, headers: answer.headers, json: await answer.json() };
+}
 
 function isRead({ isRead: asked }: { readonly isRead: () => boolean }): boolean {
   return asked();

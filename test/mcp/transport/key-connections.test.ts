@@ -36,7 +36,7 @@ describe("who listens", () => {
     const again = await listen("one");
     expect(again.status).toBe(200);
     // Another client has room of its own, at the same key or at another one.
-    streams.push(again, await listen("one", "192.0.2.1"), await listen("another"));
+    streams.push(again, await listen("one", { address: "192.0.2.1" }), await listen("another"));
     expect(streams.slice(-2).map(({ status }) => status)).toEqual([200, 200]);
     await Promise.all(streams.map(async ({ body }) => body?.cancel()));
   });
