@@ -9,12 +9,27 @@ import { readEngine } from "./open-kysely.ts";
  */
 export async function holdWrites(db: Kysely<unknown>): Promise<void> {
   if (readEngine(db) === "sqlite") return;
-  await sql`set local lock_timeout = ${sql.lit(longestWait_ms)}`.execute(db);
+  for (const setting of settings) await sql.raw(`set local ${setting}`).execute(db);
   await sql`lock table waypost_writers in share mode`.execute(db);
 }
 
 /** More than the second after which the server sends its own housekeeping away. */
 const longestWait_ms = 5_000;
+
+/**
+ * Whoever holds and vanishes, with its machine or its network, holds no longer than a minute: by
+ * itself a server may notice after two hours. It notices for the whole of a connection; behind a
+ * pooler that is the pooler's own, which has to notice for itself that we are gone, and over a Unix
+ * socket nobody can vanish, so there these do nothing.
+ */
+const settings = [
+  `lock_timeout = ${longestWait_ms}`,
+  "tcp_keepalives_idle = 30",
+  "tcp_keepalives_interval = 10",
+  "tcp_keepalives_count = 3",
+  // What was sent and never arrived is waited for by another clock.
+  "tcp_user_timeout = 60000",
+];
 
 export type OpenWrite = {
   /** The server's process. */
