@@ -247,6 +247,7 @@ function explain(error: unknown): number {
 /** Where the error's own words are not for the person. */
 const outages = {
   busy: "another process holds the data folder for too long; try again",
+  held: undefined,
   away: undefined,
   unknown:
     "the database stopped answering, and it is not known whether this was written; look before " +

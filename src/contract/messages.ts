@@ -27,6 +27,9 @@ export const messages = {
   changed_since: "It changed after it was read. Read it again.",
   took_too_long: "Request took too long. Try again.",
   store_away: "The database does not answer now. Try again in a moment.",
+  store_held:
+    "Writes are held now: the database is being copied, or another transaction has locked it. " +
+    "Try again later.",
   internal: (reference: string) => `Something went wrong on our side (reference ${reference}).`,
   outcome_unknown: "It is not known whether this was written; look before you repeat it.",
   store_went_away:

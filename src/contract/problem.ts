@@ -82,11 +82,12 @@ export function changedSince(): Problem {
 }
 
 /** Why a store gives no answer (sql/faults.ts). */
-export type Outage = "busy" | "away" | "unknown";
+export type Outage = "busy" | "held" | "away" | "unknown";
 
 /** What is said of it, by whichever door somebody came. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
+  if (outage === "held") return comeBack(messages.store_held);
   return outage === "away" ? comeBack(messages.store_away) : overloaded();
 }
 

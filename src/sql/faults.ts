@@ -5,12 +5,17 @@ export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
   /** Nobody holds it: it cannot be reached, or has no room for us now. */
   readonly isAway: boolean;
+  /** Somebody holds off all writes, and answers to reads go on. */
+  readonly isHeld: boolean;
 
-  constructor(message: string, options: ErrorOptions & { readonly isAway?: boolean } = {}) {
+  constructor(message: string, options: BusyOptions = {}) {
     super(message, options);
     this.isAway = options.isAway === true;
+    this.isHeld = options.isHeld === true;
   }
 }
+
+type BusyOptions = ErrorOptions & { readonly isAway?: boolean; readonly isHeld?: boolean };
 
 /** The answer to a commit was lost, and the store could not be asked what became of it in time. */
 export class OutcomeUnknown extends Error {
@@ -36,16 +41,19 @@ export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
 
+type Outage = "busy" | "held" | "away" | "unknown";
+
 /**
- * Why a store gives no answer, which it may give later: another process holds it, it cannot be
- * reached, or it went away while it was told to keep something. Undefined for any other error.
- * Whatever tells somebody of an outage asks here.
+ * Why a store gives no answer, which it may give later: another process holds it, or holds writes
+ * off while it is copied; it cannot be reached, or it went away while it was told to keep
+ * something. Undefined for any other error. Whatever tells somebody of an outage asks here.
  */
-export function readOutage(error: unknown): "busy" | "away" | "unknown" | undefined {
+export function readOutage(error: unknown): Outage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
   // What cannot be opened while it is away can be opened later.
   if (error instanceof StoreUnusable) return readOutage(error.cause);
   if (!(error instanceof StoreBusy)) return undefined;
+  if (error.isHeld) return "held";
   return error.isAway ? "away" : "busy";
 }
 

@@ -96,6 +96,16 @@ export async function runWithTable<Result>(
   });
 }
 
+/** As it is told where a write begins, which locks nothing but its own row of those who write. */
+export function explainHeld(error: unknown): unknown {
+  return isLockTaken(error) ? new StoreBusy(held, { cause: error, isHeld: true }) : error;
+}
+
+const held =
+  "writes to the database are held: `waypost migrate` copies it, or another transaction has " +
+  "locked its table waypost_writers; nothing was written: let that end, or end it (pg_locks " +
+  "names its process), and try again";
+
 /** Somebody else has held it for as long as one waits. */
 export function isLockTaken(error: unknown): boolean {
   if (error instanceof StoreBusy) return isLockTaken(error.cause);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { OutcomeUnknown } from "./faults.ts";
-import { isLost, runWithTable } from "./postgres-faults.ts";
+import { explainHeld, isLost, runWithTable } from "./postgres-faults.ts";
 import {
   longestStatement_ms,
   type PostgresConnection,
@@ -48,18 +48,14 @@ const now_ms = "(extract(epoch from now()) * 1000)::bigint";
 const longestDoubt_ms = kept_ms / 2;
 
 /** No session state: each transaction says it for itself. */
-const settings = [
+const listSettings = (lock_ms: number) => [
   `set local statement_timeout = ${longestStatement_ms}`,
-  `set local lock_timeout = ${longestLock_ms}`,
+  `set local lock_timeout = ${lock_ms}`,
   `set local idle_in_transaction_session_timeout = ${longestPause_ms}`,
 ];
 
 /** Going through a whole table, it would be in the way of whoever writes any row of that. */
-const beginWrite = [
-  "begin isolation level serializable",
-  ...settings,
-  "set local enable_seqscan = off",
-];
+const noScan = "set local enable_seqscan = off";
 
 const lost = "the answer to a commit was lost";
 
@@ -71,23 +67,29 @@ const createTable = `
   ) with (fillfactor = 50)
 `;
 
-/** `hasCommitted`: whether this process knows of a commit, by which its row was surely there. */
-export function createWriterRow(pool: PostgresPool, hasCommitted: () => boolean): WriterRow {
+/**
+ * `hasCommitted`: whether this process knows of a commit, by which its row was surely there.
+ * `lock_ms`: how long somebody else's lock is waited for.
+ */
+export function createWriterRow(
+  pool: PostgresPool,
+  hasCommitted: () => boolean,
+  lock_ms = longestLock_ms,
+): WriterRow {
   const id = randomUUID();
+  const settings = listSettings(lock_ms);
+  const beginWrite = ["begin isolation level serializable", ...settings, noScan];
+  const runOnce = (...statements: readonly string[]) =>
+    runAlone(pool, [...settings, ...statements]);
   let number = 0;
   /** Of the transaction whose end is not known. */
   let lookUp: (() => Promise<unknown>) | undefined;
 
-  /** The id is ours, and the others are numbers: nothing of them needs quoting. */
-  const write = (own: number, changes: string) => `
-    insert into waypost_writers (id, number, at) values ('${id}', ${own}, ${now_ms})
-    on conflict (id) do update set ${changes} at = excluded.at returning number
-  `;
-  const mark = (own: number) => write(own, "number = excluded.number,");
+  const mark = (own: number) => writeRow(id, own, "number = excluded.number,");
 
   /** Undefined where nobody can tell: who has taken the row away took what it told with it. */
   async function findEnd(own: number): Promise<boolean | undefined> {
-    const { rows } = await runOnce(pool, write(0, ""));
+    const { rows } = await runOnce(writeRow(id, 0, ""));
     const found = rows[0]?.["number"];
     if (found === 0 && hasCommitted()) return undefined;
     return found === own;
@@ -111,7 +113,9 @@ export function createWriterRow(pool: PostgresPool, hasCommitted: () => boolean)
         await connection.runAll(["rollback"]);
         await connection.runAll([createTable]);
       };
-      await runWithTable(() => connection.runAll(statements), make);
+      await runWithTable(() => connection.runAll(statements), make).catch((error: unknown) => {
+        throw explainHeld(error);
+      });
       return own;
     },
     isCommitted: async (own, cause) => {
@@ -131,9 +135,17 @@ export function createWriterRow(pool: PostgresPool, hasCommitted: () => boolean)
       number += 1;
       const old = `delete from waypost_writers where at < ${now_ms} - ${kept_ms}`;
       // Its own number with it, so that no row goes without another one that tells of it.
-      await runOnce(pool, mark(number), old);
+      await runOnce(mark(number), old);
     },
   };
+}
+
+/** The id is ours, and the others are numbers: nothing of them needs quoting. */
+function writeRow(id: string, own: number, changes: string): string {
+  return `
+    insert into waypost_writers (id, number, at) values ('${id}', ${own}, ${now_ms})
+    on conflict (id) do update set ${changes} at = excluded.at returning number
+  `;
 }
 
 /** Once it was answered, it answers the same: later transactions have other numbers. */
@@ -155,16 +167,16 @@ function createLookUp(
 }
 
 /** In a transaction of their own; what the last one found. */
-async function runOnce(pool: PostgresPool, ...statements: readonly string[]): Promise<Ran> {
+async function runAlone(pool: PostgresPool, statements: readonly string[]): Promise<Ran> {
   const connection = await pool.take();
   try {
-    const found = await connection.runAll(["begin", ...settings, ...statements]);
+    const found = await connection.runAll(["begin", ...statements]);
     await connection.commit();
     connection.giveBack();
     return found;
   } catch (error) {
     await takeBack(connection, error);
-    throw error;
+    throw explainHeld(error);
   }
 }
 

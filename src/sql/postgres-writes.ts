@@ -22,7 +22,11 @@ export type PostgresWrites = {
   readonly finish: () => Promise<void>;
 };
 
-type Writer = { readonly serve: () => Promise<void> };
+type Writer = {
+  /** Answers the fault with which all others fail who wait behind it. */
+  readonly serve: () => Promise<StoreBusy | undefined>;
+  readonly reject: (error: unknown) => void;
+};
 
 /** Undefined where nothing came of it, though nothing failed. */
 type Done<Result> = { readonly result: Result } | undefined;
@@ -38,18 +42,13 @@ const longSettings = ["statement_timeout", "lock_timeout"].map(
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
 
-export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
-  const line = createWriteLine<Writer>();
+/** `lock_ms`: how long a write waits where all of them are held off, if not as usual. */
+export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): PostgresWrites {
+  const turns = createTurns();
   let commits = 0;
-  const row = createWriterRow(pool, () => commits > 0);
+  const row = createWriterRow(pool, () => commits > 0, lock_ms);
   let current: RunStatement | undefined;
-  let running: Promise<void> | undefined;
   let isOver = false;
-
-  async function serveLine(): Promise<void> {
-    while (!line.isEmpty()) await line.choose().shift()?.serve();
-    running = undefined;
-  }
 
   async function attempt<Result>(
     work: () => Promise<Result>,
@@ -80,20 +79,16 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
   }
 
   return {
-    write: <Result>(
+    write: async <Result>(
       work: () => Promise<Result>,
       { signal, isPatient = false, isLong = false }: WriteOptions = {},
     ) => {
+      if (isOver) throw new StoreBusy("the store is closed");
       const begin = () => {
         signal?.noteWriting?.();
         return work();
       };
-      return new Promise<Result>((resolve, reject) => {
-        if (isOver) throw new StoreBusy("the store is closed");
-        const serve = () => repeat(() => attempt(begin, isLong), signal).then(resolve, reject);
-        line.add({ serve }, isPatient);
-        running ??= serveLine();
-      });
+      return turns.wait(() => repeat(() => attempt(begin, isLong), signal), isPatient);
     },
     run: (query) => {
       if (current === undefined) throw new Error("a write's statement came after its end");
@@ -102,10 +97,43 @@ export function createPostgresWrites(pool: PostgresPool): PostgresWrites {
     countCommits: () => commits,
     finish: async () => {
       isOver = true;
-      await running;
+      await turns.end();
       // It is for those who come later: whoever is closing has done what it was asked.
       if (commits > 0) await row.tidy().catch(() => undefined);
     },
+  };
+}
+
+/** They have their turns one after the other. */
+function createTurns() {
+  const line = createWriteLine<Writer>();
+  let running: Promise<void> | undefined;
+
+  async function serveLine(): Promise<void> {
+    while (!line.isEmpty()) {
+      const held = await line.choose().shift()?.serve();
+      // One after the other they would each wait for the same lock, the last of them for minutes.
+      if (held !== undefined) for (const { reject } of line.takeAll()) reject(held);
+    }
+    running = undefined;
+  }
+
+  return {
+    wait: <Result>(write: () => Promise<Result>, isPatient: boolean) =>
+      new Promise<Result>((resolve, reject) => {
+        const tell = (result: Result) => {
+          resolve(result);
+          return undefined;
+        };
+        const fail = (error: unknown) => {
+          reject(error);
+          return error instanceof StoreBusy && error.isHeld ? error : undefined;
+        };
+        line.add({ serve: () => write().then(tell, fail), reject }, isPatient);
+        running ??= serveLine();
+      }),
+    /** When all who wait have been served. */
+    end: async () => running,
   };
 }
 

@@ -50,8 +50,7 @@ export function watchSql<Tables>(
       if (error instanceof StoreBusy) {
         busy += 1;
         // Whoever has left has nothing to be told of.
-        const reason = error.isAway ? "could not be reached" : "was busy";
-        if (options?.signal?.hasLeft() !== true) tell(`given up, for it ${reason}`);
+        if (options?.signal?.hasLeft() !== true) tell(`given up, for ${nameReason(error)}`);
       }
       if (error instanceof OutcomeUnknown) tell("nobody knows whether it was done");
       throw error;
@@ -72,4 +71,9 @@ export function watchSql<Tables>(
       pool: sql.measurePool?.(),
     }),
   };
+}
+
+function nameReason({ isHeld, isAway, message }: StoreBusy): string {
+  if (isHeld) return message;
+  return isAway ? "it could not be reached" : "it was busy";
 }

@@ -6,6 +6,8 @@ export type WriteLine<Writer> = {
   readonly add: (writer: Writer, isPatient: boolean) => void;
   /** Those who are next, to be taken off its beginning. */
   readonly choose: () => Writer[];
+  /** All of them, who wait no longer then. */
+  readonly takeAll: () => readonly Writer[];
   readonly isEmpty: () => boolean;
 };
 
@@ -23,6 +25,7 @@ export function createWriteLine<Writer>(): WriteLine<Writer> {
       passings = arePatientNext || patient.length === 0 ? 0 : passings + 1;
       return arePatientNext ? patient : hurried;
     },
+    takeAll: () => [...hurried.splice(0), ...patient.splice(0)],
     isEmpty: () => hurried.length + patient.length === 0,
   };
 }

@@ -60,7 +60,9 @@ test("what took long or was given up is noted, with the request that it was for"
   await watched.write(take(1000), { signal });
   await watched.readLong(take(2000), { signal, line: "one" });
   const away = new StoreBusy("no server", { isAway: true });
-  for (const fault of [new StoreBusy("busy"), away, new OutcomeUnknown("the connection broke")]) {
+  const held = new StoreBusy("writes are held", { isHeld: true });
+  const lost = new OutcomeUnknown("the connection broke");
+  for (const fault of [new StoreBusy("busy"), away, held, lost]) {
     await expect(watched.write(() => Promise.reject(fault), { signal })).rejects.toThrow(fault);
   }
   const request = "request-1";
@@ -69,6 +71,7 @@ test("what took long or was given up is noted, with the request that it was for"
     { request, ms: 2000, message: "read of the store: slow" },
     { request, ms: 0, message: "write of the store: given up, for it was busy" },
     { request, ms: 0, message: "write of the store: given up, for it could not be reached" },
+    { request, ms: 0, message: "write of the store: given up, for writes are held" },
     { request, ms: 0, message: "write of the store: nobody knows whether it was done" },
   ]);
 });

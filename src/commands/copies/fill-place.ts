@@ -137,7 +137,9 @@ function explainFault(error: unknown, data: string): unknown {
   const fail = (message: string) =>
     new UsageFault(`nothing was copied: ${message}`, { cause: error });
   if (error instanceof CopyFault) return fail(error.message);
-  if (error instanceof StoreBusy && error.isAway) return fail(`${error.message}: ${goesAgain}`);
+  if (error instanceof StoreBusy && (error.isAway || error.isHeld)) {
+    return fail(`${error.message}: ${goesAgain}`);
+  }
   if (error instanceof OutcomeUnknown) return new UsageFault(mayBeCopied, { cause: error });
   if (error instanceof Duplicate) {
     return fail("it has two rows where there can be one, so Waypost did not write it");
