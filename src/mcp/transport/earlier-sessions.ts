@@ -41,6 +41,8 @@ type Asked = {
   readonly client: string;
   /** For what is worked on; undefined where it has to wait for nobody. */
   readonly turn?: Turn | undefined;
+  /** Called as it asks its client, and so a person, who takes long. */
+  readonly onAsking?: (() => void) | undefined;
 };
 
 type Session = {
@@ -56,6 +58,7 @@ type Session = {
 type Stream = {
   readonly waiting: Set<Id>;
   readonly givenUp: AbortController;
+  readonly onAsking: () => void;
   /** Undefined while it waits for its turn. */
   place: Place | undefined;
 };
@@ -175,18 +178,25 @@ function makeWayOnAsking({ transport, streams }: Session): void {
   transport.send = (message, options) => {
     const asks = "method" in message && "id" in message;
     const asking = asks ? options?.relatedRequestId : undefined;
-    if (asking !== undefined) streams.get(asking)?.place?.leave();
+    if (asking !== undefined) streams.get(asking)?.onAsking();
     return send(message, options);
   };
 }
 
-async function answer(session: Session, { request, body, turn }: Asked): Promise<Response> {
+async function answer(
+  session: Session,
+  { request, body, turn, ...asked }: Asked,
+): Promise<Response> {
   const { use, transport, direct, streams } = session;
   const ids = listRequestIds(body);
   if (!direct.ids.open(ids)) return respondWithError(400, INVALID_REQUEST, idIsOpen);
   use.begin();
   const givenUp = new AbortController();
-  const stream: Stream = { waiting: new Set(ids), givenUp, place: undefined };
+  const onAsking = () => {
+    stream.place?.leave();
+    asked.onAsking?.();
+  };
+  const stream: Stream = { waiting: new Set(ids), givenUp, onAsking, place: undefined };
   for (const id of ids) streams.set(id, stream);
   const onEnd = (hasLeft: boolean) => {
     stream.place?.leave();

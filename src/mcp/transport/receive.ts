@@ -34,7 +34,7 @@ type Arrived = {
   readonly listening: Listening;
 };
 
-type Received = Arrived & BegunCall;
+type Received = Arrived & BegunCall & { readonly onAsking?: () => void };
 
 export async function receive(arrived: Arrived, connected: KeyConnections): Promise<Response> {
   const { request, from, listening } = arrived;
@@ -83,11 +83,12 @@ export function beginCall(
 }
 
 async function readAndAnswer(received: Received, connected: KeyConnections): Promise<Response> {
-  const { request, incoming, from, callLimits, direct } = received;
+  const { request, incoming, from, limits, callLimits, direct } = received;
   const message = incoming ?? request;
   const weight = weighMessage(readLength(message));
   let room: Place | undefined;
   let isRefused = false;
+  let aside: ReturnType<SessionLimits["admitStream"]>;
   const until = async () => {
     room = await callLimits.awaitRoom(from.key_print, weight, request.signal);
     isRefused = room === undefined;
@@ -95,6 +96,8 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   };
   const end = () => {
     room?.leave();
+    aside?.release();
+    [room, aside] = [undefined, undefined];
     received.end();
   };
   const answer = async () => {
@@ -102,15 +105,21 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
     if (isRefused) return request.signal.aborted ? respondToNobody() : refuseLong();
     // One that does not tell its length took as much as the longest.
     if (!(read instanceof Response)) room?.lessen(weighMessage(read.bytes));
+    // What waits for a person keeps no room from others, but counts as what listens does.
+    const onAsking = () => {
+      if (room === undefined || aside !== undefined || read instanceof Response) return;
+      aside = limits.admitStream(from.client, read.bytes);
+      if (aside !== undefined) room.leave();
+    };
     // What listens is counted by itself, however long its message was.
-    return answerMessage(read, { ...received, end }, connected);
+    return answerMessage(read, { ...received, end, onAsking }, connected);
   };
   return answerUntilEnd(answer, end);
 }
 
 async function answerMessage(
   read: Message | Response,
-  { request, from, limits, turn, end, listening }: Received,
+  { request, from, limits, turn, end, listening, onAsking }: Received,
   { listeners, sessions, modern }: KeyConnections,
 ): Promise<Response> {
   if (read instanceof Response) return read;
@@ -118,7 +127,7 @@ async function answerMessage(
   const { client } = from;
   const isLegacy = await isLegacyRequest(request, body);
   const answer = (ownTurn?: Turn) => {
-    if (isLegacy) return sessions.fetch({ request, client, body, bytes, turn: ownTurn });
+    if (isLegacy) return sessions.fetch({ request, client, body, bytes, turn: ownTurn, onAsking });
     return answerInTurn(() => modern.fetch(request, { parsedBody: body }), request, ownTurn);
   };
   if (isListen(body)) {

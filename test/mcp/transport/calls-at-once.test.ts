@@ -77,6 +77,30 @@ describe("of a thousand clients that call with one key", () => {
 });
 
 describe("whoever waits for a person", () => {
+  test("keeps no room from the key's long messages, whatever it has sent itself", async () => {
+    const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
+    const way = openWay(async (tool, { mcpReq }) => {
+      if (tool === "ask") await mcpReq.send({ method: "elicitation/create", params });
+    });
+    const bytes = 4 * mebibyte - 1000;
+    const asking = await Promise.all(
+      [1, 2].map(async () => {
+        const session = await way.openSession("one");
+        const { body } = await session.call(1, "ask", bytes);
+        const reader = body?.getReader();
+        await readUntil(reader, /elicitation/);
+        return reader;
+      }),
+    );
+    expect((await way.call("one", "any", { bytes })).status).toBe(200);
+    // It is counted all the same, with what else lasts as long as its client wants.
+    expect((await way.listen("one", { bytes })).status).toBe(503);
+    for (const reader of asking) await reader?.cancel();
+    const stream = await way.listen("one", { bytes });
+    expect(stream.status).toBe(200);
+    await stream.body?.cancel();
+  });
+
   test("takes nobody's place, and nor does the person's answer wait for one", async () => {
     const params = { message: "?", requestedSchema: { type: "object", properties: {} } } as const;
     const begun: string[] = [];
