@@ -25,6 +25,8 @@ export type DelivererOptions = Omit<Given, "count"> & {
 
 const lookEvery_ms = 1000;
 const tidyEvery_ms = 10 * 60_000;
+/** What a process of the version before left is waited for, unlike what is tidied up. */
+const adoptEvery_ms = 30_000;
 /** What is on the way when the process stops may end by itself within this time. */
 const finish_ms = 3000;
 
@@ -34,7 +36,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let isStopping = false;
   let watching: Promise<void> | undefined;
   let wake: (() => void) | undefined;
-  let tidiedAt = -Infinity;
   // Another process holds the store, or it is away: there is nothing to report each time.
   const note = (error: unknown) => {
     if (!(error instanceof StoreBusy)) report(error);
@@ -49,17 +50,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
   const couriers = createCouriers(given, stopping, note);
 
-  async function tidyNowAndThen(): Promise<void> {
-    if (clock.monotonic() - tidiedAt < tidyEvery_ms) return;
-    tidiedAt = clock.monotonic();
-    await tidyAll(given, stopping.isStopping);
-  }
+  const adopt = doNowAndThen(clock, adoptEvery_ms, () => adoptDeliveries(options.store));
+  const tidy = doNowAndThen(clock, tidyEvery_ms, () => tidyAll(given, stopping.isStopping));
 
   async function look(): Promise<void> {
     while (!isStopping) {
       await collect().catch(note);
       await couriers.startDue().catch(note);
-      await tidyNowAndThen().catch(note);
+      await adopt().catch(note);
+      await tidy().catch(note);
       if (!isStopping) await sleep();
     }
   }
@@ -82,7 +81,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       await collect();
       await couriers.startDue();
       await couriers.end();
-      await tidyNowAndThen();
+      await adopt();
+      await tidy();
     },
     measure: () => ({ ...counts }),
     close: async () => {
@@ -96,8 +96,17 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 }
 
+/** Does nothing where it was done less than so long ago. */
+function doNowAndThen({ monotonic }: Given["clock"], every_ms: number, work: () => Promise<void>) {
+  let doneAt = -Infinity;
+  return async () => {
+    if (monotonic() - doneAt < every_ms) return;
+    doneAt = monotonic();
+    await work();
+  };
+}
+
 async function tidyAll({ store, clock, count }: Given, isStopping: () => boolean): Promise<void> {
-  await adoptDeliveries(store);
   const all = await store.db.selectFrom("webhooks").select(["project_id", "id"]).execute();
   for (const webhook of all) {
     while (!isStopping()) {

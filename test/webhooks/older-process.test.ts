@@ -44,6 +44,22 @@ test("what it writes is told as well, in its order", async () => {
   expect([await countLeft(), errors]).toEqual([0, []]);
 });
 
+test("what it writes later is told half a minute later at the latest", async () => {
+  receiver.received.length = 0;
+  const { id } = await addWebhook(world, receiver.url);
+  const { deliverDue, errors } = deliverIn(world);
+  await deliverDue();
+  await writeAsBefore(id, 1);
+  for (const passed_ms of [29_999, 1]) {
+    world.advance(passed_ms);
+    expect(receiver.received).toEqual([]);
+    await deliverDue();
+    await deliverDue();
+  }
+  expect(receiver.received).toHaveLength(1);
+  expect([await countLeft(), errors]).toEqual([0, []]);
+});
+
 test("what it writes for a webhook that is gone is nobody's", async () => {
   receiver.received.length = 0;
   await writeAsBefore("revoked", 501);
