@@ -142,6 +142,8 @@ test("a role without rights to tables that are there is told whose they are", as
   expect(looked.stdout).toContain(statement);
   expect(looked.stdout).toContain("ok    approvals");
   expect(readAdvice(await rightless.run("serve", "--port", "0"))).toBe(statement);
+  const target = `sqlite:${join(folder.path, "..", "moved")}`;
+  expect(readAdvice(await rightless.run("migrate", "--to", target))).toBe(statement);
   await query(rightless.owner, statement);
   await using own = await createFolder();
   await using serving = await startServe(own.path, [], { env: rightless.env });
