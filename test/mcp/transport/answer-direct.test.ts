@@ -111,6 +111,7 @@ async function openWay() {
       return settle;
     },
     readAlarm: () => alarm,
+    server,
     running,
     tracked,
     used,
@@ -126,6 +127,14 @@ describe.each(Object.entries(calls))("in %s", (era, call) => {
     const { status, text } = await asked;
     expect([status, text]).toEqual([200, expect.stringContaining('{"result":{"content":[]}')]);
     expect([running.count(), used, readAlarm()]).toEqual([0, { begun: 1, ended: 1 }, undefined]);
+  });
+
+  test("a call ends its connection where the server means that to end", async () => {
+    const { ask, begun, server } = await openWay();
+    server.prependListener("request", (_, response) => (response.shouldKeepAlive = false));
+    const asked = ask(call);
+    (await begun()).answer({ content: [] });
+    expect((await asked).headers["connection"]).toBe("close");
   });
 
   test("what is none of these calls is passed on with what was read", async () => {
