@@ -3,6 +3,7 @@ import { openDatabase } from "./engine.ts";
 import type { Migration } from "./migrate.ts";
 import { createStatementRunner } from "./run-statements.ts";
 import { openKysely, readEngine } from "./open-kysely.ts";
+import { inOwnSchema } from "./postgres-tables.ts";
 
 /** The columns that migrations make, in the order of the tables' own. */
 
@@ -53,7 +54,7 @@ const selectNames = {
   sqlite: sql<{ name: string }>`select name from sqlite_schema where type = 'table'`,
   postgres: sql<{ name: string }>`
     select relname as name from pg_class
-    where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')
+    where ${sql.raw(inOwnSchema)}
   `,
 };
 

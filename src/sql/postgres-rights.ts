@@ -2,6 +2,7 @@ import { sql, type Kysely } from "kysely";
 import { StoreBusy, StoreUnusable } from "./faults.ts";
 import { readEngine } from "./open-kysely.ts";
 import { readCode } from "./postgres-faults.ts";
+import { inOwnSchema } from "./postgres-tables.ts";
 
 /** What a database lets its role do, and what an administrator has to run where that is little. */
 
@@ -78,7 +79,7 @@ export async function findWriteFault(db: Kysely<unknown>): Promise<string | unde
 
 const selectRefused = sql<{ readonly name: string }>`
   select relname::text as name from pg_class
-  where relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')
+  where ${sql.raw(inOwnSchema)}
     and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
       and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))
   order by relname limit 1

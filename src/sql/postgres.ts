@@ -6,6 +6,7 @@ import { explainOpening } from "./postgres-opening.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import { openPostgresReader } from "./postgres-reader.ts";
 import { explainRights, findMakingFault, selectRights, type Rights } from "./postgres-rights.ts";
+import { inOwnSchema } from "./postgres-tables.ts";
 import { createVersionReader } from "./postgres-version.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { RunEach, RunStatement } from "./run-statements.ts";
@@ -144,8 +145,7 @@ const selectFacts = `
     to_regclass('waypost_writers')::text as own,
     (select count(*) from pg_extension where extname = 'citus') as citus,
     (select count(*) from pg_class
-     where relnamespace = to_regnamespace(quote_ident(current_schema()))
-       and relkind in ('r', 'p')) as tables
+     where ${inOwnSchema}) as tables
 `;
 
 /** How it is told of: without its password, and without what stands behind its name. */
