@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "./tenant.ts";
-import type { OwnWebhook } from "./webhooks.ts";
+import { isFor, type OwnWebhook } from "./webhooks.ts";
 
 /** How much is kept of what could not be delivered, and for how long. */
 
@@ -56,8 +56,8 @@ async function giveUp(
 ): Promise<bigint> {
   const { numAffectedRows = 0n } = await sql`
     update deliveries set state = 'dead', next_at = ${now}, fault = coalesce(fault, ${fault})
-    where ${isOf(webhook)} and event_id in (
-      select event_id from deliveries where ${isOf(webhook)} and state = 'waiting' ${some}
+    where ${isFor(webhook)} and event_id in (
+      select event_id from deliveries where ${isFor(webhook)} and state = 'waiting' ${some}
     )
   `.execute(db);
   return numAffectedRows;
@@ -65,13 +65,9 @@ async function giveUp(
 
 async function forget(db: Db, webhook: OwnWebhook, some: ReturnType<typeof sql>): Promise<bigint> {
   const { numAffectedRows = 0n } = await sql`
-    delete from deliveries where ${isOf(webhook)} and event_id in (
-      select event_id from deliveries where ${isOf(webhook)} and state = 'dead' ${some}
+    delete from deliveries where ${isFor(webhook)} and event_id in (
+      select event_id from deliveries where ${isFor(webhook)} and state = 'dead' ${some}
     )
   `.execute(db);
   return numAffectedRows;
-}
-
-function isOf({ project_id, id }: OwnWebhook) {
-  return sql`project_id = ${project_id} and webhook_id = ${id}`;
 }

@@ -1,4 +1,4 @@
-import type { ExpressionBuilder } from "kysely";
+import { expressionBuilder } from "kysely";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import { ProjectGone } from "./project-tallies.ts";
 import { queueChore } from "./queue-chore.ts";
@@ -130,8 +130,8 @@ export async function purgeWebhooks({ db, projectId }: Tenant, most: number): Pr
 
 /** Of deliveries, those of one webhook. */
 export function isFor({ project_id, id }: OwnWebhook) {
-  return (row: ExpressionBuilder<Tables, "deliveries">) =>
-    row.and({ "deliveries.project_id": project_id, "deliveries.webhook_id": id });
+  const row = expressionBuilder<Tables, "deliveries">();
+  return row.and({ "deliveries.project_id": project_id, "deliveries.webhook_id": id });
 }
 
 /** We wrote this column ourselves, as the JSON of events that were checked. */
