@@ -23,6 +23,7 @@ import {
   printSums,
   toReadSignal,
 } from "./copies/report-copy.ts";
+import { refuseEmpty } from "./copies/require-still.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
@@ -100,7 +101,7 @@ function requireTables(snapshots: readonly Snapshot[]): void {
     sql.engine === "postgres" ? [level] : [],
   );
   if (levels.length === 0 || levels.some((level) => level > 0)) return;
-  throw new UsageFault("there is no Waypost data in the database");
+  throw refuseEmpty();
 }
 
 async function writeSnapshots(

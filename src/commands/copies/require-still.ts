@@ -59,7 +59,7 @@ async function hold([first]: readonly CopiedDatabase[], db: Kysely<unknown>): Pr
   try {
     await holdWrites(db);
   } catch (error) {
-    if (isMissingTable(error)) throw new UsageFault("there is no Waypost data in the database");
+    if (isMissingTable(error)) throw refuseEmpty();
     if (first === undefined || !isLockTaken(error)) throw error;
     const open = await findOpenWrite(first.sql.db);
     throw refuseBusy(
@@ -79,6 +79,11 @@ function describeWrite({ pid, address, open_s }: OpenWrite): string {
 const written =
   "something was written to the old store meanwhile; stop every waypost that uses it, and run " +
   "the same command again";
+
+/** Of a database; a folder is looked at before it is opened. */
+export function refuseEmpty(): UsageFault {
+  return new UsageFault("there is no Waypost data in the database");
+}
 
 export function refuseBusy(which = "", when = ""): UsageFault {
   return new UsageFault(
