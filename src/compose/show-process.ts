@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Kysely } from "kysely";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
-import { isUnusable } from "../sql/faults.ts";
+import { isUnusable, StoreBusy } from "../sql/faults.ts";
 import {
   forgottenAfter_s,
   removeForgotten,
@@ -10,7 +10,6 @@ import {
   renewProcess,
   type OwnProcess,
 } from "../sql/processes.ts";
-import { StoreBusy } from "../sql/faults.ts";
 import { findClockFault } from "./compare-clocks.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 

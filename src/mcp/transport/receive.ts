@@ -67,7 +67,7 @@ export function readOrigin(
   return { key_print, client, session: isOpen ? session : undefined };
 }
 
-/** Counts a call until its end, so that a stop waits for it as well. */
+/** Counts a call until its end. */
 export function beginCall(
   { calls, work }: KeyConnections,
   from: CallOrigin,
