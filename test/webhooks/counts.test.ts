@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { countDeliveries, findOverdue } from "../../src/store/deliveries.ts";
 import { refuse, startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { openForEach } from "../support/open-for.ts";
+import { openForAll, openForEach } from "../support/open-for.ts";
 import { addWebhook, deliverIn } from "../support/webhook-world.ts";
 import { createWorld, type World } from "../support/world.ts";
 
@@ -12,10 +12,7 @@ const hour_ms = 60 * 60_000;
 let receiver: TestReceiver;
 let world: World;
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver[Symbol.asyncDispose]());
+openForAll(startReceiver, (opened) => (receiver = opened));
 openForEach(createWorld, (opened) => (world = opened));
 
 test("attempts are counted by what came of them, and events by where they stand", async () => {

@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { listDead, sendAgain, takeTurn } from "../../src/store/deliveries.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
 import { neverRing } from "../support/alarms.ts";
+import { openForAll } from "../support/open-for.ts";
 import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, loopback } from "../support/webhook-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -17,10 +18,7 @@ const hour_ms = 60 * 60 * second_ms;
 let receiver: TestReceiver;
 let world: World;
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver[Symbol.asyncDispose]());
+openForAll(startReceiver, (opened) => (receiver = opened));
 beforeEach(async () => {
   world = await createWorld();
   receiver.received.length = 0;

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { writeKind } from "../../src/stats/visit.ts";
 import { tellOfInstall } from "../../src/store/install-events.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { deleteWebhook, listWebhooks } from "../../src/store/webhooks.ts";
+import { openForAll } from "../support/open-for.ts";
 import { expectSigned, startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn } from "../support/webhook-world.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -12,10 +13,7 @@ import { createWorld, type World } from "../support/world.ts";
 let receiver: TestReceiver;
 let world: World;
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver[Symbol.asyncDispose]());
+openForAll(startReceiver, (opened) => (receiver = opened));
 beforeEach(async () => {
   world = await createWorld();
   receiver.received.length = 0;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openForEach } from "../support/open-for.ts";
+import { expect, test } from "vitest";
+import { openForAll, openForEach } from "../support/open-for.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn } from "../support/webhook-world.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -10,10 +10,7 @@ import { createWorld, type World } from "../support/world.ts";
 let receiver: TestReceiver;
 let world: World;
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver[Symbol.asyncDispose]());
+openForAll(startReceiver, (opened) => (receiver = opened));
 openForEach(createWorld, (opened) => (world = opened));
 
 /** As such a process writes it. */
