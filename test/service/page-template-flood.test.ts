@@ -1,5 +1,6 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld, type Reply, type World } from "../support/world.ts";
 
 /** Looking a template over is heavy, and one project's calls must not be all that is done. */
 
@@ -41,16 +42,24 @@ test("a flood of one project's previews leaves another project its turn", async 
   expect((await preview(world, { body })).status).toBe(429);
   // What waits for nobody is not done: the flood's own project goes on at once, as others do.
   const colleague = await world.addKey();
-  // Both keys are known then: over a wire it takes a while to find one out.
-  expect((await world.call("GET", "/links", { key: colleague })).status).toBe(200);
-  const order: string[] = [];
-  const ask = async (name: string, key: string, times: number) => {
-    for (let turn = 0; turn < times; turn += 1) {
-      expect((await preview(world, { body }, key)).status).toBe(200);
-      order.push(name);
-    }
-  };
-  await Promise.all([ask("a colleague", colleague, 1), ask("another project", other, 5)]);
-  expect(order.indexOf("a colleague")).toBeLessThan(3);
+  const turns = await countTurns(world, () => preview(world, { body }, colleague));
+  // Each of the flood would take some ten of them, the preview itself takes nine.
+  expect(turns).toBeLessThan(flood.length / 2);
   expect(world.reported).toEqual([]);
 });
+
+/**
+ * Turns of the event loop until it is answered, each of them a step of whatever is done then. How
+ * long a database takes to answer is up to the machine, and does not count.
+ */
+async function countTurns(world: World, ask: () => Promise<Reply>): Promise<number> {
+  let isOver = false;
+  const asked = ask().finally(() => (isOver = true));
+  let turns = 0;
+  while (!isOver) {
+    await (world.isBusy() ? setTimeout(1) : setImmediate());
+    if (!world.isBusy()) turns += 1;
+  }
+  expect((await asked).status).toBe(200);
+  return turns;
+}
