@@ -248,6 +248,7 @@ function explain(error: unknown): number {
 const outages = {
   busy: "another process holds the data folder for too long; try again",
   held: undefined,
+  locked: undefined,
   away: undefined,
   unknown:
     "the database stopped answering, and it is not known whether this was written; look before " +

@@ -3,7 +3,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
 import { CallFailure } from "./call-failure.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
-import { describeCode, type Doubt, type Unanswered } from "./send-once.ts";
+import { describeCode, type Doubt, type Held, type Unanswered } from "./send-once.ts";
 
 /** The code with which a call fails, and what is known of its effect. */
 
@@ -35,6 +35,8 @@ export function describeFailure(
       return failLimited(call, limitedFor_s * 1000);
     case "unsent":
       return failUnsent(fault.cause);
+    case "held":
+      return failHeld(fault);
     case "doubtful":
       return failRead(fault);
   }
@@ -62,6 +64,10 @@ export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
   return new CallFailure("rate_limited", message, facts);
 }
 
+function failHeld({ message, wait_ms }: Held): CallFailure {
+  return new CallFailure("overloaded", message, { effect: "none", ...comeBack(wait_ms) });
+}
+
 function failUnsent(cause: unknown): CallFailure {
   const message = `The deployment cannot be reached${describeCode(cause)}.`;
   const facts = { effect: "none", retry: "later" } as const;
@@ -81,11 +87,13 @@ const readCodes = {
 
 /** A read that was in doubt changed nothing, so only the reason is worth telling. */
 function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
-  return new CallFailure(readCodes[reason], endSentence(`The deployment gave no answer: ${said}`), {
-    effect: "none",
-    retry: "later",
-    ...(wait_ms !== undefined && { retry_after_s: Math.ceil(wait_ms / 1000) }),
-  });
+  const message = endSentence(`The deployment gave no answer: ${said}`);
+  return new CallFailure(readCodes[reason], message, { effect: "none", ...comeBack(wait_ms) });
+}
+
+function comeBack(wait_ms: number | undefined) {
+  const retry = "later" as const;
+  return wait_ms === undefined ? { retry } : { retry, retry_after_s: Math.ceil(wait_ms / 1000) };
 }
 
 /** What the deployment said may end with a sign of its own. */

@@ -26,6 +26,8 @@ export function chooseNextStep(
     case "unsent":
     case "limited":
       return mayRepeat ? { kind: "repeat" } : endWith(call, outcome);
+    case "held":
+      return resolveHeld(call, outcome, finding);
     case "strange":
       return endWith(call, outcome);
     case "refused":
@@ -33,6 +35,12 @@ export function chooseNextStep(
     case "doubtful":
       return resolveDoubt(call, outcome, mayRepeat, finding);
   }
+}
+
+/** It was waited for over there: to go on waiting would hold up others who write. */
+function resolveHeld(call: CallSoFar, outcome: Unanswered, finding: Finding | undefined): NextStep {
+  const { doubt } = call;
+  return doubt === undefined ? endWith(call, outcome) : resolveDoubt(call, doubt, false, finding);
 }
 
 function resolveDoubt(

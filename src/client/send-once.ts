@@ -2,7 +2,7 @@ import type { ApiReply, ApiRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { messages } from "../contract/messages.ts";
-import { notFound, Problem } from "../contract/problem.ts";
+import { notFound, Problem, saysNothingWritten } from "../contract/problem.ts";
 import { quote } from "../text/show-hidden.ts";
 import type { ClockSkew } from "./clock-skew.ts";
 import { describeBody, readAnswer, type Unread } from "./read-answer.ts";
@@ -37,6 +37,7 @@ export type Outcome =
   /** The request never left, so anything may be tried again. */
   | { readonly kind: "unsent"; readonly cause: unknown }
   | { readonly kind: "limited" }
+  | Held
   | Doubt
   /** An answer that this API does not give: another server, or something between. */
   | { readonly kind: "strange"; readonly said: string };
@@ -45,6 +46,13 @@ export type Unanswered = Exclude<Outcome, { readonly kind: "answered" | "accepte
 
 /** A 2xx came to a write, so that it is done, but not what became of it. */
 export type Accepted = Omit<Unread, "kind"> & { readonly kind: "accepted" };
+
+/** The deployment could not write for now, and says that it has not. */
+export type Held = {
+  readonly kind: "held";
+  readonly message: string;
+  readonly wait_ms?: number;
+};
 
 /** It may have happened or not. */
 export type Doubt = {
@@ -107,7 +115,10 @@ async function readOutcome(asked: Try, response: Reply, body: unknown): Promise<
     return outcome;
   }
   const refusal = await readRefusal({ endpoint, body, secret });
-  // After a 5xx it may have happened all the same, the API's own 503 included (§0).
+  if (status === 503 && refusal !== undefined && saysNothingWritten(refusal.message)) {
+    return { kind: "held", message: refusal.message, ...readRetryAfter(response) };
+  }
+  // After any other 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {
     const words = refusal === undefined ? "" : `: ${refusal.message}`;
     const said = `it answered with the status ${status}${words}`;

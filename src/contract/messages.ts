@@ -30,6 +30,9 @@ export const messages = {
   store_held:
     "Writes are held now: the database is being copied, or another transaction has locked it. " +
     "Try again later.",
+  store_locked:
+    "Another transaction of the database has locked what is needed; nothing was written. Try " +
+    "again later.",
   internal: (reference: string) => `Something went wrong on our side (reference ${reference}).`,
   outcome_unknown: "It is not known whether this was written; look before you repeat it.",
   store_went_away:

@@ -82,13 +82,19 @@ export function changedSince(): Problem {
 }
 
 /** Why a store gives no answer (sql/faults.ts). */
-export type Outage = "busy" | "held" | "away" | "unknown";
+export type Outage = "busy" | "held" | "locked" | "away" | "unknown";
 
 /** What is said of it, by whichever door somebody came. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
   if (outage === "held") return comeBack(messages.store_held);
+  if (outage === "locked") return comeBack(messages.store_locked);
   return outage === "away" ? comeBack(messages.store_away) : overloaded();
+}
+
+/** What else fails with a 5xx may have been written all the same. */
+export function saysNothingWritten(message: string): boolean {
+  return message === messages.store_held || message === messages.store_locked;
 }
 
 /** The code by which assistants and people know it (design.md, "Results"). */

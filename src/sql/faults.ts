@@ -7,15 +7,22 @@ export class StoreBusy extends Error {
   readonly isAway: boolean;
   /** Somebody holds off all writes, and answers to reads go on. */
   readonly isHeld: boolean;
+  /** Somebody holds what this one needs, and others go on. */
+  readonly isLocked: boolean;
 
   constructor(message: string, options: BusyOptions = {}) {
     super(message, options);
     this.isAway = options.isAway === true;
     this.isHeld = options.isHeld === true;
+    this.isLocked = options.isLocked === true;
   }
 }
 
-type BusyOptions = ErrorOptions & { readonly isAway?: boolean; readonly isHeld?: boolean };
+type BusyOptions = ErrorOptions & {
+  readonly isAway?: boolean;
+  readonly isHeld?: boolean;
+  readonly isLocked?: boolean;
+};
 
 /** The answer to a commit was lost, and the store could not be asked what became of it in time. */
 export class OutcomeUnknown extends Error {
@@ -41,12 +48,13 @@ export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
 
-type Outage = "busy" | "held" | "away" | "unknown";
+type Outage = "busy" | "held" | "locked" | "away" | "unknown";
 
 /**
  * Why a store gives no answer, which it may give later: another process holds it, or holds writes
- * off while it is copied; it cannot be reached, or it went away while it was told to keep
- * something. Undefined for any other error. Whatever tells somebody of an outage asks here.
+ * off while it is copied; another transaction has locked what is needed; it cannot be reached, or
+ * it went away while it was told to keep something. Undefined for any other error. Whatever tells
+ * somebody of an outage asks here.
  */
 export function readOutage(error: unknown): Outage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
@@ -54,6 +62,7 @@ export function readOutage(error: unknown): Outage | undefined {
   if (error instanceof StoreUnusable) return readOutage(error.cause);
   if (!(error instanceof StoreBusy)) return undefined;
   if (error.isHeld) return "held";
+  if (error.isLocked) return "locked";
   return error.isAway ? "away" : "busy";
 }
 

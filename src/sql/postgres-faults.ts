@@ -9,10 +9,10 @@ const repeatable = new Set(["40001", "40P01"]);
 /** The server ends the connection: it shuts down, has crashed, starts, or somebody ended it. */
 const ended = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"]);
 /**
- * Nothing was written, and later it may be: no connection or memory is left, a lock or an answer
- * took too long, the server became a standby, or it does not let us in for now.
+ * Nothing was written, and later it may be: no connection or memory is left, an answer took too
+ * long, the server became a standby, or it does not let us in for now.
  */
-const refused = new Set(["53200", "53300", "53400", lockTaken, "57014", "25006", "3D000"]);
+const refused = new Set(["53200", "53300", "53400", "57014", "25006", "3D000"]);
 const network = new Set(
   `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN
   ENOTFOUND EAI_AGAIN ENOENT`.split(/\s+/),
@@ -41,10 +41,12 @@ export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
-/** A broken unique constraint becomes `Duplicate`, a server out of reach `StoreBusy`. */
+/** A broken unique constraint becomes `Duplicate`, a server out of reach or a lock `StoreBusy`. */
 export function translatePostgresFault(error: unknown, place = "the database"): unknown {
   const code = readCode(error);
   if (code === uniqueViolation) return readDuplicate(error);
+  // The server has ended the statement, and takes back the transaction that it is part of.
+  if (code === lockTaken) return new StoreBusy(locked, { cause: error, isLocked: true });
   const isRefused = refused.has(code) || code.startsWith("28");
   if (!isRefused && !isLost(error)) return error;
   const message = `${place} cannot be reached; look whether it runs, and try again`;
@@ -105,6 +107,10 @@ const held =
   "writes to the database are held: `waypost migrate` copies it, or another transaction has " +
   "locked its table waypost_writers; nothing was written: let that end, or end it (pg_locks " +
   "names its process), and try again";
+
+const locked =
+  "another transaction of the database has locked what is needed; nothing was written: let that " +
+  "end, or end it (pg_locks names its process), and try again";
 
 /** Somebody else has held it for as long as one waits. */
 export function isLockTaken(error: unknown): boolean {

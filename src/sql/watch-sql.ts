@@ -73,7 +73,7 @@ export function watchSql<Tables>(
   };
 }
 
-function nameReason({ isHeld, isAway, message }: StoreBusy): string {
-  if (isHeld) return message;
+function nameReason({ isHeld, isLocked, isAway, message }: StoreBusy): string {
+  if (isHeld || isLocked) return message;
   return isAway ? "it could not be reached" : "it was busy";
 }

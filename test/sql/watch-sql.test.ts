@@ -61,8 +61,9 @@ test("what took long or was given up is noted, with the request that it was for"
   await watched.readLong(take(2000), { signal, line: "one" });
   const away = new StoreBusy("no server", { isAway: true });
   const held = new StoreBusy("writes are held", { isHeld: true });
+  const locked = new StoreBusy("it is locked", { isLocked: true });
   const lost = new OutcomeUnknown("the connection broke");
-  for (const fault of [new StoreBusy("busy"), away, held, lost]) {
+  for (const fault of [new StoreBusy("busy"), away, held, locked, lost]) {
     await expect(watched.write(() => Promise.reject(fault), { signal })).rejects.toThrow(fault);
   }
   const request = "request-1";
@@ -72,6 +73,7 @@ test("what took long or was given up is noted, with the request that it was for"
     { request, ms: 0, message: "write of the store: given up, for it was busy" },
     { request, ms: 0, message: "write of the store: given up, for it could not be reached" },
     { request, ms: 0, message: "write of the store: given up, for writes are held" },
+    { request, ms: 0, message: "write of the store: given up, for it is locked" },
     { request, ms: 0, message: "write of the store: nobody knows whether it was done" },
   ]);
 });

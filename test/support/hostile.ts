@@ -114,6 +114,10 @@ const misdeeds = {
     const body = JSON.stringify({ error: messages.took_too_long });
     response.writeHead(503, { ...json, "retry-after": "1" }).end(body);
   },
+  locked: ({ response }) => {
+    const body = JSON.stringify({ error: messages.store_locked });
+    response.writeHead(503, { ...json, "retry-after": "1" }).end(body);
+  },
   failing: ({ response }) => {
     response.writeHead(500, json).end(JSON.stringify({ error: messages.internal("r-1") }));
   },
@@ -135,6 +139,7 @@ export const allFaults: readonly Fault[] = [
 /** A deployment that refuses what it did has lied in the API's own words: nobody can tell. */
 export const lies: ReadonlySet<Fault> = new Set([
   "limited after",
+  "locked after",
   "echo_401 after",
   // A 2xx to a write says that it is done.
   ...(["cut_length", "cut_chunked", "half_json", "other_json"] as const),

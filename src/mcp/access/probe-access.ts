@@ -138,6 +138,7 @@ function note({ endpoint, text: sent }: Probe, outcome: Outcome, access: Access)
       return "told";
     case "limited":
     case "unsent":
+    case "held":
       return "unanswered";
     case "doubtful": {
       // Only a 503 asks us to wait.

@@ -34,6 +34,7 @@ function describeOutage(outage: Outage, kept: string): PageFault {
 const titles = {
   busy: "The store is busy now",
   held: "Writes are held now",
+  locked: "The database has this locked now",
   away: "The database does not answer now",
 } as const;
 

@@ -71,6 +71,7 @@ export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string
   echo_500: (_, key) => json(500, { error: `Who are you, Token ${key}?` }),
   limited: () => json(429, { error: messages.rate_limited }),
   busy: () => json(503, { error: messages.took_too_long }, { "retry-after": "1" }),
+  locked: () => json(503, { error: messages.store_locked }, { "retry-after": "1" }),
   failing: () => json(500, { error: messages.internal("r-1") }),
   misdirected: () => noJson(421),
   odd_status: () => json(799, null),

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { messages } from "../../../src/contract/messages.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnusable } from "../../../src/sql/faults.ts";
 import {
   createAssistantWorld,
@@ -37,6 +38,7 @@ describe("a call", () => {
     ["cannot be opened, for it is away", new StoreUnusable("at", { cause: away }), silent],
     ["is held by another process", held, "Request took too long. Try again."],
     ["takes no writes while it is copied", new StoreBusy("held", { isHeld: true }), noWrites],
+    ["has locked it elsewhere", new StoreBusy("lock", { isLocked: true }), messages.store_locked],
   ])("is to come again where the database %s, and then it is answered", async (_, fault, said) => {
     vi.spyOn(assistant.state.history, "list").mockRejectedValueOnce(fault);
     const { isError, structured } = await assistant.callTool("list_changes");

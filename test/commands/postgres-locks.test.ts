@@ -1,0 +1,68 @@
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { createFolder, startServe } from "../support/command.ts";
+import { connectV2 } from "../support/mcp-clients.ts";
+import { takeDatabase } from "../support/postgres.ts";
+
+/** What a write is told that needs what an administrator's session has locked in PostgreSQL. */
+
+const locked =
+  "Another transaction of the database has locked what is needed; nothing was written. Try again " +
+  "later.";
+
+test("a write that meets a lock is not done and says why, and the next one is served", async () => {
+  const database = await takeDatabase();
+  await using folder = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  await using serving = await startServe(folder.path, [], { env });
+  await using local = await connectV2({ transport: "stdio", data: folder.path, env });
+  const make = async (path: string): Promise<string> => {
+    const body = { path, name: "Before", url: "https://a.example" };
+    return (await serving.call("POST", "/links", { body })).body.id;
+  };
+  const [one, two] = [await make("one"), await make("two")];
+  const rename = (id: string) => serving.call("PATCH", `/links/${id}`, { body: { name: "After" } });
+  const readNames = async () => {
+    const { body } = await serving.call("GET", "/links");
+    return Object.fromEntries(
+      body.links.map((link: { path: string; name: string }) => [link.path, link.name]),
+    );
+  };
+  const administrator = new Client(database.url);
+  await administrator.connect();
+
+  // A row: whoever writes another one has waited behind the first, and is served.
+  await administrator.query("begin");
+  await administrator.query("select 1 from links where id = $1 for update", [one]);
+  const [refused, served] = await Promise.all([rename(one), rename(two)]);
+  expect([refused.status, refused.body]).toEqual([503, { error: locked }]);
+  expect(served.status).toBe(200);
+  expect(await readNames()).toEqual({ one: "Before", two: "After" });
+  await administrator.query("rollback");
+
+  // The whole table: what must never be done twice is known not to be done.
+  await administrator.query("begin; lock table links in share mode");
+  const link = { path: "three", name: "Three", url: "https://a.example" };
+  const { structured } = await local.callTool("create_link", link);
+  expect(structured.error).toEqual({
+    code: "overloaded",
+    message: locked,
+    effect: "none",
+    retry: "later",
+    retry_after_s: 1,
+    next: "Wait a little, then call create_link again.",
+  });
+  await administrator.query("rollback");
+  await administrator.end();
+
+  expect((await rename(one)).status).toBe(200);
+  expect((await local.callTool("create_link", link)).isError).toBe(false);
+  expect(await readNames()).toEqual({ one: "After", two: "After", three: "Three" });
+  const { stderr } = await serving.stop();
+  expect(stderr).toContain(
+    "write of the store: given up, for another transaction of the database has locked what is " +
+      "needed; nothing was written: let that end, or end it (pg_locks names its process)",
+  );
+  expect(stderr).not.toContain('"level":50');
+  await database.giveBack();
+});
