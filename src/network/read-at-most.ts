@@ -15,8 +15,11 @@ export function readAtMost(
   return readHead(message, { most, head: most, pause });
 }
 
-/** Whoever has sent so much waits until the rest of it may come; false where it never may. */
-export type Pause = { readonly after: number; readonly until: () => Promise<boolean> };
+/** Whoever has sent so much waits until the rest of it may come; undefined where it never may. */
+export type Pause = { readonly after: number; readonly until: () => Promise<Rest | undefined> };
+
+/** What is not there by then is not read any more. */
+type Rest = { readonly ended: Promise<void> };
 
 /** The first bytes of a body that is read to its end; undefined where that has more than `most`. */
 export async function readHead(
@@ -26,14 +29,20 @@ export async function readHead(
   if (Number(readLength(message) ?? 0) > most) return undefined;
   const chunks: Uint8Array[] = [];
   let size = 0;
+  let rest: Rest | undefined;
+  const body = pause === undefined ? openBody(message) : openEnding(message, () => rest);
   // They are counted as they arrive: a declared length may lie, and there may be none.
-  for await (const chunk of openBody(message)) {
+  for await (const chunk of body) {
+    if (chunk === undefined) return undefined;
     const room = head - size;
     size += chunk.byteLength;
     if (size > most) return undefined;
     const isOver =
       pause !== undefined && size > pause.after && size - chunk.byteLength <= pause.after;
-    if (isOver && !(await pause.until())) return undefined;
+    if (isOver) {
+      rest = await pause.until();
+      if (rest === undefined) return undefined;
+    }
     if (room > 0) chunks.push(room < chunk.byteLength ? chunk.subarray(0, room) : chunk);
   }
   return Buffer.concat(chunks);
@@ -59,6 +68,29 @@ export function readLength(message: WithBody): string | null | undefined {
  */
 function openBody(message: WithBody): AsyncIterable<Uint8Array> | [] {
   return isOfNode(message) ? message.iterator({ destroyOnReturn: false }) : (message.body ?? []);
+}
+
+/** Undefined comes last where it is ended, though its sender may send nothing any more. */
+async function* openEnding(
+  message: WithBody,
+  readRest: () => Rest | undefined,
+): AsyncGenerator<Uint8Array | undefined> {
+  const chunks = readEach(message);
+  try {
+    for (;;) {
+      const ended = readRest()?.ended;
+      const next = await (ended ? Promise.race([chunks.next(), ended]) : chunks.next());
+      if (next?.done === true) return;
+      yield next?.value;
+    }
+  } finally {
+    // It waits for what comes next, which is dropped then. Nobody waits for that, or for its fault.
+    chunks.return(undefined).catch(() => undefined);
+  }
+}
+
+async function* readEach(message: WithBody): AsyncGenerator<Uint8Array, undefined> {
+  yield* openBody(message);
 }
 
 function isOfNode(message: WithBody): message is Incoming {

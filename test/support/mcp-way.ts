@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { Server, type ServerContext } from "@modelcontextprotocol/server";
 import { expect } from "vitest";
 import type { KnownKey } from "../../src/contract/access.ts";
@@ -6,6 +7,7 @@ import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
 import { createAlarms } from "./alarms.ts";
+import { createGate } from "./gate.ts";
 import { listenRequest, modernCall, withSession } from "./mcp-post.ts";
 import { callOf, handshake } from "./mcp-raw.ts";
 
@@ -133,4 +135,39 @@ export function openWay(work: Work = () => undefined) {
     },
     countMade: (key: string) => made.filter((name) => name === key).length,
   };
+}
+
+/** Calls that have begun do not end before the test says so. */
+export function openHeldWay() {
+  const gate = createGate();
+  const begun: string[] = [];
+  const way = openWay(async (tool) => {
+    begun.push(tool);
+    await gate.opened;
+  });
+  return { ...way, begun, open: gate.open };
+}
+
+export async function readStatuses(
+  calls: readonly Promise<Response>[],
+): Promise<ReadonlySet<number>> {
+  return new Set((await Promise.all(calls)).map(({ status }) => status));
+}
+
+/** Lets everything happen that nothing holds up. */
+export async function settle(): Promise<void> {
+  for (let count = 0; count < 20; count += 1) await turn();
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+export async function readUntil(reader: Reader, pattern: RegExp): Promise<readonly string[]> {
+  const decoder = new TextDecoder();
+  for (let text = ""; ;) {
+    const read = await reader?.read();
+    if (read?.value === undefined) throw new Error(`it ended with ${text}`);
+    text += decoder.decode(read.value);
+    const found = pattern.exec(text);
+    if (found !== null) return found;
+  }
 }

@@ -1,5 +1,5 @@
 import type { SetAlarm } from "../../contract/clock.ts";
-import { createLine, type Line, type Place } from "./line.ts";
+import { createLine, type Line, type Place, type Wanted } from "./line.ts";
 import { messageBytes } from "./message-size.ts";
 import { countBytes, megabyte, most_bytes, mostOfClient_bytes } from "./session-limits.ts";
 
@@ -22,13 +22,10 @@ export type CallLimits = {
   readonly admit: (from: CallOrigin) => (() => void) | undefined;
   /**
    * Room for a long message, by what it takes, for which keys take turns; undefined where there was
-   * none in time, or its client has left.
+   * none in time, or its client has left. Until it is kept it is lost to those who wait for it, if
+   * its message is slow.
    */
-  readonly awaitRoom: (
-    key_print: string,
-    weight: number,
-    left: AbortSignal,
-  ) => Promise<Place | undefined>;
+  readonly awaitRoom: (wanted: Wanted, left: AbortSignal) => Promise<Place | undefined>;
 };
 
 const most = most_bytes / countBytes(0);
@@ -52,6 +49,8 @@ const mostLong_bytes = 128 * megabyte;
 const mostLongOfKey_bytes = 64 * megabyte;
 /** Well within the time that a client has for its whole request. */
 const awaitRoom_ms = 10_000;
+/** At a megabyte a second the longest is there. Twice that is less than those have who wait. */
+const arrival_ms = 4_000;
 
 /** One that does not tell its length may be. */
 export function isLong(length: string | undefined): boolean {
@@ -71,17 +70,21 @@ export function createWorkLine(setAlarm: SetAlarm): Line {
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   const [ofKeys, ofClients, ofSessions] = [createTally(), createTally(), createTally()];
-  const longMessages = createLine({ most: mostLong_bytes, mostOfEach: mostLongOfKey_bytes });
+  const longMessages = createLine({
+    most: mostLong_bytes,
+    mostOfEach: mostLongOfKey_bytes,
+    lost: { after_ms: arrival_ms, setAlarm },
+  });
   let all = 0;
 
   return {
-    awaitRoom: async (key_print, weight, left) => {
-      const place = longMessages.enter(key_print, weight);
+    awaitRoom: async (wanted, left) => {
+      const place = longMessages.enter(wanted);
       if (place !== undefined) return place;
       const late = new AbortController();
       const stop = setAlarm(awaitRoom_ms, () => late.abort());
       const givenUp = AbortSignal.any([left, late.signal]);
-      return longMessages.wait(key_print, givenUp, weight).finally(stop);
+      return longMessages.wait(wanted, givenUp).finally(stop);
     },
     admit: ({ key_print, client, session }) => {
       if (session !== undefined && ofSessions.read(session) < mostOfSession) {

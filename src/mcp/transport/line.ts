@@ -6,33 +6,36 @@ import type { SetAlarm } from "../../contract/clock.ts";
  */
 export type Line = {
   /** Undefined where it has to wait. */
-  readonly enter: (who: string, weight?: number) => Place | undefined;
+  readonly enter: (wanted: Wanted) => Place | undefined;
   /** Its place, as soon as it has one; undefined where it is given up before. */
-  readonly wait: (who: string, givenUp: AbortSignal, weight?: number) => Promise<Place | undefined>;
+  readonly wait: (wanted: Wanted, givenUp: AbortSignal) => Promise<Place | undefined>;
+};
+
+export type Wanted = {
+  readonly who: string;
+  /** One, where it is left out. */
+  readonly weight?: number;
+  readonly onLost?: (() => void) | undefined;
 };
 
 export type Place = {
   /** To be left once; a second time does nothing. */
   readonly leave: () => void;
-  /** Gives back what it took beyond that weight. */
-  readonly lessen: (weight: number) => void;
+  /** Gives back what it took beyond that weight, and cannot lose the rest. */
+  readonly keep: (weight: number) => void;
 };
 
 type Options = {
   readonly most: number;
   readonly mostOfEach?: number;
-  /** Where others wait, a place is lost after at most twice that time, and what has it goes on. */
+  /** A place that others wait for is lost, once it was had for so long, and before twice of it. */
   readonly lost?: { readonly after_ms: number; readonly setAlarm: SetAlarm } | undefined;
 };
 
-type Waiting = {
-  readonly who: string;
-  readonly weight: number;
-  readonly letIn: (place: Place) => void;
-};
+type Waiting = Required<Wanted> & { readonly letIn: (place: Place) => void };
 
 /** For what has to wait for nobody. */
-export const noPlace: Place = { leave: () => {}, lessen: () => {} };
+export const noPlace: Place = { leave: () => {}, keep: () => {} };
 
 export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   const room = createRoom(most, mostOfEach, () => letIn());
@@ -40,14 +43,15 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   let isWatching = false;
 
   return {
-    enter: (who, weight = 1) =>
-      turns.count() === 0 && room.fits(who, weight) ? room.take(who, weight) : undefined,
-    wait: (who, givenUp, weight = 1) =>
+    enter: (wanted) => {
+      const asked = complete(wanted);
+      return turns.count() === 0 && room.fits(asked) ? room.take(asked) : undefined;
+    },
+    wait: (wanted, givenUp) =>
       new Promise((resolve) => {
         if (givenUp.aborted) return resolve(undefined);
         const one: Waiting = {
-          who,
-          weight,
+          ...complete(wanted),
           letIn: (place) => {
             givenUp.removeEventListener("abort", giveUp);
             resolve(place);
@@ -67,7 +71,7 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   function letIn(): void {
     for (let next = findNext(); next !== undefined; next = findNext()) {
       turns.pass(next);
-      next.letIn(room.take(next.who, next.weight));
+      next.letIn(room.take(next));
     }
     watchHeld();
   }
@@ -75,7 +79,7 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   /** What is too much for its own share lets others go first; for the room of all they wait. */
   function findNext(): Waiting | undefined {
     for (const one of turns.listFirst()) {
-      if (room.fits(one.who, one.weight)) return one;
+      if (room.fits(one)) return one;
       if (!room.fitsAll(one.weight)) return undefined;
     }
     return undefined;
@@ -83,19 +87,34 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
 
   function watchHeld(): void {
     if (lost === undefined || isWatching || turns.count() === 0) return;
-    const long = room.list();
+    const long = room.listLosable();
     isWatching = true;
     lost.setAlarm(lost.after_ms, () => {
-      for (const { leave } of long) leave();
+      const inTheWay = long.filter(({ who }) => isInTheWay(who));
+      for (const { lose } of inTheWay) lose();
       isWatching = false;
       watchHeld();
     });
   }
+
+  /** Whoever waits for a share of its own waits for nobody else. */
+  function isInTheWay(who: string): boolean {
+    for (const one of turns.listFirst()) {
+      if (one.who === who || !room.fitsAll(one.weight)) return true;
+    }
+    return false;
+  }
 }
+
+function complete({ who, weight = 1, onLost }: Wanted): Required<Wanted> {
+  return { who, weight, onLost };
+}
+
+type Losable = { readonly who: string; readonly lose: () => void };
 
 /** What is held, by whom. */
 function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
-  const places = new Set<Place>();
+  const losable = new Set<Losable>();
   const heldBy = new Map<string, number>();
   let held = 0;
 
@@ -108,28 +127,28 @@ function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
   };
   return {
     fitsAll,
-    fits: (who: string, weight: number) =>
+    fits: ({ who, weight }: Required<Wanted>) =>
       fitsAll(weight) && (heldBy.get(who) ?? 0) + weight <= mostOfEach,
-    take: (who: string, weight: number): Place => {
+    take: ({ who, weight, onLost }: Required<Wanted>): Place => {
       let taken = weight;
       const keep = (most: number) => {
-        add(who, Math.min(most - taken, 0));
-        taken = Math.min(most, taken);
+        losable.delete(own);
+        if (most >= taken) return;
+        add(who, most - taken);
+        taken = most;
         onLeft();
       };
-      const place: Place = {
-        leave: () => {
-          if (places.delete(place)) keep(0);
-        },
-        lessen: (most) => {
-          if (places.has(place)) keep(most);
-        },
+      const lose = () => {
+        if (!losable.has(own)) return;
+        onLost?.();
+        keep(0);
       };
-      places.add(place);
+      const own = { who, lose };
+      losable.add(own);
       add(who, taken);
-      return place;
+      return { leave: () => keep(0), keep };
     },
-    list: (): readonly Place[] => [...places],
+    listLosable: () => [...losable],
   };
 }
 

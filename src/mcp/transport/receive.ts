@@ -14,6 +14,7 @@ import {
   refuseCalls,
   refuseFull,
   refuseLong,
+  refuseSlow,
   refuseStopping,
   respondToNobody,
 } from "./refusals.ts";
@@ -79,7 +80,7 @@ export function beginCall(
   calls.begin(exchange);
   const who = from.session ?? from.client;
   return {
-    turn: { enter: () => work.enter(who), wait: (givenUp) => work.wait(who, givenUp) },
+    turn: { enter: () => work.enter({ who }), wait: (givenUp) => work.wait({ who }, givenUp) },
     end: () => {
       calls.end(exchange);
       leave();
@@ -97,9 +98,15 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   let heard: GivenUp | undefined;
   const until = async () => {
     heard = from.session === undefined ? undefined : connected.sessions.hearGivenUp(from.session);
-    room = await callLimits.awaitRoom(from.key_print, weight, request.signal);
-    isRefused = room === undefined;
-    return !isRefused;
+    let endRest: (() => void) | undefined;
+    const ended = new Promise<void>((resolve) => (endRest = resolve));
+    const onLost = () => {
+      isRefused = true;
+      endRest?.();
+    };
+    room = await callLimits.awaitRoom({ who: from.key_print, weight, onLost }, request.signal);
+    isRefused ||= room === undefined;
+    return isRefused ? undefined : { ended };
   };
   const end = () => {
     room?.leave();
@@ -110,9 +117,12 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   const answer = async () => {
     const read = await (direct.take(message) ?? readMessage(message, { after: long_bytes, until }));
     heard?.leave();
-    if (isRefused) return request.signal.aborted ? respondToNobody() : refuseLong();
+    if (isRefused) {
+      if (request.signal.aborted) return respondToNobody();
+      return room === undefined ? refuseLong() : refuseSlow();
+    }
     // One that does not tell its length took as much as the longest.
-    if (!(read instanceof Response)) room?.lessen(weighMessage(read.bytes));
+    if (!(read instanceof Response)) room?.keep(weighMessage(read.bytes));
     // What waits for a person keeps no room from others, but counts as what listens does.
     const onAsking = () => {
       if (room === undefined || aside !== undefined || read instanceof Response) return;
