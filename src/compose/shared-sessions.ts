@@ -130,7 +130,12 @@ function handOn(socket: Socket, request: IncomingMessage, response: ServerRespon
     createConnection: () => socket,
     method,
     path: url,
-    headers: { ...headers, [peerHeader]: request.socket.remoteAddress ?? "" },
+    // Nothing is asked over it again, and one that is kept would keep the process from its end.
+    headers: {
+      ...headers,
+      connection: "close",
+      [peerHeader]: request.socket.remoteAddress ?? "",
+    },
   });
   handed.once("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, keepOfContent(answer.rawHeaders));
