@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { givenUpAfter_ms } from "./delivery-days.ts";
 import type { DeliveryTable, WebhookTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 import { isFor, type OwnWebhook } from "./webhooks.ts";
@@ -10,7 +11,7 @@ export type Receiver = OwnWebhook & Pick<WebhookTable, "url" | "secret" | "failu
 
 export type Delivery = Pick<
   DeliveryTable,
-  "event_id" | "event" | "subject" | "body" | "attempts" | "ends_at"
+  "event_id" | "event" | "subject" | "body" | "attempts" | "created_at" | "ends_at"
 >;
 
 /** Whose turn it is to deliver to a webhook, and until when. */
@@ -92,7 +93,7 @@ export async function listDueDeliveries(
   limit: number,
 ): Promise<readonly Delivery[]> {
   return selectWaiting(db, webhook)
-    .select(["event_id", "event", "subject", "body", "attempts", "ends_at"])
+    .select(["event_id", "event", "subject", "body", "attempts", "created_at", "ends_at"])
     .where("next_at", "<=", now)
     .orderBy("number")
     .orderBy("part")
@@ -106,34 +107,29 @@ export async function listHeld(
   webhook: OwnWebhook,
   subjects: readonly string[],
   now: number,
-): Promise<ReadonlyMap<string, Held>> {
+): Promise<ReadonlyMap<string, number>> {
   const rows = await selectWaiting(db, webhook)
-    .select(({ fn }) => [
-      "subject",
-      fn.max("next_at").as("next_at"),
-      fn.max("ends_at").as("ends_at"),
-    ])
+    .select(({ fn }) => ["subject", fn.max("next_at").as("next_at")])
     .where("next_at", ">", now)
     .where("subject", "in", subjects)
     .groupBy("subject")
     .execute();
-  return new Map(rows.map((row) => [row.subject, row]));
+  return new Map(rows.map(({ subject, next_at }) => [subject, next_at]));
 }
 
-export type Held = Pick<DeliveryTable, "next_at" | "ends_at">;
-
-/** Has all that waits about a subject wait for what came before it. */
+/** Has all that waits about a subject wait for what came before it; each keeps its own day. */
 export async function holdBack(
   db: Db,
   webhook: OwnWebhook,
   subject: string,
-  { next_at, ends_at }: Held,
+  next_at: number,
 ): Promise<void> {
   await db
     .updateTable("deliveries")
-    .set((row) => ({ next_at, ends_at: row.fn.coalesce("ends_at", row.val(ends_at)) }))
+    .set({ next_at })
     .where(isFor(webhook))
     .where("state", "=", "waiting")
+    .where("next_at", "<", next_at)
     .where("subject", "=", subject)
     .execute();
 }
@@ -157,7 +153,9 @@ export async function noteDelivered(
   await late.where("state", "=", "waiting").where("next_at", ">", now).execute();
 }
 
-export type Failed = Held & {
+export type Failed = Pick<DeliveryTable, "next_at"> & {
+  /** When it is given up. */
+  readonly ends_at: number;
   readonly delivery: Pick<Delivery, "event_id" | "event" | "subject">;
   readonly fault: string;
   readonly isDead: boolean;
@@ -169,10 +167,15 @@ export type Failed = Held & {
 export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): Promise<void> {
   const { delivery, fault, isDead, next_at, ends_at, rests_until, now } = failed;
   const { event_id, event, subject } = delivery;
-  if (!isDead) await holdBack(db, webhook, subject, { next_at, ends_at });
+  if (!isDead) await holdBack(db, webhook, subject, next_at);
   await db
     .updateTable("deliveries")
-    .set(({ eb }) => ({ attempts: eb("attempts", "+", 1), fault, ...(isDead && asDead(now)) }))
+    .set(({ eb }) => ({
+      attempts: eb("attempts", "+", 1),
+      ends_at,
+      fault,
+      ...(isDead && asDead(now)),
+    }))
     .where(isFor(webhook))
     .where("event_id", "=", event_id)
     .execute();
@@ -230,7 +233,8 @@ export async function sendAgain(
   eventId: string | undefined,
   now: number,
 ): Promise<number> {
-  const fresh = { state: "waiting", attempts: 0, next_at: now, ends_at: null } as const;
+  const ends_at = now + givenUpAfter_ms;
+  const fresh = { state: "waiting", attempts: 0, next_at: now, ends_at } as const;
   let which = db.updateTable("deliveries").set(fresh).where(isFor(webhook));
   if (eventId !== undefined) which = which.where("event_id", "=", eventId);
   const { numUpdatedRows } = await which.where("state", "=", "dead").executeTakeFirst();

@@ -1,12 +1,12 @@
 import { sql } from "kysely";
+import { givenUpAfter_ms } from "./delivery-days.ts";
 import type { Db } from "./tenant.ts";
 import { isFor, type OwnWebhook } from "./webhooks.ts";
 
 /** How much is kept of what could not be delivered, and for how long. */
 
-const day_ms = 24 * 60 * 60 * 1000;
 /** Of a webhook's events that were given up. */
-const keptDead_ms = 7 * day_ms;
+const keptDead_ms = 7 * givenUpAfter_ms;
 const mostDead = 1000;
 const mostWaiting = 100_000;
 /** In one transaction. */
@@ -22,14 +22,17 @@ export async function tidyDeliveries(db: Db, webhook: OwnWebhook, now: number): 
   const { project_id, id } = webhook;
   const isAway = sql`exists (
     select 1 from webhooks
-    where project_id = ${project_id} and id = ${id} and failing_since <= ${now - day_ms}
+    where project_id = ${project_id} and id = ${id} and failing_since <= ${now - givenUpAfter_ms}
   )`;
   const newestFirst = sql`order by number desc, part desc limit ${atOnce} offset ${mostWaiting}`;
   const latestFirst = sql`order by next_at desc, event_id desc limit ${atOnce} offset ${mostDead}`;
   const givenUp = [
     await giveUp(db, webhook, now, {
       fault: "The receiver took nothing for a day.",
-      some: sql`and created_at <= ${now - day_ms} and ${isAway} limit ${atOnce}`,
+      some: sql`
+        and created_at <= ${now - givenUpAfter_ms} and (ends_at is null or ends_at <= ${now})
+        and ${isAway} limit ${atOnce}
+      `,
     }),
     await giveUp(db, webhook, now, {
       fault: `More than ${mostWaiting} later events were waiting.`,

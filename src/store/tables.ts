@@ -280,7 +280,7 @@ export type DeliveryTable = {
   readonly state: "waiting" | "dead";
   readonly attempts: number;
   readonly next_at: number;
-  /** When it is given up; null until an attempt has failed. */
+  /** When it is given up; null until an attempt has failed (`findEnd`). */
   readonly ends_at: number | null;
   /** What came of the last attempt. */
   readonly fault: string | null;

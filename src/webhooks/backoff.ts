@@ -2,9 +2,6 @@ import type { Random } from "../contract/clock.ts";
 
 /** How long is waited after failures, so that what comes back is not overrun at once. */
 
-/** From the first failure on. */
-export const givenUpAfter_ms = 24 * 60 * 60 * 1000;
-
 const first_ms = 5000;
 const factor = 3;
 const longest_ms = 2 * 60 * 60 * 1000;

@@ -13,8 +13,9 @@ import {
   type Delivery,
   type Receiver,
 } from "../store/deliveries.ts";
+import { findEnd } from "../store/delivery-days.ts";
 import type { Store } from "../store/store.ts";
-import { givenUpAfter_ms, restAfter, waitAfter } from "./backoff.ts";
+import { restAfter, waitAfter } from "./backoff.ts";
 import { attempt_ms, sendMessage } from "./send-message.ts";
 
 /** One webhook's turn: all that is due for it, each link's events one after the other. */
@@ -163,7 +164,7 @@ async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
 
 function planRetry(delivery: Delivery, fault: string, { clock, random, failures }: Turn) {
   const now = clock.now();
-  const ends_at = delivery.ends_at ?? now + givenUpAfter_ms;
+  const ends_at = findEnd(delivery, now);
   return {
     delivery,
     fault,

@@ -104,7 +104,7 @@ test("what was given up is shown with its cause, and sent again", async () => {
   await waitUntil(async () => (await list())[0].last_fault === "status 500");
   // Its day is over.
   const file = openDatabase(join(folder.path, "waypost.db"));
-  file.exec("update deliveries set ends_at = 1, next_at = 1");
+  file.exec("update deliveries set created_at = 1, ends_at = 1, next_at = 1");
   file.close();
   await waitUntil(async () => (await list())[0].dead === 1);
   const shown = await tab.open(`/webhooks/${id}`);

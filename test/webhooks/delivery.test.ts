@@ -90,6 +90,22 @@ describe("a message that was not taken", () => {
     expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 0, last_fault: null });
   });
 
+  test("has another day where somebody has it sent again", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    await create("spring");
+    receiver.doing(refuse);
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    world.advance(25 * hour_ms);
+    await deliverDue();
+    await world.store.write((own) => sendAgain(own, webhook, undefined, world.now()));
+    for (const outcome of [{ waiting: 1 }, { waiting: 1 }, { waiting: 0, dead: 1 }]) {
+      await deliverDue();
+      expect(await look(webhook)).toMatchObject(outcome);
+      world.advance(12 * hour_ms);
+    }
+  });
+
   test("that was given up is kept for a week", async () => {
     const webhook = await addWebhook(world, receiver.url);
     await create("spring");
@@ -144,6 +160,59 @@ describe("of one link", () => {
     await deliverDue();
     expect(names()).toEqual(["1", "1", "2"]);
     expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 1 });
+  });
+
+  test("what came later has a day of its own", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    receiver.doing(refuse);
+    const one = await create("one");
+    const { deliverDue } = deliverIn(world);
+    for (let hour = 0; hour < 48; hour += 1) {
+      if (hour === 23) await rename(one, "2");
+      await deliverDue();
+      const waiting = Number(hour < 24) + Number(hour >= 23 && hour < 47);
+      expect([hour, await look(webhook)]).toMatchObject([hour, { waiting }]);
+      world.advance(hour_ms);
+    }
+    const dead = await listDead(world.store.db, webhook, 10);
+    expect(dead.map(({ event }) => event)).toEqual(["link.updated", "link.created"]);
+    expect(dead[0]?.attempts).toBeGreaterThan(10);
+  });
+
+  test("what is a day old when its turn comes has minutes of its own, not a day", async () => {
+    const webhook = await addWebhook(world, receiver.url, ["link.updated"]);
+    const [one, other] = [await create("one"), await create("other")];
+    receiver.doing((response, { body }) => {
+      response.writeHead(["1", "2", "3"].includes(body.data.link.name) ? 500 : 204).end();
+    });
+    const { deliverDue } = deliverIn(world);
+    for (const name of ["1", "2", "3", "4"]) await rename(one, name);
+    await deliverDue();
+    world.advance(25 * hour_ms);
+    await rename(other, "taken");
+    await deliverDue();
+    expect(await look(webhook)).toMatchObject({ waiting: 3, dead: 1 });
+    for (let second = 0; second < 720; second += 20) {
+      await deliverDue();
+      world.advance(20 * second_ms);
+    }
+    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 2 + 1 });
+    expect(names().at(-1)).toBe("4");
+    for (const name of ["2", "3"]) {
+      expect(names().filter((tried) => tried === name).length).toBeGreaterThan(3);
+    }
+  });
+
+  // A version before gave what waited the end of what it waited for.
+  test("what an older version had end too soon has its own day after all", async () => {
+    const webhook = await addWebhook(world, receiver.url);
+    await create("spring");
+    const until = world.now() + 1000;
+    await world.store.db.updateTable("deliveries").set({ ends_at: until }).execute();
+    world.advance(hour_ms);
+    receiver.doing(refuse);
+    await deliverIn(world).deliverDue();
+    expect(await look(webhook)).toMatchObject({ waiting: 1, dead: 0 });
   });
 });
 
