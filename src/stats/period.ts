@@ -81,10 +81,13 @@ export function findStep(time: number, step: Step, zone: TimeZone) {
   return { key: writeDate(monday, zone), next: addDays(monday, 7, zone) };
 }
 
-/** The steps of a period in order, those without a visit too. */
+/**
+ * The steps of a period in order, those without a visit too. Hours are those of UTC that begin in
+ * it, as visits are kept: where clocks are half an hour off, they begin at half past.
+ */
 export function listSteps({ from, to }: Period, step: Step, zone: TimeZone): readonly string[] {
   const keys: string[] = [];
-  for (let time = from; time < to;) {
+  for (let time = step === "hour" ? Math.ceil(from / hour_ms) * hour_ms : from; time < to;) {
     const { key, next } = findStep(time, step, zone);
     keys.push(key);
     time = next;

@@ -24,7 +24,7 @@ export function writeSentence({ subject, total, when, previous, most, isOver }: 
   const compared = previous === undefined ? "" : `, ${compare(total.click, previous)}`;
   const had = `${subject} had ${countOf(total.click, "click")}${also}`;
   const first = `${had}${sofar} ${when}${compared}.`;
-  const isWorth = most !== undefined && total.click > 0 && most.clicks < total.click;
+  const isWorth = most !== undefined && most.clicks > 0 && most.clicks < total.click;
   return isWorth ? `${first} Most: ${most.key} (${most.clicks.toLocaleString("en")}).` : first;
 }
 

@@ -163,6 +163,33 @@ test("days are those of the zone, in summer and in winter", async () => {
   }
 });
 
+test.each([
+  ["from=2026-01-10&to=2026-01-10&time_zone=Asia/Kolkata", "2026-01-10T00:30+05:30", 24],
+  ["from=2026-01-10&to=2026-01-10&time_zone=Asia/Kathmandu", "2026-01-10T00:45+05:45", 24],
+  ["from=2026-01-09T20:20:00Z&to=2026-01-10T12:00:00Z", "2026-01-09T21:00Z", 15],
+  ["from=2026-01-10&to=2026-01-10&time_zone=America/St_Johns", "2026-01-10T00:30-03:30", 24],
+])("hours are told where they begin, and add up to the total: %s", async (period, first, count) => {
+  for (let hour = 0; hour < 24; hour += 1) {
+    note("autumn", new Date(Date.UTC(2026, 0, 10, hour - 8)).toISOString());
+  }
+  for (const who of ["", `&id=${ids["autumn"]}`]) {
+    const { total, rows, sentence } = await read(`${period}&by=hour${who}`);
+    expect([rows[0].key, rows.length]).toEqual([first, count]);
+    const clicks = rows.map((row: { clicks: number }) => row.clicks);
+    expect(clicks.reduce((sum: number, one: number) => sum + one)).toBe(total.clicks);
+    expect(total.clicks).toBeGreaterThan(10);
+    expect(sentence).toContain(" (1).");
+  }
+});
+
+test("nothing is said to be the most where nothing was", async () => {
+  note("autumn", "2026-01-10T12:00:00Z", { source: "button" });
+  for (const by of ["source", "hour"]) {
+    const { sentence } = await read(`from=2026-01-10&to=2026-01-10&by=${by}`);
+    expect(sentence).toBe("All links had 0 clicks on 2026-01-10.");
+  }
+});
+
 test("a time within a day cuts it, and stands beside as long a time", async () => {
   for (let hour = 0; hour < 24; hour += 1) {
     note("autumn", new Date(Date.UTC(2026, 0, 10) + hour * hour_ms).toISOString());
