@@ -180,7 +180,7 @@ function makeHandlers(
 ): RequestHandlers {
   const { config, deployment, command, report, watchVisit } = serving;
   const origins = { linkOrigin: links ?? "", secondOrigin: config.second_origin };
-  const findCountry = createReadSaid(config.country_header);
+  const findCountry = createReadSaid(config);
   const host = createHost({ ...own, ...origins, findCountry, clock, random, report });
   return {
     api: undefined,

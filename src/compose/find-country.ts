@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Config } from "../config.ts";
 import type { Clock } from "../contract/clock.ts";
 import { findClientAddress, findToldAddress, readArrival } from "../network/client-address.ts";
+import { normalizeAddress } from "../network/ip-address.ts";
 import { createTrust } from "../network/trusted-proxies.ts";
 import { readCountry } from "./read-country.ts";
 
@@ -19,8 +20,8 @@ type Options = {
  * says none, what the operator's file tells of the address. Undefined where neither is set.
  */
 export async function openFindCountry(options: Options): Promise<FindCountry | undefined> {
-  const { country_header, geoip_file, trusted_proxies } = options.config;
-  const findSaid = createReadSaid(country_header);
+  const { geoip_file, trusted_proxies } = options.config;
+  const findSaid = createReadSaid(options.config);
   if (geoip_file === undefined) return findSaid;
   const { followCountryFile } = await import("./country-file.ts");
   const find = await followCountryFile(geoip_file, options);
@@ -35,8 +36,20 @@ export async function openFindCountry(options: Options): Promise<FindCountry | u
   };
 }
 
-/** Over stdio this machine alone visits, and no file tells a country of it. */
-export function createReadSaid(header: string | undefined): FindCountry | undefined {
+/**
+ * What the header says, of those alone who are trusted where some are: others could write any
+ * country. Over stdio this is all, for this machine alone visits.
+ */
+export function createReadSaid({
+  country_header: header,
+  trusted_proxies,
+}: Omit<Options["config"], "geoip_file">): FindCountry | undefined {
   if (header === undefined) return undefined;
-  return ({ headers }) => readCountry(headers[header]?.toString() ?? "");
+  const trusts = trusted_proxies && createTrust(trusted_proxies);
+  return ({ headers, socket }) => {
+    const country = readCountry(headers[header]?.toString() ?? "");
+    if (country === undefined || trusts === undefined) return country;
+    const peer = normalizeAddress(socket.remoteAddress ?? "");
+    return peer !== undefined && trusts(peer, 0) ? country : undefined;
+  };
 }

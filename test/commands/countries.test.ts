@@ -71,6 +71,12 @@ test("what a proxy writes that is not trusted tells no country, nor does its add
   expect(counted).not.toHaveProperty("GB");
 });
 
+test("past the proxies that are trusted nobody is believed what the header says", async () => {
+  const forged = { "cf-ipcountry": "FR" };
+  const counted = await count(["--trusted-proxies", "10.0.0.0/8"], [forged, from("::1", "FR")]);
+  expect(counted).toEqual({ DE: 1, unknown: 1 });
+});
+
 test("the doctor says what the file is, and that an old one is old", async () => {
   const old = `${folder.path}-old.mmdb`;
   const record = { "203.0.113.0/24": { country_code: "GB" } };
