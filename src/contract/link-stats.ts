@@ -22,7 +22,7 @@ const count = z.int();
 const counts = { clicks: count, opens: count, installs: count };
 
 const row = z.looseObject({
-  /** The beginning of an hour, day or week, or what they are told apart by; of links the path. */
+  /** The beginning of an hour, day or week, or what they are told apart by; of links `/path`. */
   key: z.string(),
   /** Of a link that is there. */
   id: z.string().optional(),

@@ -57,11 +57,15 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
   };
 }
 
-/** Browsers send a web page's address, and on Android also the name of the app. */
+/**
+ * Browsers send a web page's address, and on Android also the name of the app. A single word is no
+ * host that anybody else knows, and might be one of those that are told in place of a host.
+ */
 function readHost(header: string): string {
   const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];
   const host = (app ?? readUrl(header)?.hostname ?? "").toLowerCase().replace(/^www\./, "");
-  return host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
+  const isNamed = /[.:]/.test(host) || host === "localhost";
+  return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
 }
 
 /** Who came by another link of the project, or by its page's button, came from nowhere else. */

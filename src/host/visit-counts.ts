@@ -72,7 +72,8 @@ export function createVisitCounts(mostLinks: number): VisitCounts {
 function addOther(count: Counted, kind: string, visits: number): void {
   const others = (count.others ??= new Map<string, number>());
   const isOne = others.has(kind) || others.size < mostKindsOfLink;
-  const told = isOne ? kind : withOtherReferrer(kind);
+  // Whom nobody led there came from no other host either.
+  const told = isOne || readKind(kind).referrer === undefined ? kind : withOtherReferrer(kind);
   others.set(told, (others.get(told) ?? 0) + visits);
 }
 

@@ -3,16 +3,8 @@ import type { TimeZone } from "../contract/local-time.ts";
 import type { LinkSet } from "../stats/link-set.ts";
 import { compareSums, createLinkSums, type LinkSums } from "../stats/link-sums.ts";
 import { findStep, listSteps, type Period, type Step } from "../stats/period.ts";
-import {
-  addSum,
-  addTo,
-  createSum,
-  createSums,
-  subtractSum,
-  type Sum,
-  type Sums,
-} from "../stats/sums.ts";
-import { dayHours, hour_ms, type Kind, type VisitEvent } from "../stats/visit.ts";
+import { addSum, addTo, createSum, createSums, type Sum, type Sums } from "../stats/sums.ts";
+import { dayHours, hour_ms, otherReferrers, type Kind, type VisitEvent } from "../stats/visit.ts";
 import {
   readDetails,
   readPartOfDay,
@@ -44,8 +36,9 @@ export type Found = {
   readonly total: Sum;
   /** By key, in the order of time or with the most clicks first. */
   readonly rows: readonly (readonly [string, Sum])[];
-  /** Of those that are not among them. */
-  readonly others: (Sum & { readonly keys: number }) | undefined;
+  /** Of all keys: with the presses of buttons, where they have one. */
+  readonly all: Sum;
+  readonly keys: number;
   readonly find: (key: string) => Sum | undefined;
 };
 
@@ -144,16 +137,22 @@ function inOrder({ total, byKey }: Sums, keys: readonly string[]): Found {
   return {
     total,
     rows: keys.map((key) => [key, find(key) ?? createSum()]),
-    others: undefined,
+    all: total,
+    keys: keys.length,
     find,
   };
 }
 
+/** What was not told apart when it was written down is no row. */
 function byClicks({ total, byKey }: Sums, most: number): Found {
-  const sorted = [...byKey].toSorted(compareSums);
-  const left = sorted.slice(most);
-  const others = left.length === 0 ? undefined : { ...addAll(left), keys: left.length };
-  return { total, rows: sorted.slice(0, most), others, find: (key) => byKey.get(key) };
+  const named = [...byKey].filter(([key]) => key !== otherReferrers);
+  return {
+    total,
+    rows: named.toSorted(compareSums).slice(0, most),
+    all: addAll([...byKey]),
+    keys: byKey.size,
+    find: (key) => byKey.get(key),
+  };
 }
 
 function addAll(sums: readonly (readonly [string, Sum])[]): Sum {
@@ -173,14 +172,7 @@ async function addUpByLink(
   if (only?.size !== 0) await readAll(tenant, only?.ends, period, sums);
   const { total, links, best, named: found } = sums.read();
   const known = new Map([...found, ...best]);
-  const others = { ...total, keys: links - best.length };
-  for (const [, sum] of best) subtractSum(others, sum);
-  return {
-    total,
-    rows: best,
-    others: others.keys === 0 ? undefined : others,
-    find: (id) => known.get(id),
-  };
+  return { total, rows: best, all: total, keys: links, find: (id) => known.get(id) };
 }
 
 async function readAll(

@@ -26,11 +26,11 @@ export async function findMatching(tenant: Tenant, filters: readonly Filter[]): 
   return createLinkSet(packed, first && last ? [first, last] : undefined);
 }
 
-/** The path of each that is there. */
+/** The path of each that is there, which some have none of. */
 export async function readPaths(
   { db, projectId }: Tenant,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, string | null>> {
   if (ids.length === 0) return new Map();
   const rows = await db
     .selectFrom("links")
@@ -38,5 +38,5 @@ export async function readPaths(
     .where("project_id", "=", projectId)
     .where("id", "in", ids)
     .execute();
-  return new Map(rows.map(({ id, path }) => [id, path ?? id]));
+  return new Map(rows.map(({ id, path }) => [id, path]));
 }

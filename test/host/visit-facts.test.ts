@@ -70,14 +70,26 @@ test("of the page that led here the host is kept, where it is another's", async 
     `${host.origin}/other`,
     "about:blank",
     "nonsense with spaces",
+    "https://other/",
+    "https://direct/",
     `https://${"a".repeat(300)}.example/`,
   ];
   for (const referer of referers) await host.visit("/spring", { headers: { referer } });
   const found = (await readKinds()).map(({ referrer }) => referrer);
   expect(found.slice(0, 3)).toEqual(["news.example", "com.chat.example", undefined]);
+  expect(new Set(found).size).toBe(3);
   const { store } = host.world;
   const [row] = await store.db.selectFrom("visit_batches").select("body").execute();
   expect(row?.body).not.toMatch(/user=7|today|127\.0\.0\.1|Mozilla/);
+});
+
+test("a page of this machine is told as any other's", async () => {
+  await host.add("link", { path: "spring", url });
+  for (const referer of ["http://localhost:3000/", "http://[::1]:3000/", "http://127.0.0.1/"]) {
+    await host.visit("/spring", { headers: { referer } });
+  }
+  const found = (await readKinds()).map(({ referrer }) => referrer);
+  expect(found).toEqual(["localhost", "[::1]", "127.0.0.1"]);
 });
 
 test("the country is what is told of the request", async () => {

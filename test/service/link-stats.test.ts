@@ -87,12 +87,12 @@ describe("the visits of a period", () => {
       installs: 0,
     });
     expect(stats.rows).toEqual([
-      { key: "spring/one", id: ids["spring/one"], clicks: 3, opens: 0, installs: 0, previous: 1 },
-      { key: "spring/two", id: ids["spring/two"], clicks: 1, opens: 0, installs: 0, previous: 0 },
+      { key: "/spring/one", id: ids["spring/one"], clicks: 3, opens: 0, installs: 0, previous: 1 },
+      { key: "/spring/two", id: ids["spring/two"], clicks: 1, opens: 0, installs: 0, previous: 0 },
     ]);
     expect(stats.sentence).toBe(
       "The 2 links had 4 clicks from 2026-01-05 to 2026-01-11, 300 % more than the 1 from " +
-        "2025-12-29 to 2026-01-04. Most: spring/one (3).",
+        "2025-12-29 to 2026-01-04. Most: /spring/one (3).",
     );
   });
 
@@ -101,7 +101,11 @@ describe("the visits of a period", () => {
     ["country", { unknown: 4, DE: 1 }, { unknown: 3, DE: 1 }],
     ["referrer", { direct: 4, "news.example": 1 }, { direct: 4 }],
     ["source", { address: 4, short: 1 }, { address: 4 }],
-    ["link", { "spring/one": 3, "spring/two": 1, autumn: 1 }, { "spring/one": 3, "spring/two": 1 }],
+    [
+      "link",
+      { "/spring/one": 3, "/spring/two": 1, "/autumn": 1 },
+      { "/spring/one": 3, "/spring/two": 1 },
+    ],
     ["week", { "2026-01-05": 5 }, { "2026-01-05": 4 }],
   ])("are told apart by %s, of all links and of some", async (by, all, some) => {
     const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
@@ -127,7 +131,7 @@ describe("the visits of a period", () => {
   test("are cut to so many rows, and the others told together", async () => {
     const stats = await read("from=2025-12-29&to=2026-01-11&by=link&rows=1&compare=1");
     expect(stats.rows).toMatchObject([
-      { key: "spring/one", clicks: 4, previous: 0 },
+      { key: "/spring/one", clicks: 4, previous: 0 },
       { key: "other", clicks: 2, previous: 0 },
     ]);
   });
@@ -135,9 +139,45 @@ describe("the visits of a period", () => {
   test("of a link that is deleted stay in the sums", async () => {
     await world.call("DELETE", `/links/${ids["spring/one"]}`);
     const stats = await read("from=2026-01-05&to=2026-01-11&by=link");
-    expect(list(stats)).toEqual({ "deleted links": 3, "spring/two": 1, autumn: 1 });
+    expect(list(stats)).toEqual({ "deleted links": 3, "/spring/two": 1, "/autumn": 1 });
+    expect(stats.sentence).toMatch(/Most: \/(autumn|spring\/two) \(1\)\.$/);
     expect((await ask(`id=${ids["spring/one"]}`)).status).toBe(404);
   });
+});
+
+test("links that are deleted share one row, which takes the place of none", async () => {
+  for (const path of ["spring/one", "spring/two"]) {
+    for (let turn = 0; turn < 3; turn += 1) note(path, "2026-01-06T08:00:00Z");
+    note(path, "2026-01-01T08:00:00Z");
+    await world.call("DELETE", `/links/${ids[path]}`);
+  }
+  const body = { path: "other", url: "https://shop.example/" };
+  ids["other"] = (await world.call("POST", "/links", { body })).body.id;
+  for (const path of ["other", "other", "autumn"]) note(path, "2026-01-06T08:00:00Z");
+  const stats = await read("from=2026-01-05&to=2026-01-11&by=link&rows=1&compare=true");
+  expect(stats.rows).toMatchObject([
+    { key: "/other", id: ids["other"], clicks: 2, previous: 0 },
+    { key: "deleted links", clicks: 6, previous: 2 },
+    { key: "other", clicks: 1, previous: 0 },
+  ]);
+  expect(stats.sentence).toMatch(/Most: \/other \(2\)\.$/);
+});
+
+test("the hosts that are not told apart are one row, and never the most", async () => {
+  for (let host = 0; host < 130; host += 1) {
+    const referrer = `news-${String(host).padStart(3, "0")}.example`;
+    for (let turn = 0; turn < 2; turn += 1) note("autumn", "2026-01-06T08:00:00Z", { referrer });
+    note("autumn", "2025-12-30T08:00:00Z", { referrer });
+  }
+  for (let turn = 0; turn < 5; turn += 1) note("autumn", "2026-01-07T08:00:00Z");
+  for (const who of ["", `&id=${ids["autumn"]}`]) {
+    const stats = await read(`from=2026-01-05&to=2026-01-11&by=referrer&compare=true${who}`);
+    expect(stats.rows).toHaveLength(11);
+    expect(stats.rows[0]).toMatchObject({ key: "direct", clicks: 5, previous: 0 });
+    const others = stats.rows.filter(({ key }: { key: string }) => key === "other");
+    expect(others).toMatchObject([{ clicks: 260 - 9 * 2, previous: 130 - 9 }]);
+    expect(stats.sentence).toMatch(/Most: direct \(5\)\.$/);
+  }
 });
 
 test("days are those of the zone, in summer and in winter", async () => {

@@ -166,6 +166,7 @@ const words: Readonly<Record<string, string>> = {
   android: "Android",
   desktop: "Computers and others",
   other: "All others",
+  "deleted links": "Deleted links",
 };
 
 function renderPart(stats: JsonObject, by: string): Html {
@@ -174,7 +175,7 @@ function renderPart(stats: JsonObject, by: string): Html {
   const table = renderTable(
     title,
     [{ name: title }, ...numbers],
-    rows.map((row) => renderRow(row, by)),
+    rows.map((row) => renderRow(row)),
   );
   return html`<section class="card figures" aria-label="${title}">
     <h2>${title}</h2>
@@ -182,11 +183,10 @@ function renderPart(stats: JsonObject, by: string): Html {
   </section>`;
 }
 
-function renderRow(row: JsonObject, by = ""): Html {
+function renderRow(row: JsonObject): Html {
   const key = readText(row, "key");
-  const told = by === "link" ? key : (words[key] ?? key);
   return html`<tr>
-    <th scope="row" dir="auto">${told}</th>
+    <th scope="row" dir="auto">${words[key] ?? key}</th>
     ${["clicks", "opens", "installs"].map(
       (name) => html`<td class="number">${readNumber(row, name).toLocaleString("en")}</td>`,
     )}

@@ -51,7 +51,9 @@ test("the best links stand first, the others together, in as few bytes", async (
   const { structured, text } = await assistant.callTool("link_stats", given);
   const keys = structured.stats.rows.map(({ key }: { key: string }) => key);
   expect(keys).toHaveLength(11);
-  expect([keys[0], keys.at(-1)]).toEqual(["campaign/13", "other"]);
+  expect([keys[0], keys.at(-1)]).toEqual(["/campaign/13", "other"]);
+  const best = await assistant.callTool("link_stats", { id: keys[0], ...lastWeek });
+  expect(best.structured.stats.sentence).toMatch(/^The link \/campaign\/13 had /);
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
