@@ -1,6 +1,7 @@
 import {
   decideVisit,
   readDestination,
+  type Mobile,
   type VisitedApps,
   type VisitedLink,
   type VisitOptions,
@@ -30,17 +31,30 @@ export function explainInstalls(
   readonly installs: { readonly ios: InstallTold; readonly android: InstallTold };
 } {
   const explained = readExplainedLink(link, apps, options);
-  const isForced = link.enable_forced_redirect === true;
-  const way = isForced
-    ? "its visitors are sent on at once"
-    : "its page says how to leave them, and only on Android its button opens the app";
   return {
-    in_app_browsers: `Inside Instagram, TikTok and the like the link opens no app: ${way}.`,
+    in_app_browsers: explainInside(explained),
     installs: {
       ios: explainIos(explained, options),
       android: explainAndroid(explained, options),
     },
   };
+}
+
+/** Which visitors have a page at all follows from what each of them meets outside. */
+function explainInside(explained: ExplainedLink): string {
+  const [ios, android] = [describeInside(explained, "ios"), describeInside(explained, "android")];
+  const ways = ios === android ? `${ios}.` : `on iOS ${ios}; on Android ${android}.`;
+  return `Inside Instagram, TikTok and the like the link opens no app by itself: ${ways}`;
+}
+
+function describeInside({ link, apps, options, appSources }: ExplainedLink, platform: Mobile) {
+  const visit = decideVisit(link, apps, { platform }, options);
+  if (visit.action === "redirect") return "visitors are sent on at once";
+  if (visit.action !== "preview_page") return "visitors meet the project's default page";
+  // There, only Android lets a button open another app.
+  const hasButton = visit.open !== undefined || appSources.android === "unknown";
+  const isOpening = platform === "android" && hasButton;
+  return `its page says how to leave them${isOpening ? ", and its button opens the app" : ""}`;
 }
 
 function never(why: string): InstallTold {

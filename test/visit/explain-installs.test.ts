@@ -55,8 +55,35 @@ describe("never, with the reason", () => {
   });
 });
 
-test("an in-app browser opens no app, whatever the link has", () => {
-  expect(explainInstalls(link, apps).in_app_browsers).toContain("opens no app");
-  const forced = explainInstalls({ ...link, enable_forced_redirect: true }, apps);
-  expect(forced.in_app_browsers).toContain("sent on at once");
+describe("an in-app browser opens no app by itself, and tells of a page where there is one", () => {
+  const sentOn = "visitors are sent on at once";
+  const leave = "its page says how to leave them";
+  const open = `${leave}, and its button opens the app`;
+  const { ios_app, android_app } = apps;
+  const { url } = link;
+
+  test.each([
+    ["with both apps", { url }, apps, `on iOS ${leave}; on Android ${open}.`],
+    ["that redirects", { url, enable_forced_redirect: true }, apps, `: ${sentOn}.`],
+    ["without an app", { url }, {}, `: ${sentOn}.`],
+    ["of iOS alone", { url }, { ios_app }, `on iOS ${leave}; on Android ${sentOn}.`],
+    ["of Android alone", { url }, { android_app }, `on iOS ${sentOn}; on Android ${open}.`],
+    ["that leads nowhere", {}, {}, ": visitors meet the project's default page."],
+    [
+      "whose app is not at hand",
+      { url, ios_app_id: "1", android_app_id: "2" },
+      {},
+      `on iOS ${leave}; on Android ${open}.`,
+    ],
+    [
+      "whose app is made with it",
+      { url, android_app: { package_name: "com.example" } },
+      {},
+      `on iOS ${sentOn}; on Android ${open}.`,
+    ],
+  ])("of a link %s", (_, fields, known, ways) => {
+    const { in_app_browsers } = explainInstalls(fields, known);
+    expect(in_app_browsers).toContain("opens no app by itself");
+    expect(in_app_browsers.endsWith(ways), in_app_browsers).toBe(true);
+  });
 });
