@@ -74,11 +74,12 @@ export async function matchPasted(
 
 /** Whoever is second has none: two installs that want one visit are not told apart. */
 async function useVisit(
-  { store, clock }: Services,
+  { store, clock, waitForClicks }: Services,
   tenant: Tenant,
   row: DeferredVisitTable,
   { confidence, score, isNamed }: Found,
 ): Promise<Matched | undefined> {
+  await waitForClicks?.(tenant.projectId, row.link_id);
   const link = await findLink(tenant, row.link_id);
   if (link?.ios_deferred_deep_linking_enabled !== true) return undefined;
   const { projectId } = tenant;

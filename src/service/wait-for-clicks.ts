@@ -1,6 +1,8 @@
 import type { Awaitable } from "../contract/awaitable.ts";
+import type { Link } from "../contract/links.ts";
+import { findLink } from "../store/links.ts";
 import { findVisitedAtPath } from "./find-link-at-path.ts";
-import { readTenant, type WriteCall } from "./handler.ts";
+import { readTenant, type Services, type WriteCall } from "./handler.ts";
 
 /** For an answer with the clicks of one link, or of every link of the project. */
 export function waitForClicks(
@@ -18,4 +20,16 @@ export async function waitForClicksAt(
   if (call.services.waitForClicks === undefined) return;
   const visited = await findVisitedAtPath(readTenant(call), address);
   if (visited !== undefined) await waitForClicks(call, visited.link.id);
+}
+
+/** A link that was read just now, again where it had clicks that were not written yet. */
+export async function readWithClicks(
+  { store, waitForClicks: wait }: Services,
+  projectId: string,
+  link: Link,
+): Promise<Link | undefined> {
+  const written = wait?.(projectId, link.id);
+  if (written === undefined) return link;
+  await written;
+  return findLink({ db: store.db, projectId }, link.id);
 }

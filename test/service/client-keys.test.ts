@@ -4,6 +4,7 @@ import { apiPrefix, listEndpoints } from "../../src/contract/index.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
 import { deleteClientKey, listClientKeys } from "../../src/store/client-keys.ts";
 import { deleteProject, updateProject } from "../../src/store/projects.ts";
+import { noteClick } from "../support/note-click.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
@@ -124,11 +125,17 @@ describe("an app asks with its client key", () => {
     await ask(`${host}/shoes?wp=qr&a=1`, { is_deferred: true });
     await world.clicks.flush(world.project.id);
     const { db } = world.store;
-    const [batch] = await db.selectFrom("visit_batches").select("body").execute();
+    const batches = await db.selectFrom("visit_batches").select("body").execute();
     for (const kind of ["open android address", "open ios short", "install android qr"]) {
-      expect(batch?.body).toContain(kind);
+      expect(batches.map(({ body }) => body).join("\n")).toContain(kind);
     }
     expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
+  });
+
+  test("and of an install with the clicks of the link up to then", async () => {
+    noteClick(world.clicks, world.project.id, (await make({ path: "shoes" })).id);
+    const { body } = await ask(`${host}/shoes`, { is_deferred: true });
+    expect(body.link.clicks).toBe(1);
   });
 
   test("and of an install on the Pro plan alone", async () => {

@@ -116,6 +116,11 @@ describe("an app that was installed after a visit", () => {
     expect(await rows()).toEqual([]);
   });
 
+  test("is told of the link's clicks up to then", async () => {
+    await visit();
+    expect((await match()).link).toMatchObject({ clicks: 1 });
+  });
+
   test("is told of it by what the request alone has told, and less surely", async () => {
     await open("/spring");
     await waitUntil(async () => (await rows()).length === 1);

@@ -9,6 +9,7 @@ import type { Visit } from "../../stats/visit.ts";
 import { tellOfInstall, type MatchedInstall } from "../../store/install-events.ts";
 import { hasWebhooks } from "../../store/outbox.ts";
 import type { GroupHandlers, Services } from "../handler.ts";
+import { readWithClicks } from "../wait-for-clicks.ts";
 import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
 
 /** What an app is told of the link that opened it, or that it was installed for. */
@@ -22,22 +23,24 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (pasted !== undefined) return tellPasted(services, project, pasted);
     const found = await findAddressedLink(services, project.id, body.url ?? "");
     if (found === undefined) return { body: noMatch };
+    // Openings are too many for each of them to have written what was counted so far.
+    const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
+    if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
-    const { id: linkId } = found.link;
     const sure = { confidence: "high", match_score: mostScore } as const;
     countApp(services, {
       projectId: project.id,
-      linkId,
+      linkId: link.id,
       platform,
       source: found.source,
       isInstall,
     });
     if (isInstall) {
-      await tellOfReferred(services, project.id, { link: found.link, platform, ...sure });
+      await tellOfReferred(services, project.id, { link, platform, ...sure });
     }
     const origin = fillLinkOrigin(services.readLinkOrigin(), project);
     return {
-      body: { matched: true, ...sure, link: describeLink(found.link, found.query, origin) },
+      body: { matched: true, ...sure, link: describeLink(link, found.query, origin) },
     };
   },
 
