@@ -12,6 +12,10 @@ export const messages = {
   client_key_here:
     "API key is invalid here: a client key is for an app's SDK, which asks /links/attribute and " +
     "/fingerprints/match alone.",
+  client_key_missing:
+    "Client API key is missing. Send it in the header Authorization: Bearer <CLIENT_KEY>.",
+  client_key_malformed:
+    "Client API key is invalid: the header must read Authorization: Bearer <CLIENT_KEY>.",
   client_key_needed:
     "Client API key is invalid. An app's SDK shows a client key: waypost keys create --client.",
   account_suspended: "Account is suspended.",

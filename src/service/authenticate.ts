@@ -15,7 +15,7 @@ export function authenticate(
   query: URLSearchParams,
   keyCache: KeyCache,
 ): Awaitable<KeyHolder> {
-  const token = readShown(request, query);
+  const token = readShown(request, query, ofKeys);
   return andThen(keyCache.find(token), (holder) => {
     if (holder !== undefined) return holder;
     throw unauthorized(isClientToken(token) ? messages.client_key_here : messages.key_invalid);
@@ -28,30 +28,38 @@ export function authenticateApp(
   query: URLSearchParams,
   clientKeys: ClientKeyCache,
 ): Awaitable<ClientHolder> {
-  return andThen(clientKeys.find(readShown(request, query)), (holder) => {
+  return andThen(clientKeys.find(readShown(request, query, ofClientKeys)), (holder) => {
     if (holder === undefined) throw unauthorized(messages.client_key_needed);
     if (holder.project.suspended) throw unauthorized(messages.account_suspended);
     return holder;
   });
 }
 
-function readShown({ headers }: Shown, query: URLSearchParams): string {
-  return readToken(headers["authorization"] ?? "", query.getAll("api_key"));
+/** What is said where none can be read: how to send the kind of key that is wanted there. */
+type Wanting = { readonly missing: string; readonly malformed: string };
+const ofKeys: Wanting = { missing: messages.key_missing, malformed: messages.key_malformed };
+const ofClientKeys: Wanting = {
+  missing: messages.client_key_missing,
+  malformed: messages.client_key_malformed,
+};
+
+function readShown({ headers }: Shown, query: URLSearchParams, wanting: Wanting): string {
+  return readToken(headers["authorization"] ?? "", query.getAll("api_key"), wanting);
 }
 
 /** As clients write it: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
 const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
 
 /** The same key may be sent twice; two different keys are refused. */
-function readToken(header: string, parameters: readonly string[]): string {
+function readToken(header: string, parameters: readonly string[], wanting: Wanting): string {
   const headerToken = authorization.exec(header)?.[2];
   if (header.trim() !== "" && headerToken === undefined) {
-    throw unauthorized(messages.key_malformed);
+    throw unauthorized(wanting.malformed);
   }
   if (headerToken !== undefined && parameters.length === 0) return headerToken;
   const tokens = [headerToken ?? "", ...parameters].map((token) => token.trim());
   const [token, ...others] = new Set(tokens.filter((given) => given !== ""));
-  if (token === undefined) throw unauthorized(messages.key_missing);
+  if (token === undefined) throw unauthorized(wanting.missing);
   if (others.length > 0) throw unauthorized(messages.key_ambiguous);
   return token;
 }

@@ -168,8 +168,13 @@ describe("a client key", () => {
       const reply = await ask(`${host}/shoes`, {}, key);
       expect(readRefusal(reply)).toEqual([401, expect.stringContaining("keys create --client")]);
     }
-    const reply = await world.call("POST", "/links/attribute", { key: null, body: {} });
-    expect(reply.status).toBe(401);
+    const url = `${origin}${apiPrefix}/links/attribute`;
+    for (const shown of [{}, { authorization: "Basic YTpi" }]) {
+      const headers = { "content-type": "application/json", ...shown };
+      const { status, body } = await world.answer({ method: "POST", url, headers, body: "{}" });
+      const error = expect.stringContaining("Authorization: Bearer <CLIENT_KEY>");
+      expect([status, body]).toEqual([401, { error }]);
+    }
   });
 
   test("ends when it is revoked, and with its project", async () => {
