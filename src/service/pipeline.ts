@@ -16,6 +16,7 @@ import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
 import { readListQuery } from "./list-query.ts";
 import { readPrecondition, type Precondition } from "./precondition.ts";
 import { readBody, type ReadBody } from "./read-body.ts";
+import { refuseUnknown } from "./refuse-unknown.ts";
 import { requireAccess } from "./require-access.ts";
 import { respondWith } from "./respond.ts";
 import { writeWarning } from "./write-warning.ts";
@@ -67,6 +68,7 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
     const listed = selected && readListQuery(query, selected);
     const read = endpoint.body === undefined ? noBody : readBody(request, endpoint, endpoint.body);
     return andThen(read, ({ body, ignored }) => {
+      if (endpoint.ours === true) refuseUnknown(query, endpoint, listed?.ignored ?? []);
       const named = endpoint.query === undefined ? null : readNamed(query, endpoint.query);
       const handled = handle(asked, { caller, list: listed?.list ?? null, query: named, body });
       const warning = warn(ignored, listed?.ignored ?? []);

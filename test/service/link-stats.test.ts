@@ -254,6 +254,15 @@ test.each([
   ["by=contry", 'referrer, country, source, link, not "contry"; did you mean country.'],
   ["from=2025-01-01&to=2026-01-09&by=hour", "by hour takes a shorter time"],
   ["compare=maybe", "compare must be true or false."],
+  [
+    "bogus=1&from=2026-01-10",
+    "There is no parameter bogus here: there are id, from, to, by, compare, time_zone, rows, " +
+      "q[field_condition], f[field_condition].",
+  ],
+  ["q[nam_cont]=spring&f[search]=spring", "There is no parameter q[nam_cont] here"],
+  ["q[kind_eq]=x&limit=2&q[s]=name", "There is no parameter limit, q[s], q[kind_eq] here"],
+  ["q=spring", "There is no parameter q here"],
+  ["f[nam_cont]=spring", "f[nam_cont]"],
   ["rows=0", "rows must be a whole number from 1 to 100."],
   [
     "time_zone=Berlin",
