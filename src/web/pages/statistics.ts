@@ -111,7 +111,7 @@ type Read =
 
 async function readStats({ account }: Visit, { from, to, by, id }: Wanted): Promise<Read> {
   const wanted = { from, to, by, compare: true, ...(id !== undefined && { id }) };
-  const answer = await account.call("link_stats", wanted);
+  const answer = await account.readStats(wanted);
   if (answer.kind === "done") return { kind: "read", stats: readRecord(answer.result, "stats") };
   return { kind: "fault", text: answer.kind === "failed" ? answer.failure.message : "" };
 }

@@ -7,6 +7,7 @@ import { openForAll } from "../../support/open-for.ts";
 
 const day_ms = 24 * 60 * 60 * 1000;
 const monday = Date.UTC(2026, 0, 5);
+const september = Date.UTC(2025, 7, 31);
 
 let assistant: AssistantWorld;
 openForAll(createAssistantWorld, async (opened) => {
@@ -22,6 +23,12 @@ openForAll(createAssistantWorld, async (opened) => {
       const facts = { platform: turn % 2 === 0 ? "ios" : "desktop", source: "address" } as const;
       world.clicks.noteVisit({ projectId: world.project.id, linkId: id, what, at, ...facts });
     }
+  }
+  const { id } = await plant("link", { path: "busy", name: "Busy", url });
+  for (let day = 0; day < 62; day += 1) {
+    const seen = { projectId: world.project.id, linkId: id, at: september + day * day_ms } as const;
+    const facts = { what: "click", platform: "desktop", source: "address" } as const;
+    for (let turn = 0; turn < 300 + day; turn += 1) world.clicks.noteVisit({ ...seen, ...facts });
   }
   await world.clicks.flush(world.project.id);
 });
@@ -57,6 +64,26 @@ test("the best links stand first, the others together, in as few bytes", async (
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1500);
 });
 
+test("a month by the day beside the one before is told in as few", async () => {
+  const given = { by: "day", compare: true, time_zone: "Europe/Berlin" };
+  const ask = (from: string, to: string) =>
+    assistant.callTool("link_stats", { ...given, from, to });
+  const many = await ask("2025-10-01", "2025-10-31");
+  const { total, previous, rows, sentence } = many.structured.stats;
+  expect([total, previous.clicks]).toEqual([{ clicks: 346 * 31 }, 315 * 31]);
+  expect(rows).toHaveLength(31);
+  expect(rows[15]).toEqual({ key: "2025-10-16", clicks: 346 });
+  expect(sentence).toMatch(/ Of more than 14 rows each tells its clicks alone\.$/);
+  expect(Buffer.byteLength(many.text)).toBeLessThanOrEqual(1500);
+  const none = await ask("2025-05-01", "2025-05-31");
+  expect(none.structured.stats.sentence).not.toContain("Of more than");
+  expect(Buffer.byteLength(none.text)).toBeLessThanOrEqual(1500);
+  // Two weeks have all of it.
+  const some = await ask("2025-10-01", "2025-10-14");
+  expect(some.structured.stats.rows[0]).toMatchObject({ clicks: 331, previous: 317 });
+  expect(Buffer.byteLength(some.text)).toBeLessThanOrEqual(1500);
+});
+
 test("one link is named as anywhere else, and its days are the user's", async () => {
   const given = { id: "campaign/13", ...lastWeek, time_zone: "America/New_York" };
   const { structured } = await assistant.callTool("link_stats", given);
@@ -70,6 +97,8 @@ test.each([
   [{ by: "device" }, "invalid_arguments", /platform/],
   [{ id: "nowhere" }, "not_found", /nowhere/],
   [{ since: "2026-01-01" }, "invalid_arguments", /since/],
+  // The console's alone.
+  [{ whole_rows: true }, "invalid_arguments", /whole_rows/],
 ])("what cannot be understood is told with what can: %j", async (given, code, said) => {
   const { structured, isError } = await assistant.callTool("link_stats", given);
   expect(isError).toBe(true);
