@@ -1,5 +1,10 @@
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
-import { matchNetworks, normalizeAddress, type Network } from "../network/ip-address.ts";
+import {
+  isLoopbackHost,
+  matchNetworks,
+  normalizeAddress,
+  type Network,
+} from "../network/ip-address.ts";
 import { resolveHost, type Reach } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 
@@ -18,12 +23,41 @@ export function reachReceivers(networks: readonly Network[]): Reach {
   };
 }
 
-/** What is wrong with a webhook's address, as the end of a sentence, before it is ever asked. */
+/**
+ * What is wrong with a webhook's address, as the end of a sentence, before it is ever asked: all
+ * that can be told without looking its name up, which may lead elsewhere at each attempt.
+ */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
   if (fault !== undefined) return fault;
-  const { protocol, hash } = new URL(url);
+  const { protocol, hash, hostname, port } = new URL(url);
   if (hash !== "") return "can't have a fragment";
-  if (protocol === "https:" || networks.length > 0) return undefined;
-  return "must be an https address; plain http is for networks that WAYPOST_WEBHOOK_PRIVATE names";
+  const addresses = readAddresses(hostname);
+  const { isPublic } = reachReceivers(networks);
+  if (addresses?.some(isPublic) === false) {
+    return (
+      `leads to ${hostname}, which is not of the public internet; WAYPOST_WEBHOOK_PRIVATE names ` +
+      "the private networks that webhooks may lead to, for this command and for waypost serve"
+    );
+  }
+  // A name may lead into a named network.
+  const mayBeNamed = addresses === undefined || !addresses.some(isPublicAddress);
+  if (networks.length > 0 && mayBeNamed) return undefined;
+  if (protocol !== "https:") return plainHttp;
+  return isUsualPort(port) ? undefined : "can't have a port below 1024 other than 443";
+}
+
+const plainHttp =
+  "must be an https address; plain http is for networks that WAYPOST_WEBHOOK_PRIVATE names";
+
+/** Where a host leads that needs no looking up; undefined of any other. */
+function readAddresses(hostname: string): readonly string[] | undefined {
+  const literal = normalizeAddress(/^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname);
+  if (literal !== undefined) return [literal];
+  return isLoopbackHost(hostname) ? ["127.0.0.1", "::1"] : undefined;
+}
+
+/** Below, others than web servers listen. */
+export function isUsualPort(port: string): boolean {
+  return port === "" || Number(port) >= 1024;
 }

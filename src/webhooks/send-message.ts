@@ -8,6 +8,7 @@ import {
   type Reach,
 } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
+import { isUsualPort } from "./reach.ts";
 import { signMessage, type Message } from "./sign.ts";
 
 /** One attempt to hand a message over. Whatever a receiver answers, nothing of it is read. */
@@ -82,6 +83,5 @@ async function post(url: URL, body: string, { headers, reach, signal }: Post): P
 function requireSafe({ protocol, port }: URL, address: string): void {
   if (!isPublicAddress(address)) return;
   if (protocol !== "https:") throw new NotAsked("plain http to the public internet");
-  const isUsual = port === "" || Number(port) >= 1024;
-  if (!isUsual) throw new NotAsked("an unusual port");
+  if (!isUsualPort(port)) throw new NotAsked("an unusual port");
 }

@@ -179,7 +179,20 @@ test.each([
   expect(await run(webhooks(...words))).toMatchObject({ code: 2, stderr: `waypost: ${message}\n` });
 });
 
-test("plain http is refused where no private network is named", async () => {
-  const words = ["webhooks", "create", "--url", receiver.url, "--data", folder.path];
-  expect((await run(words)).stderr).toContain("must be an https address");
+test.each([
+  ["http://example.com", "must be an https address"],
+  ["https://10.0.0.1/x", "leads to 10.0.0.1, which is not of the public internet"],
+])("%s is refused where no private network is named", async (url, fault) => {
+  const refused = await run(["webhooks", "create", "--url", url, "--data", folder.path]);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`--url ${fault}`) });
+  expect(refused.stderr).toContain("WAYPOST_WEBHOOK_PRIVATE");
+});
+
+test("of plain http to a name it is said where it is delivered", async () => {
+  const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
+  expect(made).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("only while receiver.example leads into a network that"),
+  });
+  expect((await run(webhooks("revoke", JSON.parse(made.stdout).id))).code).toBe(0);
 });
