@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
 import type { Browsing } from "../support/browse.ts";
-import { createServed } from "../support/command.ts";
+import { createServed, runJson } from "../support/command.ts";
 import { callTool } from "../support/console-ground.ts";
 import { signInAt } from "../support/console-http.ts";
 
@@ -74,4 +74,20 @@ test("a link's own page shows its last thirty days", async () => {
   expect(await readDays(`/links/${link.id}`)).toHaveLength(30);
   // Where nobody came there is nothing to draw.
   expect((await tab.open(`/links/${link.id}`)).text).not.toContain('class="chart"');
+});
+
+test("each of very many days has all of its numbers in the table", async () => {
+  const { folder, serving } = served;
+  await callTool(serving, "create_link", { path: "opened" });
+  const made = await runJson(["keys", "create", "--client", "--data", folder.path, "--json"]);
+  const { port } = new URL(serving.places.url);
+  const body = { url: `http://default.localhost:${port}/opened`, platform: "ios" };
+  const told = await serving.call("POST", "/links/attribute", { key: made.token, body });
+  expect(told.body).toMatchObject({ matched: true });
+  const { text } = await tab.open("/statistics");
+  expect(text).toContain("1 open of installed apps");
+  expect(text).not.toContain("its clicks alone");
+  const day =
+    /<th scope="row"[^>]*>20[\d-]+<\/th>\s*<td class="number">0<\/td>\s*<td class="number">1</;
+  expect(text).toMatch(day);
 });
