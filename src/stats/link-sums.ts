@@ -75,6 +75,8 @@ export function createLinkSums({ most, only, named = [] }: LinkSumsOptions): Lin
     const last = best.length < most ? undefined : best.at(-1);
     if (last !== undefined && last[1].click > click) return;
     const own = [writeKey(table, slot), readSum(table, slot)] satisfies [string, Sum];
+    // Very many may have as many as the last one has.
+    if (last !== undefined && compareSums(own, last) > 0) return;
     const place = best.findIndex((one) => compareSums(own, one) < 0);
     best.splice(place < 0 ? best.length : place, 0, own);
     if (best.length > most) best.pop();
