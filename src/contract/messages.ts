@@ -30,6 +30,7 @@ export const messages = {
   rate_limited: "Rate limit exceeded. Too many requests.",
   changed_since: "It changed after it was read. Read it again.",
   took_too_long: "Request took too long. Try again.",
+  not_begun: "Request took too long, and nothing was written. Try again later.",
   store_away: "The database does not answer now. Try again in a moment.",
   store_held:
     "Writes are held now: the database is being copied, or another transaction has locked it. " +

@@ -94,8 +94,14 @@ export function explainOutage(outage: Outage): Problem {
 
 /** What else fails with a 5xx may have been written all the same. */
 export function saysNothingWritten(message: string): boolean {
-  return message === messages.store_held || message === messages.store_locked;
+  return nothingWritten.has(message);
 }
+
+const nothingWritten: ReadonlySet<string> = new Set([
+  messages.store_held,
+  messages.store_locked,
+  messages.not_begun,
+]);
 
 /** The code by which assistants and people know it (design.md, "Results"). */
 export function readOutageCode({ message }: Problem): "overloaded" | "outcome_unknown" {
@@ -104,6 +110,11 @@ export function readOutageCode({ message }: Problem): "overloaded" | "outcome_un
 
 export function overloaded(): Problem {
   return comeBack(messages.took_too_long);
+}
+
+/** The same of a write, where it is sure that nothing of it was begun. */
+export function notBegun(): Problem {
+  return comeBack(messages.not_begun);
 }
 
 /** The only refusal with a Retry-After: the 429 has none (api-spec.md, "Errors"). */

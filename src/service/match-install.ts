@@ -4,6 +4,7 @@ import type { Marks } from "../attribution/marks.ts";
 import { readFingerprint } from "../attribution/read-fingerprint.ts";
 import { createSeal, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
 import type { Confidence } from "../contract/app-sdk.ts";
+import type { Waiter } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace } from "../network/shared-address.ts";
@@ -32,6 +33,9 @@ export type Matched = {
 /** How surely a visit is the install's, and whether the app has named that very one. */
 type Found = Pick<Matched, "confidence" | "score"> & { readonly isNamed: boolean };
 
+/** Who waits for the answer: once nobody does, no visit is used up. */
+type Signal = Pick<Waiter, "hasLeft">;
+
 type StoredVisit = Visit & { readonly row: DeferredVisitTable };
 
 /** The link that an app was installed for, and its visit is used by that; undefined for none. */
@@ -39,6 +43,7 @@ export async function matchInstall(
   services: Services,
   tenant: Tenant,
   { fingerprint, address }: Install,
+  signal: Signal,
 ): Promise<Matched | undefined> {
   const { store, clock, random } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
@@ -58,7 +63,8 @@ export async function matchInstall(
   const chosen = chooseVisit(seen, alike.map(readVisit), { recent: waiting, crowd });
   if (chosen === undefined) return undefined;
   const { confidence, score } = chosen;
-  return useVisit(services, tenant, chosen.visit.row, { confidence, score, isNamed: false });
+  const found = { confidence, score, isNamed: false, signal };
+  return useVisit(services, tenant, chosen.visit.row, found);
 }
 
 /** The same by the address that the page's button has copied, which names the visit. */
@@ -66,10 +72,11 @@ export async function matchPasted(
   services: Services,
   tenant: Tenant,
   visit: string,
+  signal: Signal,
 ): Promise<Matched | undefined> {
   const row = await findWaiting(tenant, visit, services.clock.now());
   const sure = { confidence: "high", score: 100, isNamed: true } as const;
-  return row && useVisit(services, tenant, row, sure);
+  return row && useVisit(services, tenant, row, { ...sure, signal });
 }
 
 /** Whoever is second has none: two installs that want one visit are not told apart. */
@@ -77,19 +84,20 @@ async function useVisit(
   { store, clock, waitForClicks }: Services,
   tenant: Tenant,
   row: DeferredVisitTable,
-  { confidence, score, isNamed }: Found,
+  { confidence, score, isNamed, signal }: Found & { readonly signal: Signal },
 ): Promise<Matched | undefined> {
   await waitForClicks?.(tenant.projectId, row.link_id);
   const link = await findLink(tenant, row.link_id);
   if (link?.ios_deferred_deep_linking_enabled !== true) return undefined;
   const { projectId } = tenant;
   const now = clock.now();
-  const isTaken = await store.write(async (db) => {
+  const take = async (db: Tenant["db"]) => {
     if (!(await takeVisit({ db, projectId }, row, { now, isNamed }))) return false;
-    const install = { link, platform: "ios", confidence, match_score: score };
+    const install = { link, platform: "ios", confidence, match_score: score } as const;
     await tellOfInstall({ db, projectId }, install, now);
     return true;
-  });
+  };
+  const isTaken = await store.write(take, { signal });
   if (!isTaken) return undefined;
   return { link, query: row.query, confidence, score };
 }

@@ -7,18 +7,13 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import {
-  methodNotAllowed,
-  notFound,
-  outcomeUnknown,
-  overloaded,
-  Problem,
-} from "../contract/problem.ts";
+import { methodNotAllowed, notFound, Problem } from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
 import type { WatchRequest } from "../contract/watch.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
+import { answerInTime, type Report } from "./answer-in-time.ts";
 import { createAddressCounter } from "./count-addresses.ts";
 import { createBudgetCounters } from "./count-budgets.ts";
 import { answerPreflight, findOpen, openToPages } from "./cross-origin.ts";
@@ -33,7 +28,7 @@ import { shortLinkHandlers } from "./handlers/short-links.ts";
 import { createClientKeyCache, createKeyCache } from "./key-cache.ts";
 import { answer, type AnyHandler } from "./pipeline.ts";
 import { describeKey } from "./require-access.ts";
-import { respondWith, respondWithProblem, toProblem } from "./respond.ts";
+import { respondWith } from "./respond.ts";
 import { createRouter } from "./router.ts";
 import { createTell } from "./shared-windows.ts";
 import { createTemplateQueue } from "./template-queue.ts";
@@ -54,13 +49,9 @@ type Known = { readonly known: KnownKey; readonly linkOrigin: string };
 
 export type ServiceOptions = Omit<Services, "waitInQueue"> & {
   readonly setAlarm: SetAlarm;
-  /** Notes an unexpected error where the operator looks, and answers its reference. */
-  readonly report: (error: unknown, requestId?: string) => string;
+  readonly report: Report;
   readonly watchRequest?: WatchRequest | undefined;
 };
-
-/** After this long a caller is told 503 (api-spec.md, "Errors"). */
-const deadline_ms = 10_000;
 
 const handlers: Handlers = {
   links: linkHandlers,
@@ -111,10 +102,9 @@ export function createService(options: ServiceOptions): Service {
       const open = findOpen(found?.target[0], url);
       if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
       const work = (signal: Waiter) => answerRoute(request, found, signal);
-      const guarded =
-        watched === undefined
-          ? guard(options, request, work)
-          : watched.run(() => guard(options, request, work));
+      const isRead = (found?.target[0].effect ?? "read") === "read";
+      const answered = () => answerInTime(options, { request, isRead }, work);
+      const guarded = watched === undefined ? answered() : watched.run(answered);
       return andThen(guarded, (reply) => {
         watched?.end(reply.status);
         const shown = method === "HEAD" ? { ...reply, body: null } : reply;
@@ -163,68 +153,6 @@ function describeKnown(
     clipboard: project?.clipboard === true,
     destinations: restoreDestinations(project?.destinations ?? null),
   };
-}
-
-/** No error leaves but as a Problem, and no caller waits longer than the deadline. */
-function guard(
-  { setAlarm, report }: ServiceOptions,
-  request: CarriedRequest,
-  work: (signal: Waiter) => Awaitable<ApiReply>,
-): Awaitable<ApiReply> {
-  const { waiter, leave, isWritten } = createWaiter(request);
-  const explain = (error: unknown) =>
-    respondWithProblem(toProblem(error, (fault) => report(fault, request.requestId)));
-  try {
-    const reply = work(waiter);
-    if (!(reply instanceof Promise)) return reply;
-    const expire = () => {
-      leave();
-      // Nothing begins any more; but what has begun may yet be kept.
-      return isWritten() ? outcomeUnknown() : overloaded();
-    };
-    return limitWait(reply, setAlarm, expire).catch(explain);
-  } catch (error) {
-    return explain(error);
-  }
-}
-
-async function limitWait(
-  reply: Promise<ApiReply>,
-  setAlarm: SetAlarm,
-  expire: () => Problem,
-): Promise<ApiReply> {
-  let endWait: (() => void) | undefined;
-  try {
-    return await new Promise<ApiReply>((resolve, reject) => {
-      endWait = setAlarm(deadline_ms, () => reject(expire()));
-      reply.then(resolve, reject);
-    });
-  } finally {
-    endWait?.();
-  }
-}
-
-/** No AbortController, which costs more than everything else around a request. */
-function createWaiter({ onLeave, hasLeft, requestId }: CarriedRequest) {
-  let end: (() => void) | undefined;
-  let isOver = false;
-  let isWriting = false;
-  const waiter = {
-    hasLeft: () => isOver || hasLeft?.() === true,
-    requestId,
-    onAbort: (endWork: () => void) => {
-      end = endWork;
-      onLeave?.(leave);
-    },
-    noteWriting: () => {
-      isWriting = true;
-    },
-  };
-  function leave(): void {
-    isOver = true;
-    end?.();
-  }
-  return { waiter, leave, isWritten: () => isWriting };
 }
 
 /** A method that no endpoint has at this path; `OPTIONS` asks for those that one has. */

@@ -84,7 +84,9 @@ export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): Post
       { signal, isPatient = false, isLong = false }: WriteOptions = {},
     ) => {
       if (isOver) throw new StoreBusy("the store is closed");
-      const begin = () => {
+      const begin = async () => {
+        // It has waited for a connection, and for whoever holds off all writes.
+        requireWaiting(signal);
         signal?.noteWriting?.();
         return work();
       };

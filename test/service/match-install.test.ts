@@ -11,6 +11,7 @@ import { insertWebhook } from "../../src/store/webhooks.ts";
 import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, iosFirstLaunchBare, iosOpened } from "../sdk/recorded.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
+import { createGate } from "../support/gate.ts";
 import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -289,6 +290,23 @@ test("webhooks are told of an install, as long as there are any", async () => {
       match_score: 100,
     },
   });
+});
+
+test("an app that was told to come again has used up no visit", async () => {
+  const { store, advance } = host.world;
+  await visit();
+  const [asked, over] = [createGate(), createGate()];
+  const held: Store["write"] = (work, options) => {
+    asked.open();
+    return over.opened.then(() => store.write(work, options));
+  };
+  answer = startAnother({ ...store, write: held });
+  const late = install();
+  await asked.opened;
+  advance(10_000);
+  expect((await late).status).toBe(503);
+  over.open();
+  expect(await match()).toMatchObject({ matched: true });
 });
 
 test("of phones and addresses nothing is kept but hashes", async () => {

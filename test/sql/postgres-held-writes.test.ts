@@ -72,6 +72,30 @@ test("all who wait fail at once, are told why, and write again when it is over",
   await writes.finish();
 });
 
+test("whoever has left while it waited for that has nothing begun for it", async () => {
+  const writes = createPostgresWrites(pool);
+  const letGo = await hold();
+  const seen: string[] = [];
+  let hasLeft = false;
+  const waiting = createGate();
+  const signal = {
+    hasLeft: () => {
+      waiting.open();
+      return hasLeft;
+    },
+    noteWriting: () => seen.push("noted"),
+  };
+  const late = writes.write(() => Promise.resolve(seen.push("written")), { signal });
+  const told = expect(late).rejects.toMatchObject({ name: "StoreBusy", isHeld: false });
+  await waiting.opened;
+  hasLeft = true;
+  await letGo();
+  await told;
+  expect(seen).toEqual([]);
+  expect(await writes.write(() => Promise.resolve("next"))).toBe("next");
+  await writes.finish();
+});
+
 test("whoever holds them and vanishes is noticed by the server within a minute", async () => {
   const names = ["idle", "interval", "count"].map((name) => `tcp_keepalives_${name}`);
   const read = async (db: Kysely<unknown>) => {

@@ -8,19 +8,19 @@ import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
 import { tellOfInstall, type MatchedInstall } from "../../store/install-events.ts";
 import { hasWebhooks } from "../../store/outbox.ts";
-import type { GroupHandlers, Services } from "../handler.ts";
+import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 import { readWithClicks } from "../wait-for-clicks.ts";
 import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
 
 /** What an app is told of the link that opened it, or that it was installed for. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
-  attribute: async ({ services, caller, body }) => {
+  attribute: async ({ services, caller, body, signal }) => {
     const { project } = caller;
     const isInstall = body.is_deferred === true;
     // Deferred deep linking is of the Pro plan; an app that is there opens by any link.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const pasted = readPasteMark(body.url ?? "");
-    if (pasted !== undefined) return tellPasted(services, project, pasted);
+    if (pasted !== undefined) return tellPasted(services, project, pasted, signal);
     const found = await findAddressedLink(services, project.id, body.url ?? "");
     if (found === undefined) return { body: noMatch };
     // Openings are too many for each of them to have written what was counted so far.
@@ -28,6 +28,11 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     if (link === undefined) return { body: noMatch };
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
+    if (isInstall) {
+      const install = { link, platform, ...sure } as const;
+      await tellOfReferred(services, project.id, install, signal);
+    }
+    // Last: where the above was not done, the app asks again.
     countApp(services, {
       projectId: project.id,
       linkId: link.id,
@@ -35,24 +40,22 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
       source: found.source,
       isInstall,
     });
-    if (isInstall) {
-      await tellOfReferred(services, project.id, { link, platform, ...sure });
-    }
     const origin = fillLinkOrigin(services.readLinkOrigin(), project);
     return {
       body: { matched: true, ...sure, link: describeLink(link, found.query, origin) },
     };
   },
 
-  match: async ({ services, caller, body, address }) => {
+  match: async ({ services, caller, body, address, signal }) => {
     const { project } = caller;
     if (project.plan !== "pro") return { body: noMatch };
     const tenant = { db: services.store.db, projectId: project.id };
     const install = { fingerprint: body.fingerprint ?? {}, address };
-    return tellMatched(services, project, await matchInstall(services, tenant, install));
+    return tellMatched(services, project, await matchInstall(services, tenant, install, signal));
   },
 };
 
+type WriteSignal = WriteCall["signal"];
 type Holder = Pick<ClientHolder, "project">["project"];
 
 /** Where the app has pasted what the page's button has copied: it is no other phone's. */
@@ -60,11 +63,12 @@ async function tellPasted(
   services: Services,
   project: Holder,
   { visit, address }: { readonly visit: string; readonly address: string },
+  signal: WriteSignal,
 ) {
   const tenant = { db: services.store.db, projectId: project.id };
   const found = await findAddressedLink(services, project.id, address);
   if (found === undefined || project.plan !== "pro") return { body: noMatch };
-  return tellMatched(services, project, await matchPasted(services, tenant, visit));
+  return tellMatched(services, project, await matchPasted(services, tenant, visit, signal));
 }
 
 function tellMatched(services: Services, project: Holder, matched: Matched | undefined) {
@@ -91,9 +95,10 @@ async function tellOfReferred(
   { store, clock }: Services,
   projectId: string,
   install: MatchedInstall,
+  signal: WriteSignal,
 ): Promise<void> {
   if (!(await hasWebhooks({ db: store.db, projectId }))) return;
-  await store.write((db) => tellOfInstall({ db, projectId }, install, clock.now()));
+  await store.write((db) => tellOfInstall({ db, projectId }, install, clock.now()), { signal });
 }
 
 const noMatch: Attribution = { matched: false };

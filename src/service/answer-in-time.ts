@@ -1,0 +1,85 @@
+import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
+import type { Awaitable } from "../contract/awaitable.ts";
+import type { SetAlarm, Waiter } from "../contract/clock.ts";
+import { messages } from "../contract/messages.ts";
+import { notBegun, outcomeUnknown, overloaded } from "../contract/problem.ts";
+import { respondWithProblem, toProblem } from "./respond.ts";
+
+/** Notes an unexpected error where the operator looks, and answers its reference. */
+export type Report = (error: unknown, requestId?: string) => string;
+
+type Options = { readonly setAlarm: SetAlarm; readonly report: Report };
+
+/** After this long a caller is told 503 (api-spec.md, "Errors"). */
+const deadline_ms = 10_000;
+/**
+ * A write that has begun by then has so much longer to end, and mostly needs a moment of it: where
+ * writers stand in a line as long as the deadline, each has its turn just before it. A client of
+ * ours waits for 15 s.
+ */
+const endOfWrite_ms = 4_000;
+
+/** No error leaves but as a Problem, and no caller waits for ever. */
+export function answerInTime(
+  { setAlarm, report }: Options,
+  { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
+  work: (signal: Waiter) => Awaitable<ApiReply>,
+): Awaitable<ApiReply> {
+  const waiting = createWaiter(request);
+  const explain = (error: unknown) => {
+    const problem = toProblem(error, (fault) => report(fault, request.requestId));
+    const isLate = problem.message === messages.took_too_long;
+    return respondWithProblem(isLate && !isRead && !waiting.isWritten() ? notBegun() : problem);
+  };
+  try {
+    const reply = work(waiting.waiter);
+    if (!(reply instanceof Promise)) return reply;
+    return limitWait(reply, setAlarm, waiting).catch(explain);
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+async function limitWait(
+  reply: Promise<ApiReply>,
+  setAlarm: SetAlarm,
+  { leave, isWritten }: ReturnType<typeof createWaiter>,
+): Promise<ApiReply> {
+  let endWait: (() => void) | undefined;
+  try {
+    return await new Promise<ApiReply>((resolve, reject) => {
+      endWait = setAlarm(deadline_ms, () => {
+        // Nothing begins any more; but what has begun may yet be kept.
+        leave();
+        if (!isWritten()) reject(overloaded());
+        else endWait = setAlarm(endOfWrite_ms, () => reject(outcomeUnknown()));
+      });
+      reply.then(resolve, reject);
+    });
+  } finally {
+    endWait?.();
+  }
+}
+
+/** No AbortController, which costs more than everything else around a request. */
+function createWaiter({ onLeave, hasLeft, requestId }: CarriedRequest) {
+  let end: (() => void) | undefined;
+  let isOver = false;
+  let isWriting = false;
+  const waiter = {
+    hasLeft: () => isOver || hasLeft?.() === true,
+    requestId,
+    onAbort: (endWork: () => void) => {
+      end = endWork;
+      onLeave?.(leave);
+    },
+    noteWriting: () => {
+      isWriting = true;
+    },
+  };
+  function leave(): void {
+    isOver = true;
+    end?.();
+  }
+  return { waiter, leave, isWritten: () => isWriting };
+}
