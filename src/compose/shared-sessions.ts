@@ -69,11 +69,12 @@ export function createSharedSessions(options: Options): SharedSessions {
           const owner = findOwner(request);
           const isElsewhere = owner !== undefined && owner !== own;
           const socket = isElsewhere ? await reach(nameSocket(data, owner), report) : undefined;
-          // Of a session whose process has died nobody knows here either, and so it is told.
-          if (socket === undefined) return mcp.answer(request, response, passOn, address);
+          // Of a session whose process has ended nobody knows here either, and so it is told.
+          const answerHere = () => mcp.answer(request, response, passOn, address);
+          if (socket === undefined) return answerHere();
           if (request.method === "GET") listening.add(response);
           response.once("close", () => listening.delete(response));
-          handOn(socket, request, response);
+          handOn(socket, request, response, () => void answerHere());
         },
       };
     },
@@ -123,8 +124,16 @@ async function reach(path: string, report: Options["report"]): Promise<Socket | 
   }
 }
 
-/** Where one side breaks off the other one does, too: whether a call was done is not known. */
-function handOn(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
+/**
+ * Where one side breaks off the other one does, too: whether a call was done is not known. One that
+ * has not said that it takes the call was sent nothing of it: it is just ending.
+ */
+function handOn(
+  socket: Socket,
+  request: IncomingMessage,
+  response: ServerResponse,
+  answerHere: () => void,
+): void {
   const { method, url, headers } = request;
   const handed = openRequest({
     createConnection: () => socket,
@@ -134,18 +143,27 @@ function handOn(socket: Socket, request: IncomingMessage, response: ServerRespon
     headers: {
       ...headers,
       connection: "close",
+      expect: "100-continue",
       [peerHeader]: request.socket.remoteAddress ?? "",
     },
   });
+  let isTaken = false;
+  handed.once("continue", () => {
+    isTaken = true;
+    request.pipe(handed);
+  });
   handed.once("response", (answer) => {
+    isTaken = true;
     response.writeHead(answer.statusCode ?? 502, keepOfContent(answer.rawHeaders));
     response.flushHeaders();
     answer.once("close", () => answer.complete || response.destroy());
     answer.pipe(response);
   });
-  handed.once("error", () => response.destroy());
+  handed.once("error", () => {
+    if (isTaken || response.closed) response.destroy();
+    else answerHere();
+  });
   response.once("close", () => handed.destroy());
-  request.pipe(handed);
 }
 
 function keepOfContent(raw: readonly string[]): string[] {
