@@ -228,29 +228,42 @@ describe("another project's rows", () => {
   );
 });
 
+const isOurs = ([, , { ours }]: Route) => ours === true;
+
 describe("a project_id that was sent", () => {
-  test.each(routes)("is ignored by %s %s", async (method, _, entry) => {
-    const told = [];
-    for (const isSent of [false, true]) {
-      await using plain = await createWorld();
-      const stranger = await settle(plain);
-      const own = await makeOwn(plain);
-      const memory = await recall(plain, stranger.id);
-      const reply = await ask(plain, method, entry, own, isSent ? stranger.id : undefined);
-      const { body } = await plain.call("GET", "/links", { query: "q[s]=created_at" });
-      // That it was ignored is told.
-      const headers = [...reply.headers].filter(([name]) => name !== "warning");
-      told.push({
-        status: reply.status,
-        headers: mask(JSON.stringify(headers)),
-        text: mask(reply.text),
-        links: mask(JSON.stringify(body)),
-      });
-      expect(await recall(plain, stranger.id)).toEqual(memory);
-    }
-    expect(told[1]).toEqual(told[0]);
-    expect(told[0]?.status).toBeLessThan(300);
+  test.each(routes.filter(isOurs))("is refused by %s %s", async (method, _, entry) => {
+    const own = await makeOwn(world);
+    const { status, text } = await ask(world, method, entry, own, other.id);
+    const [error] = Object.values<string>(JSON.parse(text));
+    expect([status, error]).toEqual([422, expect.stringContaining("no parameter project_id,")]);
+    expect(await recall(world, other.id)).toEqual(before);
   });
+
+  test.each(routes.filter((route) => !isOurs(route)))(
+    "is ignored by %s %s",
+    async (method, _, entry) => {
+      const told = [];
+      for (const isSent of [false, true]) {
+        await using plain = await createWorld();
+        const stranger = await settle(plain);
+        const own = await makeOwn(plain);
+        const memory = await recall(plain, stranger.id);
+        const reply = await ask(plain, method, entry, own, isSent ? stranger.id : undefined);
+        const { body } = await plain.call("GET", "/links", { query: "q[s]=created_at" });
+        // That it was ignored is told.
+        const headers = [...reply.headers].filter(([name]) => name !== "warning");
+        told.push({
+          status: reply.status,
+          headers: mask(JSON.stringify(headers)),
+          text: mask(reply.text),
+          links: mask(JSON.stringify(body)),
+        });
+        expect(await recall(plain, stranger.id)).toEqual(memory);
+      }
+      expect(told[1]).toEqual(told[0]);
+      expect(told[0]?.status).toBeLessThan(300);
+    },
+  );
 });
 
 type Own = Readonly<Record<"links" | "ios_apps" | "android_apps" | "page_template", string>>;
