@@ -18,8 +18,12 @@ export function readAtMost(
 /** Whoever has sent so much waits until the rest of it may come; undefined where it never may. */
 export type Pause = { readonly after: number; readonly until: () => Promise<Rest | undefined> };
 
-/** What is not there by then is not read any more. */
-type Rest = { readonly ended: Promise<void> };
+type Rest = {
+  /** What is not there by then is not read any more. */
+  readonly ended: Promise<void>;
+  /** Told how much of the message is there. */
+  readonly note: (size: number) => void;
+};
 
 /** The first bytes of a body that is read to its end; undefined where that has more than `most`. */
 export async function readHead(
@@ -37,6 +41,7 @@ export async function readHead(
     const room = head - size;
     size += chunk.byteLength;
     if (size > most) return undefined;
+    rest?.note(size);
     const isOver =
       pause !== undefined && size > pause.after && size - chunk.byteLength <= pause.after;
     if (isOver) {

@@ -45,7 +45,7 @@ test("a body that stands still ends when it is told to, and its connection goes 
   const [begun, ended] = [createGate(), createGate()];
   const until = () => {
     begun.open();
-    return Promise.resolve({ ended: ended.opened });
+    return Promise.resolve({ ended: ended.opened, note: () => undefined });
   };
   const listen = getRequestListener(async (_, { incoming }) => {
     const bytes = await readAtMost(incoming, most, { after: 1000, until });

@@ -109,11 +109,13 @@ export function openWay(work: Work = () => undefined) {
     /** A call whose body comes when the test says so, but for the first part of a long one. */
     begin: (key: string, { bytes, address }: Begun = {}) => {
       let end: (() => void) | undefined;
+      let send: ((more: Uint8Array) => void) | undefined;
       let pulls = 0;
       const body = new ReadableStream<Uint8Array>(
         {
           start: (controller) => {
             end = () => controller.close();
+            send = (more) => controller.enqueue(more);
           },
           pull: (controller) => {
             pulls += 1;
@@ -126,7 +128,13 @@ export function openWay(work: Work = () => undefined) {
       const headers = { ...modernCall(key, 1, "any").headers, ...length };
       // The types of the platform do not know what its own requests need for a stream.
       const init: RequestInit & { readonly duplex: "half" } = { headers, body, duplex: "half" };
-      return { answered: post(init, address), isRead: () => pulls > 1, end: () => end?.() };
+      return {
+        answered: post(init, address),
+        isRead: () => pulls > 1,
+        /** So many bytes more of it. */
+        send: (count: number) => send?.(new Uint8Array(count).fill(0x20)),
+        end: () => end?.(),
+      };
     },
     /** Opens the key's door, and does nothing behind it. */
     knock: async (key: string) => {

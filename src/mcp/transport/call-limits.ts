@@ -49,8 +49,10 @@ const mostLong_bytes = 128 * megabyte;
 const mostLongOfKey_bytes = 64 * megabyte;
 /** Well within the time that a client has for its whole request. */
 const awaitRoom_ms = 10_000;
-/** At a megabyte a second the longest is there. Twice that is less than those have who wait. */
-const arrival_ms = 4_000;
+/** A message is looked at so often. Twice that is less than those have who wait. */
+const look_ms = 4_000;
+/** A client has so long for its whole request. */
+const request_ms = 30_000;
 
 /** One that does not tell its length may be. */
 export function isLong(length: string | undefined): boolean {
@@ -63,6 +65,28 @@ export function weighMessage(length: number | string | null | undefined): number
   return countBytes(Math.min(bytes, messageBytes)) - countBytes(0);
 }
 
+/** How a long message arrives, of so many bytes. */
+export type Arrival = {
+  readonly note: (arrived_bytes: number) => void;
+  /** Whether it would take too long, as it has come since this was asked before. */
+  readonly isSlow: () => boolean;
+};
+
+export function watchArrival(length: string | null | undefined): Arrival {
+  const least_bytes = (Number(length ?? messageBytes) * look_ms) / request_ms;
+  let [arrived, before] = [0, 0];
+  return {
+    note: (bytes) => {
+      arrived = bytes;
+    },
+    isSlow: () => {
+      const come = arrived - before;
+      before = arrived;
+      return come < least_bytes;
+    },
+  };
+}
+
 /** Of the calls of one key, of which its clients take turns. */
 export function createWorkLine(setAlarm: SetAlarm): Line {
   return createLine({ most: mostAtWork, lost: { after_ms: atWork_ms, setAlarm } });
@@ -73,7 +97,7 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   const longMessages = createLine({
     most: mostLong_bytes,
     mostOfEach: mostLongOfKey_bytes,
-    lost: { after_ms: arrival_ms, setAlarm },
+    lost: { after_ms: look_ms, setAlarm },
   });
   let all = 0;
 

@@ -15,6 +15,8 @@ export type Wanted = {
   readonly who: string;
   /** One, where it is left out. */
   readonly weight?: number;
+  /** Asked where it is in the way for that long: what is not slow stays. All are, if left out. */
+  readonly isSlow?: () => boolean;
   readonly onLost?: (() => void) | undefined;
 };
 
@@ -28,7 +30,7 @@ export type Place = {
 type Options = {
   readonly most: number;
   readonly mostOfEach?: number;
-  /** A place that others wait for is lost, once it was had for so long, and before twice of it. */
+  /** A slow one that others wait for is lost once it was had for so long, before twice of it. */
   readonly lost?: { readonly after_ms: number; readonly setAlarm: SetAlarm } | undefined;
 };
 
@@ -90,7 +92,7 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
     const long = room.listLosable();
     isWatching = true;
     lost.setAlarm(lost.after_ms, () => {
-      const inTheWay = long.filter(({ who }) => isInTheWay(who));
+      const inTheWay = long.filter(({ who, isSlow }) => isInTheWay(who) && isSlow());
       for (const { lose } of inTheWay) lose();
       isWatching = false;
       watchHeld();
@@ -106,11 +108,11 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   }
 }
 
-function complete({ who, weight = 1, onLost }: Wanted): Required<Wanted> {
-  return { who, weight, onLost };
+function complete({ who, weight = 1, isSlow = () => true, onLost }: Wanted): Required<Wanted> {
+  return { who, weight, isSlow, onLost };
 }
 
-type Losable = { readonly who: string; readonly lose: () => void };
+type Losable = Pick<Required<Wanted>, "who" | "isSlow"> & { readonly lose: () => void };
 
 /** What is held, by whom. */
 function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
@@ -129,7 +131,7 @@ function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
     fitsAll,
     fits: ({ who, weight }: Required<Wanted>) =>
       fitsAll(weight) && (heldBy.get(who) ?? 0) + weight <= mostOfEach,
-    take: ({ who, weight, onLost }: Required<Wanted>): Place => {
+    take: ({ who, weight, isSlow, onLost }: Required<Wanted>): Place => {
       let taken = weight;
       const keep = (most: number) => {
         losable.delete(own);
@@ -143,7 +145,7 @@ function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
         onLost?.();
         keep(0);
       };
-      const own = { who, lose };
+      const own = { who, isSlow, lose };
       losable.add(own);
       add(who, taken);
       return { leave: () => keep(0), keep };

@@ -1,7 +1,13 @@
 import { isLegacyRequest } from "@modelcontextprotocol/server";
 import { findAddressGroup } from "../../network/ip-address.ts";
 import { readLength, type Incoming } from "../../network/read-at-most.ts";
-import { long_bytes, weighMessage, type CallLimits, type CallOrigin } from "./call-limits.ts";
+import {
+  long_bytes,
+  watchArrival,
+  weighMessage,
+  type CallLimits,
+  type CallOrigin,
+} from "./call-limits.ts";
 import type { Turn } from "./direct-calls.ts";
 import type { BegunCall, DirectHttp } from "./direct-http.ts";
 import type { GivenUp } from "./given-up.ts";
@@ -91,7 +97,7 @@ export function beginCall(
 async function readAndAnswer(received: Received, connected: KeyConnections): Promise<Response> {
   const { request, incoming, from, limits, callLimits, direct } = received;
   const message = incoming ?? request;
-  const weight = weighMessage(readLength(message));
+  const length = readLength(message);
   let room: Place | undefined;
   let isRefused = false;
   let aside: ReturnType<SessionLimits["admitStream"]>;
@@ -104,9 +110,11 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
       isRefused = true;
       endRest?.();
     };
-    room = await callLimits.awaitRoom({ who: from.key_print, weight, onLost }, request.signal);
+    const { note, isSlow } = watchArrival(length);
+    const wanted = { who: from.key_print, weight: weighMessage(length), isSlow, onLost };
+    room = await callLimits.awaitRoom(wanted, request.signal);
     isRefused ||= room === undefined;
-    return isRefused ? undefined : { ended };
+    return isRefused ? undefined : { ended, note };
   };
   const end = () => {
     room?.leave();

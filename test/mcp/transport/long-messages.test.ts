@@ -85,6 +85,38 @@ describe("long messages", () => {
     expect(await readStatuses([waiting.answered, behind.answered])).toEqual(new Set([400]));
   });
 
+  test("a long one that comes fast enough to be there in time keeps its room", async () => {
+    const { begin, advance } = openWay();
+    const bytes = 4 * mebibyte;
+    const four_s = Math.ceil((bytes * 4) / 30);
+    const held = ["one", "one", "another", "another"].map((key) => begin(key, { bytes }));
+    const answers: Response[] = [];
+    for (const { answered } of held) void answered.then((answer) => answers.push(answer));
+    await settle();
+    const late = begin("third", { bytes });
+    await settle();
+    const pass = async (sending: typeof held, time_ms = 4000) => {
+      for (const { send } of sending) send(four_s);
+      await settle();
+      advance(time_ms);
+      await settle();
+    };
+    await pass(held);
+    await pass(held);
+    expect([answers, late.isRead()]).toEqual([[], false]);
+    advance(2000);
+    expect((await late.answered).status).toBe(503);
+    const next = begin("third", { bytes });
+    await settle();
+    // One of them stands still from now on, and makes way alone.
+    const [still, ...others] = held;
+    await pass(others, 2000);
+    expect(answers.map(({ status }) => status)).toEqual([503]);
+    expect((await still?.answered)?.status).toBe(503);
+    expect(next.isRead()).toBe(true);
+    for (const { end } of [next, ...others]) end();
+  });
+
   test("a slow one makes way for nobody who waits for a share of its own", async () => {
     const { begin, advance } = openWay();
     const bytes = 4 * mebibyte;
