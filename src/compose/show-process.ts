@@ -116,7 +116,7 @@ function createRenewal(own: OwnProcess, warn: Showing["warn"]) {
     if (now !== undefined) return now;
     if (!isTold) warn({}, leftBehind);
     isTold = true;
-    throw new StoreBusy(leftBehind, { isAway: true });
+    throw new StoreBusy(leftBehind, { outage: "away" });
   };
 }
 

@@ -1,28 +1,23 @@
 /** What an engine's errors mean to the rooms that use a store, whichever engine it is. */
 
-/** Another writer holds the store and it did not become free in time. Nothing was written. */
+/**
+ * Why nothing was written, and may be later: another writer holds the store and it did not become
+ * free in time (`busy`); somebody holds off all writes, and answers to reads go on (`held`), or has
+ * locked what this one needs, and others go on (`locked`); or nobody holds it, and it cannot be
+ * reached, or has no room for us now (`away`).
+ */
+type Cause = "busy" | "held" | "locked" | "away";
+
+/** Nothing was written. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";
-  /** Nobody holds it: it cannot be reached, or has no room for us now. */
-  readonly isAway: boolean;
-  /** Somebody holds off all writes, and answers to reads go on. */
-  readonly isHeld: boolean;
-  /** Somebody holds what this one needs, and others go on. */
-  readonly isLocked: boolean;
+  readonly outage: Cause;
 
-  constructor(message: string, options: BusyOptions = {}) {
+  constructor(message: string, options: ErrorOptions & { readonly outage?: Cause } = {}) {
     super(message, options);
-    this.isAway = options.isAway === true;
-    this.isHeld = options.isHeld === true;
-    this.isLocked = options.isLocked === true;
+    this.outage = options.outage ?? "busy";
   }
 }
-
-type BusyOptions = ErrorOptions & {
-  readonly isAway?: boolean;
-  readonly isHeld?: boolean;
-  readonly isLocked?: boolean;
-};
 
 /** The answer to a commit was lost, and the store could not be asked what became of it in time. */
 export class OutcomeUnknown extends Error {
@@ -48,7 +43,7 @@ export class StoreUnusable extends Error {
   override readonly name = "StoreUnusable";
 }
 
-type Outage = "busy" | "held" | "locked" | "away" | "unknown";
+type Outage = Cause | "unknown";
 
 /**
  * Why a store gives no answer, which it may give later: another process holds it, or holds writes
@@ -60,10 +55,7 @@ export function readOutage(error: unknown): Outage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";
   // What cannot be opened while it is away can be opened later.
   if (error instanceof StoreUnusable) return readOutage(error.cause);
-  if (!(error instanceof StoreBusy)) return undefined;
-  if (error.isHeld) return "held";
-  if (error.isLocked) return "locked";
-  return error.isAway ? "away" : "busy";
+  return error instanceof StoreBusy ? error.outage : undefined;
 }
 
 /** Waiting and making room mend nothing: somebody has to bring the file back. */

@@ -46,11 +46,11 @@ export function translatePostgresFault(error: unknown, place = "the database"): 
   const code = readCode(error);
   if (code === uniqueViolation) return readDuplicate(error);
   // The server has ended the statement, and takes back the transaction that it is part of.
-  if (code === lockTaken) return new StoreBusy(locked, { cause: error, isLocked: true });
+  if (code === lockTaken) return new StoreBusy(locked, { cause: error, outage: "locked" });
   const isRefused = refused.has(code) || code.startsWith("28");
   if (!isRefused && !isLost(error)) return error;
   const message = `${place} cannot be reached; look whether it runs, and try again`;
-  return new StoreBusy(message, { cause: error, isAway: true });
+  return new StoreBusy(message, { cause: error, outage: "away" });
 }
 
 /** What the server was asked last, it may have done or not. */
@@ -100,7 +100,7 @@ export async function runWithTable<Result>(
 
 /** As it is told where a write begins, which locks nothing but its own row of those who write. */
 export function explainHeld(error: unknown): unknown {
-  return isLockTaken(error) ? new StoreBusy(held, { cause: error, isHeld: true }) : error;
+  return isLockTaken(error) ? new StoreBusy(held, { cause: error, outage: "held" }) : error;
 }
 
 const held =

@@ -64,7 +64,7 @@ export function explainRights(error: unknown, rights: Rights, place: string): un
   const message =
     `${place} takes no writes any more: look whether it is a standby or was made read-only, and ` +
     "try again";
-  return new StoreBusy(message, { cause: error, isAway: true });
+  return new StoreBusy(message, { cause: error, outage: "away" });
 }
 
 /** Why a store that can be read cannot be written; a file says so when it is opened. */

@@ -129,7 +129,7 @@ function createTurns() {
         };
         const fail = (error: unknown) => {
           reject(error);
-          return error instanceof StoreBusy && error.isHeld ? error : undefined;
+          return error instanceof StoreBusy && error.outage === "held" ? error : undefined;
         };
         line.add({ serve: () => write().then(tell, fail), reject }, isPatient);
         running ??= serveLine();

@@ -73,7 +73,7 @@ export function watchSql<Tables>(
   };
 }
 
-function nameReason({ isHeld, isLocked, isAway, message }: StoreBusy): string {
-  if (isHeld || isLocked) return message;
-  return isAway ? "it could not be reached" : "it was busy";
+function nameReason({ outage, message }: StoreBusy): string {
+  if (outage === "away") return "it could not be reached";
+  return outage === "busy" ? "it was busy" : message;
 }

@@ -179,7 +179,7 @@ test("a database that becomes read-only is one that writes may be tried on again
   await query(owner, endAll);
   const fault = await write().catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(StoreBusy);
-  expect(fault).toMatchObject({ isAway: true, message: expect.stringMatching(/no writes any/) });
+  expect(fault).toMatchObject({ outage: "away", message: expect.stringMatching(/no writes any/) });
   await query(owner, `alter role "${role}" reset default_transaction_read_only`);
   await query(owner, endAll);
   await write();

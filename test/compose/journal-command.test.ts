@@ -33,7 +33,7 @@ test.each([
 
 test.each([
   new StoreBusy("another process writes"),
-  new StoreBusy("away", { isAway: true }),
+  new StoreBusy("away", { outage: "away" }),
   new CallFailure("unreachable", "no way", { effect: "none", retry: "later" }),
   new Problem(404, "There is no such key."),
 ])("is not in the history where it did not happen: %s", async (error) => {

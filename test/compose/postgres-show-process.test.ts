@@ -100,7 +100,7 @@ test("one that stood still while its store was moved writes nothing any more", a
   );
   expect(await leaveForgottenBehind(plain.db)).toEqual([]);
   passed = { now: 31_000, monotonic: 31_000 };
-  await expect(write()).rejects.toMatchObject({ name: "StoreBusy", isAway: true });
+  await expect(write()).rejects.toMatchObject({ name: "StoreBusy", outage: "away" });
   await expect(write()).rejects.toBeInstanceOf(StoreBusy);
   expect(warned).toEqual([expect.stringContaining("start it anew")]);
   expect(await list()).toEqual([]);

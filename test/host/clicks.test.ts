@@ -253,7 +253,7 @@ describe("what is counted", () => {
     let fault: Error | undefined;
     let isAway = true;
     const lookUp = async () => {
-      if (isAway) throw new StoreBusy("away", { isAway });
+      if (isAway) throw new StoreBusy("away", { outage: "away" });
       return isThere;
     };
     const clicks = createClicks({

@@ -57,8 +57,7 @@ test("all who wait fail at once, are told why, and write again when it is over",
   const [first] = reasons;
   expect(first).toMatchObject({
     name: "StoreBusy",
-    isAway: false,
-    isHeld: true,
+    outage: "held",
     message: expect.stringMatching(/^writes to the database are held: `waypost migrate` copies it/),
     cause: { code: "55P03" },
   });
@@ -86,7 +85,7 @@ test("whoever has left while it waited for that has nothing begun for it", async
     noteWriting: () => seen.push("noted"),
   };
   const late = writes.write(() => Promise.resolve(seen.push("written")), { signal });
-  const told = expect(late).rejects.toMatchObject({ name: "StoreBusy", isHeld: false });
+  const told = expect(late).rejects.toMatchObject({ name: "StoreBusy", outage: "busy" });
   await waiting.opened;
   hasLeft = true;
   await letGo();

@@ -239,7 +239,7 @@ describe("a way that breaks", () => {
     const place = new RegExp(`^postgres://.*@${new URL(proxy.url).host}/.* cannot be reached`);
     await expect(read(store, "none")).rejects.toMatchObject({
       name: "StoreBusy",
-      isAway: true,
+      outage: "away",
       message: expect.stringMatching(place),
     });
     await expect(add(store, "none")).rejects.toBeInstanceOf(StoreBusy);

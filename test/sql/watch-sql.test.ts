@@ -59,9 +59,9 @@ test("what took long or was given up is noted, with the request that it was for"
   expect(noted).toEqual([]);
   await watched.write(take(1000), { signal });
   await watched.readLong(take(2000), { signal, line: "one" });
-  const away = new StoreBusy("no server", { isAway: true });
-  const held = new StoreBusy("writes are held", { isHeld: true });
-  const locked = new StoreBusy("it is locked", { isLocked: true });
+  const away = new StoreBusy("no server", { outage: "away" });
+  const held = new StoreBusy("writes are held", { outage: "held" });
+  const locked = new StoreBusy("it is locked", { outage: "locked" });
   const lost = new OutcomeUnknown("the connection broke");
   for (const fault of [new StoreBusy("busy"), away, held, locked, lost]) {
     await expect(watched.write(() => Promise.reject(fault), { signal })).rejects.toThrow(fault);

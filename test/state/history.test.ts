@@ -212,7 +212,7 @@ test("one that nobody knows to be noted is not told of, for nothing was sent the
   const sql = await at.openSql();
   let outage: "over" | "at its commit" | "there" = "at its commit";
   const write: typeof sql.write = async (work, options) => {
-    if (outage === "there") throw new StoreBusy("away", { isAway: true });
+    if (outage === "there") throw new StoreBusy("away", { outage: "away" });
     const result = await sql.write(work, options);
     if (outage === "over") return result;
     outage = "there";

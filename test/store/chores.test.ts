@@ -70,7 +70,7 @@ test("a store that is away is not reported each time that chores are looked for"
   const sql = await world.openSql();
   const away: KyselyPlugin = {
     transformQuery: () => {
-      throw new StoreBusy("no server", { isAway: true });
+      throw new StoreBusy("no server", { outage: "away" });
     },
     transformResult: ({ result }) => Promise.resolve(result),
   };

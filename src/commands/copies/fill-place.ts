@@ -137,7 +137,7 @@ function explainFault(error: unknown, data: string): unknown {
   const fail = (message: string) =>
     new UsageFault(`nothing was copied: ${message}`, { cause: error });
   if (error instanceof CopyFault) return fail(error.message);
-  if (error instanceof StoreBusy && (error.isAway || error.isHeld || error.isLocked)) {
+  if (error instanceof StoreBusy && error.outage !== "busy") {
     return fail(`${error.message}: ${goesAgain}`);
   }
   if (error instanceof OutcomeUnknown) return new UsageFault(mayBeCopied, { cause: error });

@@ -173,7 +173,7 @@ test("a job that is handed over goes on at once in another process", async () =>
   expect(await lookUntil(job, "done")).toMatchObject({ state: "done", counts: { done: 3 } });
 });
 
-const away = new StoreBusy("the database cannot be reached", { isAway: true });
+const away = new StoreBusy("the database cannot be reached", { outage: "away" });
 const overloaded = new CallFailure("overloaded", "It is overloaded.", {
   effect: "none",
   retry: "later",

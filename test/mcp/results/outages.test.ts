@@ -24,7 +24,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const away = new StoreBusy("connect ECONNREFUSED 10.0.0.7:5432", { isAway: true });
+const away = new StoreBusy("connect ECONNREFUSED 10.0.0.7:5432", { outage: "away" });
 const held = new StoreBusy("the store is busy");
 const silent = "The database does not answer now. Try again in a moment.";
 const noWrites =
@@ -37,8 +37,8 @@ describe("a call", () => {
     ["is away", away, silent],
     ["cannot be opened, for it is away", new StoreUnusable("at", { cause: away }), silent],
     ["is held by another process", held, "Request took too long. Try again."],
-    ["takes no writes while it is copied", new StoreBusy("held", { isHeld: true }), noWrites],
-    ["has locked it elsewhere", new StoreBusy("lock", { isLocked: true }), messages.store_locked],
+    ["takes no writes while it is copied", new StoreBusy("held", { outage: "held" }), noWrites],
+    ["has locked it elsewhere", new StoreBusy("lock", { outage: "locked" }), messages.store_locked],
   ])("is to come again where the database %s, and then it is answered", async (_, fault, said) => {
     vi.spyOn(assistant.state.history, "list").mockRejectedValueOnce(fault);
     const { isError, structured } = await assistant.callTool("list_changes");
