@@ -9,7 +9,7 @@ import { makeWebhook, readEventNames, testWebhook } from "../compose/webhooks.ts
 import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
-import { normalizeAddress } from "../network/ip-address.ts";
+import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
 import { sendAgain } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
 import {
@@ -87,7 +87,7 @@ async function create(config: Config, flags: WebhookFlags): Promise<void> {
 /** Where a name leads is looked up at each attempt, and not before. */
 function sayWhereHttpIsSent(url: string): void {
   const { protocol, hostname } = new URL(url);
-  if (protocol !== "http:" || normalizeAddress(hostname.replace(/^\[|\]$/g, ""))) return;
+  if (protocol !== "http:" || normalizeAddress(dropBrackets(hostname))) return;
   say(
     `Plain http is delivered only while ${hostname} leads into a network that ` +
       "WAYPOST_WEBHOOK_PRIVATE names; waypost webhooks test ID tries it.",

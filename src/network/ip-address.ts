@@ -16,6 +16,11 @@ export function normalizeAddress(text: string): string | undefined {
   return mapped.exec(written)?.[1] ?? written;
 }
 
+/** Without the brackets that IPv6 has where it stands for a host. */
+export function dropBrackets(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
 /** A normalised address is the one or the other. */
 export function readFamily(address: string): "ipv4" | "ipv6" {
   return address.includes(":") ? "ipv6" : "ipv4";
@@ -38,7 +43,7 @@ export function findAddressGroup(address: string): string {
 export function isLoopbackHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   if (name === "localhost" || name.endsWith(".localhost")) return true;
-  return isLoopbackAddress(name.replace(/^\[(.*)\]$/, "$1"));
+  return isLoopbackAddress(dropBrackets(name));
 }
 
 export function isLoopbackAddress(text: string): boolean {

@@ -1,5 +1,5 @@
 import { isForwarded } from "../network/client-address.ts";
-import { isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
+import { dropBrackets, isLoopbackAddress, isLoopbackHost } from "../network/ip-address.ts";
 
 /** From where a browser asks, and whether a secret may travel there. */
 export type Place = {
@@ -48,10 +48,7 @@ function isFromThisMachine({ request, address }: Asked): boolean {
 }
 
 function nameHost(host: string): string {
-  return host
-    .replace(/:\d+$/, "")
-    .replace(/^\[(.*)\]$/, "$1")
-    .toLowerCase();
+  return dropBrackets(host.replace(/:\d+$/, "")).toLowerCase();
 }
 
 /** Of one machine each port has cookies of its own: browsers send them to all of its ports. */

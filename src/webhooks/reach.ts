@@ -1,5 +1,6 @@
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import {
+  dropBrackets,
   isLoopbackHost,
   matchNetworks,
   normalizeAddress,
@@ -52,7 +53,7 @@ const plainHttp =
 
 /** Where a host leads that needs no looking up; undefined of any other. */
 function readAddresses(hostname: string): readonly string[] | undefined {
-  const literal = normalizeAddress(/^\[(.*)\]$/.exec(hostname)?.[1] ?? hostname);
+  const literal = normalizeAddress(dropBrackets(hostname));
   if (literal !== undefined) return [literal];
   return isLoopbackHost(hostname) ? ["127.0.0.1", "::1"] : undefined;
 }
