@@ -7,6 +7,7 @@ import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress, readArrival } from "../network/client-address.ts";
+import { request_ms } from "../network/read-at-most.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
@@ -21,7 +22,7 @@ import { respondJson } from "./respond-json.ts";
 
 const serverLimits = {
   headersTimeout: 10_000,
-  requestTimeout: 30_000,
+  requestTimeout: request_ms,
   connectionsCheckingInterval: 1000,
   // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
   // closes a connection, or its request may meet one that is just being closed.

@@ -1,5 +1,8 @@
 import type { IncomingMessage } from "node:http";
 
+/** A client has so long for its whole request. */
+export const request_ms = 30_000;
+
 /** What is used of Node's own message, where a `Request` was made of one. */
 export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterator" | "socket">;
 

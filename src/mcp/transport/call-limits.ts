@@ -1,4 +1,5 @@
 import type { SetAlarm } from "../../contract/clock.ts";
+import { request_ms } from "../../network/read-at-most.ts";
 import { createLine, type Line, type Place, type Wanted } from "./line.ts";
 import { messageBytes } from "./message-size.ts";
 import { countBytes, megabyte, most_bytes, mostOfClient_bytes } from "./session-limits.ts";
@@ -51,8 +52,6 @@ const mostLongOfKey_bytes = 64 * megabyte;
 const awaitRoom_ms = 10_000;
 /** A message is looked at so often. Twice that is less than those have who wait. */
 const look_ms = 4_000;
-/** A client has so long for its whole request. */
-const request_ms = 30_000;
 
 /** One that does not tell its length may be. */
 export function isLong(length: string | undefined): boolean {
@@ -66,7 +65,7 @@ export function weighMessage(length: number | string | null | undefined): number
 }
 
 /** How a long message arrives, of so many bytes. */
-export type Arrival = {
+type Arrival = {
   readonly note: (arrived_bytes: number) => void;
   /** Whether it would take too long, as it has come since this was asked before. */
   readonly isSlow: () => boolean;
