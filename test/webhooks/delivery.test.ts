@@ -34,6 +34,18 @@ const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
 const paths = () => receiver.received.map(({ body }) => body.data.link.path);
 const names = () => receiver.received.map(({ body }) => body.data.link.name);
 
+/** A link of whose making nobody has taken the news in a day. */
+async function giveUp(path: string) {
+  const webhook = await addWebhook(world, receiver.url);
+  await create(path);
+  receiver.doing(refuse);
+  const { deliverDue } = deliverIn(world);
+  await deliverDue();
+  world.advance(25 * hour_ms);
+  await deliverDue();
+  return { webhook, deliverDue };
+}
+
 describe("a message that was not taken", () => {
   test("is sent again, the same with a new time, later and later", async () => {
     const webhook = await addWebhook(world, receiver.url);
@@ -91,13 +103,7 @@ describe("a message that was not taken", () => {
   });
 
   test("has another day where somebody has it sent again", async () => {
-    const webhook = await addWebhook(world, receiver.url);
-    await create("spring");
-    receiver.doing(refuse);
-    const { deliverDue } = deliverIn(world);
-    await deliverDue();
-    world.advance(25 * hour_ms);
-    await deliverDue();
+    const { webhook, deliverDue } = await giveUp("spring");
     await world.store.write((own) => sendAgain(own, webhook, undefined, world.now()));
     for (const outcome of [{ waiting: 1 }, { waiting: 1 }, { waiting: 0, dead: 1 }]) {
       await deliverDue();
@@ -107,13 +113,7 @@ describe("a message that was not taken", () => {
   });
 
   test("that was given up is kept for a week", async () => {
-    const webhook = await addWebhook(world, receiver.url);
-    await create("spring");
-    receiver.doing(refuse);
-    const { deliverDue } = deliverIn(world);
-    await deliverDue();
-    world.advance(25 * hour_ms);
-    await deliverDue();
+    const { webhook, deliverDue } = await giveUp("spring");
     expect(await look(webhook)).toMatchObject({ dead: 1 });
     world.advance(6 * 24 * hour_ms);
     await deliverDue();
