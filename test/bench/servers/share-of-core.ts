@@ -24,27 +24,38 @@ export function holdToShare(
     for (const group of groups.splice(0)) leave(controller, group);
   };
   const released = endAtExit(release);
-  for (const pid of pids) {
-    const folder = makeGroup(controller, pid);
-    groups.push({ pid, folder, former: findGroup(controller, readFile(`/proc/${pid}/cgroup`)) });
-    const quota_us = Math.round(period_us * share);
-    for (const [name, limit] of writeLimits(controller, quota_us)) {
-      writeFileSync(join(folder, name), limit);
-    }
-    writeFileSync(join(folder, "cgroup.procs"), String(pid));
-  }
-  return {
-    [Symbol.dispose]: () => {
-      release();
-      released();
-    },
+  const end = () => {
+    release();
+    released();
   };
+  try {
+    for (const pid of pids) groups.push(hold(controller, pid, share));
+  } catch (error) {
+    end();
+    throw error;
+  }
+  return { [Symbol.dispose]: end };
 }
 
 const period_us = 5000;
 
 /** A process by itself, and the folder of the group that it was taken from. */
-type Group = { readonly pid: number; readonly folder: string; readonly former: string };
+type Group = { readonly folder: string; readonly former: string };
+
+function hold(controller: Controller, pid: number, share: number): Group {
+  const former = findGroup(controller, readFile(`/proc/${pid}/cgroup`));
+  const group = { folder: makeGroup(controller, pid), former };
+  try {
+    for (const [name, limit] of writeLimits(controller, Math.round(period_us * share))) {
+      writeFileSync(join(group.folder, name), limit);
+    }
+    writeFileSync(join(group.folder, "cgroup.procs"), String(pid));
+  } catch (error) {
+    leave(controller, group);
+    throw error;
+  }
+  return group;
+}
 
 /** Of the lines of /proc/self/mounts those that deal out processors and may be written to. */
 export function readControllers(mounts: string): readonly Controller[] {
@@ -86,7 +97,8 @@ function canHold(controller: Controller): boolean {
 
 function makeGroup({ folder }: Controller, pid: number): string {
   const group = join(folder, `waypost-bench-${pid}`);
-  mkdirSync(group);
+  // One that a killed bench has left is taken over.
+  mkdirSync(group, { recursive: true });
   return group;
 }
 
@@ -98,17 +110,28 @@ function writeLimits({ version }: Controller, quota_us: number): readonly [strin
   ];
 }
 
-/** A group with a process in it cannot be removed. */
-function leave({ folder }: Controller, { pid, folder: group, former }: Group): void {
-  for (const place of [former, folder]) {
-    try {
-      writeFileSync(join(place, "cgroup.procs"), String(pid));
-      break;
-    } catch {
-      // It has ended, or its former group has: the one at the top is always there.
-    }
+/** A group with a process in it cannot be removed: those that it has started go back as well. */
+function leave({ folder: top }: Controller, { folder, former }: Group): void {
+  for (const pid of readFile(join(folder, "cgroup.procs")).split("\n").filter(Boolean)) {
+    // The former group may have ended; the one at the top is always there.
+    void (tryTo(() => moveTo(former, pid)) || tryTo(() => moveTo(top, pid)));
   }
-  rmdirSync(group);
+  // The others are to be left all the same.
+  tryTo(() => rmdirSync(folder));
+}
+
+function moveTo(folder: string, pid: string): void {
+  writeFileSync(join(folder, "cgroup.procs"), pid);
+}
+
+/** A process may end at any time, and its group with it. */
+function tryTo(work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Empty where there is none, as on other systems than Linux. */
