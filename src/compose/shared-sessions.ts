@@ -139,27 +139,35 @@ function handOn(
     createConnection: () => socket,
     method,
     path: url,
-    // Nothing is asked over it again, and one that is kept would keep the process from its end.
+    // The other side is not to end it: it would, of one that is refused early, before the rest of
+    // the call is there, and what it has answered could be lost.
     headers: {
       ...headers,
-      connection: "close",
+      connection: "keep-alive",
       expect: "100-continue",
       [peerHeader]: request.socket.remoteAddress ?? "",
     },
   });
-  let isTaken = false;
+  let [isTaken, isAnswered] = [false, false];
   handed.once("continue", () => {
     isTaken = true;
     request.pipe(handed);
   });
   handed.once("response", (answer) => {
-    isTaken = true;
+    isAnswered = true;
     response.writeHead(answer.statusCode ?? 502, keepOfContent(answer.rawHeaders));
     response.flushHeaders();
-    answer.once("close", () => answer.complete || response.destroy());
+    answer.once("close", () => {
+      // The rest of a call that was answered early is read by nobody, and the client asks again
+      // behind it. Nothing is asked over the other connection again.
+      request.unpipe(handed).resume();
+      handed.destroy();
+      if (!answer.complete) response.destroy();
+    });
     answer.pipe(response);
   });
-  handed.once("error", () => {
+  handed.on("error", () => {
+    if (isAnswered) return;
     if (isTaken || response.closed) response.destroy();
     else answerHere();
   });

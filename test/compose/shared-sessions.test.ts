@@ -1,7 +1,7 @@
-import { once } from "node:events";
+import { on, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Agent, createServer, type RequestListener } from "node:http";
-import { createServer as createSocketServer, type Socket } from "node:net";
+import { connect, createServer as createSocketServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -16,12 +16,10 @@ test("a call is handed on over a connection that ends with its answer", async ()
   await using folder = await createFolder();
   const owner = folder.open();
   const closing: Promise<unknown>[] = [];
-  const said: unknown[] = [];
   owner.share({
     ...carrier,
-    answer: ({ socket, headers }, response) => {
+    answer: ({ socket }, response) => {
       closing.push(once(socket, "close"));
-      said.push(headers["connection"]);
       response.end("{}");
       return Promise.resolve();
     },
@@ -35,8 +33,41 @@ test("a call is handed on over a connection that ends with its answer", async ()
     const { status } = await post(front.url, { headers, body: "{}", agent: front.agent });
     expect(status).toBe(200);
   }
+  expect(closing).toHaveLength(2);
   await Promise.all(closing);
-  expect(said).toEqual(["close", "close"]);
+});
+
+test("one that is refused early leaves its connection to the next one", async () => {
+  await using folder = await createFolder();
+  const owner = folder.open();
+  const left: Promise<unknown>[] = [];
+  owner.share({
+    ...carrier,
+    answer: ({ socket }, response) => {
+      // That the rest of a call does not come is an error of its socket.
+      left.push(new Promise((resolve) => socket.once("close", resolve)));
+      response.writeHead(401).end("refused");
+      return Promise.resolve();
+    },
+  });
+  const way = folder.open().share({ ...carrier, answer: () => expect.unreachable() });
+  let connections = 0;
+  await using front = await listen((request, response) => {
+    void way.answer(request, response, expect.unreachable, undefined);
+  });
+  front.server.on("connection", () => (connections += 1));
+  const socket = connect(Number(new URL(front.url).port), "127.0.0.1");
+  const told = on(socket.setEncoding("utf8"), "data");
+  for (const bytes of [900_000, 10, 3_000_000, 10]) {
+    const head = `host: a\r\nmcp-session-id: ${owner.createId()}\r\ncontent-length: ${bytes}`;
+    socket.write(`POST /mcp HTTP/1.1\r\n${head}\r\n\r\n${"x".repeat(bytes)}`);
+    let answer = "";
+    while (!answer.includes("refused")) answer += String((await told.next()).value);
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  }
+  socket.destroy();
+  await Promise.all(left);
+  expect([left.length, connections]).toEqual([4, 1]);
 });
 
 test("who ends before it takes a call has not got it, and it is answered here", async () => {
@@ -107,6 +138,7 @@ async function listen(answer: RequestListener) {
   const front = createServer(answer);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
+    server: front,
     url: `http://127.0.0.1:${await listenAt(front, { host: "127.0.0.1", port: 0 })}/mcp`,
     agent,
     [Symbol.asyncDispose]: async () => {
