@@ -298,9 +298,10 @@ function waitForEnd(page: Page, url: string): Promise<void> {
 }
 
 async function readText(frame: Frame): Promise<string> {
-  // One that was taken out of its page meanwhile is never loaded, and shows nothing.
-  await frame.waitForLoadState("load", { timeout: 10_000 });
-  return frame.evaluate<string>("document.body?.innerText ?? ''");
+  // One that is taken out of its page is never loaded, or has nothing to ask: it shows nothing.
+  const timeout = 10_000;
+  await frame.waitForLoadState("load", { timeout });
+  return frame.locator("body").innerText({ timeout });
 }
 
 describe("a person who comes late", () => {
