@@ -19,6 +19,8 @@ export type Waiter = {
   readonly hasLeft: () => boolean;
   /** By what the request of whoever waits is known in logs. */
   readonly requestId?: string | undefined;
+  /** How long it still waits; none, or less, where what has begun may only just end. */
+  readonly left_ms?: () => number;
   /** Has what is under way for the caller ended when it leaves; for one thing at a time. */
   readonly onAbort: (end: () => void) => void;
   /** Tells that something is being written for it, whose end is not known before it is told. */

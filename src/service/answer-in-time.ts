@@ -1,6 +1,6 @@
 import type { ApiReply, CarriedRequest } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
-import type { SetAlarm, Waiter } from "../contract/clock.ts";
+import type { Clock, SetAlarm, Waiter } from "../contract/clock.ts";
 import { messages } from "../contract/messages.ts";
 import { notBegun, outcomeUnknown, overloaded } from "../contract/problem.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
@@ -8,7 +8,11 @@ import { respondWithProblem, toProblem } from "./respond.ts";
 /** Notes an unexpected error where the operator looks, and answers its reference. */
 export type Report = (error: unknown, requestId?: string) => string;
 
-type Options = { readonly setAlarm: SetAlarm; readonly report: Report };
+type Options = {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly setAlarm: SetAlarm;
+  readonly report: Report;
+};
 
 /** After this long a caller is told 503 (api-spec.md, "Errors"). */
 const deadline_ms = 10_000;
@@ -21,11 +25,11 @@ const endOfWrite_ms = 4_000;
 
 /** No error leaves but as a Problem, and no caller waits for ever. */
 export function answerInTime(
-  { setAlarm, report }: Options,
+  { clock, setAlarm, report }: Options,
   { request, isRead }: { readonly request: CarriedRequest; readonly isRead: boolean },
   work: (signal: Waiter) => Awaitable<ApiReply>,
 ): Awaitable<ApiReply> {
-  const waiting = createWaiter(request);
+  const waiting = createWaiter(request, clock);
   const explain = (error: unknown) => {
     const problem = toProblem(error, (fault) => report(fault, request.requestId));
     const isLate = problem.message === messages.took_too_long;
@@ -62,13 +66,18 @@ async function limitWait(
 }
 
 /** No AbortController, which costs more than everything else around a request. */
-function createWaiter({ onLeave, hasLeft, requestId }: CarriedRequest) {
+function createWaiter(
+  { onLeave, hasLeft, requestId }: CarriedRequest,
+  { monotonic }: Options["clock"],
+) {
+  const due = monotonic() + deadline_ms;
   let end: (() => void) | undefined;
   let isOver = false;
   let isWriting = false;
   const waiter = {
     hasLeft: () => isOver || hasLeft?.() === true,
     requestId,
+    left_ms: () => due - monotonic(),
     onAbort: (endWork: () => void) => {
       end = endWork;
       onLeave?.(leave);

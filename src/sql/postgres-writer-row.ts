@@ -35,7 +35,8 @@ export type WriterRow = {
   readonly tidy: () => Promise<void>;
 };
 
-const longestLock_ms = 5_000;
+/** A write's caller may have less time left (postgres-writes.ts). */
+export const longestLock_ms = 5_000;
 /** The server ends a transaction that says nothing for so long. */
 export const longestPause_ms = 30_000;
 /** How long the server is asked what became of a commit, and how often. */

@@ -3,7 +3,7 @@ import { requireWaiting } from "./busy-lock.ts";
 import { StoreBusy } from "./faults.ts";
 import { isBroken, isLost, isRepeatable } from "./postgres-faults.ts";
 import { type PostgresConnection, type PostgresPool } from "./postgres-pool.ts";
-import { createWriterRow, takeBack } from "./postgres-writer-row.ts";
+import { createWriterRow, longestLock_ms, takeBack } from "./postgres-writer-row.ts";
 import type { RunStatement } from "./run-statements.ts";
 import type { WriteOptions, WriteSignal } from "./sql.ts";
 import { createWriteLine } from "./write-line.ts";
@@ -42,8 +42,8 @@ const longSettings = ["statement_timeout", "lock_timeout"].map(
 const longestRepeats_ms = 5_000;
 const mostBackoff_ms = 100;
 
-/** `lock_ms`: how long a write waits where all of them are held off, if not as usual. */
-export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): PostgresWrites {
+/** `lock_ms`: how long a write waits for somebody else's lock, if not as usual. */
+export function createPostgresWrites(pool: PostgresPool, lock_ms = longestLock_ms): PostgresWrites {
   const turns = createTurns();
   let commits = 0;
   const row = createWriterRow(pool, () => commits > 0, lock_ms);
@@ -52,7 +52,7 @@ export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): Post
 
   async function attempt<Result>(
     work: () => Promise<Result>,
-    isLong: boolean,
+    { signal, isLong = false }: WriteOptions,
   ): Promise<Done<Result>> {
     const connection = await row.take();
     let own: number;
@@ -60,7 +60,9 @@ export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): Post
     try {
       own = await row.begin(connection);
       if (isLong) await connection.runAll(longSettings);
-      current = (asked) => connection.run(asked, isLong ? longestLong_ms : undefined);
+      current = isLong
+        ? (asked) => connection.run(asked, longestLong_ms)
+        : runInTime(connection, lock_ms, signal);
       result = await work();
     } catch (error) {
       current = undefined;
@@ -79,10 +81,8 @@ export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): Post
   }
 
   return {
-    write: async <Result>(
-      work: () => Promise<Result>,
-      { signal, isPatient = false, isLong = false }: WriteOptions = {},
-    ) => {
+    write: async <Result>(work: () => Promise<Result>, options: WriteOptions = {}) => {
+      const { signal, isPatient = false } = options;
       if (isOver) throw new StoreBusy("the store is closed");
       const begin = async () => {
         // It has waited for a connection, and for whoever holds off all writes.
@@ -90,7 +90,7 @@ export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): Post
         signal?.noteWriting?.();
         return work();
       };
-      return turns.wait(() => repeat(() => attempt(begin, isLong), signal), isPatient);
+      return turns.wait(() => repeat(() => attempt(begin, options), signal), isPatient);
     },
     run: (query) => {
       if (current === undefined) throw new Error("a write's statement came after its end");
@@ -103,6 +103,26 @@ export function createPostgresWrites(pool: PostgresPool, lock_ms?: number): Post
       // It is for those who come later: whoever is closing has done what it was asked.
       if (commits > 0) await row.tidy().catch(() => undefined);
     },
+  };
+}
+
+/**
+ * A write's turn may come when its caller has little time left. It waits for a lock no longer than
+ * that: what only ever waited was not done, and its caller can still be told so.
+ */
+function runInTime(
+  connection: PostgresConnection,
+  lock_ms: number,
+  signal: WriteSignal | undefined,
+): RunStatement {
+  return async (asked) => {
+    const left_ms = signal?.left_ms?.() ?? lock_ms;
+    if (left_ms < lock_ms) {
+      // None at all would be a wait without end.
+      const most_ms = Math.max(Math.ceil(left_ms), 1);
+      await connection.runAll([`set local lock_timeout = ${most_ms}`]);
+    }
+    return connection.run(asked);
   };
 }
 
