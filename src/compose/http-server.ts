@@ -7,6 +7,7 @@ import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress, readArrival } from "../network/client-address.ts";
+import { inTurn, type AnswerRequest } from "../network/in-turn.ts";
 import { request_ms } from "../network/read-at-most.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
@@ -38,8 +39,12 @@ const closeIdleEvery_ms = 20;
 /** What was sent by the stop is read within this time. */
 const quiet_ms = 100;
 
-/** A server that knows its connections over which nothing was asked: browsers open some. */
-export type HttpServer = Server & { readonly unused: Set<Socket> };
+export type HttpServer = Server & {
+  /** Its connections over which nothing was asked: browsers open some. */
+  readonly unused: Set<Socket>;
+  /** What answers each request, one after the other on each connection. */
+  answer: AnswerRequest;
+};
 
 export type McpCarrier = {
   readonly fetch: HttpFetch;
@@ -79,12 +84,17 @@ export type RequestHandlers = {
 /** Listens a moment before the store is open; until then it asks clients to come back. */
 export function createHttpServer(): HttpServer {
   const unused = new Set<Socket>();
-  const server = createServer(serverLimits, answerStarting);
+  const own = { unused, answer: answerStarting };
+  const server = Object.assign(createServer(serverLimits), own);
+  server.on(
+    "request",
+    inTurn((request, response) => server.answer(request, response)),
+  );
   server.on("connection", (socket) => {
     unused.add(socket);
     socket.once("close", () => unused.delete(socket));
   });
-  return Object.assign(server, { unused });
+  return server;
 }
 
 /** Answers the port that is had in the end. */
@@ -138,8 +148,7 @@ export async function closeHttpServer(
 
 /** From now on these answer, in place of `answerStarting`. */
 export function setRequestHandlers(server: HttpServer, handlers: RequestHandlers): void {
-  const listener = createListener(handlers, server.unused);
-  server.off("request", answerStarting).on("request", listener);
+  server.answer = createListener(handlers, server.unused);
 }
 
 function answerStarting(request: IncomingMessage, response: ServerResponse): void {

@@ -58,11 +58,11 @@ export function createSharedSessions(options: Options): SharedSessions {
       const answerAny = getRequestListener((request, { incoming }) =>
         mcp.fetch(request, readAddress(incoming), incoming),
       );
-      server.removeAllListeners("request").on("request", (request, response) => {
+      server.answer = (request, response) => {
         server.unused.delete(request.socket);
         const passOn = () => void answerAny(request, response);
         void mcp.answer(request, response, passOn, readAddress(request));
-      });
+      };
       return {
         fetch: mcp.fetch,
         answer: async (request, response, passOn, address) => {
