@@ -45,3 +45,19 @@ test("a session's connections end after one to 1,000 calls each, by chance", asy
     server.closeAllConnections();
   }
 });
+
+test("none ends while a long message may still be on its way, but at the next request", async () => {
+  const server = createHttpServer();
+  renewConnections(server, () => 0);
+  server.answer = (_request, response) => response.writeHead(401).end();
+  const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const url = `http://127.0.0.1:${port}/api/v1/links`;
+  const ends: unknown[] = [];
+  for (const body of ["long".repeat(20_000), ["in", "pieces"], "short", ""]) {
+    ends.push((await post(url, { body, agent })).headers["connection"]);
+  }
+  expect(ends).toEqual(["keep-alive", "keep-alive", "close", "close"]);
+  agent.destroy();
+  server.close();
+});
