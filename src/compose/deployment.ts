@@ -16,7 +16,7 @@ import {
   type Embedded,
   type EmbeddedOptions,
 } from "./embedded.ts";
-import { explainStoreFault } from "./explain-store-fault.ts";
+import { explainStoreFault, tellOutages } from "./explain-store-fault.ts";
 import { createShownProcess } from "./show-process.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
@@ -69,7 +69,8 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
       throw error;
     });
   }
-  const clicks = createClicks({ store, clock, setAlarm, report });
+  // They wait until the store answers again.
+  const clicks = createClicks({ store, clock, setAlarm, report: tellOutages(report, warn) });
   // A mere look leaves no trace.
   const keyUses = options.isLook === true ? undefined : createKeyUses({ store, clock, setAlarm });
   const service = createService({

@@ -1,6 +1,7 @@
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { createFolder, startServe } from "../support/command.ts";
+import { visitAt } from "../support/link-host.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { takeDatabase } from "../support/postgres.ts";
 
@@ -40,8 +41,11 @@ test("a write that meets a lock is not done and says why, and the next one is se
   expect(await readNames()).toEqual({ one: "Before", two: "After" });
   await administrator.query("rollback");
 
-  // The whole table: what must never be done twice is known not to be done.
-  await administrator.query("begin; lock table links in share mode");
+  // Whole tables: what must never be done twice is known not to be done, and visits are kept.
+  await administrator.query("begin; lock table links, visit_batches in share mode");
+  const { port } = new URL(serving.places.url);
+  const visited = await visitAt(Number(port), "/two", { host: `default.localhost:${port}` });
+  expect(visited.status).toBe(302);
   const link = { path: "three", name: "Three", url: "https://a.example" };
   const { structured } = await local.callTool("create_link", link);
   expect(structured.error).toEqual({
@@ -52,12 +56,16 @@ test("a write that meets a lock is not done and says why, and the next one is se
     retry_after_s: 1,
     next: "Wait a little, then call create_link again.",
   });
+  // Who reads waits for them to be written, which they cannot be for now.
+  const readClicks = async () => (await serving.call("GET", `/links/${two}`)).body.clicks;
+  expect(await readClicks()).toBe(0);
   await administrator.query("rollback");
   await administrator.end();
 
   expect((await rename(one)).status).toBe(200);
   expect((await local.callTool("create_link", link)).isError).toBe(false);
   expect(await readNames()).toEqual({ one: "After", two: "After", three: "Three" });
+  expect(await readClicks()).toBe(1);
   const { stderr } = await serving.stop();
   expect(stderr).toContain(
     "write of the store: given up, for another transaction of the database has locked what is " +
