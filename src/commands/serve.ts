@@ -20,10 +20,11 @@ import {
 import { openFindCountry } from "../compose/find-country.ts";
 import { findOwnerKey } from "../compose/first-start.ts";
 import { openGatewayToken } from "../compose/gateway-token.ts";
+import { joinWatches, watchHost, watchMcp, type Watches } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
+import { logWhereAsked } from "../compose/log-work.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
-import { joinWatches, watchHost, watchMcp } from "../compose/join-watches.ts";
 import {
   openMetrics,
   readSources,
@@ -121,7 +122,7 @@ async function serveHere(options: ServeHere): Promise<number> {
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
-    const watches = { ...traces, ...joinWatches(metrics, traces) };
+    const watches = { ...traces, ...joinWatches(metrics, traces, logWhereAsked(log, config)) };
     const told = { noteStore: log.warn, warn: log.warn };
     const parts = { ...options, ...watches, ...told, readLinkOrigin, report, findCountry };
     await withDeployment(parts, (deployment) =>
@@ -136,7 +137,8 @@ async function serveHere(options: ServeHere): Promise<number> {
 }
 
 type Serving = ServeHere &
-  Partial<Traces> & {
+  Watches &
+  Omit<Partial<Traces>, keyof Watches> & {
     readonly toolbox: Toolbox;
     readonly port: number;
     readonly addresses: Addresses;

@@ -13,9 +13,10 @@ import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
 import { saveExportFile } from "../compose/export-files.ts";
 import { createReadSaid } from "../compose/find-country.ts";
-import { watchHost } from "../compose/join-watches.ts";
+import { joinWatches, watchHost, type Watches } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
+import { logWhereAsked } from "../compose/log-work.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey } from "../compose/secrets.ts";
@@ -69,7 +70,8 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
   const traces = await openTraces(options.version, log);
-  const parts = { ...options, ...traces, report };
+  const watches = { ...traces, ...joinWatches(traces, logWhereAsked(log, config)) };
+  const parts = { ...options, ...watches, report };
   const told = { noteStore: log.warn, warn: log.warn };
   await withDeployment({ ...parts, ...told, readLinkOrigin }, (deployment) =>
     serve({ ...parts, deployment, listener, serveCommand, output, toolbox, log }),
@@ -77,7 +79,8 @@ export async function runStdio(options: StdioOptions): Promise<void> {
 }
 
 type Serving = StdioOptions &
-  Partial<Traces> & {
+  Watches &
+  Omit<Partial<Traces>, keyof Watches> & {
     readonly deployment: Deployment;
     readonly listener: FolderListener;
     /** What a person types to have the links and pages of this folder. */

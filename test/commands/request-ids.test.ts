@@ -69,6 +69,47 @@ test("the log tells of which request a fault was, over REST and through a tool",
   expect(requests).toContainEqual(["unexpected error", "by-a-tool-2"]);
 });
 
+test("at the level of debug the log follows a call down to each statement", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path, ["--log", "debug"]);
+  const { places, key } = serving;
+  const link = { path: "one", url: "https://secret.example/of-a-stranger" };
+  const call = modernCall(key, 1, "create_link", link);
+  for (const named of ["makes-it-1", "makes-it-2"]) {
+    await post(places.mcp, { ...call, headers: { ...call.headers, [header]: named } });
+  }
+  const rest = { method: "GET", headers: { authorization: `Token ${key}`, [header]: "over-rest" } };
+  await post(`${places.api}/links`, rest);
+  const { stderr } = await serving.stop();
+  const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
+  const logged = lines.map((line): Record<string, unknown> => JSON.parse(line));
+  const ofRequest = (id: string) => logged.filter(({ request }) => request === id);
+  const told = ofRequest("makes-it-1");
+  expect(told).toContainEqual(
+    expect.objectContaining({ msg: "request", method: "POST", route: "/links", status: 201 }),
+  );
+  expect(told).toContainEqual(
+    expect.objectContaining({
+      msg: "statement",
+      sql: expect.stringMatching(/^insert into "links"/),
+    }),
+  );
+  const { ms } = told.find(({ msg }) => msg === "tool call") ?? {};
+  expect(ms).toBeGreaterThan(0);
+  expect(told.slice(-2)).toMatchObject([
+    { msg: "tool call", tool: "create_link", end: "ok" },
+    { msg: "message to /mcp", status: 200 },
+  ]);
+  expect(ofRequest("makes-it-2")).toContainEqual(
+    expect.objectContaining({ msg: "tool call", end: "validation_failed" }),
+  );
+  const overRest = ofRequest("over-rest").map(({ msg }) => msg);
+  expect(new Set(overRest)).toEqual(new Set(["statement", "request"]));
+  expect(overRest.at(-1)).toBe("request");
+  expect(stderr).not.toContain("secret.example");
+  expect(stderr).not.toContain(key);
+});
+
 test("a row of a job is known as the call that applied it, down to the store", async () => {
   await using served = await createServed();
   const { folder, serving } = served;
