@@ -3,7 +3,7 @@ import type { Config } from "../config.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Watched } from "../contract/watch.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
-import { requestIdHeader } from "../text/request-id.ts";
+import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { clock } from "./embedded.ts";
 import type { Watches } from "./join-watches.ts";
 import type { Log } from "./log.ts";
@@ -53,7 +53,8 @@ function logWork({ debug }: Pick<Log, "debug">, { monotonic }: Pick<Clock, "mono
     },
     watchCall: (tool, { requestId } = {}) =>
       watch("tool call", { tool }, requestId ?? requests.getStore()?.request, nameEnd),
-    watchVisit: () => watch("visit", {}, undefined, nameStatus),
+    // A visitor gives none, and is told none.
+    watchVisit: () => watch("visit", {}, readRequestId(undefined), nameStatus),
     watchMcp: ({ headers }) =>
       watch("message to /mcp", {}, headers[requestIdHeader]?.toString(), nameStatus),
     traceSql: followStatements(requests, begin),
@@ -73,6 +74,8 @@ type Begin = (
   request: string | undefined,
 ) => (outcome: object) => void;
 
+const failed = { failed: true };
+
 /** What happens beside requests, many times a second, is left out. */
 function followStatements(requests: Requests, begin: Begin): TraceSql {
   return {
@@ -81,14 +84,16 @@ function followStatements(requests: Requests, begin: Begin): TraceSql {
       if (followed === undefined || followed.isOver) return run();
       // All values are parameters, which are not shown.
       const end = begin("statement", { engine, sql: text }, followed.request);
-      const result = run();
-      if (result instanceof Promise) {
-        result.then(
-          () => end({}),
-          () => end({ failed: true }),
-        );
-      } else end({});
-      return result;
+      try {
+        const result = run();
+        const endWell = () => end({});
+        if (result instanceof Promise) result.then(endWell, () => end(failed));
+        else endWell();
+        return result;
+      } catch (error) {
+        end(failed);
+        throw error;
+      }
     },
     // Whoever shares the transaction runs the work, and it is not theirs.
     transaction: (_engine, run) => run(bindHere),

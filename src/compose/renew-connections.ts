@@ -9,7 +9,7 @@ const mostBody_bytes = 64 * 1024;
 
 /**
  * Processes take connections from one queue, each when it has time, and one may have taken all that
- * were opened in a moment. So none is kept for ever: who asks on opens another one, which whoever
+ * were opened in a moment. So none is kept for long: who asks on opens another one, which whoever
  * has the least to do is the first to take. They do not all end at once, and some of them soon.
  */
 export function renewConnections(server: Server, random = Math.random): void {

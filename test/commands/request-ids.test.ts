@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { createFolder, createServed, startServe } from "../support/command.ts";
+import { visitAt } from "../support/link-host.ts";
 import { answerEmpty, startDeployment } from "../support/mcp-deployment.ts";
 import { modernCall, post, type Posting } from "../support/mcp-post.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -80,6 +81,15 @@ test("at the level of debug the log follows a call down to each statement", asyn
   }
   const rest = { method: "GET", headers: { authorization: `Token ${key}`, [header]: "over-rest" } };
   await post(`${places.api}/links`, rest);
+  const { port } = new URL(places.url);
+  for (const path of ["/one", "/one"]) {
+    await visitAt(Number(port), path, { host: `default.localhost:${port}` });
+  }
+  const database = openDatabase(join(folder.path, "waypost.db"));
+  database.exec("ALTER TABLE links RENAME TO elsewhere");
+  const headers = { ...rest.headers, [header]: "has-failed" };
+  expect((await post(`${places.api}/links`, { ...rest, headers })).status).toBe(500);
+  database.close();
   const { stderr } = await serving.stop();
   const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
   const logged = lines.map((line): Record<string, unknown> => JSON.parse(line));
@@ -106,6 +116,13 @@ test("at the level of debug the log follows a call down to each statement", asyn
   const overRest = ofRequest("over-rest").map(({ msg }) => msg);
   expect(new Set(overRest)).toEqual(new Set(["statement", "request"]));
   expect(overRest.at(-1)).toBe("request");
+  expect(ofRequest("has-failed")).toContainEqual(
+    expect.objectContaining({ msg: "statement", failed: true }),
+  );
+  const [first, second, ...more] = logged.filter(({ msg }) => msg === "visit");
+  expect([first, second, more]).toMatchObject([{ status: 302 }, { status: 302 }, []]);
+  expect(second?.["request"]).not.toBe(first?.["request"]);
+  expect(ofRequest(String(first?.["request"])).map(({ msg }) => msg)).toContain("statement");
   expect(stderr).not.toContain("secret.example");
   expect(stderr).not.toContain(key);
 });
