@@ -46,7 +46,7 @@ test("a session's connections end after one to 1,000 calls each, by chance", asy
   }
 });
 
-test("none ends while a long message may still be on its way, but at the next request", async () => {
+test("none ends while a long message may be on its way, but at the next request", async () => {
   const server = createHttpServer();
   renewConnections(server, () => 0);
   server.answer = (_request, response) => response.writeHead(401).end();
