@@ -18,6 +18,7 @@ export type Database = {
   exec(sql: string): void;
   prepare(sql: string): Statement;
   function(name: string, work: () => SqlValue): void;
+  readonly isTransaction: boolean;
   close(): void;
 };
 

@@ -21,7 +21,7 @@ database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
 database.exec("PRAGMA temp_store = MEMORY");
 defineIsAwaited(database, () => Atomics.load(shared, isUnwanted) === 0);
 goLast();
-const { run: runStatement } = createStatementRunner(database);
+const { run: runStatement } = createStatementRunner(() => database);
 let isHeld = false;
 
 parentPort?.on("message", (order: ReaderOrder) => {

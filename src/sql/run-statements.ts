@@ -2,7 +2,7 @@ import type { Database, SqlValue, Statement } from "./engine.ts";
 import { isBusy } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
 
-/** Statements on one synchronous connection, each prepared once. */
+/** Statements on synchronous connections, each prepared once on each. */
 
 export type Query = { readonly sql: string; readonly parameters: readonly unknown[] };
 
@@ -39,10 +39,13 @@ const mostPrepared = 200;
 
 type Prepared = { readonly statement: Statement; readonly names: readonly string[] };
 
-export function createStatementRunner(database: Database): StatementRunner {
-  const preparedBySql = new Map<string, Prepared>();
+/** Asks for each try anew on which connection a statement is to run. */
+export function createStatementRunner(choose: () => Database): StatementRunner {
+  const preparedOf = new Map<Database, Map<string, Prepared>>();
 
   function findPrepared(sql: string): Prepared {
+    const database = choose();
+    const preparedBySql = findOrSet(preparedOf, database, () => new Map<string, Prepared>());
     const known = preparedBySql.get(sql);
     const prepared = known ?? prepareStatement(database, sql);
     if (known !== undefined) preparedBySql.delete(sql);
@@ -61,11 +64,23 @@ export function createStatementRunner(database: Database): StatementRunner {
         return { rows: [], numAffectedRows: BigInt(changes) };
       }),
     prepare: (sql) => {
-      let prepared: Prepared | undefined;
+      const preparedOn = new Map<Database, Prepared>();
       return (parameters) =>
-        runUnlessBusy(() => readRows((prepared ??= prepareStatement(database, sql)), parameters));
+        runUnlessBusy(() => {
+          const database = choose();
+          const prepared = findOrSet(preparedOn, database, () => prepareStatement(database, sql));
+          return readRows(prepared, parameters);
+        });
     },
   };
+}
+
+function findOrSet<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
 }
 
 function prepareStatement(database: Database, sql: string): Prepared {

@@ -31,7 +31,9 @@ type OpenOptions = {
 
 /**
  * Opens a SQLite file, or makes one. A file that is not ours or is damaged is refused and left as
- * it is. Two connections: one reads, one writes, so that no reader sees half a transaction.
+ * it is. Two connections: while a transaction is open on the one that writes, the other one reads,
+ * so that no reader sees half of it. At other times the first one reads, too: it keeps the pages
+ * that it has read over its own commits, and any other connection drops all of them.
  */
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
   refuseForeignFile(path, options.applicationId);
@@ -49,10 +51,12 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     const { run, prepare } = trace ? traceStatements("sqlite", runner, trace) : runner;
     return openKysely<Tables>("sqlite", run, { prepare });
   };
-  const reading = readWhileSound(createStatementRunner(reader), log);
+  const readOn = (choose: () => Database) => readWhileSound(createStatementRunner(choose), log);
+  const reading = readOn(() => (writer.isTransaction ? reader : writer));
   const db = open(reading);
-  const findVersion = reading.prepare("PRAGMA data_version");
-  const writing = open(createStatementRunner(writer));
+  // It tells of the commits of other connections alone, so that one has to be asked all the time.
+  const findVersion = readOn(() => reader).prepare("PRAGMA data_version");
+  const writing = open(createStatementRunner(() => writer));
   const readingLong = open(longReads);
   const checkpoints = createCheckpoints((work) =>
     longReads.aside((reader) => work(reader.carryOver)),

@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import type { Sql } from "../../src/sql/sql.ts";
+
+/**
+ * What was read of a file is kept in memory: a page that is changed in the file itself, behind the
+ * engine, is read as it was for as long as that holds.
+ */
+
+type Tables = { notes: { id: number; text: string } };
+
+let folder: string;
+let path: string;
+let store: Sql<Tables>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "waypost-pages-"));
+  path = join(folder, "notes.db");
+  store = await open();
+  await store.write(async (db) => {
+    await sql`create table notes (id integer primary key, text text not null)`.execute(db);
+    // Each fills a page of its own.
+    const long = " and so on".repeat(300);
+    await db
+      .insertInto("notes")
+      .values({ id: 1, text: `written${long}` })
+      .execute();
+    await db
+      .insertInto("notes")
+      .values({ id: 2, text: `beside it${long}` })
+      .execute();
+  });
+  // All that is in the log goes into the file.
+  await store.close();
+  store = await open();
+});
+
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("a page that was read is not read again after a write of our own", async () => {
+  expect(await readFirst()).toMatch(/^written/);
+  changeInFile("written", "changed");
+  for (const text of ["once", "twice"]) {
+    await store.write((db) =>
+      db.updateTable("notes").set({ text }).where("id", "=", 2).executeTakeFirst(),
+    );
+    expect(await readFirst()).toMatch(/^written/);
+  }
+});
+
+test("while a write is under way, what was committed before it is read", async () => {
+  await store.write(async (db) => {
+    await db.updateTable("notes").set({ text: "half done" }).where("id", "=", 1).execute();
+    expect(await readFirst()).toMatch(/^written/);
+  });
+  expect(await readFirst()).toBe("half done");
+});
+
+test("a page is read again after another process has written", async () => {
+  expect(await readFirst()).toMatch(/^written/);
+  changeInFile("written", "changed");
+  const other = openDatabase(path);
+  other.exec("update notes set text = 'by somebody else' where id = 2");
+  other.close();
+  expect(await readFirst()).toMatch(/^changed/);
+});
+
+function open(): Promise<Sql<Tables>> {
+  return openSqlite<Tables>(path, { applicationId: 0x6e6f7465 });
+}
+
+async function readFirst(): Promise<string | undefined> {
+  const row = await store.db.selectFrom("notes").select("text").where("id", "=", 1).execute();
+  return row[0]?.text;
+}
+
+/** Wherever it stands: where pages were divided, it is left in what is used no more. */
+function changeInFile(from: string, to: string): void {
+  const bytes = readFileSync(path);
+  for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at)) bytes.write(to, at);
+  writeFileSync(path, bytes);
+  // Whoever has read nothing yet reads what is there now.
+  const other = openDatabase(path);
+  const rows = other.prepare("select text from notes where id = 1").all();
+  other.close();
+  expect(rows).toEqual([{ text: expect.stringMatching(`^${to}`) }]);
+}
