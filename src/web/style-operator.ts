@@ -14,6 +14,9 @@ td .set-to { font-weight: 550; }
 .set-by code { white-space: nowrap; }
 .from { width: 8.5rem; }
 .chart { display: block; width: 100%; height: 8.75rem; }
+.charted .scale { color: var(--soft); font-size: var(--small);
+  font-variant-numeric: tabular-nums; }
+.charted .ends { display: flex; justify-content: space-between; }
 .chart rect { fill: var(--accent); }
 .chart rect:hover { fill: var(--accent-over); }
 .chart .ground { stroke: var(--line); stroke-width: 2; }

@@ -4,6 +4,7 @@ import type { Browsing } from "../support/browse.ts";
 import { createServed, runJson } from "../support/command.ts";
 import { callTool } from "../support/console-ground.ts";
 import { signInAt } from "../support/console-http.ts";
+import { visit } from "../support/listening.ts";
 
 /** Clicks over time at the console: the days up to today, of a project and of a link. */
 
@@ -90,4 +91,21 @@ test("each of very many days has all of its numbers in the table", async () => {
   const day =
     /<th scope="row"[^>]*>20[\d-]+<\/th>\s*<td class="number">0<\/td>\s*<td class="number">1</;
   expect(text).toMatch(day);
+});
+
+test("a chart tells how tall its columns are, and from when to when they go", async () => {
+  const { serving } = served;
+  const url = "https://example.com/charted";
+  const { link } = await callTool(serving, "create_link", { path: "charted", url });
+  const { port } = new URL(serving.places.url);
+  for (let visits = 0; visits < 3; visits += 1) {
+    const visited = await visit(`http://default.localhost:${port}/charted`);
+    expect(visited?.location).toBe(url);
+  }
+  const days = await readDays(`/links/${link.id}`);
+  const { text } = await tab.open(`/links/${link.id}`);
+  const scales = [...text.matchAll(/<p class="scale[^>]*>(.*?)<\/p>/gs)].map(([, said = ""]) =>
+    said.replaceAll(/<[^>]*>/g, "").trim(),
+  );
+  expect(scales).toEqual(["3", `${days[0]} ${days.at(-1)}`]);
 });

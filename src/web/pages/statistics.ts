@@ -146,12 +146,13 @@ const numbers = [
   { name: "Installs", look: "number" },
 ];
 
-const titles: Readonly<Record<string, string>> = {
-  link: "Links",
-  platform: "Platforms",
-  source: "Ways",
-  referrer: "Pages that led here",
-  country: "Countries",
+/** What a part is called, and what one row of it is. */
+const titles: Readonly<Record<string, readonly [part: string, row: string]>> = {
+  link: ["Links", "Link"],
+  platform: ["Platforms", "Device"],
+  source: ["Ways", "By"],
+  referrer: ["Pages that led here", "Site"],
+  country: ["Countries", "Country"],
 };
 
 /** What a person reads in place of the keys that are ours. */
@@ -171,10 +172,10 @@ const words: Readonly<Record<string, string>> = {
 
 function renderPart(stats: JsonObject, by: string): Html {
   const rows = readRecords(stats, "rows");
-  const title = titles[by] ?? by;
+  const [title, row] = titles[by] ?? [by, by];
   const table = renderTable(
     title,
-    [{ name: title }, ...numbers],
+    [{ name: row }, ...numbers],
     rows.map((row) => renderRow(row)),
   );
   return html`<section class="card figures" aria-label="${title}">
