@@ -175,10 +175,22 @@ function buildPlayAddress(
 ): string | undefined {
   const packageName = app && readPackageName(app);
   if (packageName === undefined) return undefined;
-  const carried = link_in_referrer ? address && `_url=${toBase64Url(address)}` : referrer;
   const store = `https://play.google.com/store/apps/details?id=${encode(packageName)}`;
-  return isBlank(carried) ? store : `${store}&referrer=${encode(carried)}`;
+  const write = (carried: string | null | undefined) =>
+    isBlank(carried) ? store : `${store}&referrer=${encode(carried)}`;
+  if (!link_in_referrer) return write(referrer);
+  if (address === undefined) return store;
+  const told = `_url=${toBase64Url(address)}`;
+  const toldTwice = write(`${told}&url=${encode(address)}`);
+  return toldTwice.length <= mostTwice_characters ? toldTwice : write(told);
 }
+
+/**
+ * The service's own Android SDK reads `_url` since 1.0.2, and React Native's has 1.0.0 inside, which
+ * reads `url`. Google tells no limit; the second goes last, and only into an address of a length
+ * that is taken everywhere.
+ */
+const mostTwice_characters = 2048;
 
 /** A second host comes first: a custom scheme shows an error where the app is missing. */
 function chooseButton(

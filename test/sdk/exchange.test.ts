@@ -13,7 +13,7 @@ import {
   iosFirstLaunch,
   iosFirstLaunchBare,
   iosOpened,
-  readReferrer,
+  referrerReaders,
   type SdkRequest,
 } from "./recorded.ts";
 
@@ -185,20 +185,25 @@ test("where the project wants it, the store's button copies an address of use on
   expect(await copy(false)).toEqual([]);
 });
 
-test("Android's app is told by what Google Play hands on", async () => {
-  const [port, host] = [portOf(at(0)), hostOf(at(0))];
-  const page = await visitAt(port, "/spring?ref=anna", { host, agent: agents.android });
-  const [, store = ""] = /href="(https:\/\/play\.google\.com[^"]+)"/.exec(page.text) ?? [];
-  const { searchParams } = new URL(store.replaceAll("&amp;", "&"));
-  const url = readReferrer(searchParams.get("referrer") ?? "");
-  expect(url).toBe(`http://${host}/spring?ref=anna`);
-  const installed = readAnswer("android", await send(androidOpened(url ?? "", true)));
-  expect(installed).toMatchObject({
-    matched: true,
-    confidence: "high",
-    link: { full_url: `http://${host}/spring?ref=anna`, deep_link_value: "/spring" },
-  });
-});
+test.each(Object.entries(referrerReaders))(
+  "Android's app is told by what Google Play hands on, with the SDK %s",
+  async (_versions, readReferrer) => {
+    const [port, host] = [portOf(at(0)), hostOf(at(0))];
+    const shown = `http://${host}/spring?ref=anna%20%2B+b`;
+    const target = "/spring?ref=anna%20%2B+b";
+    const page = await visitAt(port, target, { host, agent: agents.android });
+    const [, store = ""] = /href="(https:\/\/play\.google\.com[^"]+)"/.exec(page.text) ?? [];
+    const { searchParams } = new URL(store.replaceAll("&amp;", "&"));
+    const url = readReferrer(searchParams.get("referrer") ?? "");
+    expect(url).toBe(shown);
+    const installed = readAnswer("android", await send(androidOpened(url ?? "", true)));
+    expect(installed).toMatchObject({
+      matched: true,
+      confidence: "high",
+      link: { full_url: shown, deep_link_value: "/spring" },
+    });
+  },
+);
 
 test("each SDK's requests are answered so that it stops nowhere", async () => {
   const known = `http://${hostOf(at(0))}/spring?a=1`;

@@ -1,8 +1,9 @@
 /**
  * What the public SDKs send, by their sources: the names and forms of DeviceFingerprint.swift and
- * APIClient.swift (dynalinks-ios-sdk 1.0.4), and of APIClient.kt (dynalinks-android-sdk 1.0.3). The
- * SDKs for Flutter (1.0.4) and React Native (1.0.0) send what these two do, for they have them
- * inside. The values are made up.
+ * APIClient.swift (dynalinks-ios-sdk 1.0.4), and of APIClient.kt (dynalinks-android-sdk 1.0.0 to
+ * 1.0.3, which differ in how they read Google Play's referrer alone). The SDKs for Flutter and React
+ * Native send what these two do, for they have them inside: React Native's 1.0.0 the Android SDK of
+ * 1.0.0, Flutter's 1.0.4 that of 1.0.3. The values are made up.
  */
 
 export type SdkRequest = {
@@ -63,12 +64,30 @@ export function androidOpened(url: string, isDeferred: boolean): SdkRequest {
   return { path: "/links/attribute", headers: androidHeaders, body };
 }
 
-/** InstallReferrerManager.kt: `_url` in base64url without padding, else `url`. */
-export function readReferrer(referrer: string): string | null {
+/** InstallReferrerManager.kt, by the versions of the Android SDK. */
+export const referrerReaders = {
+  /** `url`, percent-encoded. */
+  "1.0.0 and 1.0.1": readPlain,
+  /** `_url`, in base64url without padding, else `url`. */
+  "1.0.2 and 1.0.3": (referrer) => {
+    const value = findParameter(referrer, "_url");
+    const decoded = Buffer.from(value ?? "", "base64url").toString();
+    return isWebAddress(decoded) ? decoded : readPlain(referrer);
+  },
+} as const satisfies Record<string, (referrer: string) => string | null>;
+
+function readPlain(referrer: string): string | null {
+  const value = findParameter(referrer, "url");
+  if (value === undefined) return null;
+  const decoded = decodeURIComponent(value.replaceAll("+", " "));
+  return isWebAddress(decoded) ? decoded : null;
+}
+
+function findParameter(referrer: string, name: string): string | undefined {
   const pairs = referrer.split("&").map((pair) => pair.split(/=(.*)/s));
-  const find = (name: string) => pairs.find(([key]) => key === name)?.[1];
-  const decoded = Buffer.from(find("_url") ?? "", "base64url").toString();
-  if (/^https?:\/\//.test(decoded)) return decoded;
-  const plain = decodeURIComponent((find("url") ?? "").replaceAll("+", " "));
-  return /^https?:\/\//.test(plain) ? plain : null;
+  return pairs.find(([key, value]) => key === name && value !== undefined)?.[1];
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\//.test(text);
 }

@@ -214,7 +214,8 @@ function readButtons(page: string, host: string, shown: string): readonly string
   return [...page.matchAll(/<a class="store-button[^"]*" href="([^"]*)"/g)].map(([, href = ""]) =>
     decodeURIComponent(decodeURIComponent(href))
       .replace(/(referrer=_url=)([\w-]+)/, (_, name, code) => name + decodeBase64(code))
-      .replaceAll(host, shown),
+      .replaceAll(host, shown)
+      .replaceAll(encodeURIComponent(host), encodeURIComponent(shown)),
   );
 }
 

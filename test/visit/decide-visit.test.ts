@@ -12,6 +12,7 @@ import {
 } from "../../src/visit/decide-visit.ts";
 import { hostileApps, hostileLink, hostileOptions } from "../contract/hostile-link.ts";
 import { android_app, appStore, ios_app, play } from "../contract/sample-link.ts";
+import { referrerReaders } from "../sdk/recorded.ts";
 
 /** The decision table of link-services.md §3, row by row. */
 
@@ -234,15 +235,25 @@ describe("an address", () => {
   test("of Play carries the link's address instead where the project wants it so", () => {
     const address = "https://go.example/spring?é=>>>???";
     const fields = { referrer: "utm_source=a" };
-    const referrer = new URL(
-      toPlay(fields, { link_in_referrer: true, address }) ?? "",
-    ).searchParams.get("referrer");
-    expect(referrer).toMatch(/^_url=[\w-]+$/);
-    expect(Buffer.from(referrer?.slice("_url=".length) ?? "", "base64url").toString()).toBe(
-      address,
-    );
+    const referrer = readReferrer(toPlay(fields, { link_in_referrer: true, address }));
+    expect(referrer).toMatch(/^_url=[\w-]+&url=[^&=?]+$/);
+    for (const readTold of Object.values(referrerReaders)) {
+      expect(readTold(referrer)).toBe(address);
+    }
     expect(toPlay(fields, { link_in_referrer: true })).toBe(play);
     expect(toPlay(fields, { address })).toBe(`${play}&referrer=utm_source%3Da`);
+  });
+
+  test("of Play says a long address once, as all but the oldest SDKs read it", () => {
+    const short = visitLong(50);
+    expect(referrerReaders["1.0.0 and 1.0.1"](short.referrer)).toBe(short.address);
+    for (let letters = 50; letters < 200; letters += 1) {
+      const { address, to, referrer } = visitLong(letters);
+      expect(referrerReaders["1.0.2 and 1.0.3"](referrer)).toBe(address);
+      if (referrer.includes("&url=")) expect(to.length).toBeLessThanOrEqual(2048);
+    }
+    const long = visitLong(200);
+    expect(long.referrer).toMatch(/^_url=[\w-]+$/);
   });
 
   test("is passed on verbatim, query, fragment and all", () => {
@@ -360,6 +371,16 @@ function toStore(fields: VisitedLink, app = ios_app): string | undefined {
 function toPlay(fields: VisitedLink, options: VisitOptions = {}): string | undefined {
   const forced = { ...fields, enable_forced_redirect };
   return readAddress(decideVisit(forced, { android_app }, { platform: "android" }, options));
+}
+
+function visitLong(letters: number) {
+  const address = `https://go.example/spring?id=${"%C3%BC".repeat(letters)}`;
+  const to = toPlay({}, { link_in_referrer: true, address }) ?? "";
+  return { address, to, referrer: readReferrer(to) };
+}
+
+function readReferrer(address: string | undefined): string {
+  return new URL(address ?? "").searchParams.get("referrer") ?? "";
 }
 
 function button(platform: Platform, apps: VisitedApps, options?: VisitOptions) {
