@@ -16,6 +16,11 @@ import {
   type AssociationSystem,
   type BrowserLink,
 } from "../visit/association-files.ts";
+import {
+  describeAppsLeftOut,
+  describePathsLeftOut,
+  type BrowserLinks,
+} from "./describe-left-out.ts";
 import { describe, listNames, systems, type DomainFinding } from "./finding.ts";
 import type { ExpectedFile } from "./judge-file.ts";
 
@@ -47,29 +52,39 @@ export async function readProjectFiles(reading: ProjectReading): Promise<Expecte
     read(androidApps.index, () => readAndroidApps({ call, signal })),
   ]);
   const browser = isOwn ? await readBrowserLinks(reading) : undefined;
-  const paths = selectBrowserPaths(browser?.links ?? []);
+  const paths = browser?.paths ?? [];
   const isWhole = browser !== undefined;
-  const [named, apps] = [
-    { ios: nameAll(ios, describeIosEntry), android: nameAll(android, describeAndroidEntry) },
-    { ios, android },
-  ];
-  const hasAny = named.ios?.fit.length !== 0 || named.android?.fit.length !== 0;
+  const files = {
+    ...(ios && { ios: { ...writeIosFile(ios, paths), isWhole } }),
+    ...(android && { android: { ...writeAndroidFile(android, paths), isWhole } }),
+  };
+  const named = {
+    ios: nameAll(ios, describeIosEntry),
+    android: nameAll(android, describeAndroidEntry),
+  };
+  const hasApps = (system: AssociationSystem) => named[system]?.fit.length !== 0;
+  const withApps = bothSystems.filter(hasApps);
+  // Of apps that may not be read, nothing is known that would leave paths out.
+  const told = withApps.map((system) => [system, files[system]?.paths ?? paths.length] as const);
   return {
-    files: {
-      ...(ios && { ios: { text: writeIosFile(ios, paths), isWhole } }),
-      ...(android && { android: { text: writeAndroidFile(android, paths), isWhole } }),
-    },
+    files,
     findings: [
-      ...(["ios", "android"] as const).flatMap((system) =>
-        apps[system] === undefined ? [describeUnread(system)] : [],
+      ...bothSystems.flatMap((system) =>
+        files[system] === undefined ? [describeUnread(system)] : [],
       ),
-      ...(hasAny ? [] : [noApps]),
+      ...(withApps.length > 0 ? [] : [noApps]),
       ...describeUnfit(named.ios?.unfit, named.android?.unfit),
-      ...(browser !== undefined && hasAny ? describeLeftOut(browser, paths.length) : []),
+      // What another deployment does with too many, that one knows.
+      ...bothSystems.flatMap((system) =>
+        isOwn ? describeAppsLeftOut(system, named[system]?.fit ?? [], files[system]) : [],
+      ),
+      ...(browser === undefined ? [] : describePathsLeftOut(browser, told)),
     ],
-    hasApps: (system) => named[system]?.fit.length !== 0,
+    hasApps,
   };
 }
+
+const bothSystems = ["ios", "android"] as const;
 
 /** Undefined where not all of them could be read. */
 async function readRows<App>(
@@ -83,8 +98,6 @@ async function readRows<App>(
     throw error;
   }
 }
-
-type BrowserLinks = { readonly links: readonly BrowserLink[]; readonly count: number };
 
 async function readBrowserLinks(reading: ProjectReading): Promise<BrowserLinks | undefined> {
   const { call, signal, mayRead } = reading;
@@ -100,7 +113,10 @@ async function readBrowserLinks(reading: ProjectReading): Promise<BrowserLinks |
     if (answer === undefined) return undefined;
     found.push(...answer.links);
     const { next, count } = answer.meta;
-    if (!next || found.length >= mostBrowserPaths) return { links: found, count: count ?? 0 };
+    if (next && found.length < mostBrowserPaths) continue;
+    const paths = selectBrowserPaths(found);
+    const all = found.flatMap((link) => [link.path, link.shortened_path].filter(Boolean));
+    return { paths, areAll: !next && paths.length === all.length, count: count ?? 0 };
   }
 }
 
@@ -162,16 +178,4 @@ function describeUnfit(
           ),
         ]),
   ];
-}
-
-/** Links that name no app, of which no more than so many paths are told to the systems. */
-function describeLeftOut({ links: read, count }: BrowserLinks, told: number) {
-  const paths = read.flatMap((link) => [link.path, link.shortened_path].filter(Boolean));
-  if (count <= read.length && paths.length <= told) return [];
-  const message =
-    `${count} links name no app, and ${told} of their paths stay in the browser: the oldest, up ` +
-    `to ${mostBrowserPaths}, and none with * or ? in it. The others open an installed app.`;
-  const fix =
-    "Put an app on links that belong into one, or keep pages of the web in a project of their own.";
-  return [describe("warning", "browser_links_left_out", message, fix)];
 }

@@ -27,11 +27,11 @@ export function createAssociationFiles() {
 
 async function buildFile(tenant: Tenant, system: AssociationSystem): Promise<CachedFile> {
   const browserPaths = selectBrowserPaths(await listLinksOfNoApp(tenant, mostBrowserPaths));
-  const body =
+  const { text } =
     system === "ios"
       ? writeIosFile((await iosAppStore.list(tenant, everyApp)).items, browserPaths)
       : writeAndroidFile((await androidAppStore.list(tenant, everyApp)).items, browserPaths);
-  return { type: "application/json", etag: makeTag(body), read: () => Promise.resolve(body) };
+  return { type: "application/json", etag: makeTag(text), read: () => Promise.resolve(text) };
 }
 
 const everyApp = {

@@ -16,11 +16,21 @@ export const associationPaths: Readonly<Record<AssociationSystem, string>> = {
   android: "/.well-known/assetlinks.json",
 };
 
-/** Apple reads no more of its file (link-services.md §3), and Google's is held to the same. */
+/**
+ * Apple reads no more of its file (link-services.md §3). Google refuses one that is too large
+ * without saying what that is (ERROR_CODE_TOO_LARGE), so that its file is held to the same.
+ */
 export const mostFile_bytes = 128 * 1024;
 
 /** Each is told to both systems for itself, so there is an end to them. */
 export const mostBrowserPaths = 200;
+
+export type AssociationFile = {
+  readonly text: string;
+  /** How many of the apps that can be verified are in it, and of the paths: the first ones. */
+  readonly apps: number;
+  readonly paths: number;
+};
 
 /** A link that names no app. */
 export type BrowserLink = {
@@ -59,7 +69,7 @@ function listComponents(browserPaths: readonly string[]): readonly Component[] {
 export function writeIosFile(
   apps: readonly IosAppFields[],
   browserPaths: readonly string[],
-): string {
+): AssociationFile {
   const entries = apps.flatMap((app) => describeIosEntry(app) ?? []);
   // Apple compares what stands in the address.
   const paths = browserPaths.map(encodePath);
@@ -78,7 +88,7 @@ export function writeIosFile(
 export function writeAndroidFile(
   apps: readonly AndroidAppFields[],
   browserPaths: readonly string[],
-): string {
+): AssociationFile {
   const entries = apps.flatMap((app) => describeAndroidEntry(app) ?? []);
   return writeWithinLimit(entries, browserPaths, (named, excluded) => {
     const components = listComponents(excluded);
@@ -115,11 +125,24 @@ function writeWithinLimit<App>(
   apps: readonly App[],
   paths: readonly string[],
   describe: (apps: readonly App[], paths: readonly string[]) => object,
-): string {
-  const body = JSON.stringify(describe(apps, paths));
-  if (new TextEncoder().encode(body).length <= mostFile_bytes) return body;
-  if (paths.length > 0) {
-    return writeWithinLimit(apps, paths.slice(0, Math.floor(paths.length / 2)), describe);
+): AssociationFile {
+  const write = (named: number, excluded: number) =>
+    JSON.stringify(describe(apps.slice(0, named), paths.slice(0, excluded)));
+  const fits = (named: number, excluded: number) =>
+    Buffer.byteLength(write(named, excluded)) <= mostFile_bytes;
+  const named = findMost(apps.length, (count) => fits(count, 0));
+  const excluded = findMost(paths.length, (count) => fits(named, count));
+  return { text: write(named, excluded), apps: named, paths: excluded };
+}
+
+/** The largest count that will do, where all smaller ones do as well; none, 0, always does. */
+function findMost(most: number, will: (count: number) => boolean): number {
+  if (will(most)) return most;
+  let [good, bad] = [0, most];
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (will(middle)) good = middle;
+    else bad = middle;
   }
-  return writeWithinLimit(apps.slice(0, Math.floor(apps.length * 0.9)), paths, describe);
+  return good;
 }

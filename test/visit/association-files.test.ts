@@ -41,24 +41,55 @@ describe("paths that stay in the browser", () => {
     expect(paths.at(-1)).toBe("s99");
   });
 
-  test("go before an app does, where the file would be too long", () => {
+  test("go before an app does, where the file would be too long, and no more than must", () => {
     const long = Array.from({ length: 200 }, (_, count) => `${"x".repeat(1900)}${count}`);
-    for (const file of [
-      writeIosFile([ios_app], long),
-      writeAndroidFile([android_app, { ...android_app, package_name: "com.example.two" }], long),
-    ]) {
-      expect(Buffer.byteLength(file)).toBeLessThanOrEqual(mostFile_bytes);
-      expect(file).toContain("com.example.one");
-      expect(file).toContain(`${long[0]}"`);
-      expect(file).not.toContain(`${long[199]}"`);
+    const android_apps = [android_app, { ...android_app, package_name: "com.example.two" }];
+    for (const [file, times] of [
+      [writeIosFile([ios_app], long), 1],
+      [writeAndroidFile([android_app], long), 1],
+      [writeAndroidFile(android_apps, long), 2],
+    ] as const) {
+      const { text, apps, paths } = file;
+      const size = Buffer.byteLength(text);
+      expect(size).toBeLessThanOrEqual(mostFile_bytes);
+      expect(size + times * 2000).toBeGreaterThan(mostFile_bytes);
+      expect(apps).toBe(times);
+      expect(text).toContain("com.example.one");
+      expect(text).toContain(`${long[paths - 1]}"`);
+      expect(text).not.toContain(`${long[paths]}"`);
     }
-    expect(writeAndroidFile([android_app], long)).toContain(`${long[49]}"`);
+  });
+
+  test("are all in the file where there is room", () => {
+    const paths = Array.from({ length: 200 }, (_, count) => `p${count}`);
+    expect(writeIosFile([ios_app], paths)).toMatchObject({ apps: 1, paths: 200 });
+    expect(writeAndroidFile([android_app], paths)).toMatchObject({ apps: 1, paths: 200 });
+    expect(writeAndroidFile([], paths)).toEqual({ text: "[]", apps: 0, paths: 200 });
   });
 });
 
+test("of too many apps the first stay, as many as there is room for", () => {
+  const many = Array.from(
+    { length: 2000 },
+    (_, count) => `com.example.${"x".repeat(60)}.a${count}`,
+  );
+  const ios_apps = many.map((bundle_id) => ({ ...ios_app, bundle_id }));
+  const android_apps = many.map((package_name) => ({ ...android_app, package_name }));
+  for (const { text, apps, paths } of [
+    writeIosFile(ios_apps, ["y".repeat(1900)]),
+    writeAndroidFile(android_apps, ["y".repeat(1900)]),
+  ]) {
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(mostFile_bytes);
+    expect(Buffer.byteLength(text) + 600).toBeGreaterThan(mostFile_bytes);
+    expect(text).toContain(`.a${apps - 1}"`);
+    expect(text).not.toContain(`.a${apps}"`);
+    expect(paths).toBe(0);
+  }
+});
+
 test("an app that cannot be verified is in neither file", () => {
-  expect(writeAndroidFile([{ ...android_app, fingerprints: ["AA:BB"] }], ["web"])).toBe("[]");
-  expect(JSON.parse(writeIosFile([{ ...ios_app, team_id: "short" }], ["web"]))).toEqual({
+  expect(writeAndroidFile([{ ...android_app, fingerprints: ["AA:BB"] }], ["web"]).text).toBe("[]");
+  expect(JSON.parse(writeIosFile([{ ...ios_app, team_id: "short" }], ["web"]).text)).toEqual({
     applinks: { details: [] },
     webcredentials: { apps: [] },
     appclips: { apps: [] },
