@@ -1,4 +1,6 @@
+import { appSdk } from "./app-sdk.ts";
 import { androidApps, iosApps } from "./apps.ts";
+import { browserPaths } from "./browser-paths.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { linkStats } from "./link-stats.ts";
 import { links, shortLinks } from "./links.ts";
@@ -17,6 +19,15 @@ export const contract = {
 } as const satisfies Record<string, Record<string, Endpoint>>;
 
 export type Contract = typeof contract;
+
+/** What our own service answers: also what apps ask it, and what it tells nobody but Waypost. */
+export const served = {
+  ...contract,
+  appSdk,
+  browserPaths,
+} as const satisfies Record<string, Record<string, Endpoint>>;
+
+export type Served = typeof served;
 
 /** Every path of the API is below this prefix. */
 export const apiPrefix = "/api/v1";

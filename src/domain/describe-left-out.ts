@@ -1,5 +1,5 @@
+import { mostBrowserPaths } from "../contract/rules/browser-path.ts";
 import {
-  mostBrowserPaths,
   mostFile_bytes,
   type AssociationFile,
   type AssociationSystem,
@@ -27,8 +27,8 @@ export function describeAppsLeftOut(
   if (left.length === 0) return [];
   const { name, file: written } = systems[system];
   const message =
-    `${written} has no room for ${listNames(left)}, for it is at most ${most_KB} KB: links do not ` +
-    `open ${left.length === 1 ? "it" : "them"} on ${name}.`;
+    `${written} has no room for ${listNames(left)}, for it is at most ${most_KB} KB: links do ` +
+    `not open ${left.length === 1 ? "it" : "them"} on ${name}.`;
   const fix = "Delete apps that are not in use, or keep some in a project of their own.";
   return [describe("error", `${system}_apps_left_out`, message, fix)];
 }
@@ -44,10 +44,10 @@ export function describePathsLeftOut(
 ): readonly DomainFinding[] {
   const areAllTold = told.every(([, some]) => some === paths.length);
   if (told.length === 0 || (areAll && areAllTold)) return [];
+  const most = `${mostBrowserPaths}${areAllTold ? "" : ` and ${most_KB} KB of file`}`;
   const message =
     `${count} links name no app, and ${countTold(told)} of their paths stay in the browser: the ` +
-    `oldest, up to ${mostBrowserPaths}${areAllTold ? "" : ` and ${most_KB} KB of file`}, and none ` +
-    "with * or ? in it. The others open an installed app.";
+    `oldest, up to ${most}, and none with * or ? in it. The others open an installed app.`;
   const fix =
     "Put an app on links that belong into one, or keep pages of the web in a project of their own.";
   return [describe("warning", "browser_links_left_out", message, fix)];

@@ -4,17 +4,14 @@ import { ListChanging, type WholeList } from "../bulk/select/read-whole-list.ts"
 import type { Client } from "../client/client.ts";
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { browserPaths } from "../contract/browser-paths.ts";
 import { contract } from "../contract/index.ts";
 import type { Leaving } from "../contract/leaving.ts";
-import { paging } from "../contract/limits.ts";
 import { describeAndroidEntry, describeIosEntry } from "../visit/association-entries.ts";
 import {
-  mostBrowserPaths,
-  selectBrowserPaths,
   writeAndroidFile,
   writeIosFile,
   type AssociationSystem,
-  type BrowserLink,
 } from "../visit/association-files.ts";
 import {
   describeAppsLeftOut,
@@ -105,19 +102,17 @@ async function readBrowserLinks(reading: ProjectReading): Promise<BrowserLinks |
   const filters = ["ios_app_bundle_id", "android_app_package_name"].map(
     (field) => ({ field, condition: "null", value: true }) as const,
   );
-  const sort = { field: "created_at", direction: "asc" } as const;
-  const found: BrowserLink[] = [];
-  for (let page = 1; ; page += 1) {
-    const asked = { filters, sort, page, limit: paging.max_limit };
-    const answer = await readIfAllowed(() => call(links.index, asked, signal));
-    if (answer === undefined) return undefined;
-    found.push(...answer.links);
-    const { next, count } = answer.meta;
-    if (next && found.length < mostBrowserPaths) continue;
-    const paths = selectBrowserPaths(found);
-    const all = found.flatMap((link) => [link.path, link.shortened_path].filter(Boolean));
-    return { paths, areAll: !next && paths.length === all.length, count: count ?? 0 };
-  }
+  return readIfAllowed(async () => {
+    const [{ browser_paths }, { meta }] = await Promise.all([
+      call(browserPaths.index, {}, signal),
+      call(links.index, { filters, page: 1, limit: 1 }, signal),
+    ]);
+    return {
+      paths: browser_paths.paths,
+      areAll: browser_paths.are_all,
+      count: meta.count ?? 0,
+    };
+  });
 }
 
 type Names = { readonly fit: readonly string[]; readonly unfit: readonly string[] };

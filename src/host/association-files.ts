@@ -1,9 +1,7 @@
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
-import { listLinksOfNoApp } from "../store/links-of-no-app.ts";
+import { listBrowserPaths } from "../store/browser-paths.ts";
 import type { Tenant } from "../store/tenant.ts";
 import {
-  mostBrowserPaths,
-  selectBrowserPaths,
   writeAndroidFile,
   writeIosFile,
   type AssociationSystem,
@@ -26,11 +24,11 @@ export function createAssociationFiles() {
 }
 
 async function buildFile(tenant: Tenant, system: AssociationSystem): Promise<CachedFile> {
-  const browserPaths = selectBrowserPaths(await listLinksOfNoApp(tenant, mostBrowserPaths));
+  const { paths } = await listBrowserPaths(tenant);
   const { text } =
     system === "ios"
-      ? writeIosFile((await iosAppStore.list(tenant, everyApp)).items, browserPaths)
-      : writeAndroidFile((await androidAppStore.list(tenant, everyApp)).items, browserPaths);
+      ? writeIosFile((await iosAppStore.list(tenant, everyApp)).items, paths)
+      : writeAndroidFile((await androidAppStore.list(tenant, everyApp)).items, paths);
   return { type: "application/json", etag: makeTag(text), read: () => Promise.resolve(text) };
 }
 

@@ -1,10 +1,9 @@
-import type { appSdk } from "../contract/app-sdk.ts";
 import type { Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint.ts";
 import type { AskedList } from "../contract/filters.ts";
-import type { Contract } from "../contract/index.ts";
+import type { Served } from "../contract/index.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
 import type { Visit } from "../stats/visit.ts";
 import type { Store } from "../store/store.ts";
@@ -79,8 +78,8 @@ export type GroupHandlers<Group extends Record<string, Endpoint>> = {
 };
 
 export type Handlers = {
-  readonly [Name in keyof Contract]: GroupHandlers<Contract[Name]>;
-} & { readonly appSdk: GroupHandlers<typeof appSdk> };
+  readonly [Name in keyof Served]: GroupHandlers<Served[Name]>;
+};
 
 /** What a handler needs of a call to write in its project. */
 export type WriteCall = {

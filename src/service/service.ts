@@ -1,10 +1,9 @@
-import { appSdk } from "../contract/app-sdk.ts";
 import type { KnownKey } from "../contract/access.ts";
 import type { AnswerApi, ApiReply, CarriedRequest } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { SetAlarm, Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { contract } from "../contract/index.ts";
+import { served } from "../contract/index.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { methodNotAllowed, notFound, Problem } from "../contract/problem.ts";
@@ -21,7 +20,7 @@ import type { Handlers, Services } from "./handler.ts";
 import { androidAppHandlers, iosAppHandlers } from "./handlers/apps.ts";
 import { appSdkHandlers } from "./handlers/app-sdk.ts";
 import { linkStatsHandlers } from "./handlers/link-stats.ts";
-import { linkHandlers } from "./handlers/links.ts";
+import { browserPathHandlers, linkHandlers } from "./handlers/links.ts";
 import { pageTemplateHandlers } from "./handlers/page-templates.ts";
 import { projectHandlers } from "./handlers/projects.ts";
 import { shortLinkHandlers } from "./handlers/short-links.ts";
@@ -62,6 +61,7 @@ const handlers: Handlers = {
   projects: projectHandlers,
   pageTemplate: pageTemplateHandlers,
   appSdk: appSdkHandlers,
+  browserPaths: browserPathHandlers,
 };
 
 const router = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));
@@ -164,7 +164,7 @@ function answerOther(method: string, allowed: readonly string[]): ApiReply {
 
 /** Each entry beside the handler of the same name; their types were matched in `Handlers`. */
 function pairHandlers(): readonly (readonly [Endpoint, AnyHandler])[] {
-  return Object.entries({ ...contract, appSdk }).flatMap(([group, entries]) => {
+  return Object.entries(served).flatMap(([group, entries]) => {
     // The loop cannot follow which entry belongs to which handler; the mapped type has checked it.
     const named = handlers[group as keyof Handlers] as unknown as Record<string, AnyHandler>;
     return Object.entries<Endpoint>(entries).map(([name, endpoint]) => {

@@ -1,6 +1,5 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
-import { encodePath, normalizeForSearch, reservedFolders } from "../contract/rules/link-path.ts";
-import { isBlank } from "../contract/text.ts";
+import { encodePath, reservedFolders } from "../contract/rules/link-path.ts";
 import { describeAndroidEntry, describeIosEntry } from "./association-entries.ts";
 
 /**
@@ -22,36 +21,12 @@ export const associationPaths: Readonly<Record<AssociationSystem, string>> = {
  */
 export const mostFile_bytes = 128 * 1024;
 
-/** Each is told to both systems for itself, so there is an end to them. */
-export const mostBrowserPaths = 200;
-
 export type AssociationFile = {
   readonly text: string;
   /** How many of the apps that can be verified are in it, and of the paths: the first ones. */
   readonly apps: number;
   readonly paths: number;
 };
-
-/** A link that names no app. */
-export type BrowserLink = {
-  readonly path?: string | null | undefined;
-  readonly shortened_path?: string | null | undefined;
-};
-
-/** The oldest links come first: a new one changes nothing for those that were before it. */
-export function selectBrowserPaths(links: readonly BrowserLink[]): readonly string[] {
-  const paths = links.flatMap(({ path, shortened_path }) => [path, shortened_path]);
-  return paths.flatMap((path) => readBrowserPath(path) ?? []).slice(0, mostBrowserPaths);
-}
-
-/**
- * A star or a question mark in a pattern stands for other characters too, and neither system has a
- * way to write it as itself: such a path would keep other links out of their apps.
- */
-function readBrowserPath(path: string | null | undefined): string | undefined {
-  if (isBlank(path) || /[*?]/.test(`${path}`)) return undefined;
-  return normalizeForSearch(`${path}`).toWellFormed();
-}
 
 /** First match decides. Apple's and Google's patterns are of one form (next-2026-11.md §2). */
 type Component = { readonly "/": string; readonly exclude?: true };

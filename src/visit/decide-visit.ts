@@ -186,9 +186,9 @@ function buildPlayAddress(
 }
 
 /**
- * The service's own Android SDK reads `_url` since 1.0.2, and React Native's has 1.0.0 inside, which
- * reads `url`. Google tells no limit; the second goes last, and only into an address of a length
- * that is taken everywhere.
+ * The service's own Android SDK reads `_url` since 1.0.2, and React Native's has 1.0.0 inside,
+ * which reads `url`. Google tells no limit; the second goes last, and only into an address of a
+ * length that is taken everywhere.
  */
 const mostTwice_characters = 2048;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { updateProject } from "../../src/store/projects.ts";
+import { insertShortPath } from "../../src/store/short-paths.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
@@ -97,7 +98,72 @@ describe("links that name no app stay in the browser", () => {
     expect(ofIos).toEqual(Array.from({ length: 200 }, (_, count) => `/web-${count}`));
     expect(ofAndroid).toEqual(ofIos);
   });
+
+  test("by the short paths of their addresses with a query, until they go", async () => {
+    const app = await addApps();
+    const web = await host.add("link", { path: "web" });
+    host.world.advance(1);
+    await host.add("link", { path: "later" });
+    await host.add("link", { path: "in-app", ios_app: { id: app } });
+    expect(await listExcluded()).toEqual([
+      ["/web", "/later"],
+      ["/web", "/later"],
+    ]);
+    const short = await shorten("/web?utm_source=mail");
+    await shorten("/in-app?utm_source=mail");
+    const all = ["/web", "/later", short];
+    expect(await listExcluded()).toEqual([all, all]);
+    await host.world.call("DELETE", `/links/${web.id}`);
+    expect((await listExcluded())[0]).toEqual(["/later"]);
+    await host.world.call("POST", `/links/${web.id}/restore`);
+    expect((await listExcluded())[0]).toEqual(all);
+  });
+
+  test("by their own paths first, however many short ones one of them has", async () => {
+    await addApps();
+    await plant(async (tenant) => {
+      const linkId = await addLink(tenant, "web-0", { now });
+      for (let count = 0; count < 250; count += 1) {
+        const path = `short-${String(count).padStart(3, "0")}`;
+        await insertShortPath(tenant, { linkId, path, query: `ref=${count}` });
+      }
+      for (let count = 1; count < 150; count += 1) {
+        await addLink(tenant, `web-${count}`, { now: now + count });
+      }
+    });
+    const [ofIos, ofAndroid] = await listExcluded();
+    const shorts = Array.from({ length: 50 }, (_, count) => `/short-0${pad(count)}`);
+    expect(ofIos).toEqual([
+      ...Array.from({ length: 150 }, (_, count) => `/web-${count}`),
+      ...shorts,
+    ]);
+    expect(ofAndroid).toEqual(ofIos);
+  });
+
+  test("and those whose paths no pattern can tell take no place of others", async () => {
+    await addApps();
+    await plant(async (tenant) => {
+      for (let count = 0; count < 250; count += 1) {
+        await addLink(tenant, `star-*-${count}`, { now: now + count });
+      }
+      for (let count = 0; count < 210; count += 1) {
+        await addLink(tenant, `web-${count}`, { now: now + 300 + count });
+      }
+    });
+    const [ofIos] = await listExcluded();
+    expect(ofIos).toEqual(Array.from({ length: 200 }, (_, count) => `/web-${count}`));
+  });
 });
+
+const pad = (count: number) => String(count).padStart(2, "0");
+
+/** Answers the short path of an address of the project with a query, from its slash on. */
+async function shorten(target: string): Promise<string> {
+  const url = `${host.origin}${target}`;
+  const { status, body } = await host.world.call("POST", "/short_links", { body: { url } });
+  expect(status).toBe(201);
+  return `/${body.shortened_path}`;
+}
 
 test("follow every change of an app at once", async () => {
   const app = await host.add("ios_app", { bundle_id: "com.example.one", team_id });

@@ -1,9 +1,9 @@
 /**
  * What the public SDKs send, by their sources: the names and forms of DeviceFingerprint.swift and
  * APIClient.swift (dynalinks-ios-sdk 1.0.4), and of APIClient.kt (dynalinks-android-sdk 1.0.0 to
- * 1.0.3, which differ in how they read Google Play's referrer alone). The SDKs for Flutter and React
- * Native send what these two do, for they have them inside: React Native's 1.0.0 the Android SDK of
- * 1.0.0, Flutter's 1.0.4 that of 1.0.3. The values are made up.
+ * 1.0.3, which differ in how they read Google Play's referrer alone). The SDKs for Flutter and
+ * React Native send what these two do, for they have them inside: React Native's 1.0.0 the Android
+ * SDK of 1.0.0, Flutter's 1.0.4 that of 1.0.3. The values are made up.
  */
 
 export type SdkRequest = {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
   mostFile_bytes,
-  selectBrowserPaths,
   writeAndroidFile,
   writeIosFile,
 } from "../../src/visit/association-files.ts";
@@ -13,34 +12,6 @@ const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
 const android_app = { package_name: "com.example.one", fingerprints: [sha256] };
 
 describe("paths that stay in the browser", () => {
-  test("are those of links, in one form, and none that a pattern would read as more", () => {
-    const links = [
-      { path: "/spring", shortened_path: "s1" },
-      { path: "a*", shortened_path: null },
-      { path: "what?", shortened_path: "s2" },
-      { path: "", shortened_path: "" },
-      { path: "100%", shortened_path: "gr%C3%BC%C3%9Fe" },
-      { path: "half\ud800", shortened_path: undefined },
-    ];
-    expect(selectBrowserPaths(links)).toEqual([
-      "spring",
-      "s1",
-      "s2",
-      "100%",
-      "grüße",
-      "half\ufffd",
-    ]);
-  });
-
-  test("are two hundred at most", () => {
-    const links = Array.from({ length: 150 }, (_, count) => {
-      return { path: `p${count}`, shortened_path: `s${count}` };
-    });
-    const paths = selectBrowserPaths(links);
-    expect(paths).toHaveLength(200);
-    expect(paths.at(-1)).toBe("s99");
-  });
-
   test("go before an app does, where the file would be too long, and no more than must", () => {
     const long = Array.from({ length: 200 }, (_, count) => `${"x".repeat(1900)}${count}`);
     const android_apps = [android_app, { ...android_app, package_name: "com.example.two" }];

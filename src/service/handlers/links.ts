@@ -1,9 +1,11 @@
 import { andThen } from "../../contract/awaitable.ts";
+import type { browserPaths } from "../../contract/browser-paths.ts";
 import { links } from "../../contract/links.ts";
 import { messages } from "../../contract/messages.ts";
 import { badRequest, notFound } from "../../contract/problem.ts";
 import { normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
+import { listBrowserPaths } from "../../store/browser-paths.ts";
 import { deleteLink, findLink, listLinks } from "../../store/links.ts";
 import { findLinkAtPath } from "../find-link-at-path.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
@@ -102,5 +104,12 @@ export const linkHandlers: GroupHandlers<typeof links> = {
       return there;
     });
     return { body };
+  },
+};
+
+export const browserPathHandlers: GroupHandlers<typeof browserPaths> = {
+  index: async (call) => {
+    const { paths, areAll } = await listBrowserPaths(readTenant(call));
+    return { body: { browser_paths: { paths: [...paths], are_all: areAll } } };
   },
 };

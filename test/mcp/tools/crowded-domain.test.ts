@@ -80,6 +80,11 @@ function plantAndroidApps(count: number): Promise<void> {
   });
 }
 
+function shorten(query: string) {
+  const body = { url: `http://default.localhost:8787/web-0?${query}` };
+  return assistant.world.call("POST", "/short_links", { body });
+}
+
 async function readFile(name: string) {
   const file = { hostname: publicName, path: `/.well-known/${name}`, agent: "test" };
   const signal = new AbortController().signal;
@@ -112,6 +117,21 @@ describe("of the paths that stay in the browser", () => {
     expect([ok, codes]).toEqual([true, ["warning browser_links_left_out"]]);
     expect(messages[0]).toContain(`200 links name no app, and 200 on iOS and ${kept} on Android`);
     expect(messages[0]).toContain("up to 200 and 128 KB of file");
+  });
+
+  test("short addresses with a query are among them, and are told where they are not", async () => {
+    await plantAndroidApps(1);
+    await plantLinks(199, (index) => `web-${index}`);
+    const { body } = await shorten("utm_source=mail");
+    expect(await check()).toEqual({ ok: true, codes: [], messages: [] });
+    expect(await countExcluded()).toBe(200);
+    expect(JSON.stringify(await readFile("assetlinks.json"))).toContain(
+      `"/${body.shortened_path}"`,
+    );
+    await shorten("utm_source=news");
+    const { codes, messages } = await check();
+    expect(codes).toEqual(["warning browser_links_left_out"]);
+    expect(messages[0]).toContain("199 links name no app, and 200 of their paths stay in the");
   });
 });
 

@@ -1,0 +1,15 @@
+import { isBlank } from "../text.ts";
+import { normalizeForSearch } from "./link-path.ts";
+
+/** Each is told to both systems for itself, so there is an end to them. */
+export const mostBrowserPaths = 200;
+
+/**
+ * A path of a link that names no app, as a pattern can tell it. A star or a question mark in a
+ * pattern stands for other characters too, and neither system has a way to write it as itself: such
+ * a path would keep other links out of their apps, and is undefined.
+ */
+export function readBrowserPath(path: string): string | undefined {
+  if (isBlank(path) || /[*?]/.test(path)) return undefined;
+  return normalizeForSearch(path).toWellFormed();
+}

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { readBrowserPath } from "../../../src/contract/rules/browser-path.ts";
+
+test.each([
+  ["/spring", "spring"],
+  ["100%", "100%"],
+  ["gr%C3%BC%C3%9Fe", "grüße"],
+  ["half\ud800", "half\ufffd"],
+  ["a*", undefined],
+  ["what?", undefined],
+  ["", undefined],
+])("the path %j is told to phones as %j, or would be read as more", (path, told) => {
+  expect(readBrowserPath(path)).toBe(told);
+});

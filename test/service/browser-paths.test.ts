@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { messages } from "../../src/contract/messages.ts";
+import { insertShortPath } from "../../src/store/short-paths.ts";
+import type { Tenant } from "../../src/store/tenant.ts";
+import { openForEach } from "../support/open-for.ts";
+import { addLink, now } from "../support/rows.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** The paths that association files keep in the browser, as the API tells them. */
+
+let world: World;
+openForEach(createWorld, (opened) => (world = opened));
+
+function plant(write: (tenant: Tenant) => Promise<void>): Promise<void> {
+  const { store, project } = world;
+  return store.write((db) => write({ db, projectId: project.id }));
+}
+
+async function read(key?: string) {
+  const reply = await world.call("GET", "/browser_paths", key === undefined ? {} : { key });
+  expect(reply.status, reply.text).toBe(200);
+  return reply.body.browser_paths;
+}
+
+test("are those of links that name no app, the oldest first, then those with a query", async () => {
+  expect(await read()).toEqual({ paths: [], are_all: true });
+  await plant(async (tenant) => {
+    const second = await addLink(tenant, "second", { now: now + 1, shortened_path: "s2" });
+    const first = await addLink(tenant, "first");
+    await insertShortPath(tenant, { linkId: second, path: "a", query: "a=1" });
+    await insertShortPath(tenant, { linkId: first, path: "c", query: "a=1" });
+    await insertShortPath(tenant, { linkId: first, path: "b", query: "b=1" });
+  });
+  const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
+  await world.call("POST", "/links", { body: { path: "in-app", ios_app } });
+  const paths = ["first", "second", "s2", "b", "c", "a"];
+  expect(await read()).toEqual({ paths, are_all: true });
+});
+
+test("are not all where a pattern cannot tell one, and later ones take its place", async () => {
+  await plant(async (tenant) => {
+    for (let count = 0; count < 210; count += 1) {
+      await addLink(tenant, `star-*-${count}`, { now: now + count });
+    }
+    await addLink(tenant, "later", { now: now + 300 });
+  });
+  expect(await read()).toEqual({ paths: ["later"], are_all: false });
+});
+
+test("are two hundred at most, and a short one more is not among them", async () => {
+  await plant(async (tenant) => {
+    for (let count = 0; count < 200; count += 1) {
+      const linkId = await addLink(tenant, `web-${count}`, { now: now + count });
+      if (count === 199) await insertShortPath(tenant, { linkId, path: "short", query: "a=1" });
+    }
+  });
+  const { paths, are_all } = await read();
+  expect([paths.length, paths.at(-1), are_all]).toEqual([200, "web-199", false]);
+});
+
+test("are looked for among some two thousand links, and no longer", async () => {
+  await plant(async (tenant) => {
+    for (let count = 0; count < 2100; count += 1) {
+      await addLink(tenant, `star-*-${count}`, { now: now + count });
+    }
+    await addLink(tenant, "later", { now: now + 3000 });
+  });
+  expect(await read()).toEqual({ paths: [], are_all: false });
+});
+
+test("are told to keys of the project that may list its links", async () => {
+  await plant(async (tenant) => {
+    await addLink(tenant, "web");
+  });
+  const project = await world.addProject();
+  expect(await read(await world.addKey({ project }))).toEqual({ paths: [], are_all: true });
+  const listing = await world.addKey({ project: world.project, scopes: ["links.index"] });
+  expect((await read(listing)).paths).toEqual(["web"]);
+  const showing = await world.addKey({ project: world.project, scopes: ["links.show"] });
+  for (const [key, error] of [
+    [null, messages.key_missing],
+    [showing, messages.scope_missing("links.index")],
+    [world.master, messages.project_key_required],
+  ] as const) {
+    const { status, body } = await world.call("GET", "/browser_paths", { key });
+    expect([status, body.error]).toEqual([401, error]);
+  }
+  expect((await world.call("GET", "/browser_paths?limit=1")).status).toBe(422);
+});
