@@ -35,6 +35,13 @@ export function authenticateApp(
   });
 }
 
+/** Where no key is needed, any is let be but an app's, which is for what apps ask alone. */
+export function refuseClientKey({ headers }: Shown, query: URLSearchParams): void {
+  const token = authorization.exec(headers["authorization"] ?? "")?.[2] ?? "";
+  const isShown = [token, ...query.getAll("api_key")].some((given) => isClientToken(given.trim()));
+  if (isShown) throw unauthorized(messages.client_key_here);
+}
+
 /** What is said where none can be read: how to send the kind of key that is wanted there. */
 type Wanting = { readonly missing: string; readonly malformed: string };
 const ofKeys: Wanting = { missing: messages.key_missing, malformed: messages.key_malformed };

@@ -8,7 +8,7 @@ import { messages } from "../contract/messages.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { findToldAddress } from "../network/client-address.ts";
-import { authenticate, authenticateApp } from "./authenticate.ts";
+import { authenticate, authenticateApp, refuseClientKey } from "./authenticate.ts";
 import type { AddressCounter } from "./count-addresses.ts";
 import type { BudgetCounters } from "./count-budgets.ts";
 import type { Services } from "./handler.ts";
@@ -126,7 +126,10 @@ function warn(fields: readonly string[], filters: readonly string[]): string | u
 function admit(asked: Asked, query: URLSearchParams): Awaitable<KeyHolder | ClientHolder | null> {
   switch (asked.endpoint.auth) {
     case "none":
-      return andThen(spendOfAddress(asked), () => null);
+      return andThen(spendOfAddress(asked), () => {
+        refuseClientKey(asked.request, query);
+        return null;
+      });
     case "client":
       // Whoever guesses at keys is counted as well.
       return andThen(spendOfAddress(asked), () =>

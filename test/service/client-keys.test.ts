@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { listMethods } from "../../src/contract/endpoint.ts";
-import { apiPrefix, listEndpoints } from "../../src/contract/index.ts";
+import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
+import { apiPrefix, listEndpoints, served } from "../../src/contract/index.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
 import { deleteClientKey, listClientKeys } from "../../src/store/client-keys.ts";
 import { deleteProject, updateProject } from "../../src/store/projects.ts";
@@ -150,7 +150,9 @@ describe("an app asks with its client key", () => {
 
 describe("a client key", () => {
   test("is refused by every other route, as one that is not known", async () => {
-    const others = listEndpoints().filter(({ auth }) => auth !== "none");
+    const { appSdk: _, ...groups } = served;
+    const others = Object.values(groups).flatMap((group) => Object.values<Endpoint>(group));
+    expect(others.length).toBeGreaterThan(listEndpoints().length);
     for (const entry of others) {
       const path = entry.path.replace(":id", "0190a000-0000-7000-8000-000000000000");
       for (const method of listMethods(entry)) {
@@ -160,6 +162,18 @@ describe("a client key", () => {
         expect(reply.body.error).toContain("a client key is for an app's SDK");
       }
     }
+  });
+
+  test("is refused where no key is needed, too, however it is shown", async () => {
+    const { shortened_path } = await make({ path: "shoes", options: { shorten: true } });
+    const body = { url: `${host}/${shortened_path}` };
+    const resolve = async (given: object) =>
+      (await world.call("POST", "/short_links/resolve", { key: null, body, ...given })).status;
+    expect(await resolve({})).toBe(200);
+    expect(await resolve({ key: world.key })).toBe(200);
+    expect(await resolve({ key: client })).toBe(401);
+    expect(await resolve({ headers: { authorization: `Bearer ${client}` } })).toBe(401);
+    expect(await resolve({ query: `api_key=${client}` })).toBe(401);
   });
 
   test("alone opens its route: neither another key nor none does", async () => {
