@@ -92,6 +92,18 @@ describe("an app asks with its client key", () => {
     expect((await ask("other://shoes")).body).toEqual({ matched: false });
   });
 
+  test("of no more characters than an address has, in a scheme or on the web", async () => {
+    await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
+    await make({ path: "shoes" });
+    for (const address of ["shop://shoes?a=", `${host}/shoes?a=`]) {
+      const longest = address.padEnd(8192, "1");
+      expect((await ask(longest)).body.matched).toBe(true);
+      expect((await ask(`${longest}1`)).body).toEqual({ matched: false });
+    }
+    const many = "a&".repeat(400_000);
+    expect((await ask(`shop://shoes?${many}`)).body).toEqual({ matched: false });
+  });
+
   test("and no SDK stops at an address that is no link's", async () => {
     await make({ path: "shoes" });
     const strange = ["javascript:alert(1)", "content://media/1", "https://", "shop://", "\u0000"];

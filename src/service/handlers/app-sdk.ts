@@ -1,4 +1,5 @@
 import type { appSdk, AttributedLink, Attribution } from "../../contract/app-sdk.ts";
+import { limits } from "../../contract/limits.ts";
 import type { Link } from "../../contract/links.ts";
 import { addQuery } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
@@ -16,6 +17,8 @@ import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
   attribute: async ({ services, caller, body, signal }) => {
     const { project } = caller;
+    // None of ours is longer, and to read what anybody may send takes its time.
+    if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
     const isInstall = body.is_deferred === true;
     // Deferred deep linking is of the Pro plan; an app that is there opens by any link.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
