@@ -19,13 +19,32 @@ export type SdkAnswer = {
 
 type Kind = "string" | "boolean" | "integer";
 
-/** `Int` has 64 bits on iOS and 32 on Android. */
-type Sdk = { readonly largest: number };
+type Sdk = {
+  /** `Int` has 64 bits on iOS and 32 on Android. */
+  readonly largest: number;
+  /** Whether an address is made a URL of, or else is nil without a word (`decodeURL`). */
+  readonly isUrl: (text: string) => boolean;
+};
 
 export const sdks = {
-  ios: { largest: Number.MAX_SAFE_INTEGER },
-  android: { largest: 2 ** 31 - 1 },
+  ios: { largest: Number.MAX_SAFE_INTEGER, isUrl: isFoundationUrl },
+  android: { largest: 2 ** 31 - 1, isUrl: () => true },
 } as const satisfies Record<string, Sdk>;
+
+/** `URL(string:)` before iOS 17, by the characters that CFURL.c has for valid. */
+function isFoundationUrl(text: string): boolean {
+  const [, rest = "", fragment = ""] =
+    /^[a-zA-Z][\w+.-]*:\/\/(?:\[[\da-fA-F:.]+\])?([^#]*)(?:#(.*))?$/s.exec(text) ?? [];
+  return rest !== "" && /^(?:[!$&-;=?-Z_a-z~]|%[\da-fA-F]{2})*$/.test(rest + fragment);
+}
+
+const addresses: ReadonlySet<string> = new Set([
+  "url",
+  "full_url",
+  "android_fallback_url",
+  "ios_fallback_url",
+  "social_image_url",
+]);
 
 const members: Readonly<Record<string, Kind>> = {
   name: "string",
@@ -55,7 +74,7 @@ export function readAnswer(sdk: keyof typeof sdks, { status, text }: SdkAnswer):
   if (confidence !== null && !["high", "medium", "low"].includes(String(confidence))) {
     throw new Error(`no confidence: ${String(confidence)}`);
   }
-  const link = readLink(pick(body, "link"), largest);
+  const link = readLink(pick(body, "link"), sdks[sdk]);
   const score = readMember(body, "match_score", "integer", largest);
   return {
     matched: require(readMember(body, "matched", "boolean", largest)) === true,
@@ -73,12 +92,14 @@ export function readRefusal({ status, text }: SdkAnswer): readonly [number, stri
   return [status, message];
 }
 
-function readLink(value: unknown, largest: number): Read["link"] {
+function readLink(value: unknown, { largest, isUrl }: Sdk): Read["link"] {
   if (value === undefined || value === null) return null;
   const id = require(readMember(value, "id", "string", largest));
-  const read = Object.entries(members).map(
-    ([name, kind]) => [name, readMember(value, name, kind, largest)] as const,
-  );
+  const read = Object.entries(members).map(([name, kind]) => {
+    const member = readMember(value, name, kind, largest);
+    const isNil = typeof member === "string" && addresses.has(name) && !isUrl(member);
+    return [name, isNil ? null : member] as const;
+  });
   return { id, ...Object.fromEntries(read) };
 }
 

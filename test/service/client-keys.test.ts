@@ -82,6 +82,34 @@ describe("an app asks with its client key", () => {
     });
   });
 
+  test("and gets addresses that an older iOS makes a URL of, whatever is in them", async () => {
+    await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
+    await make({
+      path: "schön/a b",
+      url: 'https://bücher.example/schöne?a=1|2&b=[{"c"}]&d=100%#ä#b',
+      android_fallback_url: "market://details?id=com.a&referrer=a|b",
+      ios_fallback_url: "https://[2001:db8::1]:8443/^?x=%e4`",
+      social_image_url: "https://img.example/<a>.png",
+    });
+    const query = "?e=a|b%20c&f={^`}";
+    for (const address of [`${host}/sch%C3%B6n/a%20b${query}`, `shop://schön/a b${query}<">ü`]) {
+      const reply = await ask(address);
+      const { link } = readAnswer("ios", reply);
+      expect(readAnswer("android", reply).link).toEqual(link);
+      const more = address.startsWith("shop") ? "%3C%22%3E%C3%BC" : "";
+      const handed = `e=a%7Cb%20c&f=%7B%5E%60%7D${more}`;
+      expect(link).toMatchObject({
+        url:
+          "https://xn--bcher-kva.example/sch%C3%B6ne?a=1%7C2&b=%5B%7B%22c%22%7D%5D&d=100%25&" +
+          `${handed}#%C3%A4%23b`,
+        full_url: `${host}/sch%C3%B6n/a%20b?${handed}`,
+        android_fallback_url: "market://details?id=com.a&referrer=a%7Cb",
+        ios_fallback_url: "https://[2001:db8::1]:8443/%5E?x=%e4%60",
+        social_image_url: "https://img.example/%3Ca%3E.png",
+      });
+    }
+  });
+
   test("also by an address below the scheme of one of the project's apps", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app: ios } });
     const link = await make({ path: "shoes" });

@@ -63,6 +63,21 @@ export function writeForHeader(address: string): string {
   return /^[\x21-\x7e]+$/.test(address) ? address : new URL(address).href;
 }
 
+/**
+ * An address for a reader that goes by RFC 3986, as iOS does before 17, which takes any other for
+ * none at all: what has no place behind the host is percent-encoded.
+ */
+export function writeForStrictReader(address: string): string {
+  const isAscii = /^[\x21-\x7e]*$/.test(address);
+  const written = isAscii ? address : (readUrl(address)?.href ?? address.toWellFormed());
+  const [host = ""] = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i.exec(written) ?? [];
+  const [rest = "", ...fragment] = written.slice(host.length).split("#");
+  const end = fragment.length === 0 ? rest : `${rest}#${fragment.join("%23")}`;
+  return host + end.replace(strayCharacter, encodeURIComponent);
+}
+
+const strayCharacter = /[^\w.~:/?#@!$&'()*+,;=%-]|%(?![\dA-Fa-f]{2})/gu;
+
 /** Everything before an @ in the host's place is a name and a password, even when it is empty. */
 export function hasLogin(address: string): boolean {
   return /^https?:\/\/[^/?#]*@/i.test(address);

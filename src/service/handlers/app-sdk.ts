@@ -4,6 +4,7 @@ import type { Link } from "../../contract/links.ts";
 import { addQuery } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
 import { readPasteMark } from "../../contract/rules/paste-mark.ts";
+import { writeForStrictReader } from "../../contract/rules/web-address.ts";
 import type { ClientHolder } from "../../store/client-keys.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
@@ -116,19 +117,23 @@ function describeLink(link: Link, query: string, origin: string): AttributedLink
     name: link.name,
     path: link.path,
     shortened_path: link.shortened_path,
-    url: link.url === null ? null : addQuery(link.url, query),
-    full_url: addQuery(writeAddress(origin, path), query),
+    url: writeUrl(link.url === null ? null : addQuery(link.url, query)),
+    full_url: writeForStrictReader(addQuery(writeAddress(origin, path), query)),
     deep_link_value: `/${path}`,
     ios_deferred_deep_linking_enabled: link.ios_deferred_deep_linking_enabled,
-    android_fallback_url: link.android_fallback_url,
-    ios_fallback_url: link.ios_fallback_url,
+    android_fallback_url: writeUrl(link.android_fallback_url),
+    ios_fallback_url: writeUrl(link.ios_fallback_url),
     enable_forced_redirect: link.enable_forced_redirect,
     social_title: link.social_title,
     social_description: link.social_description,
-    social_image_url: link.social_image_url,
+    social_image_url: writeUrl(link.social_image_url),
     clicks: Math.min(link.clicks, mostClicks),
     referrer: link.referrer,
     provider_token: link.provider_token,
     campaign_token: link.campaign_token,
   };
+}
+
+function writeUrl(address: string | null): string | null {
+  return address === null ? null : writeForStrictReader(address);
 }
