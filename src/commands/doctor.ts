@@ -56,8 +56,9 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   const findings: Finding[] = [];
   const note = (finding: Finding) => {
     findings.push(finding);
-    const { about, fault, said } = finding;
-    print(`${fault === undefined ? "ok   " : "FAULT"} ${about.padEnd(13)} ${fault ?? said ?? ""}`);
+    const { about, fault, warning, said } = finding;
+    const word = fault === undefined ? (warning === undefined ? "ok" : "WARN") : "FAULT";
+    print(`${word.padEnd(5)} ${about.padEnd(13)} ${fault ?? warning ?? said ?? ""}`);
   };
   note(describeConfiguration(config, version));
   if (!trySettings(config, note)) return false;

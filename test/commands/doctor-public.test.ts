@@ -5,7 +5,7 @@ import { noteDomains } from "../../src/commands/doctor/note-domains.ts";
 import type { Finding } from "../../src/compose/findings/finding.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
 import { nobodyLeaves } from "../../src/contract/leaving.ts";
-import { createFolder, run, runJson } from "../support/command.ts";
+import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { noPublicFiles } from "../support/no-public-files.ts";
 import { openPublicHost, publicName } from "../support/public-host.ts";
 import { ownerFacts } from "../support/stage.ts";
@@ -21,6 +21,16 @@ test("a host of this machine alone is a fault where it is asked about, and else 
   const line = /^FAULT domain +default\.localhost:8787: .*a name of this machine alone.*\.$/m;
   expect(stdout).toMatch(line);
   expect((await run(["doctor", "--data", folder.path])).code).toBe(0);
+});
+
+test("what may become a fault is told apart from what is in order", async () => {
+  await using folder = await createFolder();
+  await using server = await startServe(folder.path);
+  const body = { android_app: { package_name: "com.example.a", fingerprints: ["AA:BB"] } };
+  expect((await server.call("POST", "/android_apps", { body })).status).toBe(201);
+  const { stdout } = await run(["doctor", "--public", "--data", folder.path]);
+  expect(stdout).toMatch(/^WARN  domain +default\.localhost:\d+: "com\.example\.a" is in no file/m);
+  expect(stdout).toMatch(/^ok    domain +default\.localhost:\d+: No app is registered/m);
 });
 
 const remote: KnownKey = {
@@ -47,7 +57,9 @@ async function list(
   const look = { call, known, mayRead: () => true, signal: nobodyLeaves };
   const now = world.now();
   await noteDomains({ ...look, fetchFile, now }, (line) => lines.push(line));
-  return lines.map(({ about, fault, said }) => [about, fault ?? said, fault !== undefined]);
+  return lines.map(({ about, fault, warning, said }) => {
+    return [about, fault ?? warning ?? said, fault !== undefined];
+  });
 }
 
 test("a deployment elsewhere is looked at by what its API says", async () => {

@@ -1,6 +1,8 @@
 import type { Note } from "../../compose/findings/finding.ts";
 import { checkOwnHost, listOwnHosts, type DomainLook } from "../../domain/check-own-host.ts";
 
+const members = { error: "fault", warning: "warning", info: "said" } as const;
+
 /** What `check_domain` finds, at each of the key's own hosts, a line for each finding. */
 export async function noteDomains(look: DomainLook, note: Note): Promise<void> {
   const about = "domain";
@@ -13,7 +15,7 @@ export async function noteDomains(look: DomainLook, note: Note): Promise<void> {
     const { host, findings } = await checkOwnHost(origin, look);
     for (const { severity, message, fix } of findings) {
       const line = `${host}: ${message} ${fix}`;
-      note({ about, ...(severity === "error" ? { fault: line } : { said: line }) });
+      note({ about, [members[severity]]: line });
     }
     if (findings.length === 0) note({ about, said: `${host}: phones can verify its apps` });
   }

@@ -1,8 +1,13 @@
 import { UsageFault } from "../../config.ts";
 import { StoreUnusable } from "../../sql/faults.ts";
 
-/** One thing that was looked at, and what is wrong with it or to be said of it. */
-export type Finding = { readonly about: string; readonly fault?: string; readonly said?: string };
+/** What was looked at, and what is wrong with it, may become so, or is to be said of it. */
+export type Finding = {
+  readonly about: string;
+  readonly fault?: string;
+  readonly warning?: string;
+  readonly said?: string;
+};
 
 export type Note = (finding: Finding) => void;
 
