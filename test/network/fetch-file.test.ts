@@ -11,6 +11,8 @@ import { secureExample } from "../support/certificates.ts";
 
 const publicPlace = "127.0.0.1";
 const privatePlace = "127.0.0.2";
+/** No connection goes to all hosts at once: the system says that it does not reach them. */
+const nowhere = "255.255.255.255";
 const hostname = "secure.example";
 
 let server: Server;
@@ -55,7 +57,7 @@ function fetchFile(
         if (later.length > 0) addresses = later;
         return Promise.resolve(next);
       },
-      isPublic: (address) => address === publicPlace || address === "127.0.0.9",
+      isPublic: (address) => [publicPlace, "127.0.0.9", nowhere].includes(address),
       authorities,
     },
     setAlarm: (_, ring) => {
@@ -167,6 +169,11 @@ test("where one address is not reached, another of the same host is", async () =
   expect(await fetchFile({ at })).toMatchObject({ kind: "answered", status: 200 });
   own.close();
   own.closeAllConnections();
+});
+
+test("an address that no way leads to ends no more than the look at it", async () => {
+  addresses = [[nowhere]];
+  expect((await fetchFile()).kind).not.toBe("answered");
 });
 
 describe("what is no connection that can be trusted is told by its code", () => {

@@ -96,11 +96,17 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
   });
 }
 
-/** What is looked up then is known. */
+/**
+ * What is looked up then is known, and told in a later turn all the same, as any lookup tells it: a
+ * connection that fails in this one, for want of a way to its address, does so before `node:https`
+ * listens to it, and that ends the process.
+ */
 export function answerAlways(address: string): LookupFunction {
   const family = address.includes(":") ? 6 : 4;
   return (_hostname, options, callback) => {
-    if (options.all === true) callback(null, [{ address, family }]);
-    else callback(null, address, family);
+    setImmediate(() => {
+      if (options.all === true) callback(null, [{ address, family }]);
+      else callback(null, address, family);
+    });
   };
 }
