@@ -24,6 +24,13 @@ export function judgeUnreached(
         `${quote(host)} leads to no address of the public internet, as seen from here.`,
         "Have its A or AAAA records lead to your proxy's public address, and to no private one.",
       );
+    case "unreachable":
+      return describe(
+        "error",
+        "host_unreachable",
+        `No way leads from here to the addresses of ${quote(host)}.`,
+        "See whether its A and AAAA records are right, and whether this machine has the internet.",
+      );
     case "refused":
       return describe(
         "error",
@@ -68,7 +75,9 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
     const fix = "Serve the full chain, with the intermediate certificates of its authority.";
     return [`${certificate} comes without those that lead to an authority.`, fix];
   }
-  if (code.includes("CERT")) return [`${certificate} is not valid.`, "Have it issued anew."];
+  if (code.includes("CERT") || !/^(?:EPROTO$|ERR_)/.test(code)) {
+    return [`${certificate} is not valid.`, "Have it issued anew, for servers."];
+  }
   const fix = "Have the proxy speak TLS 1.2 or 1.3 for this host at port 443.";
   return [`With ${quote(host)} no TLS connection comes about.`, fix];
 }

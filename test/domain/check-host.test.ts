@@ -34,6 +34,10 @@ describe("why no connection that can be trusted comes about", () => {
     ["SELF_SIGNED_CERT_IN_CHAIN", "vouches for itself"],
     ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "lead to an authority"],
     ["CERT_REVOKED", "is not valid"],
+    ["INVALID_PURPOSE", "is not valid"],
+    ["INVALID_CA", "is not valid"],
+    ["PATH_LENGTH_EXCEEDED", "is not valid"],
+    ["ERR_SSL_WRONG_VERSION_NUMBER", "no TLS connection"],
     ["EPROTO", "no TLS connection"],
   ])("%s", async (code, words) => {
     const found = await check("https://go.example", { kind: "untrusted", code });
@@ -45,6 +49,7 @@ describe("why no connection that can be trusted comes about", () => {
 test.each([
   ["not_public", "host_not_public"],
   ["refused", "host_refuses"],
+  ["unreachable", "host_unreachable"],
   ["timed_out", "host_too_slow"],
   ["unreadable", "host_unreadable"],
 ] as const)("a host that is %s is told of once", async (kind, code) => {

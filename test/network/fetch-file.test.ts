@@ -5,7 +5,7 @@ import { createServer as createPlainServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createFetchFile, type FileAsked } from "../../src/network/hosts/fetch-file.ts";
-import { secureExample } from "../support/certificates.ts";
+import { clientOnly, secureExample } from "../support/certificates.ts";
 
 /** Hosts of the public internet, as real servers of this machine that count as public here. */
 
@@ -171,9 +171,44 @@ test("where one address is not reached, another of the same host is", async () =
   own.closeAllConnections();
 });
 
-test("an address that no way leads to ends no more than the look at it", async () => {
+test("a host that no way leads to is told apart from one that refuses", async () => {
   addresses = [[nowhere]];
-  expect((await fetchFile()).kind).not.toBe("answered");
+  expect(await fetchFile()).toEqual({ kind: "unreachable" });
+  const own = createServer(secureExample).listen(0, publicPlace);
+  await once(own, "listening");
+  // A listening TCP server has an address with a port.
+  const at = (own.address() as AddressInfo).port;
+  own.close();
+  await once(own, "close");
+  for (const both of [
+    [nowhere, publicPlace],
+    [publicPlace, nowhere],
+  ]) {
+    addresses = [both];
+    expect(await fetchFile({ at })).toEqual({ kind: "refused" });
+  }
+});
+
+test.each([
+  ["ETIMEDOUT", { kind: "timed_out" }],
+  ["EHOSTUNREACH", { kind: "unreachable" }],
+  ["ENETUNREACH", { kind: "unreachable" }],
+  ["ECONNRESET", { kind: "unreadable" }],
+  ["INVALID_CA", { kind: "untrusted", code: "INVALID_CA" }],
+  ["PATH_LENGTH_EXCEEDED", { kind: "untrusted", code: "PATH_LENGTH_EXCEEDED" }],
+])("an end by %s is told as what it is", async (code, told) => {
+  const fetch = createFetchFile({
+    reach: {
+      resolve: () => Promise.resolve([publicPlace]),
+      // In place of the network, which cannot be made to fail in all of these ways.
+      isPublic: () => {
+        throw Object.assign(new Error("failed"), { code });
+      },
+    },
+    setAlarm: () => () => {},
+  });
+  const file = { hostname, path: "/", agent: "a", most_bytes: 1 };
+  expect(await fetch(file, new AbortController().signal)).toEqual(told);
 });
 
 describe("what is no connection that can be trusted is told by its code", () => {
@@ -184,6 +219,16 @@ describe("what is no connection that can be trusted is told by its code", () => 
     const got = await fetchFile(given);
     expect(got).toEqual({ kind: "untrusted", code: expect.stringContaining(code) });
     expect(asked).toEqual([]);
+  });
+
+  test("one for clients alone", async () => {
+    const own = createServer(clientOnly).listen(0, publicPlace);
+    await once(own, "listening");
+    // A listening TCP server has an address with a port.
+    const at = (own.address() as AddressInfo).port;
+    const got = await fetchFile({ at, authorities: [clientOnly.cert] });
+    expect(got).toEqual({ kind: "untrusted", code: "INVALID_PURPOSE" });
+    own.close();
   });
 
   test("no TLS at all", async () => {

@@ -22,6 +22,8 @@ export type FetchedFile =
   | ({ readonly kind: "answered" } & FileAnswer)
   /** There is no such name, or it is none of the public internet. */
   | { readonly kind: "not_public" }
+  /** No way leads from this machine to any of its addresses. */
+  | { readonly kind: "unreachable" }
   | { readonly kind: "refused" | "timed_out" | "unreadable" }
   /** No connection that can be trusted; the code is Node's. */
   | { readonly kind: "untrusted"; readonly code: string };
@@ -88,7 +90,8 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: Options): Fetch
       try {
         return { kind: "answered", ...(await get(address, getting)) };
       } catch (error) {
-        failure = error;
+        // Of an address that no way leads to there is less to say than of another.
+        if (failure === undefined || noWay.has(readErrorCode(failure))) failure = error;
         if (!unreached.has(readErrorCode(error))) break;
       }
     }
@@ -125,14 +128,10 @@ export function createFetchFile({ reach, setAlarm, port = 443 }: Options): Fetch
 
 type Getting = { readonly asked: FileAsked; readonly ending: AbortSignal };
 
+const noWay: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
+
 /** With these another address of the same host may be reached. */
-const unreached: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EADDRNOTAVAIL",
-  "ETIMEDOUT",
-]);
+const unreached: ReadonlySet<string> = new Set([...noWay, "ECONNREFUSED", "ETIMEDOUT"]);
 
 async function readBeginning(
   response: IncomingMessage,
@@ -162,8 +161,9 @@ function readCertificateEnd({ socket }: IncomingMessage): number {
 /** Never the error's own words: they may be a stranger's. */
 function explainEnd(error: unknown, isOver: boolean): FetchedFile {
   if (error instanceof NotAsked) return { kind: "not_public" };
-  if (isOver) return { kind: "timed_out" };
   const code = readErrorCode(error);
+  if (isOver || code === "ETIMEDOUT") return { kind: "timed_out" };
+  if (noWay.has(code)) return { kind: "unreachable" };
   if (isCertificateFault(code) || code === "EPROTO") return { kind: "untrusted", code };
   return { kind: code === "ECONNREFUSED" ? "refused" : "unreadable" };
 }

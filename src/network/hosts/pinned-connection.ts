@@ -83,8 +83,17 @@ export function readErrorCode(error: unknown): string {
 }
 
 export function isCertificateFault(code: string): boolean {
-  return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code);
+  return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_/.test(code) || otherFaults.has(code);
 }
+
+/** Faults of certificates that are named otherwise; Node has the last for any without a name. */
+const otherFaults: ReadonlySet<string> = new Set([
+  "INVALID_CA",
+  "INVALID_PURPOSE",
+  "PATH_LENGTH_EXCEEDED",
+  "HOSTNAME_MISMATCH",
+  "UNSPECIFIED",
+]);
 
 /** A lookup cannot be broken off, but nobody has to wait for it. */
 function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
