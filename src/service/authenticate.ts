@@ -9,7 +9,10 @@ import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
 
 type Shown = Pick<ApiRequest, "headers">;
 
-/** Finds the key in the header or in `api_key` (api-spec.md, "Authentication"). */
+/** The parameter of a query that shows a key, at every endpoint (api-spec.md, "Authentication"). */
+export const keyParameter = "api_key";
+
+/** Finds the key in the header or in the query. */
 export function authenticate(
   request: Shown,
   query: URLSearchParams,
@@ -51,7 +54,7 @@ const ofClientKeys: Wanting = {
 };
 
 function readShown({ headers }: Shown, query: URLSearchParams, wanting: Wanting): string {
-  return readToken(headers["authorization"] ?? "", query.getAll("api_key"), wanting);
+  return readToken(headers["authorization"] ?? "", query.getAll(keyParameter), wanting);
 }
 
 /** As clients write it: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */

@@ -2,6 +2,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { messages } from "../contract/messages.ts";
 import { Problem } from "../contract/problem.ts";
 import { quote } from "../text/show-hidden.ts";
+import { keyParameter } from "./authenticate.ts";
 
 /** More are of no use to a person. */
 const mostNamed = 20;
@@ -17,7 +18,8 @@ export function refuseUnknown(
 ): void {
   const known = Object.keys(schema?.shape ?? {});
   const strays = [...query.keys()].filter(
-    (name) => !known.includes(name) && !(selects !== undefined && isFilter(name)),
+    (name) =>
+      name !== keyParameter && !known.includes(name) && !(selects !== undefined && isFilter(name)),
   );
   const filters = ignoredFilters.map((name) => (/^q$|\[/.test(name) ? name : `q[${name}]`));
   const names = [...new Set([...strays, ...filters])].slice(0, mostNamed);

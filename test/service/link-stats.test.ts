@@ -273,6 +273,26 @@ test.each([
   expect([status, body.error]).toEqual([422, expect.stringContaining(said)]);
 });
 
+test("a key is shown in the header, in the query, or in both", async () => {
+  note("autumn", "2026-01-14T12:00:00Z");
+  const { key } = world;
+  const show = async (query: string, authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization };
+    const { status, body } = await world.call("GET", "/link_stats", { key: null, query, headers });
+    return [status, body.stats?.total.clicks ?? body.error];
+  };
+  expect(await show("", `Bearer ${key}`)).toEqual([200, 1]);
+  expect(await show(`api_key=${key}`)).toEqual([200, 1]);
+  expect(await show(`by=link&api_key=${key}&q[name_cont]=autumn`)).toEqual([200, 1]);
+  expect(await show(`api_key=${key}&api_key=${key}`)).toEqual([200, 1]);
+  expect(await show(`api_key=${key}`, `Token ${key}`)).toEqual([200, 1]);
+  expect(await show("api_key=", `Token ${key}`)).toEqual([200, 1]);
+  expect(await show(`api_key=${key}&bogus=1`)).toEqual([
+    422,
+    expect.stringMatching(/no parameter bogus here: there are id, from/),
+  ]);
+});
+
 test("a key needs the scope of the list, and is told of its own project alone", async () => {
   note("autumn", "2026-01-14T12:00:00Z");
   const narrow = await world.addKey({ scopes: ["links.create"] });
