@@ -1,8 +1,8 @@
 import type { StatsBy } from "../contract/link-stats.ts";
-import type { TimeZone } from "../contract/local-time.ts";
 import type { LinkSet } from "../stats/link-set.ts";
 import { compareSums, createLinkSums, type LinkSums } from "../stats/link-sums.ts";
-import { findStep, listSteps, type Period, type Step } from "../stats/period.ts";
+import type { Period } from "../stats/period.ts";
+import { findStep, isStep, type Step } from "../stats/steps.ts";
 import { addSum, addTo, createSum, createSums, type Sum, type Sums } from "../stats/sums.ts";
 import { dayHours, hour_ms, otherReferrers, type Kind, type VisitEvent } from "../stats/visit.ts";
 import {
@@ -21,7 +21,8 @@ export type Wanted = {
   /** Undefined is all of the project's. */
   readonly links: LinkSet | undefined;
   readonly by: StatsBy;
-  readonly zone: TimeZone;
+  /** What the rows are, where it is told by time; else there are none. */
+  readonly steps: readonly Step[];
 };
 
 /** What is told of keys that are no steps of time. */
@@ -50,10 +51,10 @@ export async function addUpVisits(
   period: Period,
   told: Told,
 ): Promise<Found> {
-  const { links, by, zone } = wanted;
+  const { links, by, steps } = wanted;
   if (by === "link") return addUpByLink(tenant, links, period, told);
   const sums = createSums();
-  const readKey = createKeyReader(by, zone);
+  const readKey = createKeyReader(by, steps);
   const days = findDays(period);
   if (links === undefined) {
     await readTotals(tenant, days, (hour, kind, count) => {
@@ -64,7 +65,7 @@ export async function addUpVisits(
       if (isWithin(kind.hour, period)) addDetail(sums, { kind, count }, by, readKey);
     });
   }
-  return isStep(by) ? inOrder(sums, listSteps(period, by, zone)) : byClicks(sums, told.most);
+  return isStep(by) ? inOrder(sums, steps) : byClicks(sums, told.most);
 }
 
 type ReadKey = (seen: Pick<Kind, "hour"> & Partial<Kind>) => string;
@@ -106,20 +107,16 @@ const unsaid: Readonly<Partial<Record<StatsBy, string>>> = {
   country: "unknown",
 };
 
-function createKeyReader(by: Exclude<StatsBy, "link">, zone: TimeZone): ReadKey {
+function createKeyReader(by: Exclude<StatsBy, "link">, steps: readonly Step[]): ReadKey {
   if (isStep(by)) {
     const known = new Map<number, string>();
     return ({ hour }) => {
-      const key = known.get(hour) ?? findStep(hour * hour_ms, by, zone).key;
+      const key = known.get(hour) ?? findStep(steps, hour * hour_ms)?.key ?? "";
       known.set(hour, key);
       return key;
     };
   }
   return (kind) => kind[by] || (unsaid[by] ?? "");
-}
-
-export function isStep(by: StatsBy): by is Step {
-  return by === "hour" || by === "day" || by === "week";
 }
 
 /** An hour belongs to where it begins. */
@@ -132,15 +129,10 @@ function findDays({ from, to }: Period): Days {
   return { first: Math.floor(from / day_ms), last: Math.floor((to - 1) / day_ms) };
 }
 
-function inOrder({ total, byKey }: Sums, keys: readonly string[]): Found {
-  const find = (key: string) => byKey.get(key);
-  return {
-    total,
-    rows: keys.map((key) => [key, find(key) ?? createSum()]),
-    all: total,
-    keys: keys.length,
-    find,
-  };
+function inOrder({ total, byKey }: Sums, steps: readonly Step[]): Found {
+  const rows = steps.map(({ key }) => [key, byKey.get(key) ?? createSum()] as const);
+  const known = new Map(rows);
+  return { total, rows, all: total, keys: rows.length, find: (key) => known.get(key) };
 }
 
 /** What was not told apart when it was written down is no row. */

@@ -2,20 +2,22 @@ import { statsBy, type StatsBy } from "../contract/link-stats.ts";
 import { openTimeZone, utc, type TimeZone } from "../contract/local-time.ts";
 import { messages } from "../contract/messages.ts";
 import { Problem } from "../contract/problem.ts";
-import { listSteps, readPeriod, writeDate, type Period } from "../stats/period.ts";
+import { findPrevious, readPeriod, writeDate, type Period } from "../stats/period.ts";
+import { isStep, listSteps, type Step } from "../stats/steps.ts";
 import { dayHours, hour_ms } from "../stats/visit.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
-import { isStep } from "./link-stats.ts";
 import { readFlag } from "./read-flag.ts";
 
 /** What of the visits is asked for; each fault names what would be understood. */
 export type StatsQuery = {
   readonly period: Period;
+  /** What it is compared with. */
+  readonly before: Period | undefined;
   readonly by: StatsBy;
+  readonly steps: readonly Step[];
   readonly zone: TimeZone;
-  readonly isCompared: boolean;
   /** So many keys are told apart, where they are no steps of time. */
   readonly most: number;
 };
@@ -41,10 +43,10 @@ export function readStatsQuery(given: Given, now: number): StatsQuery {
   if (period === "order") throw refuse(messages.stats_order(today));
   if (period === "length") throw refuse(messages.stats_length);
   const by = readBy(given.by) ?? chooseStep(period);
-  if (isStep(by) && listSteps(period, by, zone).length > mostSteps) {
-    throw refuse(messages.stats_steps(by, mostSteps));
-  }
-  return { period, by, zone, isCompared: readCompare(given.compare), most: readRows(given.rows) };
+  const steps = isStep(by) ? listSteps(period, by, zone, mostSteps + 1) : [];
+  if (steps.length > mostSteps) throw refuse(messages.stats_steps(by, mostSteps));
+  const before = readCompare(given.compare) ? findPrevious(period, zone) : undefined;
+  return { period, before, by, steps, zone, most: readRows(given.rows) };
 }
 
 function readZone(name: string | undefined): TimeZone {

@@ -1,9 +1,10 @@
 import type { LinkStats, StatsBy } from "../contract/link-stats.ts";
+import { isStep } from "../stats/steps.ts";
 import { addSum, createSum, subtractSum, type Sum } from "../stats/sums.ts";
 import { otherReferrers } from "../stats/visit.ts";
 import { readPaths } from "../store/link-ids.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { isStep, type Found } from "./link-stats.ts";
+import type { Found } from "./link-stats.ts";
 
 /** How sums are told: each key in one row, and what is told together behind them. */
 
@@ -29,13 +30,49 @@ export function countLooked(by: StatsBy, most: number): number {
   return by === "link" ? most + spareLinks : most;
 }
 
-export async function groupKeys(
+type Telling = { readonly by: StatsBy; readonly most: number };
+
+/** Their sums are the totals, of the period before too. */
+export async function tellRows(
   tenant: Tenant,
-  { rows }: Found,
-  { by, most }: { readonly by: StatsBy; readonly most: number },
+  telling: Telling,
+  found: Found,
+  earlier: Found | undefined,
+): Promise<Row[]> {
+  if (isStep(telling.by)) {
+    return found.rows.map(([key, sum]) => tellRow(key, sum, earlier?.find(key)));
+  }
+  const groups = await groupKeys(tenant, listKeys(telling, found, earlier), telling);
+  const rows = groups.map(({ key, id, keys }): Row => {
+    const row = tellRow(key, addUp(keys, found), earlier && addUp(keys, earlier));
+    return id === undefined ? row : { ...row, id };
+  });
+  const told = groups.flatMap(({ keys }) => keys);
+  const rest = findRest(told, found);
+  const restBefore = earlier && findRest(told, earlier);
+  if (isNone(rest) && isNone(restBefore)) return rows;
+  return [...rows, tellRow(othersKey, rest, restBefore)];
+}
+
+function tellRow(key: string, sum: Sum, previous: Sum | undefined): Row {
+  return { key, ...showSum(sum), ...(previous && { previous: previous.click }) };
+}
+
+/** Behind those that were found those follow that were there in the time before alone. */
+function listKeys({ by }: Telling, found: Found, earlier: Found | undefined): readonly string[] {
+  const keys = found.rows.map(([key]) => key);
+  // Of very many links, what those had that are not among the best is not known one by one.
+  const isCut = by === "link" && found.keys > keys.length;
+  if (earlier === undefined || isCut) return keys;
+  return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
+}
+
+async function groupKeys(
+  tenant: Tenant,
+  keys: readonly string[],
+  { by, most }: Telling,
 ): Promise<readonly Group[]> {
-  const keys = rows.map(([key]) => key);
-  if (by !== "link") return keys.map((key) => ({ key, keys: [key] }));
+  if (by !== "link") return keys.slice(0, most).map((key) => ({ key, keys: [key] }));
   const paths = await readPaths(tenant, keys);
   const links: Group[] = [];
   const deleted: string[] = [];
@@ -51,28 +88,6 @@ export async function groupKeys(
 /** A path alone reads like a word of a sentence: "the link named had 0 clicks". */
 export function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
-}
-
-export function tellRows(
-  by: StatsBy,
-  groups: readonly Group[],
-  found: Found,
-  earlier: Found | undefined,
-): Row[] {
-  const tell = (key: string, sum: Sum, previous: Sum | undefined): Row => {
-    return { key, ...showSum(sum), ...(earlier && { previous: previous?.click ?? 0 }) };
-  };
-  if (isStep(by)) {
-    // The first of this period stands beside the first of the one before.
-    return found.rows.map(([key, sum], place) => tell(key, sum, earlier?.rows[place]?.[1]));
-  }
-  const rows = groups.map(({ key, id, keys }): Row => {
-    const row = tell(key, addUp(keys, found), earlier && addUp(keys, earlier));
-    return id === undefined ? row : { ...row, id };
-  });
-  const told = groups.flatMap(({ keys }) => keys);
-  if (found.keys === told.length) return rows;
-  return [...rows, tell(othersKey, findRest(told, found), earlier && findRest(told, earlier))];
 }
 
 /** The row with the most clicks, of those that are told apart, where there are several. */
@@ -93,6 +108,10 @@ function findRest(told: readonly string[], found: Found): Sum {
   const rest = { ...found.all };
   subtractSum(rest, addUp(told, found));
   return rest;
+}
+
+function isNone(sum: Sum | undefined): boolean {
+  return sum === undefined || sum.click + sum.open + sum.install === 0;
 }
 
 export function showSum({ click, open, install }: Sum) {

@@ -1,5 +1,5 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
-import { hour_ms } from "./visit.ts";
+import { dayHours, hour_ms } from "./visit.ts";
 
 /** From one moment up to another, as it was asked for. */
 export type Period = {
@@ -13,7 +13,7 @@ export type Period = {
 /** Which of the two is no date, or that one is after the other. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
-const day_ms = 24 * hour_ms;
+const day_ms = dayHours * hour_ms;
 /** What is asked for where nothing is said: today and the six days before. */
 const usualDays = 7;
 const mostDays = 3700;
@@ -29,27 +29,32 @@ export function readPeriod(
   const isToDate = datePattern.test(to);
   const last = parseLocalTime(to, zone);
   if (last === null) return "to";
-  const end = isToDate ? addDays(last, 1, zone) : last;
-  const from = given.from ?? writeDate(addDays(end - 1, 1 - usualDays, zone), zone);
+  const end = isToDate ? startDay(moveDate(to, 1), zone) : last;
+  const from = given.from ?? moveDate(writeDate(end - 1, zone), 1 - usualDays);
   const start = parseLocalTime(from, zone);
   if (start === null) return "from";
   if (start >= end) return "order";
   if (end - start > mostDays * day_ms) return "length";
   const isWhole = isToDate && datePattern.test(from);
-  const days = isWhole ? Math.round((end - start) / day_ms) : undefined;
+  const days = isWhole ? (Date.parse(to) - Date.parse(from)) / day_ms + 1 : undefined;
   return { from: start, to: end, days };
 }
 
 /** The period of the same length that ends where this one begins. */
 export function findPrevious({ from, to, days }: Period, zone: TimeZone): Period {
   if (days === undefined) return { from: from - (to - from), to: from, days };
-  return { from: addDays(from, -days, zone), to: from, days };
+  return { from: startDay(moveDate(writeDate(from, zone), -days), zone), to: from, days };
 }
 
-/** The same time of day on another one, however long the days between are. */
-function addDays(time: number, days: number, zone: TimeZone): number {
-  const shown = new Date(time + zone.readOffset(time) + days * day_ms).toISOString();
-  return parseLocalTime(shown.slice(0, 23), zone) ?? time + days * day_ms;
+/** The first moment of a date. Not all have a midnight, so it is reckoned from no other moment. */
+export function startDay(date: string, zone: TimeZone): number {
+  // What has more than four digits of a year is far from any visit.
+  return parseLocalTime(date, zone) ?? Date.parse(date);
+}
+
+export function moveDate(date: string, days: number): string {
+  const [moved = date] = new Date(Date.parse(date) + days * day_ms).toISOString().split("T");
+  return moved;
 }
 
 /** `2026-11-16`. */
@@ -61,36 +66,4 @@ export function writeDate(time: number, zone: TimeZone): string {
 export function writePeriod({ from, to, days }: Period, zone: TimeZone) {
   if (days === undefined) return { from: writeLocalTime(from, zone), to: writeLocalTime(to, zone) };
   return { from: writeDate(from, zone), to: writeDate(to - 1, zone) };
-}
-
-export type Step = "hour" | "day" | "week";
-
-/** The key of a moment, and the beginning of what follows it. */
-export function findStep(time: number, step: Step, zone: TimeZone) {
-  if (step === "hour") {
-    const next = time + hour_ms;
-    const key = writeLocalTime(time, zone);
-    return { key: `${key.slice(0, 16)}${key.slice(19)}`, next };
-  }
-  const day = writeDate(time, zone);
-  const start = parseLocalTime(day, zone) ?? time;
-  if (step === "day") return { key: day, next: addDays(start, 1, zone) };
-  // A week begins on Monday.
-  const weekday = (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7;
-  const monday = addDays(start, -weekday, zone);
-  return { key: writeDate(monday, zone), next: addDays(monday, 7, zone) };
-}
-
-/**
- * The steps of a period in order, those without a visit too. Hours are those of UTC that begin in
- * it, as visits are kept: where clocks are half an hour off, they begin at half past.
- */
-export function listSteps({ from, to }: Period, step: Step, zone: TimeZone): readonly string[] {
-  const keys: string[] = [];
-  for (let time = step === "hour" ? Math.ceil(from / hour_ms) * hour_ms : from; time < to;) {
-    const { key, next } = findStep(time, step, zone);
-    keys.push(key);
-    time = next;
-  }
-  return keys;
 }

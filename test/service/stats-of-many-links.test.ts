@@ -3,6 +3,7 @@ import { utc } from "../../src/contract/local-time.ts";
 import { addUpVisits, type Wanted } from "../../src/service/link-stats.ts";
 import { packId } from "../../src/stats/link-ids.ts";
 import { createLinkSet } from "../../src/stats/link-set.ts";
+import { isStep, listSteps } from "../../src/stats/steps.ts";
 import { hour_ms, writeKind } from "../../src/stats/visit.ts";
 import { createKindReader, writeDay } from "../../src/store/visit-days.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -72,8 +73,11 @@ test("what is kept of many links is added up, whichever part of it is asked for"
   await fill(world);
   const tenant = { db: world.store.db, projectId: world.project.id };
   const ask = (more: Partial<Wanted>, from = 0, length = days, named: readonly string[] = []) => {
-    const wanted = { links: undefined, by: "link", zone: utc, ...more } as const;
-    return addUpVisits(tenant, wanted, periodOf(from, length), { most: 5, named });
+    const { by = "link" } = more;
+    const period = periodOf(from, length);
+    const steps = isStep(by) ? listSteps(period, by, utc) : [];
+    const wanted = { links: undefined, ...more, by, steps };
+    return addUpVisits(tenant, wanted, period, { most: 5, named });
   };
   const places = ids.map((_, place) => place);
 

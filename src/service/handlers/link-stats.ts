@@ -4,17 +4,18 @@ import { messages } from "../../contract/messages.ts";
 import { notFound } from "../../contract/problem.ts";
 import { packId, readIdWords } from "../../stats/link-ids.ts";
 import { createLinkSet, type LinkSet } from "../../stats/link-set.ts";
-import { findPrevious, writePeriod } from "../../stats/period.ts";
+import { writePeriod, type Period } from "../../stats/period.ts";
 import { writeSentence } from "../../stats/sentence.ts";
+import { isStep, moveSteps } from "../../stats/steps.ts";
 import { foldVisits } from "../../store/fold-visits.ts";
 import { findLink } from "../../store/links.ts";
 import { findMatching } from "../../store/link-ids.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { readTenant, type GroupHandlers } from "../handler.ts";
-import { addUpVisits, type Wanted } from "../link-stats.ts";
+import { addUpVisits, type Found, type Wanted } from "../link-stats.ts";
 import { readSearched } from "../read-searched.ts";
 import { readStatsQuery, type StatsQuery } from "../stats-query.ts";
-import { countLooked, findBest, groupKeys, nameLink, showSum, tellRows } from "../stats-rows.ts";
+import { countLooked, findBest, nameLink, showSum, tellRows } from "../stats-rows.ts";
 
 export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
   show: async (call) => {
@@ -56,13 +57,10 @@ function nameSubject(matching: LinkSet | undefined): string {
 type Telling = StatsQuery & Wanted & { readonly subject: string; readonly now: number };
 
 async function tellStats(tenant: Tenant, telling: Telling): Promise<LinkStats> {
-  const { period, by, zone, isCompared, most, subject, now } = telling;
+  const { period, before, by, zone, most, subject, now } = telling;
   const found = await addUpVisits(tenant, telling, period, { most: countLooked(by, most) });
-  const groups = await groupKeys(tenant, found, { by, most });
-  const named = groups.flatMap(({ keys }) => keys);
-  const before = isCompared ? findPrevious(period, zone) : undefined;
-  const earlier = before && (await addUpVisits(tenant, telling, before, { most, named }));
-  const rows = tellRows(by, groups, found, earlier);
+  const earlier = before && (await addUpEarlier(tenant, { ...telling, before }, found));
+  const rows = await tellRows(tenant, telling, found, earlier);
   const ends = writePeriod(period, zone);
   const endsBefore = before && writePeriod(before, zone);
   const best = findBest(rows);
@@ -83,6 +81,19 @@ async function tellStats(tenant: Tenant, telling: Telling): Promise<LinkStats> {
     rows,
     sentence,
   };
+}
+
+/** What is told beside what was found, step by step or key by key. */
+function addUpEarlier(
+  tenant: Tenant,
+  telling: Telling & { readonly before: Period },
+  found: Found,
+): Promise<Found> {
+  const { period, before, by, zone, most } = telling;
+  const steps = isStep(by) ? moveSteps(telling.steps, by, { period, before, zone }) : [];
+  const named = found.rows.map(([key]) => key);
+  const told = { most: countLooked(by, most), named };
+  return addUpVisits(tenant, { ...telling, steps }, before, told);
 }
 
 function writeWhen({ from, to }: { readonly from: string; readonly to: string }): string {

@@ -1,0 +1,106 @@
+import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
+import { moveDate, startDay, writeDate, type Period } from "./period.ts";
+import { hour_ms } from "./visit.ts";
+
+/** The rows of a period that is told by time. */
+
+const stepNames = ["hour", "day", "week"] as const;
+export type StepName = (typeof stepNames)[number];
+
+/** It ends where the next one begins, and the last one with the period. */
+export type Step = { readonly key: string; readonly start: number };
+
+export function isStep(by: string): by is StepName {
+  return stepNames.some((name) => name === by);
+}
+
+/**
+ * The steps of a period in order, those without a visit too, but no more than so many. Hours are
+ * those of UTC that begin in it, as visits are kept: where clocks are half an hour off, they begin
+ * at half past.
+ */
+export function listSteps(
+  { from, to }: Period,
+  name: StepName,
+  zone: TimeZone,
+  most = Infinity,
+): readonly Step[] {
+  const steps: Step[] = [];
+  let start = name === "hour" ? findHour(from) : from;
+  while (start < to && steps.length < most) {
+    const { key, next } = name === "hour" ? readHour(start, zone) : readDays(start, name, zone);
+    steps.push({ key, start });
+    start = next;
+  }
+  return steps;
+}
+
+function readHour(time: number, zone: TimeZone) {
+  const shown = writeLocalTime(time, zone);
+  return { key: `${shown.slice(0, 16)}${shown.slice(19)}`, next: time + hour_ms };
+}
+
+function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone) {
+  const date = writeDate(time, zone);
+  const first = findFirst(date, name);
+  const next = startDay(findFirst(moveDate(first, mostDays[name]), name), zone);
+  return { key: first, next };
+}
+
+/** So many days after its first one each is over, and the next one is not. */
+const mostDays = { day: 1, week: 7 };
+
+/** The date on which the step of a date begins. */
+function findFirst(date: string, name: Exclude<StepName, "hour">): string {
+  switch (name) {
+    case "day":
+      return date;
+    case "week": {
+      // A week begins on Monday.
+      const weekday = (new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7;
+      return moveDate(date, -weekday);
+    }
+  }
+}
+
+/**
+ * What of the period before stands beside each step of this one: the same dates or clock times, so
+ * many days earlier. All of that period is in one of them. Where its clocks leave no hour for a
+ * step, that has nothing to stand beside it.
+ */
+export function moveSteps(
+  steps: readonly Step[],
+  name: StepName,
+  { period, before, zone }: { period: Period; before: Period; zone: TimeZone },
+): readonly Step[] {
+  const end = findHour(before.to);
+  let latest = findHour(before.from);
+  const starts = steps.map(({ start }) => {
+    // A clock that is set back shows times a second time.
+    latest = Math.max(latest, findHour(findEarlier(start, name, period, zone)));
+    return latest;
+  });
+  return steps.flatMap(({ key }, place) => {
+    const start = starts[place] ?? end;
+    return start < (starts[place + 1] ?? end) ? [{ key, start }] : [];
+  });
+}
+
+/** The first hour that begins then, or after it. */
+function findHour(time: number): number {
+  return Math.ceil(time / hour_ms) * hour_ms;
+}
+
+function findEarlier(time: number, name: StepName, period: Period, zone: TimeZone): number {
+  const { from, to, days } = period;
+  if (days === undefined) return time - (to - from);
+  const date = moveDate(writeDate(time, zone), -days);
+  if (name !== "hour") return startDay(date, zone);
+  const clock = new Date(time + zone.readOffset(time)).toISOString().split("T")[1] ?? "";
+  return parseLocalTime(`${date}T${clock.slice(0, -1)}`, zone) ?? startDay(date, zone);
+}
+
+/** The step that has this moment. What is before the first belongs to that. */
+export function findStep(steps: readonly Step[], time: number): Step | undefined {
+  return steps.findLast(({ start }) => start <= time) ?? steps[0];
+}

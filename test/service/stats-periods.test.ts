@@ -1,0 +1,190 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { Visit } from "../../src/stats/visit.ts";
+import { createWorld, type World } from "../support/world.ts";
+import { openForEach } from "../support/open-for.ts";
+
+/** What is told of a period is what was in it, and all of it, beside all of the one before. */
+
+let world: World;
+const ids: Record<string, string> = {};
+openForEach(createWorld, (opened) => (world = opened));
+
+beforeEach(async () => {
+  for (const path of ["spring", "autumn", "winter"]) await add(path);
+});
+
+async function add(path: string): Promise<void> {
+  const body = { path, url: "https://shop.example/" };
+  ids[path] = (await world.call("POST", "/links", { body })).body.id;
+}
+
+function note(at: string, { path = "spring", ...more }: Partial<Visit> & { path?: string } = {}) {
+  world.clicks.noteVisit({
+    projectId: world.project.id,
+    linkId: ids[path] ?? "",
+    what: "click",
+    at: Date.parse(at),
+    platform: "desktop",
+    source: "address",
+    ...more,
+  });
+}
+
+/** One at half past each hour of these days of UTC, both counted. */
+function noteHours(from: string, to: string): void {
+  const end = Date.parse(`${to}T23:59Z`);
+  for (let at = Date.parse(`${from}T00:30Z`); at < end; at += 60 * 60 * 1000) {
+    note(new Date(at).toISOString());
+  }
+}
+
+type Row = { readonly key: string; readonly clicks: number; readonly previous?: number };
+
+const ask = (query: string) => world.call("GET", "/link_stats", { query });
+
+async function read(query: string) {
+  const { status, body, text } = await ask(query);
+  expect(status, text).toBe(200);
+  return body.stats;
+}
+
+const addUp = (rows: readonly Row[], name: "clicks" | "previous") =>
+  rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
+
+/** Of all links, and of one: they are read in two ways. */
+const whose = () => ["", `&id=${ids["spring"]}`];
+
+async function readWhole(query: string) {
+  const stats = await read(query);
+  expect(addUp(stats.rows, "clicks")).toBe(stats.total.clicks);
+  if (stats.previous !== undefined) {
+    expect(addUp(stats.rows, "previous")).toBe(stats.previous.clicks);
+  }
+  return stats;
+}
+
+const readHours = (day: string) =>
+  readWhole(`from=${day}&to=${day}&time_zone=Europe/Berlin&by=hour&compare=true`);
+
+describe("the rows of a period add up to its totals, and of the one before to those", () => {
+  test.each(["day", "week"])("by %s, where a day has no midnight", async (by) => {
+    noteHours("2026-08-20", "2026-09-22");
+    const zone = `time_zone=America/Santiago&compare=true&by=${by}`;
+    for (const who of whose()) {
+      const odd = await readWhole(`from=2026-09-06&to=2026-09-06&${zone}${who}`);
+      expect(odd).toMatchObject({ from: "2026-09-06", to: "2026-09-06", total: { clicks: 23 } });
+      expect(odd.previous).toMatchObject({ from: "2026-09-05", to: "2026-09-05", clicks: 24 });
+      const last = await readWhole(`from=2026-08-31&to=2026-09-06&${zone}${who}`);
+      expect([last.total.clicks, last.previous.clicks]).toEqual([7 * 24 - 1, 7 * 24]);
+      const first = await readWhole(`from=2026-09-06&to=2026-09-12&${zone}${who}`);
+      expect([first.total.clicks, first.previous.clicks]).toEqual([7 * 24 - 1, 7 * 24]);
+      const next = await readWhole(`from=2026-09-07&to=2026-09-13&${zone}${who}`);
+      expect([next.total.clicks, next.previous.clicks]).toEqual([7 * 24, 7 * 24 - 1]);
+    }
+  });
+
+  test.each([
+    ["2025-10-12", "2026-01-09"],
+    ["2025-10-14", "2026-01-10"],
+  ])("by week from %s to %s, where one begins within", async (from, to) => {
+    for (let day = 0; day < 200; day += 1) {
+      note(new Date(Date.UTC(2025, 6, 1 + day, 12)).toISOString());
+    }
+    for (const who of whose()) {
+      const { rows } = await readWhole(`from=${from}&to=${to}&by=week&compare=true${who}`);
+      // A click on each day: what stands beside a week is as long.
+      expect(rows.map(({ previous }: Row) => previous)).toEqual(
+        rows.map(({ clicks }: Row) => clicks),
+      );
+      expect(rows.at(-1).clicks).toBeGreaterThan(0);
+    }
+  });
+
+  test("by hour, where clocks are set forward and back", async () => {
+    noteHours("2026-03-27", "2026-03-31");
+    noteHours("2026-10-23", "2026-10-27");
+    const shorter = await readHours("2026-03-29");
+    expect([shorter.total.clicks, shorter.previous.clicks]).toEqual([23, 24]);
+    // What was at two o'clock the day before stands at three, as two has no hour here.
+    expect(shorter.rows[2]).toMatchObject({ key: "2026-03-29T03:00+02:00", previous: 1 });
+    expect(shorter.rows[1]).toMatchObject({ key: "2026-03-29T01:00+01:00", previous: 2 });
+    const after = await readHours("2026-03-30");
+    expect([after.total.clicks, after.previous.clicks]).toEqual([24, 23]);
+    expect(after.rows[2]).not.toHaveProperty("previous");
+    const longer = await readHours("2026-10-25");
+    expect([longer.total.clicks, longer.previous.clicks]).toEqual([25, 24]);
+    expect(longer.rows.filter((row: Row) => row.previous === undefined)).toHaveLength(1);
+    expect((await readHours("2026-10-26")).previous.clicks).toBe(25);
+  });
+
+  test("by what was there before alone, too", async () => {
+    for (let turn = 0; turn < 5; turn += 1) note("2026-01-01T12:00Z", { country: "DE" });
+    note("2026-01-08T12:00Z", { country: "FR", path: "autumn" });
+    const period = "from=2026-01-05&to=2026-01-11&compare=true";
+    const byCountry = await readWhole(`${period}&by=country`);
+    expect(byCountry.rows).toMatchObject([
+      { key: "FR", clicks: 1, previous: 0 },
+      { key: "DE", clicks: 0, previous: 5 },
+    ]);
+    const byLink = await readWhole(`${period}&by=link`);
+    expect(byLink.rows).toMatchObject([
+      { key: "/autumn", id: ids["autumn"], clicks: 1, previous: 0 },
+      { key: "/spring", id: ids["spring"], clicks: 0, previous: 5 },
+    ]);
+    expect((await readWhole(`${period}&by=country&rows=1`)).rows).toMatchObject([
+      { key: "FR", clicks: 1, previous: 0 },
+      { key: "other", clicks: 0, previous: 5 },
+    ]);
+    await world.call("DELETE", `/links/${ids["spring"]}`);
+    expect((await readWhole(`${period}&by=link`)).rows).toMatchObject([
+      { key: "/autumn", clicks: 1, previous: 0 },
+      { key: "deleted links", clicks: 0, previous: 5 },
+    ]);
+    const none = await readWhole("from=2026-01-12&to=2026-01-14&compare=1&by=link");
+    expect(none.rows).toEqual([]);
+  });
+
+  test("by link, where more than are told apart had clicks before and fewer have now", async () => {
+    for (let place = 0; place < 14; place += 1) {
+      await add(`many/${place}`);
+      for (let turn = 0; turn <= place; turn += 1) {
+        note("2026-01-02T12:00Z", { path: `many/${place}` });
+      }
+    }
+    note("2026-01-08T12:00Z", { path: "many/3" });
+    note("2026-01-08T12:00Z", { path: "autumn" });
+    const { rows } = await readWhole("from=2026-01-05&to=2026-01-11&compare=true&by=link");
+    expect(rows).toHaveLength(11);
+    expect(rows.slice(0, 3)).toMatchObject([{ clicks: 1 }, { clicks: 1 }, { key: "/many/13" }]);
+    const told = rows.slice(2, 10).map(({ previous }: Row) => previous);
+    expect(told).toEqual([14, 13, 12, 11, 10, 9, 8, 7]);
+    expect(rows[10]).toMatchObject({ key: "other", clicks: 0, previous: 1 + 2 + 3 + 5 + 6 });
+  });
+});
+
+test.each([
+  ["from=2016-01-16&by=hour", 422],
+  ["from=2016-01-16&by=day", 422],
+  ["from=2016-01-16&by=week", 422],
+  ["from=2018-06-01&by=week&compare=true", 200],
+])("however long %s is, clocks are read for no more rows than are told", async (query, status) => {
+  const reading = vi.spyOn(Intl.DateTimeFormat.prototype, "formatToParts");
+  try {
+    const period = `${query}&time_zone=Europe/Berlin`;
+    expect((await ask(period)).status).toBe(status);
+    // Of at most 400 rows: the date of each, and where it begins, in both periods.
+    expect(reading.mock.calls.length).toBeLessThan(400 * 12);
+  } finally {
+    reading.mockRestore();
+  }
+});
+
+test.each([
+  "from=0100-01-01&to=0100-01-03&compare=true",
+  "from=0100-01-01&to=0100-01-03&compare=true&time_zone=Asia/Tokyo",
+  "from=0100-01-01T00:10&to=0100-01-03&compare=true&time_zone=America/Lima",
+  "from=9999-12-30&to=9999-12-31&compare=true&time_zone=America/Lima",
+  "to=9999-12-31&by=week",
+])("of times that no visit has there is nothing: %s", async (query) => {
+  expect((await read(query)).total.clicks).toBe(0);
+});
