@@ -83,6 +83,9 @@ export const messages = {
   },
   stats_steps: (by: string, most: number) =>
     `by ${by} takes a shorter time between from and to: that would be more than ${most} rows.`,
+  stats_hours: (first: string) =>
+    `by hour takes a time from ${first} on, with what compare adds: before that whole days of ` +
+    "UTC are known. Use by day.",
   stats_compare: "compare must be true or false.",
   stats_rows: (most: number) => `rows must be a whole number from 1 to ${most}.`,
   ours_alone:

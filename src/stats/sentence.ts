@@ -12,9 +12,21 @@ type Told = {
   /** The key with the most clicks, where there are several. */
   readonly most?: { readonly key: string; readonly clicks: number } | undefined;
   readonly isOver: boolean;
+  /** The first date whose hours are known, where there is something of before. */
+  readonly hoursFrom?: string | undefined;
 };
 
-export function writeSentence({ subject, total, when, previous, most, isOver }: Told): string {
+export function writeSentence(told: Told): string {
+  const { most, total, hoursFrom } = told;
+  const isWorth = most !== undefined && most.clicks > 0 && most.clicks < total.click;
+  return [
+    tellTotal(told),
+    ...(isWorth ? [`Most: ${most.key} (${most.clicks.toLocaleString("en")}).`] : []),
+    ...(hoursFrom === undefined ? [] : [`Before ${hoursFrom} only UTC days are known.`]),
+  ].join(" ");
+}
+
+function tellTotal({ subject, total, when, previous, isOver }: Told): string {
   const sofar = isOver ? "" : " so far";
   const apps = [
     ...(total.open > 0 ? [`${countOf(total.open, "open")} of installed apps`] : []),
@@ -23,9 +35,7 @@ export function writeSentence({ subject, total, when, previous, most, isOver }: 
   const also = apps.length === 0 ? "" : `, ${apps.join(" and ")}`;
   const compared = previous === undefined ? "" : `, ${compare(total.click, previous)}`;
   const had = `${subject} had ${countOf(total.click, "click")}${also}`;
-  const first = `${had}${sofar} ${when}${compared}.`;
-  const isWorth = most !== undefined && most.clicks > 0 && most.clicks < total.click;
-  return isWorth ? `${first} Most: ${most.key} (${most.clicks.toLocaleString("en")}).` : first;
+  return `${had}${sofar} ${when}${compared}.`;
 }
 
 function countOf(count: number, noun: string): string {

@@ -35,6 +35,12 @@ export const dayHours = 24;
 /** So long it is known of a visit in which hour it was, and then on which day of UTC. */
 export const hoursKept_days = 90;
 
+/** The first moment of the days whose hours are known. */
+export function findFirstHour(now: number): number {
+  const day_ms = dayHours * hour_ms;
+  return (Math.floor(now / day_ms) - hoursKept_days) * day_ms;
+}
+
 /** In place of what nobody said. */
 const unsaid = "-";
 /** The hosts that came after the most that are told apart. No host has such a name. */

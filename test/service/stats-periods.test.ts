@@ -66,6 +66,8 @@ async function readWhole(query: string) {
 const readHours = (day: string) =>
   readWhole(`from=${day}&to=${day}&time_zone=Europe/Berlin&by=hour&compare=true`);
 
+const say = async (query: string): Promise<string> => (await read(query)).sentence;
+
 describe("the rows of a period add up to its totals, and of the one before to those", () => {
   test.each(["day", "week"])("by %s, where a day has no midnight", async (by) => {
     noteHours("2026-08-20", "2026-09-22");
@@ -159,6 +161,66 @@ describe("the rows of a period add up to its totals, and of the one before to th
     const told = rows.slice(2, 10).map(({ previous }: Row) => previous);
     expect(told).toEqual([14, 13, 12, 11, 10, 9, 8, 7]);
     expect(rows[10]).toMatchObject({ key: "other", clicks: 0, previous: 1 + 2 + 3 + 5 + 6 });
+  });
+});
+
+describe("a part of what is kept is told as all of it", () => {
+  test("within an hour", async () => {
+    note("2026-01-10T11:35Z");
+    for (const [from, to, clicks] of [
+      ["11:30", "11:40", 1],
+      ["11:00", "11:01", 1],
+      ["12:00", "12:30", 0],
+    ] as const) {
+      for (const by of ["hour", "day", "platform", "link"]) {
+        const stats = await readWhole(`from=2026-01-10T${from}&to=2026-01-10T${to}&by=${by}`);
+        expect(stats.total.clicks).toBe(clicks);
+        const hour = from.slice(0, 2);
+        const ends = [`2026-01-10T${hour}:00:00Z`, `2026-01-10T${Number(hour) + 1}:00:00Z`];
+        expect([stats.from, stats.to]).toEqual(ends);
+        expect(stats.sentence).toContain(`from ${ends[0]} to ${ends[1]}`);
+      }
+    }
+  });
+
+  test("within a day of more than ninety days ago", async () => {
+    // As it is kept by then.
+    note("2025-10-01T12:00Z");
+    const stats = await readWhole("from=2025-10-01T08:00&to=2025-10-01T09:00&compare=true");
+    expect(stats).toMatchObject({ by: "day", total: { clicks: 1 }, previous: { clicks: 0 } });
+    expect([stats.from, stats.to]).toEqual(["2025-10-01T00:00:00Z", "2025-10-02T00:00:00Z"]);
+    expect(stats.sentence).toMatch(/ Before 2025-10-17 only UTC days are known\.$/);
+    // The last of those, and the first whose hours are known.
+    const edge = await readWhole("from=2025-10-17T08:00&to=2025-10-17T09:00");
+    expect([edge.from, edge.by]).toEqual(["2025-10-17T08:00:00Z", "hour"]);
+    expect((await readWhole("from=2025-10-17T08:00&to=2025-10-17T17:00&compare=1")).from).toBe(
+      "2025-10-17T00:00:00Z",
+    );
+  });
+
+  test("and is said of days of another zone, where they are so old", async () => {
+    const old = "from=2025-10-01&to=2025-10-20";
+    expect(await say(`${old}&time_zone=Europe/Berlin`)).toMatch(/ Before 2025-10-18 only UTC/);
+    expect(await say(`${old}&time_zone=America/Lima`)).toMatch(/ Before 2025-10-17 only UTC/);
+    expect(await say(old)).not.toContain("Before");
+    const recent = "from=2025-10-18&to=2025-10-20&time_zone=Europe/Berlin";
+    expect(await say(recent)).not.toContain("Before");
+    expect(await say(`${recent}&compare=true`)).toContain("Before 2025-10-18");
+  });
+
+  test("and has no hours then", async () => {
+    const { status, body } = await ask("from=2025-10-16&to=2025-10-16&by=hour");
+    expect([status, body.error]).toEqual([
+      422,
+      "by hour takes a time from 2025-10-17 on, with what compare adds: before that whole days " +
+        "of UTC are known. Use by day.",
+    ]);
+    expect((await ask("from=2025-10-17&to=2025-10-17&by=hour")).status).toBe(200);
+    expect((await ask("from=2025-10-17&to=2025-10-17&by=hour&compare=1")).status).toBe(422);
+    const zone = "by=hour&time_zone=Europe/Berlin";
+    expect((await ask(`from=2025-10-17&to=2025-10-17&${zone}`)).body.error).toContain("2025-10-18");
+    expect((await ask(`from=2025-10-18&to=2025-10-18&${zone}`)).status).toBe(200);
+    expect((await read("from=2025-10-16&to=2025-10-16")).by).toBe("day");
   });
 });
 

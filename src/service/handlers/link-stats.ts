@@ -71,6 +71,7 @@ async function tellStats(tenant: Tenant, telling: Telling): Promise<LinkStats> {
     previous: earlier && endsBefore && { total: earlier.total, when: writeWhen(endsBefore) },
     most: best,
     isOver: period.to <= now,
+    hoursFrom: telling.hoursFrom,
   });
   return {
     ...ends,
