@@ -135,7 +135,7 @@ export
 stats, stats PATH
   --from DATE          2026-11-16, or a time; today and the six days before
   --to DATE            the last day, counted too
-  --by NAME            hour, day, week, platform, referrer, country, source or link
+  --by NAME            hour, day, week, month, platform, referrer, country, source or link
   --compare            beside the time before, as long
   --filter, --search   as for export
   --json               {stats} on stdout

@@ -10,6 +10,7 @@ export const statsBy = [
   "hour",
   "day",
   "week",
+  "month",
   "platform",
   "referrer",
   "country",
@@ -22,7 +23,7 @@ const count = z.int();
 const counts = { clicks: count, opens: count, installs: count };
 
 const row = z.looseObject({
-  /** The beginning of an hour, day or week, or what they are told apart by; of links `/path`. */
+  /** A month, or the beginning of an hour, day or week; else what it is of: of links `/path`. */
   key: z.string(),
   /** Of a link that is there. */
   id: z.string().optional(),

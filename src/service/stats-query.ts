@@ -40,8 +40,9 @@ const usualRows = 10;
 const mostRows = 100;
 /** More than these nobody reads one by one. */
 const mostSteps = 400;
-/** Up to so many days are told day by day, where nothing is said. */
-const mostUsualDays = 45;
+/** Up to so many days are told day by day, and then by the week, where nothing is said. */
+const mostUsualDays = 31;
+const mostUsualWeeks = 26;
 
 export function readStatsQuery(given: Given, now: number): StatsQuery {
   const zone = readZone(given.time_zone);
@@ -97,7 +98,8 @@ function readBy(text: string | undefined): StatsBy | undefined {
 function chooseStep({ from, to, days }: Period, isOld: boolean): StatsBy {
   const length = days ?? (to - from) / hour_ms / dayHours;
   if (length <= 1 && !isOld) return "hour";
-  return length <= mostUsualDays ? "day" : "week";
+  if (length <= mostUsualDays) return "day";
+  return length <= mostUsualWeeks * 7 ? "week" : "month";
 }
 
 function readCompare(text: string | undefined): boolean {

@@ -4,7 +4,7 @@ import { hour_ms } from "./visit.ts";
 
 /** The rows of a period that is told by time. */
 
-const stepNames = ["hour", "day", "week"] as const;
+const stepNames = ["hour", "day", "week", "month"] as const;
 export type StepName = (typeof stepNames)[number];
 
 /** It ends where the next one begins, and the last one with the period. */
@@ -44,11 +44,11 @@ function readDays(time: number, name: Exclude<StepName, "hour">, zone: TimeZone)
   const date = writeDate(time, zone);
   const first = findFirst(date, name);
   const next = startDay(findFirst(moveDate(first, mostDays[name]), name), zone);
-  return { key: first, next };
+  return { key: name === "month" ? first.slice(0, 7) : first, next };
 }
 
 /** So many days after its first one each is over, and the next one is not. */
-const mostDays = { day: 1, week: 7 };
+const mostDays = { day: 1, week: 7, month: 31 };
 
 /** The date on which the step of a date begins. */
 function findFirst(date: string, name: Exclude<StepName, "hour">): string {
@@ -60,6 +60,8 @@ function findFirst(date: string, name: Exclude<StepName, "hour">): string {
       const weekday = (new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7;
       return moveDate(date, -weekday);
     }
+    case "month":
+      return `${date.slice(0, 8)}01`;
   }
 }
 

@@ -69,7 +69,7 @@ const readHours = (day: string) =>
 const say = async (query: string): Promise<string> => (await read(query)).sentence;
 
 describe("the rows of a period add up to its totals, and of the one before to those", () => {
-  test.each(["day", "week"])("by %s, where a day has no midnight", async (by) => {
+  test.each(["day", "week", "month"])("by %s, where a day has no midnight", async (by) => {
     noteHours("2026-08-20", "2026-09-22");
     const zone = `time_zone=America/Santiago&compare=true&by=${by}`;
     for (const who of whose()) {
@@ -225,6 +225,29 @@ describe("a part of what is kept is told as all of it", () => {
 });
 
 test.each([
+  ["2026-01-15", "hour", 24],
+  ["2025-12-16", "day", 31],
+  ["2025-12-15", "week", 5],
+  ["2025-07-18", "week", 27],
+  ["2025-07-17", "month", 7],
+  ["2016-01-16", "month", 121],
+])("from %s on is told by the %s, where nothing is said", async (from, by, count) => {
+  const stats = await read(`from=${from}`);
+  expect([stats.by, stats.rows.length]).toEqual([by, count]);
+});
+
+test("months begin on their first day, but the first with the period", async () => {
+  noteHours("2025-10-30", "2025-11-02");
+  const { rows } = await readWhole("from=2025-10-31&to=2025-12-01&by=month&compare=true");
+  expect(rows).toMatchObject([
+    { key: "2025-10", clicks: 24, previous: 0 },
+    { key: "2025-11", clicks: 48, previous: 0 },
+    // The thirty-two days before end on the 30th of October.
+    { key: "2025-12", clicks: 0, previous: 24 },
+  ]);
+});
+
+test.each([
   ["from=2016-01-16&by=hour", 422],
   ["from=2016-01-16&by=day", 422],
   ["from=2016-01-16&by=week", 422],
@@ -246,7 +269,7 @@ test.each([
   "from=0100-01-01&to=0100-01-03&compare=true&time_zone=Asia/Tokyo",
   "from=0100-01-01T00:10&to=0100-01-03&compare=true&time_zone=America/Lima",
   "from=9999-12-30&to=9999-12-31&compare=true&time_zone=America/Lima",
-  "to=9999-12-31&by=week",
+  "to=9999-12-31&by=month",
 ])("of times that no visit has there is nothing: %s", async (query) => {
   expect((await read(query)).total.clicks).toBe(0);
 });

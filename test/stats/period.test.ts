@@ -11,7 +11,7 @@ import { hour_ms } from "../../src/stats/visit.ts";
 
 /** Every hour of UTC that a period has falls in one of its steps, wherever clocks stand. */
 
-const names: readonly StepName[] = ["hour", "day", "week"];
+const names: readonly StepName[] = ["hour", "day", "week", "month"];
 
 const cases = [
   ["Asia/Kolkata", "2026-11-24", "2026-11-24"],

@@ -100,7 +100,7 @@ const mostDetailed = 14;
 function shorten({ rows, sentence, ...stats }: LinkStats): LinkStats {
   if (rows.length <= mostDetailed) return { ...stats, rows, sentence };
   const isLess = rows.some(({ opens, installs, previous = 0 }) => opens + installs + previous > 0);
-  const told = ` Of more than ${mostDetailed} rows each tells its clicks alone.`;
+  const told = " Each row tells its clicks alone.";
   return {
     ...stats,
     rows: rows.map(({ key, clicks }) => ({ key, clicks, opens: 0, installs: 0 })),
