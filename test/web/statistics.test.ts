@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JsonObject } from "../../src/contract/json.ts";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
+import type { Visit } from "../../src/web/page.ts";
+import { renderLinkStats, statisticsPage } from "../../src/web/pages/statistics.ts";
 import type { Browsing } from "../support/browse.ts";
 import { createServed, runJson } from "../support/command.ts";
 import { callTool } from "../support/console-ground.ts";
@@ -56,6 +59,35 @@ test("two dates are chosen by a form, which has them again", async () => {
   const weeks = await readDays("/statistics?from=2025-01-01&to=2026-06-30");
   expect(weeks.length).toBeLessThan(80);
   expect(weeks.length).toBeGreaterThan(75);
+});
+
+test("very many years are told by the month", async () => {
+  const { text } = await tab.open("/statistics?from=2017-01-01&to=2026-06-30");
+  expect(text.match(/<th scope="row"[^>]*>20\d\d-\d\d</g)).toHaveLength(9 * 12 + 6);
+  expect(text).toContain("Month</th>");
+});
+
+test("the time before is asked for where it is told, and no more than once", async () => {
+  const asked: JsonObject[] = [];
+  const readStats = (given: JsonObject) => {
+    asked.push(given);
+    const stats = { by: given["by"] ?? "", sentence: "", rows: [] };
+    return Promise.resolve({ kind: "done", result: { stats } });
+  };
+  const account = { readStats, readToday: () => "2026-01-15", mayUse: () => true };
+  // Nothing else of it is read there.
+  const visit = { account, url: new URL("https://console.example/statistics") } as unknown as Visit;
+  await statisticsPage.show(visit);
+  await renderLinkStats(visit, "1");
+  expect(asked.map(({ by, compare }) => [by, compare])).toEqual([
+    ["day", true],
+    ["link", undefined],
+    ["platform", undefined],
+    ["source", undefined],
+    ["referrer", undefined],
+    ["country", undefined],
+    ["day", true],
+  ]);
 });
 
 test.each([

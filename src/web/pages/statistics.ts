@@ -21,14 +21,15 @@ export const statisticsPage: Page = {
 const spans = [7, 30, 90] as const;
 const usualSpan = 30;
 const day_ms = 24 * 60 * 60 * 1000;
-/** Of more days a chart has a column for each week. */
+/** Of more days a chart has a column for each week, and of more weeks than these for each month. */
 const mostDays = 120;
+const mostWeeks = 200;
 
 async function show(visit: Visit): Promise<Reply> {
   const chosen = readChosen(visit);
   const told = ["link", "platform", "source", "referrer", "country"] as const;
   const [over, ...parts] = await Promise.all([
-    readStats(visit, chosen),
+    readStats(visit, { ...chosen, compare: true }),
     ...told.map((by) => readStats(visit, { ...chosen, by })),
   ]);
   const body = html`<div class="head">
@@ -72,8 +73,12 @@ function readChosen({ url, account }: Visit): Chosen {
   // What is left out is what the links above would have.
   const last = to === "" ? today : to;
   const first = from === "" ? findFirst(last, usualSpan) : from;
-  const isLong = Date.parse(last) - Date.parse(first) >= mostDays * day_ms;
-  return { from: first, to: last, by: isLong ? "week" : "day" };
+  return { from: first, to: last, by: chooseStep((Date.parse(last) - Date.parse(first)) / day_ms) };
+}
+
+function chooseStep(days: number): StatsBy {
+  if (days >= mostWeeks * 7) return "month";
+  return days >= mostDays ? "week" : "day";
 }
 
 /** What is no date is told of by whoever it is asked of. */
@@ -99,19 +104,30 @@ function renderDates({ from, to }: Chosen, today: string): Html {
 export async function renderLinkStats(visit: Visit, id: string): Promise<Html | string> {
   if (!visit.account.mayUse("link_stats")) return "";
   const to = visit.account.readToday();
-  const read = await readStats(visit, { from: findFirst(to, usualSpan), to, by: "day", id });
+  const from = findFirst(to, usualSpan);
+  const read = await readStats(visit, { from, to, by: "day", id, compare: true });
   return read.kind === "fault" ? "" : renderOver(read.stats, "Clicks");
 }
 
-type Wanted = Pick<Chosen, "from" | "to" | "by"> & { readonly id?: string };
+type Wanted = Pick<Chosen, "from" | "to" | "by"> & {
+  readonly id?: string;
+  /** The sentence alone tells of the time before. */
+  readonly compare?: true;
+};
 
 type Read =
   | { readonly kind: "read"; readonly stats: JsonObject }
   | { readonly kind: "fault"; readonly text: string };
 
-async function readStats({ account }: Visit, { from, to, by, id }: Wanted): Promise<Read> {
-  const wanted = { from, to, by, compare: true, ...(id !== undefined && { id }) };
-  const answer = await account.readStats(wanted);
+async function readStats({ account }: Visit, wanted: Wanted): Promise<Read> {
+  const { from, to, by, id, compare } = wanted;
+  const answer = await account.readStats({
+    from,
+    to,
+    by,
+    ...(id !== undefined && { id }),
+    ...(compare && { compare }),
+  });
   if (answer.kind === "done") return { kind: "read", stats: readRecord(answer.result, "stats") };
   return { kind: "fault", text: answer.kind === "failed" ? answer.failure.message : "" };
 }
@@ -132,13 +148,19 @@ function renderOver(stats: JsonObject, title: string): Html {
         <summary>As a table</summary>
         ${renderTable(
           title,
-          [{ name: step === "week" ? "Week from" : "Day" }, ...numbers],
+          [{ name: stepNames[step] ?? step }, ...numbers],
           rows.map((row) => renderRow(row)),
         )}
       </details>
     </div>
   </section>`;
 }
+
+const stepNames: Readonly<Record<string, string>> = {
+  day: "Day",
+  week: "Week from",
+  month: "Month",
+};
 
 const numbers = [
   { name: "Clicks", look: "number" },
