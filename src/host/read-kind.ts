@@ -50,7 +50,7 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${host}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
-    const referrer = host === "" || isOwn(site, host) ? undefined : host;
+    const referrer = host === "" || isOwn(site, host) ? undefined : dropWww(host);
     const kind = writeKind("click", at, { platform, source, country, referrer });
     kinds.set(key, kind);
     return kind;
@@ -63,9 +63,15 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
  */
 function readHost(header: string): string {
   const [, app] = /^android-app:\/\/([\w.]+)/i.exec(header) ?? [];
-  const host = (app ?? readUrl(header)?.hostname ?? "").toLowerCase().replace(/^www\./, "");
-  const isNamed = /[.:]/.test(host) || host === "localhost";
+  const host = (app ?? readUrl(header)?.hostname ?? "").toLowerCase();
+  const told = dropWww(host);
+  const isNamed = /[.:]/.test(told) || told === "localhost";
   return isNamed && host.length <= longestHost && /^[\w.:[\]-]+$/.test(host) ? host : "";
+}
+
+/** As it is told: both names of a host are most often one site, but they may be two projects'. */
+function dropWww(host: string): string {
+  return host.replace(/^www\./, "");
 }
 
 /** Who came by another link of the project, or by its page's button, came from nowhere else. */

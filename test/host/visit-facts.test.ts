@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { updateProject } from "../../src/store/projects.ts";
 import { readKind } from "../../src/stats/visit.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
@@ -81,6 +82,25 @@ test("of the page that led here the host is kept, where it is another's", async 
   const { store } = host.world;
   const [row] = await store.db.selectFrom("visit_batches").select("body").execute();
   expect(row?.body).not.toMatch(/user=7|today|127\.0\.0\.1|Mozilla/);
+});
+
+test.each([
+  ["www.shop.example", "https://www.shop.example/other", undefined],
+  ["www.shop.example", "https://shop.example/", "shop.example"],
+  ["go.example", "https://go.example/other", undefined],
+  ["go.example", "https://www.go.example/", "go.example"],
+  ["go.example", "https://www.example/", undefined],
+])("of a project's own domain %s the page %s is another's or not", async (own, referer, told) => {
+  const { world } = host;
+  const project = await world.addProject({ subdomain: "own", custom_domain: own });
+  await world.store.write((db) => {
+    return updateProject(db, project.id, { custom_domain_verified: true }, 0);
+  });
+  const key = await world.addKey({ project });
+  await world.call("POST", "/links", { key, body: { path: "spring", url } });
+  await host.visit("/spring", { host: own, headers: { referer } });
+  await world.clicks.flush(project.id);
+  expect((await readKinds()).map(({ referrer }) => referrer)).toEqual([told]);
 });
 
 test("a page of this machine is told as any other's", async () => {
