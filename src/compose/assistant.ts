@@ -273,14 +273,14 @@ function refuse(): never {
 
 /** What is known of the configured key, or of any that a caller shows. */
 export async function readKnownKey(
-  { base_url, link_origin }: Config,
-  { followKey }: Deployment,
+  { base_url, link_origin }: Pick<Config, "base_url" | "link_origin">,
+  { followKey }: Pick<Deployment, "followKey">,
   key: string | undefined,
 ): Promise<KnownKey> {
   const known = key === undefined ? undefined : await followKey(key)();
   // A deployment elsewhere does not tell where its links live, so the operator may.
   const linkHost = base_url === undefined ? undefined : link_origin;
-  return known ?? { facts: undefined, linkHost, hasSecondHost: false, linkInReferrer: false };
+  return known ?? { facts: undefined, linkHost, hasSecondHost: false };
 }
 
 /** A wrong choice is refused before anything is opened, or made for the first time. */

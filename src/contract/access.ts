@@ -34,8 +34,8 @@ export type KnownKey = {
   readonly hasSecondHost: boolean;
   /** For so many days what is deleted can be brought back; left out where nothing can. */
   readonly binDays?: number;
-  /** The project's setting (link-services.md §3). */
-  readonly linkInReferrer: boolean;
+  /** The project's setting (link-services.md §3); a deployment elsewhere does not tell it. */
+  readonly linkInReferrer?: boolean;
   /** Likewise: whether the App Store button hands the address over by the clipboard. */
   readonly clipboard?: boolean;
   /** The hosts that the project's links may lead to; undefined is any. */

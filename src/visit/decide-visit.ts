@@ -38,8 +38,11 @@ export type Visitor = {
 };
 
 export type VisitOptions = {
-  /** The project's setting: Play's referrer carries the link's address, and nothing else. */
-  readonly link_in_referrer?: boolean;
+  /**
+   * The project's setting: Play's referrer carries the link's address, and nothing else. Undefined
+   * where it is not known.
+   */
+  readonly link_in_referrer?: boolean | undefined;
   /** The address that is visited, query and all, where it is known. */
   readonly address?: string | undefined;
   /** What of it the web destination is handed on, as it was written (`readQuery`). */

@@ -7,10 +7,11 @@ import {
   type VisitOptions,
 } from "./decide-visit.ts";
 import { readExplainedLink, type ExplainedLink } from "./explained-link.ts";
+import { findButtonKind } from "./page-buttons.ts";
 
 /** Whether an app that is installed after a visit is told of the link, and why not. */
 type InstallTold = {
-  readonly matched: "exactly" | "by_likeness" | "never";
+  readonly matched: "exactly" | "by_likeness" | "never" | "not_known";
   readonly why: string;
 };
 
@@ -61,10 +62,12 @@ function never(why: string): InstallTold {
   return { matched: "never", why };
 }
 
-function explainIos(
-  { link, appSources }: ExplainedLink,
-  { plan, clipboard }: InstallOptions,
-): InstallTold {
+function notKnown(why: string): InstallTold {
+  return { matched: "not_known", why };
+}
+
+function explainIos(explained: ExplainedLink, options: InstallOptions): InstallTold {
+  const { link, appSources } = explained;
   if (link.ios_deferred_deep_linking_enabled !== true) {
     return never("ios_deferred_deep_linking_enabled is off.");
   }
@@ -72,30 +75,50 @@ function explainIos(
   if (link.enable_forced_redirect === true) {
     return never("enable_forced_redirect skips the page, which notes who visits.");
   }
-  if (plan === "free") return never("It needs the Pro plan.");
+  if (options.plan === "free") return never("It needs the Pro plan.");
   return {
     matched: "by_likeness",
     why:
       "Once, within 10 minutes, if the phone looks the same from the same address; not where two " +
       "visits could be meant, mobile data or a relay seldom, Safari on an iPad never." +
-      (clipboard === true ? pasting : ""),
+      (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
 }
 
 const pasting =
   " Exactly where the app reads the clipboard: the App Store button copies an address for it.";
 
-function explainAndroid({ link, apps }: ExplainedLink, options: InstallOptions): InstallTold {
+/** What is pressed must be the button of the App Store, and no fallback's. */
+function explainPasting({ link, apps, appSources }: ExplainedLink, options: VisitOptions): string {
+  const next = readDestination(decideVisit(link, apps, { platform: "ios" }, options));
+  if (next !== undefined && findButtonKind(next) === "app_store") {
+    return pasting;
+  }
+  if (appSources.ios !== "unknown" || next?.reason === "ios_fallback_url") return "";
+  return " Exactly where its page has an App Store button and the app reads what that copies.";
+}
+
+function explainAndroid(
+  { link, apps, appSources }: ExplainedLink,
+  options: InstallOptions,
+): InstallTold {
   const visit = decideVisit(link, apps, { platform: "android" }, options);
   const reason = readDestination(visit)?.reason;
-  if (reason !== "play_store") {
+  const isUnknown = appSources.android === "unknown" && reason !== "android_fallback_url";
+  if (reason !== "play_store" && !isUnknown) {
     return never(
       `Visitors go to ${reason ?? "no store"}; only a link's own Play page hands it on.`,
     );
   }
-  if (options.link_in_referrer !== true) {
+  if (options.link_in_referrer === false) {
     return never("The project's Link in Referrer is off: ask the operator to switch it on.");
   }
   if (options.plan === "free") return never("It needs the Pro plan.");
+  if (isUnknown) return notKnown("The link's Android app could not be read.");
+  if (options.link_in_referrer === undefined) {
+    return notKnown(
+      "Exactly where the project's Link in Referrer is on, which the API does not tell.",
+    );
+  }
   return { matched: "exactly", why: "Google Play hands the visited address on to the app." };
 }

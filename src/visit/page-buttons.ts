@@ -40,7 +40,7 @@ export function listPageButtons(visit: Visit, options: PageButtonOptions): reado
     buttons.push({ kind: "open", app: nameApp(options) ?? null, href });
   }
   if (next !== undefined) {
-    buttons.push({ kind: findKind(next), app: null, href: next.to });
+    buttons.push({ kind: findButtonKind(next), app: null, href: next.to });
   }
   return buttons;
 }
@@ -68,7 +68,7 @@ export function listPhoneStores(
 const phones = ["ios", "android"] as const;
 
 /** A fallback may be the store's own address. */
-function findKind({ to, reason }: Destination): Exclude<PageButton["kind"], "open"> {
+export function findButtonKind({ to, reason }: Destination): Exclude<PageButton["kind"], "open"> {
   const isStore = reason === "app_store" || reason === "play_store";
   return isStore ? reason : (readStore(to)?.kind ?? "continue");
 }

@@ -228,7 +228,7 @@ export async function createAssistantWorld(
     const isUnknown = key === undefined || isRemote;
     const lookUp = isUnknown ? () => Promise.resolve(undefined) : service.followKey(key);
     const nothing = { facts: undefined, linkHost: undefined };
-    const known = (await lookUp()) ?? { ...nothing, hasSecondHost: false, linkInReferrer: false };
+    const known = (await lookUp()) ?? { ...nothing, hasSecondHost: false };
     const keyContext = createKeyContext({
       client: createClient({
         target: { origin, key, checksConditions: !isRemote },

@@ -120,7 +120,6 @@ export async function openStage(staging: Staging): Promise<Stage> {
     facts: undefined,
     linkHost: undefined,
     hasSecondHost: false,
-    linkInReferrer: false,
     ...staging.known,
   };
   let changes = 0;

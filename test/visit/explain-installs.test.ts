@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { explainInstalls } from "../../src/visit/explain-installs.ts";
+import type { VisitedLink } from "../../src/visit/decide-visit.ts";
+import { explainInstalls, type InstallOptions } from "../../src/visit/explain-installs.ts";
 
 /** Whether an install is told of the link that was visited before, and why not. */
 
@@ -27,6 +28,63 @@ test("exactly on iOS too, where the project hands it over by the clipboard", () 
   });
 });
 
+describe("what the App Store button copies is told where there is that button", () => {
+  const { app_store_id: _, ...unlisted } = apps.ios_app;
+  const there = "the App Store button copies an address";
+  const perhaps = "where its page has an App Store button";
+  test.each([
+    ["of the app", {}, apps, there],
+    [
+      "of a fallback in the App Store",
+      { ios_fallback_url: "itms-apps://apps.apple.com/app/id1" },
+      apps,
+      there,
+    ],
+    ["but of none on the web", { ios_fallback_url: "https://example.com/get" }, apps, undefined],
+    ["but not where the app has no page there", {}, { ios_app: unlisted }, undefined],
+    ["perhaps, of an app that is not at hand", { ios_app_id: "1" }, {}, perhaps],
+    [
+      "but not of that one, with a fallback",
+      { ios_app_id: "1", ios_fallback_url: "https://example.com/get" },
+      {},
+      undefined,
+    ],
+  ])("%s", (_, fields, known, said) => {
+    const given = { ...options, clipboard: true };
+    const { ios } = explainInstalls({ ...link, ...fields }, known, given).installs;
+    expect(ios.matched).toBe("by_likeness");
+    if (said === undefined) expect(ios.why).not.toMatch(/Exactly|clipboard/);
+    else expect(ios.why).toContain(said);
+  });
+});
+
+/** Of a link whose Android app is not at hand. */
+function explain(fields: VisitedLink, more: InstallOptions = {}) {
+  const unread = { ...link, android_app_id: "2", ...fields };
+  return explainInstalls(unread, {}, { ...options, ...more }).installs.android;
+}
+
+describe("not known, with the reason", () => {
+  test("of an Android app that is not at hand, unless it is never all the same", () => {
+    expect(explain({})).toEqual({
+      matched: "not_known",
+      why: "The link's Android app could not be read.",
+    });
+    const fallback = { android_fallback_url: "https://example.com/get" };
+    expect(explain(fallback).matched).toBe("never");
+    expect(explain({}, { link_in_referrer: false }).why).toContain("is off");
+    expect(explain({}, { plan: "free" }).matched).toBe("never");
+  });
+
+  test("of a project whose settings are not told", () => {
+    const { android } = explainInstalls(link, apps, {}).installs;
+    expect(android).toEqual({
+      matched: "not_known",
+      why: "Exactly where the project's Link in Referrer is on, which the API does not tell.",
+    });
+  });
+});
+
 describe("never, with the reason", () => {
   test.each([
     ["off", { ios_deferred_deep_linking_enabled: false }, "is off"],
@@ -47,7 +105,7 @@ describe("never, with the reason", () => {
   });
 
   test("on Android where Google Play is told nothing", () => {
-    const { android } = explainInstalls(link, apps, {}).installs;
+    const { android } = explainInstalls(link, apps, { link_in_referrer: false }).installs;
     expect(android.why).toContain("Link in Referrer is off");
     const fields = { ...link, android_fallback_url: "https://example.com/get" };
     const elsewhere = explainInstalls(fields, apps, options).installs.android;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readKnownKey } from "../../../src/compose/assistant.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { answering, openStage, ownerFacts, type Stage, type Staging } from "../../support/stage.ts";
@@ -8,6 +9,7 @@ import { createWorld, type World } from "../../support/world.ts";
 
 const linkHost = "http://default.localhost:8787";
 const known = { facts: ownerFacts, linkHost };
+const findNothing = () => Promise.resolve(undefined);
 const print = Array.from({ length: 32 }, () => "AB").join(":");
 
 let world: World;
@@ -173,6 +175,16 @@ describe("what is to be explained", () => {
     await using other = await open({ known: { ...known, linkInReferrer: true } });
     const [own, theirs] = [await explain(stage, fields), await explain(other, fields)];
     expect(JSON.stringify(theirs)).not.toBe(JSON.stringify(own));
+  });
+
+  test("is told what is not known of its project, where that is elsewhere", async () => {
+    const elsewhere = { base_url: "https://api.example", link_origin: undefined };
+    const theirs = await readKnownKey(elsewhere, { followKey: () => findNothing }, world.key);
+    await using stage = await open({ known: theirs });
+    const { installs } = await explain(stage, { id: "spring" });
+    expect(installs.android.matched).toBe("not_known");
+    await using own = await open({ known: { ...known, linkInReferrer: false } });
+    expect((await explain(own, { id: "spring" })).installs.android.matched).toBe("never");
   });
 
   test("tells whether the page's button could open the app", async () => {
