@@ -74,7 +74,8 @@ export function chooseVisit<One extends Visit>(
   const others = candidates.filter(({ visit }) => visit.leadsTo !== best.visit.leadsTo);
   if (others.some(({ score }) => score > best.score - margin)) return undefined;
   const { visit, score, alike, isSameAddress } = best;
-  const doubt = estimateDoubt({ install, visit, alike, isSameAddress, ...known });
+  const here = visits.filter((seen) => seen !== visit && isSamePlace(install, seen)).length;
+  const doubt = estimateDoubt({ install, visit, alike, isSameAddress, here, ...known });
   const confidence = judge(best, doubt);
   // What is only just likely is not told where anything else could be meant at all.
   if (confidence === undefined || (confidence === "low" && others.length > 0)) return undefined;

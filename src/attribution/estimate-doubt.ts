@@ -9,6 +9,9 @@ type Choice = {
   /** The marks in which the visit is like the install. */
   readonly alike: readonly MarkName[];
   readonly isSameAddress: boolean;
+  /** The others that visit from where the install asks, all of them. */
+  readonly here: number;
+  /** The project's latest, wherever they are from: by them it is known how many look alike. */
   readonly recent: readonly Seen[];
   /** How many others are behind one address, as far as the project's visits have shown. */
   readonly crowd: Crowd;
@@ -35,9 +38,9 @@ const usualOthers = 0.03;
  * others have visited from where he is, and that one of them looks like him.
  */
 export function estimateDoubt(choice: Choice): number {
-  const { install, visit, alike, isSameAddress, recent, crowd } = choice;
-  // The visit itself is among them: it is no other phone that looks like it.
-  const elsewhere = recent.filter((seen) => !isSamePlace(install, seen));
+  const { install, visit, alike, isSameAddress, here, recent, crowd } = choice;
+  // The visit itself may be among them: it is no other phone that looks like it.
+  const elsewhere = recent.filter((seen) => seen !== visit && !isSamePlace(install, seen));
   const lookalikes = elsewhere.filter((seen) =>
     alike.every((name) => isAlike(install.marks, seen.marks, name)),
   ).length;
@@ -46,15 +49,13 @@ export function estimateDoubt(choice: Choice): number {
   const unseen = elsewhere.length / (elsewhere.length + 10);
   const known = lookalikes + unseen + usualVisits * share;
   const likeness = known / (elsewhere.length + usualVisits);
-  const here = recent.length - elsewhere.length;
-  const neighbours = isSameAddress ? countNeighbours(here, crowd) : recent.length;
+  // Without an address, whoever comes by himself is one of all who install, the visitor among them.
+  const neighbours = isSameAddress ? here + countUnseen(crowd) : recent.length;
   const isUpdated = differ(install.marks, visit.marks, "minor");
   return organic * neighbours * likeness * (isUpdated ? updated : 1);
 }
 
-/** The others that are seen here, and as many as are known to be beside one another. */
-function countNeighbours(here: number, { visits, others }: Crowd): number {
-  const known = (usualOthers * usualVisits + others) / (usualVisits + visits);
-  // The visit itself is one of those here.
-  return Math.max(0, here - 1) + known;
+/** As many as are known to be beside one another, though none is seen. */
+function countUnseen({ visits, others }: Crowd): number {
+  return (usualOthers * usualVisits + others) / (usualVisits + visits);
 }

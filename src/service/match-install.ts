@@ -9,7 +9,13 @@ import { limits } from "../contract/limits.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { findCrowd, keepCrowd } from "../store/crowds.ts";
-import { findVisits, findWaiting, mostRecent, takeVisit } from "../store/deferred-visits.ts";
+import {
+  findVisits,
+  findWaiting,
+  mostRecent,
+  takeVisit,
+  type FoundVisits,
+} from "../store/deferred-visits.ts";
 import { tellOfInstall } from "../store/install-events.ts";
 import { findLink } from "../store/links.ts";
 import { readSealKey } from "../store/store-secrets.ts";
@@ -51,20 +57,17 @@ export async function matchInstall(
   const place = sealPlace(findPlace(address), seal);
   const now = clock.now();
   const asked = { address: place?.group, look: sealLook(told, seal), now };
-  const [{ alike, recent }, known] = await Promise.all([
-    findVisits(tenant, asked),
-    findCrowd(tenant),
-  ]);
+  const [found, known] = await Promise.all([findVisits(tenant, asked), findCrowd(tenant)]);
+  const { alike, recent } = readVisits(found);
   const seen = { marks: sealMarks(told, seal), address: place };
-  const waiting = recent.map(readVisit);
-  const shown = measureCrowd(waiting, readPart(recent, now));
+  const shown = measureCrowd(recent, readPart(recent, now));
   const crowd = learnCrowd(known, shown, { now, window_ms: limits.deferred_visit_ms });
   if (crowd !== known) await keepCrowd(store, tenant.projectId, crowd, known);
-  const chosen = chooseVisit(seen, alike.map(readVisit), { recent: waiting, crowd });
+  const chosen = chooseVisit(seen, alike, { recent, crowd });
   if (chosen === undefined) return undefined;
   const { confidence, score } = chosen;
-  const found = { confidence, score, isNamed: false, signal };
-  return useVisit(services, tenant, chosen.visit.row, found);
+  const how = { confidence, score, isNamed: false, signal };
+  return useVisit(services, tenant, chosen.visit.row, how);
 }
 
 /** The same by the address that the page's button has copied, which names the visit. */
@@ -103,15 +106,23 @@ async function useVisit(
 }
 
 /** How much of the time for which a visit waits the latest of them are of. */
-function readPart(recent: readonly DeferredVisitTable[], now: number): number {
+function readPart(recent: readonly StoredVisit[], now: number): number {
   const oldest = recent.at(-1);
   if (recent.length < mostRecent || oldest === undefined) return 1;
-  const waited_ms = now - (oldest.ends_at - limits.deferred_visit_ms);
+  const waited_ms = now - (oldest.row.ends_at - limits.deferred_visit_ms);
   return Math.min(1, Math.max(1000, waited_ms) / limits.deferred_visit_ms);
 }
 
 function sealPlace(place: ReturnType<typeof findPlace>, seal: Seal): ReturnType<typeof findPlace> {
   return place && { ...place, group: seal("address", place.group) };
+}
+
+/** A visit in both lists is one and the same, and is not taken for another phone's. */
+function readVisits({ alike, recent }: FoundVisits) {
+  const read = new Map([...alike, ...recent].map((row) => [row.id, readVisit(row)]));
+  const list = (rows: readonly DeferredVisitTable[]) =>
+    rows.flatMap(({ id }) => read.get(id) ?? []);
+  return { alike: list(alike), recent: list(recent) };
 }
 
 function readVisit(row: DeferredVisitTable): StoredVisit {

@@ -35,18 +35,21 @@ type Asked = {
   readonly now: number;
 };
 
+export type FoundVisits = {
+  /** Those from where the install asks, and those of phones that look like it. */
+  readonly alike: readonly DeferredVisitTable[];
+  /** The project's latest, by which it is known how many look alike. */
+  readonly recent: readonly DeferredVisitTable[];
+};
+
 /** More from one address, or of one look, and nobody could be told from anybody. */
-const mostAlike = 100;
-/** The project's latest, by which it is known how many look alike. */
+export const mostAlike = 100;
 export const mostRecent = 500;
 
 export async function findVisits(
   { db, projectId }: Tenant,
   { address, look, now }: Asked,
-): Promise<{
-  readonly alike: readonly DeferredVisitTable[];
-  readonly recent: readonly DeferredVisitTable[];
-}> {
+): Promise<FoundVisits> {
   const waiting = () =>
     db
       .selectFrom("deferred_visits")

@@ -80,7 +80,8 @@ function explainIos(explained: ExplainedLink, options: InstallOptions): InstallT
     matched: "by_likeness",
     why:
       "Once, within 10 minutes, if the phone looks the same from the same address; not where two " +
-      "visits could be meant, mobile data or a relay seldom, Safari on an iPad never." +
+      "visits could be meant, Safari on an iPad never, mobile data or a relay only while hardly " +
+      "anybody else visits the project's links." +
       (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
 }

@@ -53,6 +53,14 @@ function install(more: object = {}, from: Pick<Seen, "address"> = { address: hom
 
 const choose = (seen: Seen, ...visits: readonly Visit[]) =>
   chooseVisit(seen, visits, { recent: visits, crowd: measureCrowd(visits) });
+const otherPhone = { ...screen, screen_width: 430, screen_height: 932, language: "de" };
+const place = (at: number) => ({ group: `203.0.113.${at}`, family: "ipv4" }) as const;
+/** As many as are looked at, from elsewhere, and each in a place of its own. */
+const latest = Array.from({ length: 500 }, (_, at) =>
+  visit({ address: place(at), script: otherPhone, leadsTo: `${at}` }),
+);
+const chooseAmong = (recent: readonly Visit[], visits: readonly Visit[]) =>
+  chooseVisit(install(), visits, { recent, crowd: measureCrowd(recent) });
 const level = (seen: Seen, ...visits: readonly Visit[]) => choose(seen, ...visits)?.confidence;
 
 describe("one visit", () => {
@@ -117,6 +125,10 @@ describe("one visit", () => {
 describe("an address", () => {
   const nowhere = { address: undefined };
   const mobile = { group: "2a01:598:1:2", family: "ipv6" } as const;
+  const others = (count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      visit({ script: { ...otherPhone, screen_width: 300 + at }, leadsTo: `${at}` }),
+    );
 
   test("that tells nothing leaves what all marks say, and that is not much", () => {
     expect(level(install({}, nowhere), visit())).toBe("low");
@@ -134,13 +146,22 @@ describe("an address", () => {
   });
 
   test("that others visit from makes nobody sure, and very many nobody at all", () => {
-    const others = (count: number) =>
-      Array.from({ length: count }, (_, at) =>
-        visit({ script: { ...screen, screen_width: 300 + at, language: "de" }, leadsTo: `${at}` }),
-      );
     expect(level(install(), visit(), ...others(1))).toBe("medium");
     expect(level(install(), visit(), ...others(3))).toBe("low");
     expect(level(install(), visit(), ...others(40))).toBeUndefined();
+  });
+
+  test("has its visitors counted, though they are long not among the latest", () => {
+    expect(chooseAmong(latest, [visit()])).toMatchObject({ confidence: "high" });
+    expect(chooseAmong(latest, [visit(), ...others(1)])).toMatchObject({ confidence: "medium" });
+    expect(chooseAmong(latest, [visit(), ...others(99)])).toBeUndefined();
+  });
+
+  test("that is not known leaves a visit to itself: it is no other phone that looks like it", () => {
+    const away = (at: number) => visit({ address: place(at), script: otherPhone });
+    expect(level(install({}, nowhere), visit(), away(1), away(2), away(3))).toBe("low");
+    const many = Array.from({ length: 20 }, (_, at) => away(at));
+    expect(level(install({}, nowhere), visit(), ...many)).toBeUndefined();
   });
 });
 

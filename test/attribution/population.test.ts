@@ -1,18 +1,19 @@
 import { expect, test } from "vitest";
 import { chooseVisit } from "../../src/attribution/choose-visit.ts";
 import { learnCrowd, measureCrowd, type Learned } from "../../src/attribution/crowding.ts";
+import { mostAlike, mostRecent } from "../../src/store/deferred-visits.ts";
 import { makePopulation, type Made, type MadeInstall, type MadeVisit } from "./population.ts";
 
 /** How often an install gets its own link, another phone's, or none, over 10,000 installs. */
 
 const window_ms = 10 * 60_000;
 const hour_ms = 60 * 60_000;
-/** As many as a match looks at. */
-const mostRecent = 500;
 
 type Counts = {
   high: number;
   wrongAtHigh: number;
+  medium: number;
+  wrongAtMedium: number;
   matched: number;
   wrong: number;
   /** Installs whose own visit no other one behind their address resembles. */
@@ -22,7 +23,16 @@ type Counts = {
 
 function play(made: Omit<Made, "count">): Counts {
   const { visits, installs } = makePopulation({ ...made, count: 10_000 });
-  const counts = { high: 0, wrongAtHigh: 0, matched: 0, wrong: 0, clear: 0, clearMatched: 0 };
+  const counts: Counts = {
+    high: 0,
+    wrongAtHigh: 0,
+    medium: 0,
+    wrongAtMedium: 0,
+    matched: 0,
+    wrong: 0,
+    clear: 0,
+    clearMatched: 0,
+  };
   const pending = new Set<MadeVisit>();
   let crowd: Learned | undefined;
   let next = 0;
@@ -36,7 +46,7 @@ function play(made: Omit<Made, "count">): Counts {
     const here = open.filter(({ address }) => address?.group === install.seen.address?.group);
     const recent = open.slice(-mostRecent);
     crowd = learnCrowd(crowd, measureCrowd(recent), { now: install.at, window_ms });
-    const chosen = chooseVisit(install.seen, here, { recent, crowd });
+    const chosen = chooseVisit(install.seen, here.slice(-mostAlike), { recent, crowd });
     const isClear = hasClearVisit(install, here);
     // Whoever visits the same link gets what is meant for both.
     const isRight = chosen?.visit.phone === install.phone || isSameLink(chosen?.visit, install);
@@ -49,6 +59,8 @@ function play(made: Omit<Made, "count">): Counts {
     counts.clearMatched += Number(isClear && isRight);
     counts.high += Number(chosen.confidence === "high");
     counts.wrongAtHigh += Number(chosen.confidence === "high" && !isRight);
+    counts.medium += Number(chosen.confidence === "medium");
+    counts.wrongAtMedium += Number(chosen.confidence === "medium" && !isRight);
   }
   return counts;
 }
@@ -85,6 +97,16 @@ test("of 10,000 installs most that nothing resembles are matched, and few wrongl
       expect(counts.wrong / counts.matched, world).toBeLessThan(0.02);
       expect(counts.wrongAtHigh, world).toBeLessThanOrEqual(counts.high / 1000);
     }
+  }
+});
+
+test("where thousands wait elsewhere, whoever is behind an address is seen all the same", () => {
+  for (const elsewhere of [1000, 5000]) {
+    const counts = play({ seed: 1, spell_ms: 3 * hour_ms, idle: 0.5, elsewhere });
+    const world = JSON.stringify({ elsewhere, ...counts });
+    expect(counts.clearMatched / counts.clear, world).toBeGreaterThan(0.6);
+    expect(counts.wrongAtMedium / counts.medium, world).toBeLessThan(0.01);
+    expect(counts.wrongAtHigh, world).toBeLessThanOrEqual(counts.high / 1000);
   }
 });
 

@@ -363,6 +363,47 @@ describe("how many share an address", () => {
   });
 });
 
+describe("where hundreds wait elsewhere", () => {
+  /** As many as are looked at, of other phones, each from a place of its own. */
+  async function waitElsewhere(count: number): Promise<void> {
+    await visit("/spring", { from: "93.184.200.1" }, { ...told, screen_width: 430 });
+    const [row] = (await rows()).slice(-1);
+    if (row === undefined) throw new Error("nothing was noted");
+    const { store } = host.world;
+    const others = Array.from({ length: count }, (_, at) => {
+      const [id, address] = [`other-${at}`, `elsewhere-${at}`];
+      return { ...row, id, address, whole: id, ends_at: row.ends_at + 1 + at };
+    });
+    await store.write((db) => db.insertInto("deferred_visits").values(others).execute());
+  }
+
+  test("those behind the phone's own address are counted all the same", async () => {
+    for (let phone = 0; phone < 40; phone += 1) {
+      await visit(`/spring?n=${phone}`, {}, { ...told, screen_width: 320 + phone });
+    }
+    await visit();
+    await waitElsewhere(500);
+    expect(await match()).toMatchObject({ matched: true, confidence: "low" });
+  });
+
+  test("a phone that is alone at its address is as sure as ever", async () => {
+    await visit();
+    await waitElsewhere(500);
+    expect(await match()).toMatchObject({ matched: true, confidence: "high" });
+  });
+
+  test("a phone without an address is matched where few of them do", async () => {
+    const relay = "172.226.3.4";
+    await visit("/spring", { from: relay });
+    await waitElsewhere(2);
+    expect(await match(relay)).toMatchObject({ matched: true, confidence: "low" });
+    await host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());
+    await visit("/spring", { from: relay });
+    await waitElsewhere(20);
+    expect(await match(relay)).toMatchObject({ matched: false });
+  });
+});
+
 test("an app that says little of its phone is matched all the same", async () => {
   await visit();
   expect(readAnswer("ios", await install(home, iosFirstLaunchBare)).matched).toBe(true);
