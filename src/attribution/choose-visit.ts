@@ -1,5 +1,6 @@
 import {
   decisive,
+  differ,
   isAlike,
   isAnother,
   isElsewhere,
@@ -44,7 +45,7 @@ const addressPoints = 40;
 
 /** Below that nothing is said, whatever else there is. */
 const leastPoints = 50;
-/** A visit that is so close to the best could be the one as well. */
+/** Where less than that is against a visit, it could be the one as well. */
 const margin = 8;
 
 /**
@@ -69,16 +70,19 @@ export function chooseVisit<One extends Visit>(
   const candidates = visits
     .flatMap((visit) => rate(install, visit))
     .toSorted((one, other) => other.score - one.score);
-  const [best] = candidates;
+  const listRivals = ({ visit }: Rated<One>) =>
+    candidates.filter((other) => other.visit.leadsTo !== visit.leadsTo);
+  const best = candidates.find((one) =>
+    listRivals(one).every((rival) => isBehind(install, rival, one)),
+  );
   if (best === undefined) return undefined;
-  const others = candidates.filter(({ visit }) => visit.leadsTo !== best.visit.leadsTo);
-  if (others.some(({ score }) => score > best.score - margin)) return undefined;
   const { visit, score, alike, isSameAddress } = best;
   const here = visits.filter((seen) => seen !== visit && isSamePlace(install, seen)).length;
   const doubt = estimateDoubt({ install, visit, alike, isSameAddress, here, ...known });
   const confidence = judge(best, doubt);
   // What is only just likely is not told where anything else could be meant at all.
-  if (confidence === undefined || (confidence === "low" && others.length > 0)) return undefined;
+  const isRivalled = listRivals(best).length > 0;
+  if (confidence === undefined || (confidence === "low" && isRivalled)) return undefined;
   return { visit, confidence, score };
 }
 
@@ -102,6 +106,20 @@ function rate<One extends Visit>(install: Seen, visit: One): readonly Rated<One>
   // Without an address all that is decisive has to be told, and to be the same.
   const isTold = isSameAddress || isAllTold(alike);
   return isTold && score >= leastPoints ? [{ visit, score, alike, isSameAddress }] : [];
+}
+
+/**
+ * By what it tells, and what is not so. What a phone does not tell makes it no other one: of iOS 26
+ * only Safari tells the version, and whose script did not run tells next to nothing.
+ */
+function isBehind(install: Seen, rival: Rated<Visit>, { visit, isSameAddress }: Rated<Visit>) {
+  const against = markNames.filter(
+    (name) =>
+      differ(install.marks, rival.visit.marks, name) && !differ(install.marks, visit.marks, name),
+  );
+  const sum = against.reduce((total, name) => total + points[name], 0);
+  const isElsewhereOnly = isSameAddress && !rival.isSameAddress;
+  return sum + (isElsewhereOnly ? addressPoints : 0) >= margin;
 }
 
 function judge(

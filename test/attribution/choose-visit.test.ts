@@ -171,11 +171,22 @@ describe("two visits", () => {
     expect(level(install(), visit(), visit())).not.toBeUndefined();
   });
 
-  test("are told apart by what only one of them is like", () => {
+  test("are told apart by what one of them tells and the app does not", () => {
     const other = visit({ agent: agents.safari18, leadsTo: "summer" });
     expect(choose(install(), visit(), other)?.visit.leadsTo).toBe("spring");
-    const bare = visit({ script: {}, leadsTo: "summer" });
-    expect(choose(install(), visit(), bare)?.visit.leadsTo).toBe("spring");
+    // Whose browser tells no version is before one that tells another.
+    const inside = visit({ agent: agents.instagram26 });
+    expect(chooseAmong(latest, [other, inside])?.visit.leadsTo).toBe("spring");
+  });
+
+  test.each([
+    ["in Instagram, where no version is told", visit({ agent: agents.instagram26 })],
+    ["in Chrome, where none is told either", visit({ agent: agents.chrome26 })],
+    ["without script", visit({ script: {} })],
+  ])("are not told apart by what one of them does not tell: %s", (_, own) => {
+    const colleague = visit({ leadsTo: "summer" });
+    expect(choose(install(), own, colleague)).toBeUndefined();
+    expect(choose(install(), colleague, own)).toBeUndefined();
   });
 
   test("are never one that is just likely", () => {
