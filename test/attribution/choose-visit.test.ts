@@ -55,6 +55,10 @@ const choose = (seen: Seen, ...visits: readonly Visit[]) =>
   chooseVisit(seen, visits, { recent: visits, crowd: measureCrowd(visits) });
 const otherPhone = { ...screen, screen_width: 430, screen_height: 932, language: "de" };
 const place = (at: number) => ({ group: `203.0.113.${at}`, family: "ipv4" }) as const;
+const others = (count: number) =>
+  Array.from({ length: count }, (_, at) =>
+    visit({ script: { ...otherPhone, screen_width: 300 + at }, leadsTo: `${at}` }),
+  );
 /** As many as are looked at, from elsewhere, and each in a place of its own. */
 const latest = Array.from({ length: 500 }, (_, at) =>
   visit({ address: place(at), script: otherPhone, leadsTo: `${at}` }),
@@ -125,10 +129,6 @@ describe("one visit", () => {
 describe("an address", () => {
   const nowhere = { address: undefined };
   const mobile = { group: "2a01:598:1:2", family: "ipv6" } as const;
-  const others = (count: number) =>
-    Array.from({ length: count }, (_, at) =>
-      visit({ script: { ...otherPhone, screen_width: 300 + at }, leadsTo: `${at}` }),
-    );
 
   test("that tells nothing leaves what all marks say, and that is not much", () => {
     expect(level(install({}, nowhere), visit())).toBe("low");

@@ -1,9 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { AnswerApi } from "../../src/contract/api-message.ts";
-import { apiPrefix } from "../../src/contract/index.ts";
-import { issueClientKey } from "../../src/service/issue-key.ts";
-import { createService } from "../../src/service/service.ts";
-import { StoreBusy } from "../../src/sql/faults.ts";
 import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -12,92 +7,31 @@ import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, iosFirstLaunchBare, iosOpened } from "../sdk/recorded.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
 import { createGate } from "../support/gate.ts";
-import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
+import { openLinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { origin, readLinkOrigin } from "../support/world.ts";
+import {
+  home,
+  openInstallWorld,
+  told,
+  type From,
+  type InstallWorld,
+} from "../support/install-world.ts";
 
 /** A phone visits a link's page, and the app that is installed next asks for it, once. */
 
-const behindProxy = { trustedProxies: { networks: [{ address: "127.0.0.1", prefix: 32 }] } };
-const home = "93.184.216.34";
-/** As the page's script tells what the app on the same phone will tell. */
-const told = {
-  screen_width: 393,
-  screen_height: 852,
-  device_pixel_ratio: 3,
-  timezone: "Europe/Berlin",
-  calendar: "gregory",
-  language: "de-DE",
-  languages: ["de-DE"],
-};
+let host: InstallWorld;
+openForEach(openInstallWorld, (opened) => {
+  host = opened;
+});
 
-let host: LinkHost;
-let answer: AnswerApi;
-let client: string;
-let link: { readonly id: string };
-
-openForEach(
-  () => openLinkHost(behindProxy),
-  async (opened) => {
-    host = opened;
-    answer = host.world.answer;
-    const { store, project, clock } = host.world;
-    const maker = { clock, random: { bytes: (count: number) => new Uint8Array(count) } };
-    client = (await store.write((db) => issueClientKey(db, maker, { project_id: project.id })))
-      .token;
-    const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
-    const url = "https://example.com/spring";
-    const deferred = { ios_deferred_deep_linking_enabled: true };
-    link = await host.add("link", { path: "spring", url, ios_app, ...deferred });
-  },
-);
-
-type From = Visiting & { readonly from?: string };
-
-function open(path: string, { from = home, ...given }: From = {}) {
-  const languages = { "accept-language": "de-DE,de;q=0.9" };
-  const headers = { "x-forwarded-for": from, ...languages, ...given.headers };
-  return host.visit(path, { agent: agents.safari26, ...given, headers });
-}
-
-/** Opens the page, and does what its script does. */
-async function visit(path = "/spring", given: From = {}, screen: object = told) {
-  const page = await open(path, given);
-  const [, id] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
-  const sent = await open(path, { ...given, method: "POST", body: { visit: id, ...screen } });
-  return { page, status: sent.status };
-}
-
-async function install(from: string | undefined = home, sent = iosFirstLaunch) {
-  const { path, headers, body } = sent;
-  const reply = await answer({
-    method: "POST",
-    url: `${origin}${apiPrefix}${path}`,
-    headers: {
-      ...Object.fromEntries(
-        Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-      ),
-      authorization: `Bearer ${client}`,
-    },
-    body,
-    address: from,
-  });
-  const text = JSON.stringify(reply.body);
-  return { status: reply.status, headers: new Headers(reply.headers), text };
-}
-
+const open: InstallWorld["open"] = (...given) => host.open(...given);
+const visit: InstallWorld["visitPage"] = (...given) => host.visitPage(...given);
+const install: InstallWorld["install"] = (...given) => host.install(...given);
+const match: InstallWorld["match"] = (...given) => host.match(...given);
+const rows = () => host.listRows();
 const refuse = async (body: string) =>
   readRefusal(await install(home, { ...iosFirstLaunch, body }));
-const match = async (from?: string) => readAnswer("ios", await install(from));
-/** Another process of the same store, or this one when it was started anew. */
-function startAnother(store: Store = host.world.store): AnswerApi {
-  const random = { bytes: (count: number) => new Uint8Array(count) };
-  return createService({ ...host.world, store, random, readLinkOrigin, report: String }).answer;
-}
-
-const crowds = () => host.world.store.db.selectFrom("crowds").selectAll().execute();
-const rows = () => host.world.store.db.selectFrom("deferred_visits").selectAll().execute();
 
 describe("an app that was installed after a visit", () => {
   test("is told of the link with the visit's parameters, once", async () => {
@@ -107,7 +41,7 @@ describe("an app that was installed after a visit", () => {
       confidence: "high",
       match_score: 100,
       link: expect.objectContaining({
-        id: link.id,
+        id: host.link.id,
         url: "https://example.com/spring?ref=anna",
         full_url: expect.stringMatching(/\/spring\?ref=anna$/),
         deep_link_value: "/spring",
@@ -168,7 +102,7 @@ describe("an app that was installed after a visit", () => {
   });
 
   test("is told of neither of two links that phones like it have visited", async () => {
-    const { ios_app_id } = (await host.world.call("GET", `/links/${link.id}`)).body;
+    const { ios_app_id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
     const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
     await host.add("link", { path: "summer", ...fields });
     await visit("/spring");
@@ -193,7 +127,8 @@ async function findNothing(path: string, given: From = {}): Promise<void> {
   expect(await rows()).toEqual([]);
 }
 
-const change = (fields: object) => host.world.call("PATCH", `/links/${link.id}`, { body: fields });
+const change = (fields: object) =>
+  host.world.call("PATCH", `/links/${host.link.id}`, { body: fields });
 
 describe("nothing is collected", () => {
   test("of a link without the field, or without a page", async () => {
@@ -222,7 +157,7 @@ describe("nothing is collected", () => {
   });
 
   test("by the API's preview", async () => {
-    const body = { link_id: link.id };
+    const body = { link_id: host.link.id };
     const headers = { "user-agent": agents.safari26 };
     const page = await host.world.call("POST", "/page_template/preview", { body, headers });
     expect([page.status, page.text.includes("<script")]).toEqual([200, false]);
@@ -284,7 +219,7 @@ test("webhooks are told of an install, as long as there are any", async () => {
     type: "install.matched",
     data: {
       project_id: project.id,
-      link: { id: link.id },
+      link: { id: host.link.id },
       platform: "ios",
       confidence: "high",
       match_score: 100,
@@ -300,8 +235,7 @@ test("an app that was told to come again has used up no visit", async () => {
     asked.open();
     return over.opened.then(() => store.write(work, options));
   };
-  answer = startAnother({ ...store, write: held });
-  const late = install();
+  const late = install(home, iosFirstLaunch, host.startAnother({ ...store, write: held }));
   await asked.opened;
   advance(10_000);
   expect((await late).status).toBe(503);
@@ -316,92 +250,7 @@ test("of phones and addresses nothing is kept but hashes", async () => {
   for (const word of [home, "393x852", "Berlin", "iphone", "gregory", "de-de"]) {
     expect(text.toLowerCase()).not.toContain(word.toLowerCase());
   }
-  expect(row).toMatchObject({ link_id: link.id, query: "ref=anna", family: "ipv4" });
-});
-
-describe("how many share an address", () => {
-  test("is known to every process, and to one that was started anew", async () => {
-    for (let phone = 0; phone < 8; phone += 1) {
-      await visit("/spring", {}, { ...told, screen_width: 320 + phone });
-    }
-    const first = answer;
-    const others = [first, startAnother(), startAnother()];
-    // They learn from the same window, and only one of them does.
-    for (answer of others) expect(await match("93.184.216.99")).toMatchObject({ matched: false });
-    const learned_at = host.world.now();
-    const project_id = host.world.project.id;
-    const known = { project_id, visits: 8000, others: 8000 * 7, learned_at };
-    expect(await crowds()).toEqual([known]);
-    host.world.advance(9 * 60_000);
-    await dropEndedVisits(host.world.store, Number.MAX_SAFE_INTEGER);
-    for (answer of [...others, startAnother()]) {
-      await visit();
-      expect(await match()).toMatchObject({ matched: true, confidence: "low" });
-    }
-    // A window later what is seen then is added, by one of two that ask at once.
-    host.world.advance(60_000);
-    await visit();
-    answer = first;
-    const asked = [match("93.184.216.99")];
-    answer = startAnother();
-    await Promise.all([...asked, match("93.184.216.98")]);
-    const later = { visits: 8920, others: 8000 * 7 * 0.99, learned_at: host.world.now() };
-    expect(await crowds()).toEqual([{ project_id, ...later }]);
-  });
-
-  test("that cannot be written down keeps no install from its link", async () => {
-    const { store } = host.world;
-    await visit();
-    let failed = 0;
-    const write: typeof store.write = (work, options) => {
-      failed += 1;
-      return failed === 1 ? Promise.reject(new StoreBusy("locked")) : store.write(work, options);
-    };
-    answer = startAnother({ ...store, write });
-    expect(await match()).toMatchObject({ matched: true });
-    expect(await crowds()).toEqual([]);
-  });
-});
-
-describe("where hundreds wait elsewhere", () => {
-  /** As many as are looked at, of other phones, each from a place of its own. */
-  async function waitElsewhere(count: number): Promise<void> {
-    await visit("/spring", { from: "93.184.200.1" }, { ...told, screen_width: 430 });
-    const [row] = (await rows()).slice(-1);
-    if (row === undefined) throw new Error("nothing was noted");
-    const { store } = host.world;
-    const others = Array.from({ length: count }, (_, at) => {
-      const [id, address] = [`other-${at}`, `elsewhere-${at}`];
-      return { ...row, id, address, whole: id, ends_at: row.ends_at + 1 + at };
-    });
-    await store.write((db) => db.insertInto("deferred_visits").values(others).execute());
-  }
-
-  test("those behind the phone's own address are counted all the same", async () => {
-    for (let phone = 0; phone < 40; phone += 1) {
-      await visit(`/spring?n=${phone}`, {}, { ...told, screen_width: 320 + phone });
-    }
-    await visit();
-    await waitElsewhere(500);
-    expect(await match()).toMatchObject({ matched: true, confidence: "low" });
-  });
-
-  test("a phone that is alone at its address is as sure as ever", async () => {
-    await visit();
-    await waitElsewhere(500);
-    expect(await match()).toMatchObject({ matched: true, confidence: "high" });
-  });
-
-  test("a phone without an address is matched where few of them do", async () => {
-    const relay = "172.226.3.4";
-    await visit("/spring", { from: relay });
-    await waitElsewhere(2);
-    expect(await match(relay)).toMatchObject({ matched: true, confidence: "low" });
-    await host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());
-    await visit("/spring", { from: relay });
-    await waitElsewhere(20);
-    expect(await match(relay)).toMatchObject({ matched: false });
-  });
+  expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", family: "ipv4" });
 });
 
 test("an app that says little of its phone is matched all the same", async () => {
