@@ -25,6 +25,8 @@ export type Visit = Seen & {
 
 export type Chosen<One extends Visit> = {
   readonly visit: One;
+  /** Those that lead to the same, and could be the one as well. */
+  readonly others: readonly One[];
   readonly confidence: "high" | "medium" | "low";
   /** From 0 to 100. */
   readonly score: number;
@@ -83,7 +85,10 @@ export function chooseVisit<One extends Visit>(
   // What is only just likely is not told where anything else could be meant at all.
   const isRivalled = listRivals(best).length > 0;
   if (confidence === undefined || (confidence === "low" && isRivalled)) return undefined;
-  return { visit, confidence, score };
+  const others = candidates.filter(
+    (one) => one !== best && one.visit.leadsTo === visit.leadsTo && !isBehind(install, one, best),
+  );
+  return { visit, others: others.map((one) => one.visit), confidence, score };
 }
 
 type Rated<One extends Visit> = {

@@ -15,6 +15,20 @@ export function readFingerprint(told: Readonly<Record<string, unknown>>): Marks 
   ].reduce(joinMarks);
 }
 
+/**
+ * What an app tells each time it asks on this phone, and on no other one: what iOS calls the phone
+ * for a maker's apps, and which of these it is. Undefined where it tells no such name.
+ */
+export function readAsker(told: Readonly<Record<string, unknown>>): string | undefined {
+  const [phone = "", ...app] = ["idfv", "app_version", "app_build"].map((name) =>
+    readText(told[name]),
+  );
+  // Nothing but zeros is the name of any phone that tells none.
+  return /^[\da-f-]{36}$/i.test(phone) && /[1-9a-f]/i.test(phone)
+    ? JSON.stringify([phone.toLowerCase(), ...app])
+    : undefined;
+}
+
 /** A phone on its side is the same phone: an app tells how it is held, and a browser does not. */
 function readScreen(told: Readonly<Record<string, unknown>>): Marks {
   const sides = [told["screen_width"], told["screen_height"]].map(readSize);

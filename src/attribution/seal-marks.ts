@@ -36,3 +36,9 @@ export function sealAll({ marks, address }: Seen, seal: Seal): string {
   const all = markNames.map((name) => marks[name] ?? "");
   return seal("all", JSON.stringify([address?.group ?? "", ...all]));
 }
+
+/** One hash for an app on a phone that asks; undefined where it does not tell which it is. */
+export function sealAsker(asker: string | undefined, marks: Marks, seal: Seal) {
+  if (asker === undefined) return undefined;
+  return seal("asker", JSON.stringify([asker, ...markNames.map((name) => marks[name] ?? "")]));
+}

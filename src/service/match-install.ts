@@ -1,15 +1,23 @@
 import { chooseVisit, type Visit } from "../attribution/choose-visit.ts";
 import { learnCrowd, measureCrowd } from "../attribution/crowding.ts";
 import type { Marks } from "../attribution/marks.ts";
-import { readFingerprint } from "../attribution/read-fingerprint.ts";
-import { createSeal, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
+import { readAsker, readFingerprint } from "../attribution/read-fingerprint.ts";
+import {
+  createSeal,
+  sealAsker,
+  sealLook,
+  sealMarks,
+  type Seal,
+} from "../attribution/seal-marks.ts";
 import type { Confidence } from "../contract/app-sdk.ts";
 import type { Waiter } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
+import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { findCrowd, keepCrowd } from "../store/crowds.ts";
 import {
+  findTold,
   findVisits,
   findWaiting,
   mostRecent,
@@ -29,15 +37,26 @@ type Install = {
   readonly address: string | undefined;
 };
 
-export type Matched = {
+export type Matched = Told & {
   readonly link: Link;
+  /** Whether that install was told so before, and its answer may have been lost. */
+  readonly isAgain: boolean;
+};
+
+/** What an install is told beside the link. */
+type Told = {
   readonly query: string;
   readonly confidence: Confidence;
   readonly score: number;
 };
 
-/** How surely a visit is the install's, and whether the app has named that very one. */
-type Found = Pick<Matched, "confidence" | "score"> & { readonly isNamed: boolean };
+/** The visit that an install is told of, by what it is known again, if it is. */
+type Use = Told & {
+  readonly row: DeferredVisitTable;
+  readonly usedBy?: string | undefined;
+  /** Whether the app has named that very visit. */
+  readonly isNamed: boolean;
+};
 
 /** Who waits for the answer: once nobody does, no visit is used up. */
 type Signal = Pick<Waiter, "hasLeft">;
@@ -54,10 +73,16 @@ export async function matchInstall(
   const { store, clock, random } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
   const told = readFingerprint(fingerprint);
+  const usedBy = sealAsker(readAsker(fingerprint), told, seal);
   const place = sealPlace(findPlace(address), seal);
   const now = clock.now();
   const asked = { address: place?.group, look: sealLook(told, seal), now };
-  const [found, known] = await Promise.all([findVisits(tenant, asked), findCrowd(tenant)]);
+  const [before, found, known] = await Promise.all([
+    tellAgain(services, tenant, usedBy),
+    findVisits(tenant, asked),
+    findCrowd(tenant),
+  ]);
+  if (before !== undefined) return before;
   const { alike, recent } = readVisits(found);
   const seen = { marks: sealMarks(told, seal), address: place };
   const shown = measureCrowd(recent, readPart(recent, now));
@@ -65,9 +90,11 @@ export async function matchInstall(
   if (crowd !== known) await keepCrowd(store, tenant.projectId, crowd, known);
   const chosen = chooseVisit(seen, alike, { recent, crowd });
   if (chosen === undefined) return undefined;
-  const { confidence, score } = chosen;
-  const how = { confidence, score, isNamed: false, signal };
-  return useVisit(services, tenant, chosen.visit.row, how);
+  const { visit, others, confidence, score } = chosen;
+  const query = others.reduce((shared, { row }) => keepShared(shared, row.query), visit.row.query);
+  const use = { row: visit.row, query, confidence, score, usedBy, isNamed: false };
+  // Its own first request may have been answered meanwhile, and nobody has heard it.
+  return (await useVisit(services, tenant, use, signal)) ?? tellAgain(services, tenant, usedBy);
 }
 
 /** The same by the address that the page's button has copied, which names the visit. */
@@ -78,31 +105,59 @@ export async function matchPasted(
   signal: Signal,
 ): Promise<Matched | undefined> {
   const row = await findWaiting(tenant, visit, services.clock.now());
-  const sure = { confidence: "high", score: 100, isNamed: true } as const;
-  return row && useVisit(services, tenant, row, { ...sure, signal });
+  if (row === undefined) return undefined;
+  const sure = { confidence: "high", score: 100, query: row.query } as const;
+  return useVisit(services, tenant, { row, ...sure, isNamed: true }, signal);
 }
 
 /** Whoever is second has none: two installs that want one visit are not told apart. */
 async function useVisit(
-  { store, clock, waitForClicks }: Services,
+  services: Services,
   tenant: Tenant,
-  row: DeferredVisitTable,
-  { confidence, score, isNamed, signal }: Found & { readonly signal: Signal },
+  { row, usedBy, isNamed, ...told }: Use,
+  signal: Signal,
 ): Promise<Matched | undefined> {
-  await waitForClicks?.(tenant.projectId, row.link_id);
-  const link = await findLink(tenant, row.link_id);
-  if (link?.ios_deferred_deep_linking_enabled !== true) return undefined;
+  const { store, clock } = services;
+  const link = await findCounted(services, tenant, row.link_id);
+  if (link === undefined) return undefined;
   const { projectId } = tenant;
+  const { confidence, score: match_score } = told;
   const now = clock.now();
   const take = async (db: Tenant["db"]) => {
-    if (!(await takeVisit({ db, projectId }, row, { now, isNamed }))) return false;
-    const install = { link, platform: "ios", confidence, match_score: score } as const;
+    const use = { now, usedBy, told: JSON.stringify(told), isNamed };
+    if (!(await takeVisit({ db, projectId }, row, use))) return false;
+    const install = { link, platform: "ios", confidence, match_score } as const;
     await tellOfInstall({ db, projectId }, install, now);
     return true;
   };
   const isTaken = await store.write(take, { signal });
-  if (!isTaken) return undefined;
-  return { link, query: row.query, confidence, score };
+  return isTaken ? { link, ...told, isAgain: false } : undefined;
+}
+
+/** What this install was told within the time of the visit; it is no second install. */
+async function tellAgain(
+  services: Services,
+  tenant: Tenant,
+  usedBy: string | undefined,
+): Promise<Matched | undefined> {
+  if (usedBy === undefined) return undefined;
+  const before = await findTold(tenant, usedBy, services.clock.now());
+  if (before === undefined) return undefined;
+  const link = await findCounted(services, tenant, before.link_id);
+  if (link === undefined) return undefined;
+  // We wrote this column, as the JSON of what was told.
+  return { link, ...(JSON.parse(before.told) as Told), isAgain: true };
+}
+
+/** A link that installs are told of, with its clicks up to now. */
+async function findCounted(
+  { waitForClicks }: Services,
+  tenant: Tenant,
+  linkId: string,
+): Promise<Link | undefined> {
+  await waitForClicks?.(tenant.projectId, linkId);
+  const link = await findLink(tenant, linkId);
+  return link?.ios_deferred_deep_linking_enabled === true ? link : undefined;
 }
 
 /** How much of the time for which a visit waits the latest of them are of. */
@@ -126,10 +181,10 @@ function readVisits({ alike, recent }: FoundVisits) {
 }
 
 function readVisit(row: DeferredVisitTable): StoredVisit {
-  const { link_id, query, address, family } = row;
+  const { link_id, address, family } = row;
   return {
     row,
-    leadsTo: JSON.stringify([link_id, query]),
+    leadsTo: link_id,
     // The link host wrote this column, as the JSON of hashes.
     marks: JSON.parse(row.marks) as Marks,
     address: address === null || family === null ? undefined : { group: address, family },

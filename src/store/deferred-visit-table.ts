@@ -14,8 +14,17 @@ export type DeferredVisitTable = {
   readonly whole: string;
   /** Each mark, as JSON. */
   readonly marks: string;
+  /** 0 of one that was used. */
   readonly ends_at: number;
+  /** When the visit would have been over; null until it is used. */
+  readonly used_until: number | null;
+  /** The install for which it was used, as a hash; null where that cannot ask again. */
+  readonly used_by: string | null;
+  /** What that was told, as JSON. */
+  readonly told: string | null;
 };
+
+export type NotedVisit = Omit<DeferredVisitTable, "used_until" | "used_by" | "told">;
 
 /** How many phones visit from behind one address: nothing of a visit, a phone or an address. */
 export type CrowdTable = {

@@ -1,22 +1,35 @@
+import type { ExpressionBuilder } from "kysely";
+import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { DeferredVisitTable } from "./deferred-visit-table.ts";
+import type { DeferredVisitTable, NotedVisit } from "./deferred-visit-table.ts";
 import type { Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
 /**
  * Visits of links' pages that an install may follow. Of phones and addresses there are keyed hashes
- * alone, and each row goes with the install that it is used for, or when its time is over.
+ * alone, and each row goes when its time is over. One that an install was told of stays until then
+ * as well: that install may ask again, and nobody else gets it.
  */
+
+/** Clocks of machines differ by so much. */
+const mostSkew_ms = 5_000;
+
+/** What is said to end later was noted before a clock was put back, and is over. */
+export function findLatestEnd(now: number): number {
+  return now + limits.deferred_visit_ms + mostSkew_ms;
+}
+
+type Row = ExpressionBuilder<Tables, "deferred_visits">;
+
+function isWaiting(row: Row, now: number) {
+  return row.between("ends_at", now + 1, findLatestEnd(now));
+}
 
 /**
  * What the request of a page has told is noted where nothing is yet; what its script tells takes
- * the place of that, whichever of the two is written first.
+ * the place of that, whichever of the two is written first. Of a visit that was used nothing is told.
  */
-export async function writeVisit(
-  db: Db,
-  visit: DeferredVisitTable,
-  isWhole: boolean,
-): Promise<void> {
+export async function writeVisit(db: Db, visit: NotedVisit, isWhole: boolean): Promise<void> {
   const { project_id: _project, id: _id, ends_at: _end, link_id: _link, ...told } = visit;
   await db
     .insertInto("deferred_visits")
@@ -24,7 +37,10 @@ export async function writeVisit(
     .onConflict((conflict) => {
       const known = conflict.columns(["project_id", "id"]);
       if (!isWhole) return known.doNothing();
-      return known.doUpdateSet(told).where("deferred_visits.link_id", "=", visit.link_id);
+      return known
+        .doUpdateSet(told)
+        .where("deferred_visits.link_id", "=", visit.link_id)
+        .where("deferred_visits.used_until", "is", null);
     })
     .execute();
 }
@@ -55,7 +71,7 @@ export async function findVisits(
       .selectFrom("deferred_visits")
       .selectAll()
       .where("project_id", "=", projectId)
-      .where("ends_at", ">", now)
+      .where((row) => isWaiting(row, now))
       .orderBy("ends_at", "desc");
   const [here, likeIt, recent] = await Promise.all([
     address === undefined
@@ -75,31 +91,64 @@ export async function findWaiting(
   now: number,
 ): Promise<DeferredVisitTable | undefined> {
   const query = db.selectFrom("deferred_visits").selectAll().where("project_id", "=", projectId);
-  return query.where("id", "=", id).where("ends_at", ">", now).executeTakeFirst();
+  return query
+    .where("id", "=", id)
+    .where((row) => isWaiting(row, now))
+    .executeTakeFirst();
 }
 
+/** What an install was told, and of which visit's link. */
+export type Told = {
+  readonly link_id: string;
+  readonly told: string;
+};
+
+/** What this very install was told before, whose answer may have been lost. */
+export async function findTold(
+  { db, projectId }: Tenant,
+  usedBy: string,
+  now: number,
+): Promise<Told | undefined> {
+  const found = await db
+    .selectFrom("deferred_visits")
+    .select(["link_id", "told"])
+    .where("project_id", "=", projectId)
+    .where("used_by", "=", usedBy)
+    .where((row) => row.between("used_until", now + 1, findLatestEnd(now)))
+    .orderBy("used_until", "desc")
+    .executeTakeFirst();
+  const told = found?.told ?? undefined;
+  return found && told !== undefined ? { link_id: found.link_id, told } : undefined;
+}
+
+type Use = {
+  readonly now: number;
+  readonly usedBy: string | undefined;
+  readonly told: string;
+  /** Whether the app has named that very visit. */
+  readonly isNamed: boolean;
+};
+
 /**
- * Uses a visit, and with it those that look the same and led to the same place, for they may be of
+ * Uses a visit, and with it those that look the same and led to the same link, for they may be of
  * the same phone; one that was named goes by itself, for they may be of others. True for one caller
  * alone, whichever process it is in.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
-  { id, link_id, query, whole }: DeferredVisitTable,
-  { now, isNamed }: { readonly now: number; readonly isNamed: boolean },
+  { id, link_id, whole }: DeferredVisitTable,
+  { now, usedBy, told, isNamed }: Use,
 ): Promise<boolean> {
-  const taken = await db
-    .deleteFrom("deferred_visits")
-    .where("project_id", "=", projectId)
-    .where("ends_at", ">", now)
-    .where((row) => {
-      const own = row("id", "=", id);
-      if (isNamed) return own;
-      const alike = [row("link_id", "=", link_id), row("query", "=", query)];
-      return row.or([own, row.and([...alike, row("whole", "=", whole)])]);
-    })
-    .executeTakeFirst();
-  return taken.numDeletedRows > 0n;
+  const use = () =>
+    db
+      .updateTable("deferred_visits")
+      .set((row) => ({ used_until: row.ref("ends_at"), used_by: usedBy ?? null, told, ends_at: 0 }))
+      .where("project_id", "=", projectId)
+      .where((row) => isWaiting(row, now));
+  const { numUpdatedRows } = await use().where("id", "=", id).executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (!isNamed) await use().where("link_id", "=", link_id).where("whole", "=", whole).execute();
+  return true;
 }
 
 /** Forgets what no install can be matched with any more. */
@@ -107,9 +156,16 @@ export async function dropEndedVisits(
   { db, write }: Pick<Sql<Tables>, "db" | "write">,
   now: number,
 ): Promise<void> {
-  const ended = db.selectFrom("deferred_visits").select("id").where("ends_at", "<=", now);
+  const isPast = (row: Row, end: "ends_at" | "used_until") =>
+    row.or([row(end, "<=", now), row(end, ">", findLatestEnd(now))]);
+  const isOver = (row: Row) =>
+    row.and([
+      isPast(row, "ends_at"),
+      row.or([row("used_until", "is", null), isPast(row, "used_until")]),
+    ]);
+  const ended = db.selectFrom("deferred_visits").select("id").where(isOver);
   if ((await ended.limit(1).executeTakeFirst()) === undefined) return;
-  await write((tx) => tx.deleteFrom("deferred_visits").where("ends_at", "<=", now).execute(), {
+  await write((tx) => tx.deleteFrom("deferred_visits").where(isOver).execute(), {
     isPatient: true,
   });
 }

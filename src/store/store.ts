@@ -29,6 +29,7 @@ import { deferredVisits, postgresDeferredVisits } from "./migrations/016-deferre
 import { clipboard } from "./migrations/017-clipboard.ts";
 import { postgresProjectKeys, projectKeys } from "./migrations/018-project-keys.ts";
 import { crowds, postgresCrowds } from "./migrations/019-crowds.ts";
+import { postgresUsedVisits, usedVisits } from "./migrations/020-used-visits.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -74,6 +75,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       clipboard,
       projectKeys,
       crowds,
+      usedVisits,
     ],
   },
   postgres: {
@@ -92,6 +94,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       clipboard,
       postgresProjectKeys,
       postgresCrowds,
+      postgresUsedVisits,
     ],
   },
 };

@@ -20,6 +20,7 @@ import {
 
 /** A phone visits a link's page, and the app that is installed next asks for it, once. */
 
+const office = "93.184.216.99";
 let host: InstallWorld;
 openForEach(openInstallWorld, (opened) => {
   host = opened;
@@ -48,7 +49,41 @@ describe("an app that was installed after a visit", () => {
       }),
     });
     expect(await match()).toMatchObject({ matched: false });
-    expect(await rows()).toEqual([]);
+  });
+
+  test("is told the same where it has got no answer and asks again, and is one install", async () => {
+    await addWebhook();
+    await visit("/spring?ref=anna");
+    const first = readAnswer("ios", await install());
+    expect(first).toMatchObject({ matched: true, confidence: "high" });
+    host.world.advance(9 * 60_000);
+    for (const by of [host.world.answer, host.startAnother()]) {
+      expect(readAnswer("ios", await install(office, iosFirstLaunch, by))).toEqual(first);
+    }
+    expect(await countInstalls()).toBe(1);
+    expect(await listTold()).toHaveLength(1);
+    host.world.advance(60_000);
+    expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
+  });
+
+  test("is told the same where its first request was being answered when it asked again", async () => {
+    await visit();
+    const answers = await Promise.all([
+      install(),
+      install(home, iosFirstLaunch, host.startAnother()),
+    ]);
+    const [first, second] = answers.map((answer) => readAnswer("ios", answer));
+    expect(first).toMatchObject({ matched: true });
+    expect(second).toEqual(first);
+    expect(await countInstalls()).toBe(1);
+  });
+
+  test("and tells no name of its phone has none that it could be known again by", async () => {
+    await visit();
+    for (const matched of [true, false]) {
+      const answer = readAnswer("ios", await install(home, iosFirstLaunchBare));
+      expect(answer).toMatchObject({ matched });
+    }
   });
 
   test("is told of the link's clicks up to then", async () => {
@@ -74,6 +109,24 @@ describe("an app that was installed after a visit", () => {
       expect(await paste()).toMatchObject({ matched: true, confidence: "high" });
       expect(await paste()).toMatchObject({ matched: false });
     }
+    expect(await countInstalls()).toBe(2);
+    expect(await match(relay.from)).toMatchObject({ matched: false });
+  });
+
+  test("is told of a link that its phone has opened twice, by what both visits bring", async () => {
+    await visit("/spring?ref=anna&fbclid=1");
+    await visit("/spring?fbclid=2&ref=anna");
+    const { matched, link } = await match();
+    expect([matched, link?.["url"]]).toEqual([true, "https://example.com/spring?ref=anna"]);
+    expect(await match()).toMatchObject({ matched: false });
+  });
+
+  test("is told nothing of a visit of later than now, as of before a clock was put back", async () => {
+    await visit();
+    host.world.advance(-60 * 60_000);
+    expect(await match()).toMatchObject({ matched: false });
+    const { store, now } = host.world;
+    await dropEndedVisits(store, now());
     expect(await rows()).toEqual([]);
   });
 
@@ -203,18 +256,14 @@ describe("what a stranger sends", () => {
 });
 
 test("webhooks are told of an install, as long as there are any", async () => {
-  const { store, project, now } = host.world;
-  const told = async () =>
-    (await store.db.selectFrom("deliveries").select("body").execute()).length;
+  const { project } = host.world;
   await visit("/spring?n=1");
   await match();
-  expect(await told()).toBe(0);
-  const events = ["install.matched"] as const;
-  const webhook = { id: project.id, url: "https://example.com/hook", events, secret: "whsec_1" };
-  await store.write((db) => insertWebhook({ db, projectId: project.id }, webhook, now()));
+  expect(await listTold()).toEqual([]);
+  await addWebhook();
   await visit("/spring?n=2");
   await match();
-  const [delivery] = await store.db.selectFrom("deliveries").selectAll().execute();
+  const [delivery] = await listTold();
   expect(JSON.parse(delivery?.body ?? "")).toMatchObject({
     type: "install.matched",
     data: {
@@ -226,6 +275,21 @@ test("webhooks are told of an install, as long as there are any", async () => {
     },
   });
 });
+
+async function addWebhook(): Promise<void> {
+  const { store, project, now } = host.world;
+  const events = ["install.matched"] as const;
+  const webhook = { id: project.id, url: "https://example.com/hook", events, secret: "whsec_1" };
+  await store.write((db) => insertWebhook({ db, projectId: project.id }, webhook, now()));
+}
+
+const listTold = () => host.world.store.db.selectFrom("deliveries").select("body").execute();
+
+/** As `link_stats` tells them. */
+async function countInstalls(): Promise<number> {
+  const { body } = await host.world.call("GET", "/link_stats?by=day");
+  return body.stats.total.installs;
+}
 
 test("an app that was told to come again has used up no visit", async () => {
   const { store, advance } = host.world;

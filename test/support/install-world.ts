@@ -18,7 +18,7 @@ export type InstallWorld = LinkHost & {
   readonly visitPage: (path?: string, given?: From, screen?: object) => Promise<PageVisit>;
   /** Asks as the app does, of this process or another one. */
   readonly install: (from?: string, sent?: SdkRequest, by?: AnswerApi) => Promise<SdkAnswer>;
-  /** The same, as the SDK reads it. */
+  /** The same of a phone that has not asked before, as the SDK reads it. */
   readonly match: (from?: string, by?: AnswerApi) => Promise<Read>;
   /** Another process of the same store, or this one when it was started anew. */
   readonly startAnother: (store?: Store) => AnswerApi;
@@ -58,6 +58,8 @@ export async function openInstallWorld(): Promise<InstallWorld> {
   const deferred = { ios_deferred_deep_linking_enabled: true };
   const link = await host.add("link", { path: "spring", url, ios_app, ...deferred });
 
+  let phones = 0;
+
   const open: InstallWorld["open"] = (path, { from = home, ...given } = {}) => {
     const languages = { "accept-language": "de-DE,de;q=0.9" };
     const headers = { "x-forwarded-for": from, ...languages, ...given.headers };
@@ -92,11 +94,24 @@ export async function openInstallWorld(): Promise<InstallWorld> {
       return { page, id, status: sent.status };
     },
     install,
-    match: async (from, by) => readAnswer("ios", await install(from, iosFirstLaunch, by)),
-    startAnother: (other = store) =>
-      createService({ ...host.world, store: other, random, readLinkOrigin, report: String }).answer,
+    match: async (from, by) => {
+      phones += 1;
+      return readAnswer("ios", await install(from, startFirst(phones), by));
+    },
+    startAnother: (other = store) => {
+      const { flush, noteVisit } = host.world.clicks;
+      const counting = { waitForClicks: flush, noteVisit };
+      const given = { ...host.world, ...counting, store: other, random, readLinkOrigin };
+      return createService({ ...given, report: String }).answer;
+    },
     listRows: () => listRows(store),
   };
+}
+
+/** The first start of an app on another phone, which looks the same. */
+export function startFirst(phone: number): SdkRequest {
+  const idfv = `1D6B0C2E-6F0A-4E0B-9F43-${String(phone).padStart(12, "0")}`;
+  return { ...iosFirstLaunch, body: iosFirstLaunch.body.replace(/(?<="idfv":")[^"]+/, idfv) };
 }
 
 function listRows({ db }: Store) {

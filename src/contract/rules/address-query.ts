@@ -37,6 +37,15 @@ export function dropParameter(query: string, name: string): string {
   return kept.join("&");
 }
 
+/** A query with those of its parameters alone that stand in another one just so. */
+export function keepShared(query: string, other: string): string {
+  if (query === other) return query;
+  const others = new Set(listParameters(other));
+  return listParameters(query)
+    .filter((parameter) => others.has(parameter))
+    .join("&");
+}
+
 /**
  * An address with the parameters of a query that it has not got itself. One that would become too
  * long for an address stays as it is: its visitor arrives all the same.

@@ -79,7 +79,7 @@ function tellMatched(services: Services, project: Holder, matched: Matched | und
   if (matched === undefined) return { body: noMatch };
   const { confidence, score: match_score, query } = matched;
   const counted = { projectId: project.id, linkId: matched.link.id, isInstall: true } as const;
-  countApp(services, { ...counted, platform: "ios", source: "address" });
+  if (!matched.isAgain) countApp(services, { ...counted, platform: "ios", source: "address" });
   const origin = fillLinkOrigin(services.readLinkOrigin(), project);
   const link = describeLink(matched.link, query, origin);
   return { body: { matched: true as const, confidence, match_score, link } };
