@@ -4,6 +4,7 @@ import { agents } from "../attribution/agents.ts";
 import { launchBrowser, openTab } from "../support/browser.ts";
 import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
+import { startFirst } from "../support/install-world.ts";
 import { takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -78,6 +79,13 @@ async function send(request: SdkRequest, given: Partial<Sending> = {}): Promise<
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
+let phones = 0;
+/** The first start of the app on a phone that no other test knows. */
+function newPhone(): SdkRequest {
+  phones += 1;
+  return startFirst(phones);
+}
+
 type Sending = { readonly server: Serving; readonly from: string; readonly key: string };
 
 test("a browser visits, the app's request follows, and the link arrives, once", async () => {
@@ -113,7 +121,10 @@ test("a browser visits, the app's request follows, and the link arrives, once", 
     },
   });
   for (const server of servers) {
-    expect(readAnswer("ios", await send(iosFirstLaunch, { from, server })).matched).toBe(false);
+    // Whoever asks again has got no answer, and another phone gets none.
+    expect(readAnswer("ios", await send(iosFirstLaunch, { from, server })).matched).toBe(true);
+    const another = await send(newPhone(), { from, server });
+    expect(readAnswer("ios", another).matched).toBe(false);
   }
 });
 
@@ -166,6 +177,7 @@ test("where the project wants it, the store's button copies an address of use on
   const shown = `http://${hostOf(at(0))}/spring?ref=anna`;
   expect(copied).toMatch(/^http:\/\/default\.localhost:\d+\/spring\?ref=anna&wp=paste-[\w-]{22}$/);
   const server = at(2);
+  const before = await countInstalls();
   // The project's other servers have ports of their own here.
   const pasted = copied.replace(hostOf(at(0)), hostOf(server));
   const answer = readAnswer("ios", await send(iosOpened(pasted), { server }));
@@ -179,8 +191,10 @@ test("where the project wants it, the store's button copies an address of use on
     const again = await send(iosOpened(copied.replace(hostOf(at(0)), hostOf(other))), {
       server: other,
     });
-    expect(readAnswer("ios", again).matched).toBe(false);
+    // From then on it is an address as any other, by which an app is opened.
+    expect(readAnswer("ios", again).matched).toBe(true);
   }
+  expect(await countInstalls()).toBe(before + 1);
   await setClipboard("off");
   expect(await copy(false)).toEqual([]);
 });
@@ -210,7 +224,7 @@ test("each SDK's requests are answered so that it stops nowhere", async () => {
   for (const [sdk, request, matched] of [
     ["ios", iosOpened(known), true],
     ["ios", iosOpened("https://example.com/none"), false],
-    ["ios", iosFirstLaunch, false],
+    ["ios", newPhone(), false],
     ["ios", iosFirstLaunchBare, false],
     ["android", androidOpened(known, false), true],
     ["android", androidOpened(known, true), true],
@@ -224,33 +238,82 @@ test("each SDK's requests are answered so that it stops nowhere", async () => {
   }
 });
 
+/** Opens the page at one of the servers, as a phone there, and does what its script does. */
+async function visitPage(path: string, from: string, server: Serving): Promise<number> {
+  const given = { host: hostOf(server), agent: agents.safari26 };
+  const headers = { "x-forwarded-for": from, "accept-language": "de-DE" };
+  const page = await visitAt(portOf(server), path, { ...given, headers });
+  const [, visit] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
+  const { fingerprint } = JSON.parse(iosFirstLaunch.body);
+  const message = { ...given, headers, method: "POST", body: { ...fingerprint, visit } };
+  return (await visitAt(portOf(server), path, message)).status;
+}
+
+/** As `link_stats` tells them: a server that is asked writes down what it has counted itself. */
+async function countInstalls(): Promise<number> {
+  const ask = ({ call }: Serving) => call("GET", "/link_stats?by=day");
+  await Promise.all(servers.map(ask));
+  return (await ask(at(0))).body.stats.total.installs;
+}
+
 test("four processes use each visit once, whichever of them it came to", async () => {
   const phones = Array.from({ length: 12 }, (_, index) => `93.184.217.${index}`);
-  const count = async () => {
-    // Each is answered before the next: a look at one of them sees all that is written.
-    const seen = phones.map(async (from, index) => {
-      const server = at(index);
-      const given = { host: hostOf(server), agent: agents.safari26 };
-      const headers = { "x-forwarded-for": from, "accept-language": "de-DE" };
-      const page = await visitAt(portOf(server), `/spring?n=${index}`, { ...given, headers });
-      const [, visit] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
-      const { fingerprint } = JSON.parse(iosFirstLaunch.body);
-      const body = { ...fingerprint, visit };
-      const message = { ...given, headers, method: "POST", body };
-      return (await visitAt(portOf(server), `/spring?n=${index}`, message)).status;
-    });
-    return (await Promise.all(seen)).filter((status) => status === 204).length;
-  };
-  expect(await count()).toBe(phones.length);
+  // Each is answered before the next: a look at one of them sees all that is written.
+  const seen = phones.map((from, index) => visitPage(`/spring?n=${index}`, from, at(index)));
+  expect(await Promise.all(seen)).toEqual(phones.map(() => 204));
   const asked = phones.flatMap((from) =>
     servers.map(async (server) => {
-      const { matched, link } = readAnswer("ios", await send(iosFirstLaunch, { server, from }));
+      const answer = await send(newPhone(), { server, from });
+      const { matched, link } = readAnswer("ios", answer);
       return matched ? [`${from} ${String(link?.["url"])}`] : [];
     }),
   );
   const arrived = (await Promise.all(asked)).flat();
   const wanted = phones.map((from, index) => `${from} https://example.com/spring?n=${index}`);
   expect(arrived.toSorted()).toEqual(wanted.toSorted());
+});
+
+test("of phones that look alike and want one visit one has it, in whichever process", async () => {
+  for (let turn = 0; turn < 3; turn += 1) {
+    const from = `93.184.219.${turn}`;
+    expect(await visitPage("/spring", from, at(turn))).toBe(204);
+    const before = await countInstalls();
+    const asked = Array.from({ length: 12 }, async (_, phone) => {
+      const answer = await send(newPhone(), { server: at(phone), from });
+      return readAnswer("ios", answer).matched;
+    });
+    expect((await Promise.all(asked)).filter((matched) => matched)).toHaveLength(1);
+    expect(await countInstalls()).toBe(before + 1);
+  }
+});
+
+test("an install whose answers are lost is told the same by each process, and is one", async () => {
+  const from = "93.184.219.100";
+  expect(await visitPage("/spring?ref=anna", from, at(0))).toBe(204);
+  const before = await countInstalls();
+  const phone = newPhone();
+  const lost = new AbortController();
+  const first = fetch(at(1).places.api + phone.path, {
+    method: "POST",
+    headers: { ...phone.headers, authorization: `Bearer ${client}`, "x-forwarded-for": from },
+    body: phone.body,
+    signal: lost.signal,
+  });
+  // Its answer is on its way, for the visit is used, and nobody reads it.
+  await first;
+  lost.abort();
+  const answers = await Promise.all(servers.map((server) => send(phone, { server, from })));
+  for (const answer of answers) {
+    expect(readAnswer("ios", answer)).toMatchObject({
+      matched: true,
+      link: { deep_link_value: "/spring", url: "https://example.com/spring?ref=anna" },
+    });
+  }
+  const others = servers.map((server) => send(newPhone(), { server, from }));
+  for (const other of await Promise.all(others)) {
+    expect(readAnswer("ios", other).matched).toBe(false);
+  }
+  expect(await countInstalls()).toBe(before + 1);
 });
 
 test("an address asks a first start only so often", async () => {

@@ -106,11 +106,25 @@ describe("an app that was installed after a visit", () => {
       const [, copied = ""] = /writeText\("([^"]*)"\)/.exec(page.text) ?? [];
       const pasted = iosOpened(copied);
       const paste = async () => readAnswer("ios", await install(relay.from, pasted));
-      expect(await paste()).toMatchObject({ matched: true, confidence: "high" });
-      expect(await paste()).toMatchObject({ matched: false });
+      const first = await paste();
+      expect(first).toMatchObject({ matched: true, confidence: "high" });
+      // Whoever was sent it, and has the app, opens the link by it.
+      expect(await paste()).toEqual(first);
     }
     expect(await countInstalls()).toBe(2);
     expect(await match(relay.from)).toMatchObject({ matched: false });
+  });
+
+  test("is told by what was copied, as by any address, when the visit is long over", async () => {
+    const { page } = await visit("/spring?ref=anna");
+    const [, id = ""] = /visit:"([^"]+)"/.exec(page.text) ?? [];
+    host.world.advance(10 * 60_000);
+    const pasted = iosOpened(`${host.origin}/spring?ref=anna&wp=paste-${id}`);
+    expect(readAnswer("ios", await install(home, pasted))).toMatchObject({
+      matched: true,
+      link: { url: "https://example.com/spring?ref=anna" },
+    });
+    expect(await countInstalls()).toBe(0);
   });
 
   test("is told of a link that its phone has opened twice, by what both visits bring", async () => {

@@ -24,9 +24,14 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     // Deferred deep linking is of the Pro plan; an app that is there opens by any link.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const pasted = readPasteMark(body.url ?? "");
-    if (pasted !== undefined) return tellPasted(services, project, pasted, signal);
-    const found = await findAddressedLink(services, project.id, body.url ?? "");
+    const found = await findAddressedLink(services, project.id, pasted?.address ?? body.url ?? "");
     if (found === undefined) return { body: noMatch };
+    if (pasted !== undefined && project.plan === "pro") {
+      const tenant = { db: services.store.db, projectId: project.id };
+      const matched = await matchPasted(services, tenant, pasted.visit, signal);
+      // Else somebody else was sent what was copied, or it was used: it opens as any address does.
+      if (matched !== undefined) return tellMatched(services, project, matched);
+    }
     // Openings are too many for each of them to have written what was counted so far.
     const link = isInstall ? await readWithClicks(services, project.id, found.link) : found.link;
     if (link === undefined) return { body: noMatch };
@@ -61,19 +66,6 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
 
 type WriteSignal = WriteCall["signal"];
 type Holder = Pick<ClientHolder, "project">["project"];
-
-/** Where the app has pasted what the page's button has copied: it is no other phone's. */
-async function tellPasted(
-  services: Services,
-  project: Holder,
-  { visit, address }: { readonly visit: string; readonly address: string },
-  signal: WriteSignal,
-) {
-  const tenant = { db: services.store.db, projectId: project.id };
-  const found = await findAddressedLink(services, project.id, address);
-  if (found === undefined || project.plan !== "pro") return { body: noMatch };
-  return tellMatched(services, project, await matchPasted(services, tenant, visit, signal));
-}
 
 function tellMatched(services: Services, project: Holder, matched: Matched | undefined) {
   if (matched === undefined) return { body: noMatch };
