@@ -27,8 +27,8 @@ type VisitContext = {
   readonly target: string;
   /** What the visitor's browser says of the languages that they read. */
   readonly languages: string | undefined;
-  /** Notes a visit that an install may follow, and answers what it is called. */
-  readonly collect: (query: string) => string;
+  /** Notes a visit that an install may follow, and answers what it is called, if it can. */
+  readonly collect: (query: string) => Promise<string | undefined>;
   readonly pages: PageParts;
 };
 
@@ -138,7 +138,7 @@ async function showPage(
     language: chooseLanguage(context.languages),
     within: visitor.within,
     phone: await findPhoneWays(context, { visit, visited: { query, target }, template }),
-    ...(isCollected(context) && collect(context, addQuery(address, query), query)),
+    ...(isCollected(context) && (await collect(context, addQuery(address, query), query))),
     nonce: pages.createNonce(),
     time: { monotonic: pages.monotonic, most_ms },
   };
@@ -159,8 +159,9 @@ export function isCollected({
 }
 
 /** Notes the visit; what is copied names it, so that it is of use once. */
-function collect({ collect: note, site }: VisitContext, address: string, query: string) {
-  const visit = note(query);
+async function collect({ collect: note, site }: VisitContext, address: string, query: string) {
+  const visit = await note(query);
+  if (visit === undefined) return {};
   return {
     collectedVisit: visit,
     ...(site.project.clipboard && { copied: addPasteMark(address, visit) }),

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { joinMarks, type Marks } from "../attribution/marks.ts";
 import { readFingerprint } from "../attribution/read-fingerprint.ts";
 import { readRequest } from "../attribution/read-request.ts";
-import { createSeal, sealAll, sealLook, sealMarks } from "../attribution/seal-marks.ts";
+import { createSeal, sealAll, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
 import type { Clock, Random } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
@@ -10,10 +10,11 @@ import { findClientAddress, findToldAddress, readArrival } from "../network/clie
 import { readAtMost } from "../network/read-at-most.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
-import { writeVisit } from "../store/deferred-visits.ts";
+import { findLatestEnd, writeVisits } from "../store/deferred-visits.ts";
 import { readSealKey } from "../store/store-secrets.ts";
 import type { Store } from "../store/store.ts";
 import { createVisitLimit } from "./limit-visits.ts";
+import { nameVisit, readVisitTime } from "./name-visit.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
@@ -22,8 +23,11 @@ import type { Site } from "./sites.ts";
  * page is asked for, and more of it when the page's script tells what the phone looks like.
  */
 export type VisitCollector = {
-  /** Answers by what the page's script names the visit. The page does not wait for the store. */
-  readonly noteRequest: (visited: Visited) => string;
+  /**
+   * Answers by what the page's script names the visit; undefined where none is noted. The page does
+   * not wait for the visit to be written.
+   */
+  readonly noteRequest: (visited: Visited) => Promise<string | undefined>;
   /** False where the message says nothing that could be noted. */
   readonly noteScript: (visited: Visited) => Promise<boolean>;
 };
@@ -44,7 +48,9 @@ export type CollectorOptions = {
   readonly report: (error: unknown) => unknown;
 };
 
-const id_bytes = 16;
+/** What a visit is called, and when it began. */
+type Named = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
+
 /** A script's message has a tenth of it. */
 const mostBytes = 4096;
 
@@ -53,11 +59,8 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   const trusts = createTrust(options.trustedProxies);
   const limit = createVisitLimit(clock);
 
-  async function note(visited: Visited, id: string, told: Marks | undefined): Promise<void> {
+  async function note(visited: Visited, named: Named, told: Marks | undefined): Promise<void> {
     const { request, site, hosted, query } = visited;
-    // A HEAD request is nobody who reads the page.
-    if (request.method === "HEAD") return;
-    const projectId = site.project.id;
     const { headers, socket } = request;
     const arrival = readArrival(socket.remoteAddress, headers);
     const address = findToldAddress(findClientAddress(arrival, trusts), arrival);
@@ -66,9 +69,9 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     const requested = readRequest(headers["user-agent"] ?? "", headers["accept-language"]);
     const marks = joinMarks(told ?? {}, requested);
     if (marks.device === undefined) return;
-    const seal = createSeal(await readSealKey(store, random), projectId);
-    const row = {
-      project_id: projectId,
+    const { id, visitedAt, seal } = named;
+    const visit = {
+      project_id: site.project.id,
       id,
       link_id: hosted.link.id,
       query,
@@ -77,25 +80,50 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       look: sealLook(marks, seal) ?? null,
       whole: sealAll({ marks, address: place }, seal),
       marks: JSON.stringify(sealMarks(marks, seal)),
-      ends_at: clock.now() + limits.deferred_visit_ms,
+      ends_at: visitedAt + limits.deferred_visit_ms,
     };
-    await store.write((db) => writeVisit(db, row, told !== undefined));
+    const isWhole = told !== undefined;
+    await store.write((db) => writeVisits(db, [{ visit, isWhole }]));
+  }
+
+  async function findSeal({ site, hosted }: Visited) {
+    const seal = createSeal(await readSealKey(store, random), site.project.id);
+    return { seal, linkId: hosted.link.id };
   }
 
   return {
-    noteRequest: (visited) => {
-      const id = Buffer.from(random.bytes(id_bytes)).toString("base64url");
-      note(visited, id, undefined).catch(report);
-      return id;
+    noteRequest: async (visited) => {
+      try {
+        const by = await findSeal(visited);
+        const visitedAt = clock.now();
+        const id = nameVisit(by, visitedAt, random);
+        // A HEAD request is nobody who reads the page.
+        const isRead = visited.request.method !== "HEAD";
+        if (isRead) note(visited, { id, visitedAt, seal: by.seal }, undefined).catch(report);
+        return id;
+      } catch (error) {
+        // The page is worth more than the visit.
+        report(error);
+        return undefined;
+      }
     },
     noteScript: async (visited) => {
       const message = await readMessage(visited.request);
       const id = message?.["visit"];
-      if (typeof id !== "string" || !/^[\w-]{22}$/.test(id)) return false;
-      await note(visited, id, readFingerprint(message ?? {}));
+      if (typeof id !== "string") return false;
+      const by = await findSeal(visited);
+      const visitedAt = readVisitTime(by, id);
+      if (visitedAt === undefined || !isOpen(visitedAt, clock.now())) return false;
+      await note(visited, { id, visitedAt, seal: by.seal }, readFingerprint(message ?? {}));
       return true;
     },
   };
+}
+
+/** A message that comes late, or again, makes no visit longer. */
+function isOpen(visitedAt: number, now: number): boolean {
+  const ends_at = visitedAt + limits.deferred_visit_ms;
+  return ends_at > now && ends_at <= findLatestEnd(now);
 }
 
 /** A page of another site may send no JSON here: it would have to ask first, and gets no answer. */

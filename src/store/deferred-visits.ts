@@ -25,24 +25,55 @@ function isWaiting(row: Row, now: number) {
   return row.between("ends_at", now + 1, findLatestEnd(now));
 }
 
+/** A statement has room for so many values. */
+const rowsAtOnce = 500;
+
+/** What a page's request tells of its visit, or its script, which tells more. */
+export type Noted = {
+  readonly visit: NotedVisit;
+  readonly isWhole: boolean;
+};
+
 /**
  * What the request of a page has told is noted where nothing is yet; what its script tells takes
- * the place of that, whichever of the two is written first. Of a visit that was used nothing is told.
+ * the place of that, whichever of the two is written first. Of a visit that was used nothing is
+ * told. No two are of one visit.
  */
-export async function writeVisit(db: Db, visit: NotedVisit, isWhole: boolean): Promise<void> {
-  const { project_id: _project, id: _id, ends_at: _end, link_id: _link, ...told } = visit;
-  await db
-    .insertInto("deferred_visits")
-    .values(visit)
-    .onConflict((conflict) => {
-      const known = conflict.columns(["project_id", "id"]);
-      if (!isWhole) return known.doNothing();
-      return known
-        .doUpdateSet(told)
-        .where("deferred_visits.link_id", "=", visit.link_id)
-        .where("deferred_visits.used_until", "is", null);
-    })
-    .execute();
+export async function writeVisits(db: Db, noted: readonly Noted[]): Promise<void> {
+  for (const isWhole of [false, true]) {
+    const visits = noted.flatMap((one) => (one.isWhole === isWhole ? [one.visit] : []));
+    for (let start = 0; start < visits.length; start += rowsAtOnce) {
+      const insert = db
+        .insertInto("deferred_visits")
+        .values(visits.slice(start, start + rowsAtOnce));
+      await insert
+        .onConflict((conflict) => {
+          const known = conflict.columns(["project_id", "id"]);
+          return isWhole ? known.doUpdateSet(takeTold).where(isUnused) : known.doNothing();
+        })
+        .execute();
+    }
+  }
+}
+
+type Written = ExpressionBuilder<
+  Tables & { readonly excluded: DeferredVisitTable },
+  "deferred_visits" | "excluded"
+>;
+
+function takeTold(row: Written) {
+  return {
+    query: row.ref("excluded.query"),
+    address: row.ref("excluded.address"),
+    family: row.ref("excluded.family"),
+    look: row.ref("excluded.look"),
+    whole: row.ref("excluded.whole"),
+    marks: row.ref("excluded.marks"),
+  };
+}
+
+function isUnused(row: Written) {
+  return row("deferred_visits.used_until", "is", null);
 }
 
 type Asked = {

@@ -157,7 +157,7 @@ describe("an address", () => {
     expect(chooseAmong(latest, [visit(), ...others(99)])).toBeUndefined();
   });
 
-  test("that is not known leaves a visit to itself: it is no other phone that looks like it", () => {
+  test("that is not known leaves a visit to itself: no other phone looks like it", () => {
     const away = (at: number) => visit({ address: place(at), script: otherPhone });
     expect(level(install({}, nowhere), visit(), away(1), away(2), away(3))).toBe("low");
     const many = Array.from({ length: 20 }, (_, at) => away(at));

@@ -51,7 +51,7 @@ describe("an app that was installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is told the same where it has got no answer and asks again, and is one install", async () => {
+  test("is told the same where it got no answer and asks again, and counts once", async () => {
     await addWebhook();
     await visit("/spring?ref=anna");
     const first = readAnswer("ios", await install());
@@ -66,7 +66,7 @@ describe("an app that was installed after a visit", () => {
     expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
   });
 
-  test("is told the same where its first request was being answered when it asked again", async () => {
+  test("is told the same where its first request is still being answered", async () => {
     await visit();
     const answers = await Promise.all([
       install(),
@@ -135,7 +135,7 @@ describe("an app that was installed after a visit", () => {
     expect(await match()).toMatchObject({ matched: false });
   });
 
-  test("is told nothing of a visit of later than now, as of before a clock was put back", async () => {
+  test("is told nothing of a visit that was noted before the clock was put back", async () => {
     await visit();
     host.world.advance(-60 * 60_000);
     expect(await match()).toMatchObject({ matched: false });
@@ -236,9 +236,13 @@ describe("what a stranger sends", () => {
   test("is noted where it is a page's message, and refused where it is not", async () => {
     const send = (body: object | undefined, headers: Record<string, string> = {}) =>
       open("/spring", { method: "POST", headers, ...(body && { body }) });
-    const id = "a".repeat(22);
+    const { id } = await visit();
+    const [row] = await rows();
     expect((await send({ visit: id, screen_width: "wide", languages: 7 })).status).toBe(204);
     const others = [
+      // No page has named a visit so.
+      send({ visit: "a".repeat(22) }),
+      send({ visit: `${id.slice(0, 7)}z${id.slice(8)}` }),
       send({ visit: "short" }),
       send({}),
       send({ visit: id }, { "content-type": "text/plain" }),
@@ -247,7 +251,26 @@ describe("what a stranger sends", () => {
       open("/none", { method: "POST", body: { visit: id } }),
     ];
     for (const one of others) expect((await one).status).toBe(405);
-    expect(await rows()).toHaveLength(1);
+    expect(await rows()).toMatchObject([{ id, ends_at: row?.ends_at }]);
+  });
+
+  test("late, or again, makes no visit of one that was used or is over", async () => {
+    const { id } = await visit();
+    const again = () => open("/spring", { method: "POST", body: { visit: id, ...told } });
+    expect(await match()).toMatchObject({ matched: true });
+    expect((await again()).status).toBe(204);
+    expect(await match()).toMatchObject({ matched: false });
+    host.world.advance(9 * 60_000);
+    const { id: second } = await visit();
+    await open("/spring", { method: "POST", body: { visit: second, ...told } });
+    host.world.advance(10 * 60_000);
+    await dropEndedVisits(host.world.store, host.world.now());
+    for (const visited of [id, second]) {
+      const body = { visit: visited, ...told };
+      expect((await open("/spring", { method: "POST", body })).status).toBe(405);
+    }
+    expect(await rows()).toEqual([]);
+    expect(await match()).toMatchObject({ matched: false });
   });
 
   test("fills no store: an address has so many visits a minute", async () => {
