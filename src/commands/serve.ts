@@ -17,6 +17,7 @@ import {
   setRequestHandlers,
   type HttpServer,
 } from "../compose/http-server.ts";
+import { tellOutages } from "../compose/explain-store-fault.ts";
 import { openFindCountry } from "../compose/find-country.ts";
 import { findOwnerKey } from "../compose/first-start.ts";
 import { openGatewayToken } from "../compose/gateway-token.ts";
@@ -217,7 +218,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
 
 function openHost(
   own: NonNullable<Deployment["own"]>,
-  { addresses, config, report, findCountry }: Serving,
+  { addresses, config, report, log, findCountry }: Serving,
 ): Host {
   return createHost({
     ...own,
@@ -227,7 +228,8 @@ function openHost(
     findCountry,
     clock,
     random,
-    report,
+    setAlarm,
+    report: tellOutages(report, log.warn),
   });
 }
 

@@ -11,6 +11,7 @@ import {
 import { identifyOwn, type Deployment } from "../compose/deployment.ts";
 import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
+import { tellOutages } from "../compose/explain-store-fault.ts";
 import { saveExportFile } from "../compose/export-files.ts";
 import { createReadSaid } from "../compose/find-country.ts";
 import { joinWatches, watchHost, type Watches } from "../compose/join-watches.ts";
@@ -181,10 +182,18 @@ function makeHandlers(
   { links, url }: Listening,
   serving: Serving,
 ): RequestHandlers {
-  const { config, deployment, command, report, watchVisit } = serving;
+  const { config, deployment, command, report, log, watchVisit } = serving;
   const origins = { linkOrigin: links ?? "", secondOrigin: config.second_origin };
   const findCountry = createReadSaid(config);
-  const host = createHost({ ...own, ...origins, findCountry, clock, random, report });
+  const host = createHost({
+    ...own,
+    ...origins,
+    findCountry,
+    clock,
+    random,
+    setAlarm,
+    report: tellOutages(report, log.warn),
+  });
   return {
     api: undefined,
     mcp: undefined,

@@ -3,18 +3,19 @@ import { joinMarks, type Marks } from "../attribution/marks.ts";
 import { readFingerprint } from "../attribution/read-fingerprint.ts";
 import { readRequest } from "../attribution/read-request.ts";
 import { createSeal, sealAll, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
-import type { Clock, Random } from "../contract/clock.ts";
+import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { findClientAddress, findToldAddress, readArrival } from "../network/client-address.ts";
 import { readAtMost } from "../network/read-at-most.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
-import { findLatestEnd, writeVisits } from "../store/deferred-visits.ts";
+import { findLatestEnd } from "../store/deferred-visits.ts";
 import { readSealKey } from "../store/store-secrets.ts";
 import type { Store } from "../store/store.ts";
 import { createVisitLimit } from "./limit-visits.ts";
 import { nameVisit, readVisitTime } from "./name-visit.ts";
+import { createNotedWriter } from "./write-noted-visits.ts";
 import type { HostedLink } from "./hosted-links.ts";
 import type { Site } from "./sites.ts";
 
@@ -43,6 +44,7 @@ export type CollectorOptions = {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
+  readonly setAlarm: SetAlarm;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies?: TrustedProxies | undefined;
   readonly report: (error: unknown) => unknown;
@@ -58,6 +60,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
   const { store, clock, random, report } = options;
   const trusts = createTrust(options.trustedProxies);
   const limit = createVisitLimit(clock);
+  const write = createNotedWriter(options);
 
   async function note(visited: Visited, named: Named, told: Marks | undefined): Promise<void> {
     const { request, site, hosted, query } = visited;
@@ -82,8 +85,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       marks: JSON.stringify(sealMarks(marks, seal)),
       ends_at: visitedAt + limits.deferred_visit_ms,
     };
-    const isWhole = told !== undefined;
-    await store.write((db) => writeVisits(db, [{ visit, isWhole }]));
+    await write({ visit, isWhole: told !== undefined });
   }
 
   async function findSeal({ site, hosted }: Visited) {

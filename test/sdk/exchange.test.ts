@@ -249,11 +249,12 @@ async function visitPage(path: string, from: string, server: Serving): Promise<n
   return (await visitAt(portOf(server), path, message)).status;
 }
 
+const readStats = ({ call }: Serving) => call("GET", "/link_stats?by=day");
+
 /** As `link_stats` tells them: a server that is asked writes down what it has counted itself. */
 async function countInstalls(): Promise<number> {
-  const ask = ({ call }: Serving) => call("GET", "/link_stats?by=day");
-  await Promise.all(servers.map(ask));
-  return (await ask(at(0))).body.stats.total.installs;
+  await Promise.all(servers.map(readStats));
+  return (await readStats(at(0))).body.stats.total.installs;
 }
 
 test("four processes use each visit once, whichever of them it came to", async () => {

@@ -4,6 +4,7 @@ import { createServer, request as sendRequest, type IncomingHttpHeaders } from "
 import { connect, type AddressInfo } from "node:net";
 import { createHost, type HostOptions } from "../../src/host/host.ts";
 import type { Store } from "../../src/store/store.ts";
+import { ringSoon } from "./alarms.ts";
 import { createWorld, type World } from "./world.ts";
 
 /** A link host on a port of this machine, in front of a small world. */
@@ -49,7 +50,7 @@ const desktop =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
   "Chrome/121.0.0.0 Safari/537.36";
 
-type Given = "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
+type Given = "setAlarm" | "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
 type LinkHostOptions = Partial<Pick<HostOptions, Given>> & {
   /** Puts something between the host and its store. */
   readonly wrap?: (store: Store) => Store;
@@ -69,6 +70,7 @@ export async function openLinkHost({
     clicks: world.clicks,
     clock: world.clock,
     random: { bytes: (count) => randomBytes(count) },
+    setAlarm: ringSoon,
     linkOrigin: `http://{subdomain}.localhost:${port}`,
     report: (error) => {
       throw error;

@@ -10,6 +10,7 @@ import {
   type FetchFile,
 } from "../../src/network/hosts/fetch-file.ts";
 import { updateProject } from "../../src/store/projects.ts";
+import { ringSoon } from "./alarms.ts";
 import { secureExample } from "./certificates.ts";
 import { linkOrigin, type World } from "./world.ts";
 
@@ -42,7 +43,8 @@ export async function openPublicHost({ world }: { readonly world: World }): Prom
   const domain = { custom_domain: publicName, custom_domain_verified: true };
   await store.write((db) => updateProject(db, project.id, domain, 0));
   const random = { bytes: (count: number) => randomBytes(count) };
-  const host = createHost({ store, clicks, clock, random, linkOrigin, report });
+  const options = { store, clicks, clock, random, setAlarm: ringSoon };
+  const host = createHost({ ...options, linkOrigin, report });
   const asked: string[] = [];
   let answering: Answering | undefined;
   const server = createServer(secureExample, (request, response) => {

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { createNotedWriter } from "../../src/host/write-noted-visits.ts";
+import { StoreBusy } from "../../src/sql/faults.ts";
+import { createAlarms } from "../support/alarms.ts";
+import { createGate } from "../support/gate.ts";
+import { openInstallWorld } from "../support/install-world.ts";
+
+/** How visits of pages come to the store: those of a moment together, and few at a time. */
+
+const visit = (number: number) => ({
+  project_id: "p",
+  id: `visit-${number}`,
+  link_id: "l",
+  query: "",
+  address: null,
+  family: null,
+  look: null,
+  whole: "w",
+  marks: "{}",
+  ends_at: number,
+});
+
+function createGround() {
+  let now = 0;
+  const alarms = createAlarms({ monotonic: () => now });
+  const reported: unknown[] = [];
+  return {
+    reported,
+    setAlarm: alarms.setAlarm,
+    report: (error: unknown) => reported.push(error),
+    pass: async (milliseconds: number) => {
+      now += milliseconds;
+      alarms.ringDue();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+test("pages that are opened at one moment cost the store one write", async () => {
+  await using world = await openInstallWorld();
+  const { store } = world.world;
+  const ground = createGround();
+  const write = createNotedWriter({ ...ground, store });
+  const before = store.countWrites();
+  const noted = [1, 2, 3].map((number) => write({ visit: visit(number), isWhole: false }));
+  // What a script tells takes the place of what its page has told.
+  noted.push(write({ visit: { ...visit(3), query: "ref=anna" }, isWhole: true }));
+  noted.push(write({ visit: visit(3), isWhole: false }));
+  await ground.pass(49);
+  expect(store.countWrites()).toBe(before);
+  await ground.pass(1);
+  await Promise.all(noted);
+  expect(store.countWrites()).toBe(before + 1);
+  const rows = await world.listRows();
+  expect(rows.map(({ id, query }) => [id, query])).toEqual([
+    ["visit-1", ""],
+    ["visit-2", ""],
+    ["visit-3", "ref=anna"],
+  ]);
+});
+
+test("one write is under way at a time, and what finds no room is dropped", async () => {
+  const ground = createGround();
+  const [over, sizes] = [createGate(), [] as number[]];
+  const store = {
+    write: async () => {
+      sizes.push(sizes.length);
+      await over.opened;
+      throw new StoreBusy("away");
+    },
+  };
+  const write = createNotedWriter({ ...ground, store });
+  const first = write({ visit: visit(0), isWhole: false });
+  await ground.pass(50);
+  let dropped = 0;
+  for (let number = 1; number <= 3000; number += 1) {
+    void write({ visit: visit(number), isWhole: false }).then(() => (dropped += 1));
+  }
+  await ground.pass(50);
+  expect([sizes.length, dropped]).toEqual([1, 1000]);
+  over.open();
+  await first;
+  await ground.pass(0);
+  expect(sizes).toHaveLength(2);
+  // An outage is told once, however many pages are opened meanwhile.
+  expect(ground.reported).toHaveLength(1);
+});
