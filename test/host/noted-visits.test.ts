@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { createNotedWriter } from "../../src/host/write-noted-visits.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
+import { agents } from "../attribution/agents.ts";
 import { createAlarms } from "../support/alarms.ts";
 import { createGate } from "../support/gate.ts";
 import { openInstallWorld } from "../support/install-world.ts";
+import { openLinkHost } from "../support/link-host.ts";
 
 /** How visits of pages come to the store: those of a moment together, and few at a time. */
 
@@ -84,4 +86,17 @@ test("one write is under way at a time, and what finds no room is dropped", asyn
   expect(sizes).toHaveLength(2);
   // An outage is told once, however many pages are opened meanwhile.
   expect(ground.reported).toHaveLength(1);
+});
+
+test("a page whose visit cannot be named is shown without its script", async () => {
+  const reported: unknown[] = [];
+  await using host = await openLinkHost({
+    wrap: (store) => ({ ...store, write: () => Promise.reject(new StoreBusy("away")) }),
+    report: (error) => reported.push(error),
+  });
+  const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
+  await host.add("link", { path: "spring", ios_app, ios_deferred_deep_linking_enabled: true });
+  const page = await host.visit("/spring", { agent: agents.safari26 });
+  expect([page.status, page.text.includes("<script")]).toEqual([200, false]);
+  expect(reported).toEqual([expect.any(StoreBusy)]);
 });
