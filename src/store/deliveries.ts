@@ -101,46 +101,67 @@ export async function listDueDeliveries(
     .execute();
 }
 
+/** Until when something waits, and whether on its own account. */
+export type Hold = Pick<DeliveryTable, "next_at" | "refused">;
+
 /** Of these subjects those that something earlier waits for, and until when. */
 export async function listHeld(
   db: Db,
   webhook: OwnWebhook,
   subjects: readonly string[],
   now: number,
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, Hold>> {
   const rows = await selectWaiting(db, webhook)
-    .select(({ fn }) => ["subject", fn.max("next_at").as("next_at")])
+    .select(({ fn }) => [
+      "subject",
+      fn.max("next_at").as("next_at"),
+      fn.max("refused").as("refused"),
+    ])
     .where("next_at", ">", now)
     .where("subject", "in", subjects)
     .groupBy("subject")
     .execute();
-  return new Map(rows.map(({ subject, next_at }) => [subject, next_at]));
+  return new Map(rows.map(({ subject, ...hold }) => [subject, hold]));
 }
 
-/** Has all that waits about a subject wait for what came before it; each keeps its own day. */
+/** In one transaction: a day of clicks is a row of tens of thousands about one subject. */
+const movedAtOnce = 1000;
+
+/**
+ * Has some of what is due about a subject wait for what came before it; each keeps its own day. By
+ * what is held already the rest is known to wait as well.
+ */
 export async function holdBack(
   db: Db,
   webhook: OwnWebhook,
   subject: string,
-  next_at: number,
+  hold: Hold,
 ): Promise<void> {
-  await db
-    .updateTable("deliveries")
-    .set({ next_at })
-    .where(isFor(webhook))
-    .where("state", "=", "waiting")
-    .where("next_at", "<", next_at)
+  const some = selectWaiting(db, webhook)
+    .select("event_id")
+    .where("next_at", "<", hold.next_at)
     .where("subject", "=", subject)
-    .execute();
+    .limit(movedAtOnce);
+  const held = db.updateTable("deliveries").set(hold).where(isFor(webhook));
+  await held.where("event_id", "in", some).execute();
 }
 
-/** From so many failures on a receiver was away, and not merely one message refused. */
-export const awayFrom = 3;
+/** Has some of what waits for a receiver that is back due; true when that is all. */
+export async function letGo(db: Db, webhook: OwnWebhook, now: number): Promise<boolean> {
+  const some = selectWaiting(db, webhook)
+    .select("event_id")
+    .where("next_at", ">", now)
+    .where("refused", "=", 0)
+    .limit(movedAtOnce);
+  const due = db.updateTable("deliveries").set({ next_at: now }).where(isFor(webhook));
+  const { numUpdatedRows } = await due.where("event_id", "in", some).executeTakeFirst();
+  return numUpdatedRows < BigInt(movedAtOnce);
+}
 
-/** It has arrived, and is gone. What waited for the receiver to come back is due. */
+/** It has arrived, and is gone. */
 export async function noteDelivered(
   db: Db,
-  { failures, ...webhook }: OwnWebhook & Pick<Receiver, "failures">,
+  webhook: OwnWebhook,
   { event_id, event }: Pick<Delivery, "event_id" | "event">,
   now: number,
 ): Promise<void> {
@@ -148,15 +169,12 @@ export async function noteDelivered(
   await done.where("event_id", "=", event_id).execute();
   const well = { failures: 0, failing_since: null, rests_until: 0 };
   await noteLast(db, webhook, { ...well, last_event: event, last_at: now, last_fault: null });
-  if (failures < awayFrom) return;
-  const late = db.updateTable("deliveries").set({ next_at: now }).where(isFor(webhook));
-  await late.where("state", "=", "waiting").where("next_at", ">", now).execute();
 }
 
-export type Failed = Pick<DeliveryTable, "next_at"> & {
+export type Failed = Hold & {
   /** When it is given up. */
   readonly ends_at: number;
-  readonly delivery: Pick<Delivery, "event_id" | "event" | "subject">;
+  readonly delivery: Pick<Delivery, "event_id" | "event">;
   readonly fault: string;
   readonly isDead: boolean;
   /** The receiver is left alone until then. */
@@ -164,17 +182,17 @@ export type Failed = Pick<DeliveryTable, "next_at"> & {
   readonly now: number;
 };
 
+/** What comes after it about the same is held back when its turn would be (`listHeld`). */
 export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): Promise<void> {
-  const { delivery, fault, isDead, next_at, ends_at, rests_until, now } = failed;
-  const { event_id, event, subject } = delivery;
-  if (!isDead) await holdBack(db, webhook, subject, next_at);
+  const { delivery, fault, isDead, next_at, refused, ends_at, rests_until, now } = failed;
+  const { event_id, event } = delivery;
   await db
     .updateTable("deliveries")
     .set(({ eb }) => ({
       attempts: eb("attempts", "+", 1),
       ends_at,
       fault,
-      ...(isDead && asDead(now)),
+      ...(isDead ? asDead(now) : { next_at, refused }),
     }))
     .where(isFor(webhook))
     .where("event_id", "=", event_id)

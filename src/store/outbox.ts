@@ -71,6 +71,7 @@ const beginning = {
   attempts: 0,
   // At once, by whichever clock.
   next_at: 0,
+  refused: 0,
   ends_at: null,
   fault: null,
 } as const satisfies Partial<DeliveryTable>;

@@ -30,6 +30,7 @@ import { clipboard } from "./migrations/017-clipboard.ts";
 import { postgresProjectKeys, projectKeys } from "./migrations/018-project-keys.ts";
 import { crowds, postgresCrowds } from "./migrations/019-crowds.ts";
 import { postgresUsedVisits, usedVisits } from "./migrations/020-used-visits.ts";
+import { refusedDeliveries } from "./migrations/021-refused-deliveries.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -76,6 +77,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       projectKeys,
       crowds,
       usedVisits,
+      refusedDeliveries,
     ],
   },
   postgres: {
@@ -95,6 +97,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresProjectKeys,
       postgresCrowds,
       postgresUsedVisits,
+      refusedDeliveries,
     ],
   },
 };

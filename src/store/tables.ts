@@ -280,6 +280,11 @@ export type DeliveryTable = {
   readonly state: "waiting" | "dead";
   readonly attempts: number;
   readonly next_at: number;
+  /**
+   * Whether it waits until then because it, or what comes before it, was refused by a receiver that
+   * was not away; else it is due as soon as the receiver is back.
+   */
+  readonly refused: Flag;
   /** When it is given up; null until an attempt has failed (`findEnd`). */
   readonly ends_at: number | null;
   /** What came of the last attempt. */

@@ -1,10 +1,10 @@
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import type { Reach } from "../network/hosts/pinned-connection.ts";
 import {
-  awayFrom,
   endTurn,
   holdBack,
   keepTurn,
+  letGo,
   listDueDeliveries,
   listHeld,
   noteDelivered,
@@ -15,6 +15,7 @@ import {
 } from "../store/deliveries.ts";
 import { findEnd } from "../store/delivery-days.ts";
 import type { Store } from "../store/store.ts";
+import { toFlag } from "../store/tables.ts";
 import { restAfter, waitAfter } from "./backoff.ts";
 import { attempt_ms, sendMessage } from "./send-message.ts";
 
@@ -50,6 +51,8 @@ const least_ms = attempt_ms + mostSkew_ms;
 const loaded = 200;
 const atOnce = 8;
 const slowFrom_ms = 1000;
+/** From so many failures on a receiver is away, and more than a few messages refused. */
+const awayFrom = 3;
 
 /** From when to when a turn that is taken now lasts. */
 export function planTurn(now: number) {
@@ -95,23 +98,26 @@ type Turn = Given &
 /** What is due about one link, in its order. */
 type Chain = readonly Delivery[];
 
-async function loadChains({ store, clock, receiver, failures }: Turn): Promise<readonly Chain[]> {
-  for (;;) {
+async function loadChains(turn: Turn): Promise<readonly Chain[]> {
+  const { store, clock, receiver, failures } = turn;
+  while (!turn.isStopping()) {
     const now = clock.now();
     const due = await listDueDeliveries(store.db, receiver, now, loaded);
     if (due.length === 0) return [];
     const subjects = [...new Set(due.map(({ subject }) => subject))];
     const held = await listHeld(store.db, receiver, subjects, now);
     // They came about while what is before them waits to be tried again.
-    for (const [subject, until] of held) {
-      await store.write((db) => holdBack(db, receiver, subject, until), patient);
+    for (const [subject, hold] of held) {
+      await store.write((db) => holdBack(db, receiver, subject, hold), patient);
     }
     const free = subjects.filter((subject) => !held.has(subject));
     if (free.length === 0) continue;
     const chains = free.map((subject) => due.filter((one) => one.subject === subject));
-    // Whether it is back, one message tells as well as many.
-    return failures < awayFrom ? chains : chains.slice(0, 1).map((chain) => chain.slice(0, 1));
+    // Whether it is back, one message tells as well as many. The latest is the least likely one to
+    // have been refused for what it says.
+    return failures < awayFrom ? chains : chains.slice(-1).map((chain) => chain.slice(0, 1));
   }
+  return [];
 }
 
 /** So many at once, until all are through or the receiver turns out to be away. */
@@ -148,10 +154,11 @@ async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
   // Broken off by us, it says nothing of the receiver.
   if (signal.aborted) return false;
   if (fault === undefined) {
-    const known = { ...receiver, failures: turn.failures };
+    const wasAway = turn.failures >= awayFrom;
     turn.failures = 0;
     turn.count("delivered");
-    await store.write((db) => noteDelivered(db, known, delivery, clock.now()), patient);
+    if (wasAway) await letAllGo(turn);
+    await store.write((db) => noteDelivered(db, receiver, delivery, clock.now()), patient);
     return true;
   }
   turn.count("failed");
@@ -160,6 +167,12 @@ async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
   await store.write((db) => noteFailed(db, receiver, failed), patient);
   if (failed.isDead) turn.count("given_up");
   return false;
+}
+
+/** Before the receiver is noted to be back: whoever goes on for this process does it as well. */
+async function letAllGo({ store, clock, receiver }: Turn): Promise<void> {
+  const now = clock.now();
+  while (!(await store.write((db) => letGo(db, receiver, now), patient)));
 }
 
 function planRetry(delivery: Delivery, fault: string, { clock, random, failures }: Turn) {
@@ -172,6 +185,8 @@ function planRetry(delivery: Delivery, fault: string, { clock, random, failures 
     ends_at,
     isDead: now >= ends_at,
     next_at: Math.min(now + waitAfter(delivery.attempts + 1, random), Math.max(ends_at, now + 1)),
+    // Those by which it turns out to be away may have been refused themselves.
+    refused: toFlag(failures <= awayFrom),
     rests_until: now + restAfter(failures, awayFrom, random),
   };
 }

@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { tellOfClicks } from "../../src/store/link-events.ts";
+import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
+import { openForAll } from "../support/open-for.ts";
+import {
+  refuse,
+  startReceiver,
+  take,
+  type Answer,
+  type TestReceiver,
+} from "../support/receiver.ts";
+import { addWebhook, deliverIn } from "../support/webhook-world.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** Messages that are refused for what they say, beside receivers that are away. */
+
+const second_ms = 1000;
+const minute_ms = 60 * second_ms;
+
+let receiver: TestReceiver;
+let world: World;
+
+openForAll(startReceiver, (opened) => (receiver = opened));
+beforeEach(async () => {
+  world = await createWorld();
+  receiver.received.length = 0;
+  receiver.doing(take);
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const create = async (path: string) =>
+  (await world.call("POST", "/links", { body: { path } })).body.id;
+const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
+const paths = () => receiver.received.map(({ body }) => String(body.data.link.path));
+const refuseBad =
+  (status: number): Answer =>
+  (response, { body }) =>
+    void response.writeHead(String(body.data.link.path).startsWith("bad") ? status : 204).end();
+
+/** Good ones come about all the time; answers how often each of the bad ones was tried. */
+async function tellForTenMinutes(deliverDue: () => Promise<void>): Promise<readonly number[]> {
+  for (let second = 0; second < 600; second += 10) {
+    world.advance(10 * second_ms);
+    await create(`good-${second}`);
+    await deliverDue();
+  }
+  const bad = new Set(paths().filter((path) => path.startsWith("bad")));
+  return [...bad].map((path) => paths().filter((tried) => tried === path).length);
+}
+
+describe("what is refused while others are taken", () => {
+  test.each([
+    [1, 422, 6],
+    [3, 422, 6],
+    [3, 500, 6],
+    [8, 422, 9],
+  ])("waits longer and longer, however many there are: %d with %d", async (count, status, most) => {
+    await addWebhook(world, receiver.url, ["link.created"]);
+    for (let bad = 0; bad < count; bad += 1) await create(`bad-${bad}`);
+    receiver.doing(refuseBad(status));
+    const tried = await tellForTenMinutes(deliverIn(world).deliverDue);
+    expect(tried).toHaveLength(count);
+    expect(Math.max(...tried)).toBeLessThanOrEqual(most);
+  });
+
+  test("keeps no other back for longer than a minute or two, however many there are", async () => {
+    await addWebhook(world, receiver.url, ["link.created"]);
+    for (let bad = 0; bad < 30; bad += 1) await create(`bad-${bad}`);
+    receiver.doing(refuseBad(422));
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    await create("good");
+    for (const passed_ms of [minute_ms, minute_ms]) {
+      world.advance(passed_ms);
+      await deliverDue();
+    }
+    expect(paths()).toContain("good");
+  });
+
+  test("waits on, with what comes after it, when a receiver that was away is back", async () => {
+    const webhook = await addWebhook(world, receiver.url, ["link.created", "link.updated"]);
+    const bad = await create("bad");
+    receiver.doing(refuseBad(422));
+    const { deliverDue } = deliverIn(world);
+    for (const wait_s of [0, 6, 16, 46, 140]) {
+      world.advance(wait_s * second_ms);
+      await create(`taken-${wait_s}`);
+      await deliverDue();
+    }
+    await world.call("PATCH", `/links/${bad}`, { body: { name: "later" } });
+    await deliverDue();
+    receiver.doing(refuse);
+    for (const path of ["one", "two", "three", "four"]) await create(path);
+    await deliverDue();
+    receiver.doing(refuseBad(422));
+    receiver.received.length = 0;
+    world.advance(2 * minute_ms);
+    await deliverDue();
+    expect(new Set(paths())).toEqual(new Set(["one", "two", "three", "four"]));
+    expect(await look(webhook)).toMatchObject({ waiting: 2, failing_since: null });
+  });
+});
+
+async function countHeld(db: typeof world.store.db): Promise<number> {
+  const held = db.selectFrom("deliveries").select("event_id").where("next_at", ">", world.now());
+  return (await held.execute()).length;
+}
+
+describe("a long row of what is about the same", () => {
+  const count = 1100;
+
+  async function noteClicks(): Promise<void> {
+    const tenant = { projectId: world.project.id };
+    await world.store.write(async (db) => {
+      for (let batch = 0; batch < count; batch += 1) {
+        await tellOfClicks({ ...tenant, db }, [{ linkId: "link", clicks: batch + 1 }], world.now());
+      }
+    });
+  }
+
+  /** The rows of each statement that changed deliveries. */
+  function watchWrites() {
+    const written: number[] = [];
+    const write: typeof world.store.write = (work, options) =>
+      world.store.write(async (db) => {
+        const before = await countHeld(db);
+        const value = await work(db);
+        written.push(Math.abs((await countHeld(db)) - before));
+        return value;
+      }, options);
+    return { written, store: { ...world.store, write } };
+  }
+
+  test("is held back and let go a thousand at a time", async () => {
+    const webhook = await addWebhook(world, receiver.url, ["link.clicked", "link.created"]);
+    await noteClicks();
+    receiver.doing(refuse);
+    const { written, store } = watchWrites();
+    const { deliverDue } = deliverIn(world, { store });
+    for (const path of ["one", "two", "three"]) await create(path);
+    await deliverDue();
+    world.advance(4 * minute_ms);
+    await deliverDue();
+    receiver.doing(take);
+    world.advance(2 * second_ms);
+    for (let turn = 0; turn < 3; turn += 1) {
+      world.advance(minute_ms);
+      await deliverDue();
+    }
+    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 0 });
+    expect(receiver.received.length).toBeGreaterThanOrEqual(count + 3);
+    expect(Math.max(...written)).toBeGreaterThan(0);
+    expect(Math.max(...written)).toBeLessThanOrEqual(1000);
+  });
+});
