@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { givenUpAfter_ms } from "./delivery-days.ts";
+import { askedWithin_ms, givenUpAfter_ms } from "./delivery-days.ts";
 import type { DeliveryTable, WebhookTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 import { isFor, type OwnWebhook } from "./webhooks.ts";
@@ -200,7 +200,12 @@ export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): P
   await updateWebhook(db, webhook)
     .set((row) => ({
       failures: row("failures", "+", 1),
-      failing_since: row.fn.coalesce("failing_since", row.val(now)),
+      failing_since: row
+        .case()
+        .when("last_at", "<=", now - askedWithin_ms)
+        .then(now)
+        .else(row.fn.coalesce("failing_since", row.val(now)))
+        .end(),
     }))
     .execute();
   await noteLast(db, webhook, {

@@ -11,6 +11,12 @@ export const givenUpAfter_ms = 24 * 60 * 60 * 1000;
  */
 const leastOfItsOwn_ms = 5 * 60 * 1000;
 
+/**
+ * A receiver that nobody has asked for so long was not away meanwhile, as far as is known: longer
+ * than any event waits for its next attempt.
+ */
+export const askedWithin_ms = 3 * 60 * 60 * 1000;
+
 /** When an event is given up that was not taken now. */
 export function findEnd(
   { attempts, created_at, ends_at }: Pick<DeliveryTable, "attempts" | "created_at" | "ends_at">,

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { givenUpAfter_ms } from "./delivery-days.ts";
+import { askedWithin_ms, givenUpAfter_ms } from "./delivery-days.ts";
 import type { Db } from "./tenant.ts";
 import { isFor, type OwnWebhook } from "./webhooks.ts";
 
@@ -15,14 +15,16 @@ const atOnce = 1000;
 export type Tidied = { readonly givenUp: number; readonly mayBeMore: boolean };
 
 /**
- * Gives up what has waited for a day on a receiver that takes nothing, and forgets what was given
- * up long ago.
+ * Gives up what has waited for a day on a receiver that was asked all the time and took nothing, and
+ * forgets what was given up long ago. Of a suspended project none is asked.
  */
 export async function tidyDeliveries(db: Db, webhook: OwnWebhook, now: number): Promise<Tidied> {
   const { project_id, id } = webhook;
   const isAway = sql`exists (
     select 1 from webhooks
     where project_id = ${project_id} and id = ${id} and failing_since <= ${now - givenUpAfter_ms}
+      and last_at > ${now - askedWithin_ms}
+      and exists (select 1 from projects where projects.id = webhooks.project_id and suspended = 0)
   )`;
   const newestFirst = sql`order by number desc, part desc limit ${atOnce} offset ${mostWaiting}`;
   const latestFirst = sql`order by next_at desc, event_id desc limit ${atOnce} offset ${mostDead}`;

@@ -298,17 +298,6 @@ describe("a receiver", () => {
     expect(receiver.received).toHaveLength(30);
     expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 0, failing_since: null });
   });
-
-  test("that takes nothing for a day is given up on as a whole", async () => {
-    const webhook = await addWebhook(world, receiver.url);
-    for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
-    receiver.doing(refuse);
-    const { deliverDue } = deliverIn(world);
-    await deliverDue();
-    world.advance(25 * hour_ms);
-    await deliverDue();
-    expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 20 });
-  });
 });
 
 async function deliverBy(addresses: readonly string[], networks = loopback) {
