@@ -106,6 +106,19 @@ async function countHeld(db: typeof world.store.db): Promise<number> {
   return (await held.execute()).length;
 }
 
+/** The rows of each statement that changed deliveries. */
+function watchWrites() {
+  const written: number[] = [];
+  const write: typeof world.store.write = (work, options) =>
+    world.store.write(async (db) => {
+      const before = await countHeld(db);
+      const value = await work(db);
+      written.push(Math.abs((await countHeld(db)) - before));
+      return value;
+    }, options);
+  return { written, store: { ...world.store, write } };
+}
+
 describe("a long row of what is about the same", () => {
   const count = 1100;
 
@@ -116,19 +129,6 @@ describe("a long row of what is about the same", () => {
         await tellOfClicks({ ...tenant, db }, [{ linkId: "link", clicks: batch + 1 }], world.now());
       }
     });
-  }
-
-  /** The rows of each statement that changed deliveries. */
-  function watchWrites() {
-    const written: number[] = [];
-    const write: typeof world.store.write = (work, options) =>
-      world.store.write(async (db) => {
-        const before = await countHeld(db);
-        const value = await work(db);
-        written.push(Math.abs((await countHeld(db)) - before));
-        return value;
-      }, options);
-    return { written, store: { ...world.store, write } };
   }
 
   test("is held back and let go a thousand at a time", async () => {
