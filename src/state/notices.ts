@@ -25,11 +25,11 @@ export type Notices = {
   /** The oldest first. */
   readonly list: (limit: number) => Promise<readonly Notice[]>;
   readonly remove: (taken: readonly Pick<Notice, "realm" | "id">[]) => Promise<void>;
-  /** Ends those that nobody has taken over for a day: nobody delivers here. */
+  /** Ends those that nobody has taken over for a week: nobody delivers here. */
   readonly removeEnded: () => Promise<void>;
 };
 
-const kept_ms = 24 * 60 * 60 * 1000;
+const kept_ms = 7 * 24 * 60 * 60 * 1000;
 
 export function createNotices(
   { db, write }: Sql<StateTables>,
