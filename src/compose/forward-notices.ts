@@ -11,10 +11,14 @@ const mostAtOnce = 100;
  * Takes over what webhooks are to be told of jobs and approvals. What is taken over twice, because
  * a process was killed between the two, has the same id.
  */
-export function createForwarder(store: Pick<Store, "write">, state: LazyState) {
+export function createForwarder(
+  store: Pick<Store, "write">,
+  state: Pick<LazyState, "exists" | "open">,
+) {
   return async (): Promise<void> => {
     if (!state.exists()) return;
     const { notices, jobs } = await state.open();
+    await jobs.tellOfLost();
     const waiting = await notices.list(mostAtOnce);
     for (const { id, realm: projectId, event, subject, at, data } of waiting) {
       const about = await describe({ event, subject, data }, jobs);

@@ -1,4 +1,4 @@
-import { sql as raw } from "kysely";
+import { expressionBuilder, sql as raw } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import { mostSkew_ms } from "./clock-skew.ts";
@@ -32,6 +32,8 @@ export type Leases = {
   ) => Promise<void>;
   /** Nothing more of it will begin, not even in a process that already waits for it. */
   readonly cancel: (id: string) => Promise<void>;
+  /** Has webhooks told of those cancelled ones whose runner has died before it could. */
+  readonly tellOfLost: () => Promise<void>;
   /** Makes a cancelled one ready to be taken again. */
   readonly revive: (id: string) => Promise<void>;
 };
@@ -43,7 +45,10 @@ export const goOnWithin_ms = 5000;
 /** A job that nobody has gone on with for so long waits until somebody asks for it. */
 export const goOnFor_ms = 10 * 60_000;
 
-export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "now">): Leases {
+export function createLeases(
+  { db: looked, write }: Sql<StateTables>,
+  clock: Pick<Clock, "now">,
+): Leases {
   return {
     take: (run) => write((db) => take(db, run, clock.now())),
     renew: async (run) => (await write((db) => renewLease(db, run, clock.now()))) !== undefined,
@@ -54,16 +59,24 @@ export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "no
     cancel: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
-        const ended = db.updateTable("jobs").set({ state: "cancelled", updated_at });
+        // A runner whose lease is over is none.
+        const ended = db.updateTable("jobs").set((row) => ({
+          state: "cancelled",
+          updated_at,
+          runner: row.case().when(isOver(updated_at)).then(null).else(row.ref("runner")).end(),
+        }));
         const which = ended.where("id", "=", id).where("state", "!=", "done");
-        const job = await which
-          .returning(["id", "realm", "state", "runs_until"])
-          .executeTakeFirst();
+        const job = await which.returning(["id", "realm", "state", "runner"]).executeTakeFirst();
         if (job === undefined) return;
         await noteInHistory(db, job, "The job was cancelled.");
         // Whoever runs it tells of its end when the rows that are on the way have ended.
-        if (job.runs_until <= updated_at) await tellOfEnd(db, job, updated_at);
+        if (job.runner === null) await tellOfEnd(db, job, updated_at);
       }),
+    tellOfLost: async () => {
+      const now = clock.now();
+      const any = looked.selectFrom("jobs").select("id").where(isCancelledAndLost(now)).limit(1);
+      if ((await any.executeTakeFirst()) !== undefined) await write((db) => tellOfLost(db, now));
+    },
     revive: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
@@ -92,16 +105,33 @@ async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> 
     .set({ state: "running", message: null, runner, runs_until: now + lease_ms, updated_at: now })
     .where("id", "=", id)
     .where("state", "in", ["running", "interrupted"])
-    // What lies further ahead than a lease was written before the clock was set back.
-    .where((row) =>
-      row.or([
-        row("runner", "is", null),
-        row("runs_until", "<=", now),
-        row("runs_until", ">", now + lease_ms + mostSkew_ms),
-      ]),
-    )
+    .where((row) => row.or([row("runner", "is", null), isOver(now)]))
     .executeTakeFirst();
   return numUpdatedRows === 1n;
+}
+
+/** What lies further ahead than a lease was written before the clock was set back. */
+export function isOver(now: number) {
+  const row = expressionBuilder<StateTables, "jobs">();
+  return row.or([
+    row("runs_until", "<=", now),
+    row("runs_until", ">", now + lease_ms + mostSkew_ms),
+  ]);
+}
+
+function isCancelledAndLost(now: number) {
+  const row = expressionBuilder<StateTables, "jobs">();
+  return row.and([row("state", "=", "cancelled"), row("runner", "is not", null), isOver(now)]);
+}
+
+async function tellOfLost(db: Db, now: number): Promise<void> {
+  const lost = await db
+    .updateTable("jobs")
+    .set({ runner: null })
+    .where(isCancelledAndLost(now))
+    .returning(["id", "realm", "state"])
+    .execute();
+  for (const job of lost) await tellOfEnd(db, job, now);
 }
 
 type Ended = Pick<JobRow, "state" | "message"> & {

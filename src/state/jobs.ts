@@ -1,11 +1,10 @@
 import { sql as raw } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { mostSkew_ms } from "./clock-skew.ts";
 import { createPrefixedId } from "./create-id.ts";
 import { insertChange, type Writer } from "./history.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
-import { createLeases, goOnFor_ms, goOnWithin_ms, lease_ms, type Leases } from "./job-leases.ts";
+import { createLeases, goOnFor_ms, goOnWithin_ms, isOver, type Leases } from "./job-leases.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
@@ -132,10 +131,7 @@ async function listLost(db: Db, now: number): Promise<readonly LostJob[]> {
     .select(["id", "key_id"])
     .where("state", "=", "running")
     .where("runs_until", ">", now - goOnFor_ms)
-    // What lies further ahead than a lease was written before the clock was set back.
-    .where((row) =>
-      row.or([row("runs_until", "<=", now), row("runs_until", ">", now + lease_ms + mostSkew_ms)]),
-    )
+    .where(isOver(now))
     .execute();
   return lost.flatMap(({ id, key_id }) => (key_id === null ? [] : [{ id, key_id }]));
 }
