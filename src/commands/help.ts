@@ -113,7 +113,8 @@ webhooks create, webhooks list, webhooks revoke ID, webhooks test ID, webhooks r
   --url URL            create: an https address; http for networks of --webhook-private
   --events A,B         create: link.created, link.updated, link.deleted, link.clicked,
                        install.matched, job.finished, approval.waiting (all)
-  --json               {id, project_id, url, events, secret}, {webhooks}, {test} or {resent}
+  --json               {id, project_id, url, events, secret}, {webhooks}, {revoked}, {test} or
+                       {resent}
 
 import FILE
   FILE                 CSV with columns named like the fields of a link, a JSON list of links, or

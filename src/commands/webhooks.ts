@@ -15,6 +15,7 @@ import type { Store } from "../store/store.ts";
 import {
   deleteWebhook,
   findAnyWebhook,
+  findWebhook,
   listWebhooks,
   mostWebhooks,
   type Webhook,
@@ -39,6 +40,9 @@ export async function runWebhooks(
   flags: WebhookFlags,
 ): Promise<boolean | void> {
   if (subcommand === "create" && id === undefined) return create(config, flags);
+  if ((flags.url ?? flags.events) !== undefined) {
+    throw new UsageFault("--url and --events are for webhooks create; revoke one and make another");
+  }
   if (subcommand === "list" && id === undefined) return list(config, flags);
   const act = acts[subcommand ?? ""];
   if (act === undefined || id === undefined || rest.length > 0) {
@@ -47,8 +51,7 @@ export async function runWebhooks(
     );
   }
   return withKnownEmbedded(config, async (store) => {
-    const webhook = await findAnyWebhook(store.db, id);
-    if (webhook === undefined) throw noSuchWebhook(id);
+    const webhook = await findNamed(store, id, flags.project);
     return act({ config, store, webhook, isJson: flags.json === true });
   });
 }
@@ -147,7 +150,17 @@ const acts: Readonly<Record<string, (acting: Acting) => Promise<boolean | void>>
   resend,
 };
 
-async function revoke({ config, store, webhook }: Acting): Promise<void> {
+/** Where a project is named, another one's is none. */
+async function findNamed({ db }: Store, id: string, project?: string): Promise<Webhook> {
+  const webhook =
+    project === undefined
+      ? await findAnyWebhook(db, id)
+      : await findWebhook(db, { project_id: (await requireProject(db, project)).id, id });
+  if (webhook === undefined) throw noSuchWebhook(id, project);
+  return webhook;
+}
+
+async function revoke({ config, store, webhook, isJson }: Acting): Promise<void> {
   const { id, project_id, url, events } = webhook;
   await journalCommand(
     config,
@@ -160,7 +173,8 @@ async function revoke({ config, store, webhook }: Acting): Promise<void> {
     },
     () => ({ id, name: null, before: describeReceiver(url, events), after: null }),
   );
-  say(`Webhook ${id} is revoked. What it was still to be told is dropped.`);
+  if (isJson) printJson({ revoked: id });
+  else say(`Webhook ${id} is revoked. What it was still to be told is dropped.`);
 }
 
 async function test({ config, store, webhook, isJson }: Acting): Promise<boolean> {
@@ -177,8 +191,9 @@ async function resend({ config, store, webhook, isJson }: Acting): Promise<void>
   if (count > 0) await sayWhoDelivers(config);
 }
 
-function noSuchWebhook(id: string): UsageFault {
-  return new UsageFault(`there is no webhook ${id}; webhooks list shows them`);
+function noSuchWebhook(id: string, project?: string): UsageFault {
+  const where = project === undefined ? "" : ` of the project ${project}`;
+  return new UsageFault(`there is no webhook ${id}${where}; webhooks list shows them`);
 }
 
 function present({ created_at, failing_since, last_at, ...webhook }: Webhook) {

@@ -172,6 +172,14 @@ test.each([
     `--events takes ${webhookEvents.join(", ")}`,
   ],
   [
+    ["revoke", "x", "--url", "https://example.com"],
+    "--url and --events are for webhooks create; revoke one and make another",
+  ],
+  [
+    ["test", "x", "--events", "link.created"],
+    "--url and --events are for webhooks create; revoke one and make another",
+  ],
+  [
     ["show"],
     "use webhooks create, webhooks list, or webhooks revoke, test or resend ID (waypost --help)",
   ],
@@ -195,4 +203,28 @@ test("of plain http to a name it is said where it is delivered", async () => {
     stderr: expect.stringContaining("only while receiver.example leads into a network that"),
   });
   expect((await run(webhooks("revoke", JSON.parse(made.stdout).id))).code).toBe(0);
+});
+
+// Last, for from then on there are two projects.
+test("a webhook ends with a word for programs, and where a project is named, only its own", async () => {
+  const project = ["--name", "Other", "--subdomain", "other"];
+  expect(await run(["projects", "create", ...project, "--data", folder.path])).toMatchObject({
+    code: 0,
+  });
+  const { id } = await runJson(
+    webhooks("create", "--project", "other", "--url", "https://example.com/hook"),
+  );
+  for (const act of ["revoke", "test", "resend"]) {
+    expect(await run(webhooks(act, id, "--project", "default"))).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: `waypost: there is no webhook ${id} of the project default; webhooks list shows them\n`,
+    });
+  }
+  expect((await list()).map((one: { readonly id: string }) => one.id)).toContain(id);
+  expect(await run(webhooks("revoke", id, "--project", "other", "--json"))).toEqual({
+    code: 0,
+    stdout: `{"revoked":"${id}"}\n`,
+    stderr: "",
+  });
 });
