@@ -2,7 +2,7 @@ import type { SetAlarm } from "../contract/clock.ts";
 import { limitTime } from "../network/hosts/limit-time.ts";
 import {
   describeEnd,
-  findAddress,
+  findAddresses,
   NotAsked,
   openPinned,
   type Reach,
@@ -59,9 +59,9 @@ type Post = {
 };
 
 async function post(url: URL, body: string, { headers, reach, signal }: Post): Promise<number> {
-  const address = await findAddress(url, reach, signal);
-  requireSafe(url, address);
-  const agent = openPinned(address, reach);
+  const addresses = await findAddresses(url, reach, signal);
+  requireSafe(url, addresses);
+  const agent = openPinned(addresses, reach);
   try {
     const { origin, pathname, search } = url;
     const answer = await agent.request({
@@ -80,8 +80,8 @@ async function post(url: URL, body: string, { headers, reach, signal }: Post): P
 }
 
 /** Networks that the operator named may be spoken to as they like it. */
-function requireSafe({ protocol, port }: URL, address: string): void {
-  if (!isPublicAddress(address)) return;
+function requireSafe({ protocol, port }: URL, addresses: readonly string[]): void {
+  if (!addresses.some(isPublicAddress)) return;
   if (protocol !== "https:") throw new NotAsked("plain http to the public internet");
   if (!isUsualPort(port)) throw new NotAsked("an unusual port");
 }

@@ -38,12 +38,12 @@ beforeEach(() => {
 
 const trusted = [secureExample.cert, otherExample.cert];
 
-function ask(authorities: readonly string[] | undefined = trusted) {
+function ask(authorities: readonly string[] | undefined = trusted, first = [publicPlace]) {
   const { port } = server.address() as AddressInfo;
-  const looks = [[publicPlace], ["127.0.0.2"]];
+  const looks = [first, ["127.0.0.2"]];
   const internet: Internet = {
     resolve: () => Promise.resolve(looks.shift() ?? []),
-    isPublic: (address) => address === publicPlace,
+    isPublic: (address) => first.includes(address),
     ports: new Set([port]),
     authorities,
   };
@@ -58,6 +58,11 @@ test("a host is asked by its name at the address that was looked at", async () =
     places: [publicPlace],
     requests: ["HEAD /a HTTP/1.1"],
   });
+});
+
+test("a host is asked at its next address where nothing listens at the first", async () => {
+  expect(await ask(trusted, ["::1", publicPlace])).toEqual({ kind: "reached" });
+  expect({ names, places }).toEqual({ names: ["secure.example"], places: [publicPlace] });
 });
 
 test("a certificate of another name is told, and nothing is asked", async () => {

@@ -334,6 +334,17 @@ describe("a webhook leads", () => {
     expect([fault, arrived]).toEqual(["no host of the public internet", 0]);
   });
 
+  test("to the next address where nothing listens at the first", async () => {
+    const named = [{ address: "127.0.0.0", prefix: 8 }];
+    const reached = await deliverBy(["127.0.0.2", "127.0.0.1"], named);
+    expect(reached).toMatchObject({ fault: null, asked: ["receiver.example"], arrived: 1 });
+  });
+
+  test("to none of two where one is of the public internet, over plain http", async () => {
+    const { fault, arrived } = await deliverBy(["127.0.0.1", "93.184.216.34"]);
+    expect([fault, arrived]).toEqual(["plain http to the public internet", 0]);
+  });
+
   test("over plain http to named networks alone", async () => {
     const { fault, arrived } = await deliverBy(["93.184.216.34"]);
     expect([fault, arrived]).toEqual(["plain http to the public internet", 0]);

@@ -1,4 +1,10 @@
-import { describeEnd, findAddress, NotAsked, openPinned, type Reach } from "./pinned-connection.ts";
+import {
+  describeEnd,
+  findAddresses,
+  NotAsked,
+  openPinned,
+  type Reach,
+} from "./pinned-connection.ts";
 
 /**
  * Asks whether something answers at a stranger's web address, and reaches nothing but the public
@@ -53,7 +59,7 @@ type Answer = { readonly status: number; readonly location: string | undefined }
 /** Many a server does not know HEAD, or refuses it; the body of a GET is thrown away. */
 async function askOnce(url: URL, internet: Internet, signal: AbortSignal): Promise<Answer> {
   requireUsual(url, internet);
-  const agent = openPinned(await findAddress(url, internet, signal), internet);
+  const agent = openPinned(await findAddresses(url, internet, signal), internet);
   const send = async (method: "HEAD" | "GET"): Promise<Answer> => {
     const { origin, pathname, search } = url;
     const sent = { origin, path: pathname + search, method, headers, signal };

@@ -25,17 +25,7 @@ export class NotAsked extends Error {
 
 export const mostHeaders_bytes = 16 * 1024;
 
-/** The address that a connection to the URL's host goes to; throws NotAsked where none may. */
-export async function findAddress(
-  url: Pick<URL, "hostname">,
-  reach: Reach,
-  signal: AbortSignal,
-): Promise<string> {
-  const [address] = await findAddresses(url, reach, signal);
-  return address;
-}
-
-/** All that the host has, for whoever tries one after the other. */
+/** All addresses of the URL's host; throws NotAsked where it may not be connected to. */
 export async function findAddresses(
   { hostname }: Pick<URL, "hostname">,
   { resolve, isPublic }: Reach,
@@ -51,11 +41,24 @@ export async function findAddresses(
   return [address, ...others];
 }
 
-/** Connects to that address alone, whatever name is asked for; it is to be destroyed. */
-export function openPinned(address: string, { authorities }: Pick<Reach, "authorities">): Agent {
+/** Of very many that a host may name. */
+const mostTried = 4;
+/** Then the next one is tried as well; the last one has the time that is left. */
+const tried_ms = 1000;
+
+/**
+ * Connects to those addresses alone, whatever name is asked for, one after the other until one is
+ * reached: a host may have some of a kind that this machine does not reach. It is to be destroyed.
+ */
+export function openPinned(
+  addresses: readonly string[],
+  { authorities }: Pick<Reach, "authorities">,
+): Agent {
   return new Agent({
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: tried_ms,
     connect: {
-      lookup: answerAlways(address),
+      lookup: answerAlways(...addresses.slice(0, mostTried)),
       ...(authorities && { ca: [...authorities] }),
     },
     maxHeaderSize: mostHeaders_bytes,
@@ -110,12 +113,13 @@ function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise
  * connection that fails in this one, for want of a way to its address, does so before `node:https`
  * listens to it, and that ends the process.
  */
-export function answerAlways(address: string): LookupFunction {
-  const family = address.includes(":") ? 6 : 4;
+export function answerAlways(...addresses: readonly string[]): LookupFunction {
+  const known = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   return (_hostname, options, callback) => {
+    const [first] = known;
     setImmediate(() => {
-      if (options.all === true) callback(null, [{ address, family }]);
-      else callback(null, address, family);
+      if (options.all === true) callback(null, known);
+      else callback(null, first?.address ?? "", first?.family);
     });
   };
 }
