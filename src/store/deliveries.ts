@@ -76,6 +76,23 @@ export async function keepTurn(
   return kept.numUpdatedRows === 1n;
 }
 
+/** Whether it is the runner's turn, and nobody has revoked the webhook or suspended its project. */
+export async function mayDeliver(
+  db: Db,
+  { project_id, id }: OwnWebhook,
+  runner: string,
+): Promise<boolean> {
+  const turn = db
+    .selectFrom("webhooks")
+    .innerJoin("projects", "projects.id", "webhooks.project_id")
+    .select("webhooks.id")
+    .where("webhooks.project_id", "=", project_id)
+    .where("webhooks.id", "=", id)
+    .where("runner", "=", runner)
+    .where("suspended", "=", 0);
+  return (await turn.executeTakeFirst()) !== undefined;
+}
+
 export async function endTurn(db: Db, webhook: OwnWebhook, runner: string): Promise<void> {
   const which = updateWebhook(db, webhook).set({ runner: null });
   await which.where("runner", "=", runner).execute();

@@ -7,6 +7,7 @@ import {
   letGo,
   listDueDeliveries,
   listHeld,
+  mayDeliver,
   noteDelivered,
   noteFailed,
   takeTurn,
@@ -69,7 +70,15 @@ export async function deliverToOne(
   const first = { runner, ...planTurn(clock.now()) };
   if (!(await store.write((db) => takeTurn(db, receiver, first), patient))) return;
   const { failures } = receiver;
-  const turn: Turn = { ...given, ...courier, receiver, ends: first.until, failures, isLost: false };
+  const turn: Turn = {
+    ...given,
+    ...courier,
+    receiver,
+    ends: first.until,
+    lengthening: undefined,
+    failures,
+    isLost: false,
+  };
   try {
     while (!isStopping() && !turn.isLost) {
       const chains = await loadChains(turn);
@@ -90,6 +99,8 @@ type Turn = Given &
     readonly receiver: Receiver;
     /** When another process may take its place. */
     ends: number;
+    /** While it is had last longer, nothing is begun. */
+    lengthening: Promise<void> | undefined;
     isLost: boolean;
     /** One after the other, up to now. */
     failures: number;
@@ -146,6 +157,8 @@ async function runChains(chains: readonly Chain[], turn: Turn): Promise<void> {
 async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
   const { store, clock, setAlarm, reach, receiver, signal, onSlow } = turn;
   await lengthen(turn);
+  // It is looked at before each message: a webhook that is revoked ends at once.
+  turn.isLost ||= !(await mayDeliver(store.db, receiver, turn.runner));
   if (turn.isLost) return false;
   const stopAlarm = setAlarm(slowFrom_ms, onSlow);
   const message = { id: delivery.event_id, body: delivery.body };
@@ -193,11 +206,18 @@ function planRetry(delivery: Delivery, fault: string, { clock, random, failures 
 
 /** Has the turn last for as long as an attempt may take. */
 async function lengthen(turn: Turn): Promise<void> {
+  if (turn.ends - turn.clock.now() >= least_ms) return;
+  turn.lengthening ??= keep(turn).finally(() => {
+    turn.lengthening = undefined;
+  });
+  await turn.lengthening;
+}
+
+async function keep(turn: Turn): Promise<void> {
   const { store, clock, receiver, runner } = turn;
-  if (turn.ends - clock.now() >= least_ms) return;
   const { until } = planTurn(clock.now());
-  turn.ends = until;
-  const kept = store.write((db) => keepTurn(db, receiver, { runner, until }), patient);
+  const kept = await store.write((db) => keepTurn(db, receiver, { runner, until }), patient);
+  if (kept) turn.ends = until;
   // Another process has it by now, or it was revoked.
-  if (!(await kept)) turn.isLost = true;
+  else turn.isLost = true;
 }
