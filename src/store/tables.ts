@@ -273,7 +273,7 @@ export type DeliveryTable = {
   readonly number: number;
   readonly part: number;
   readonly event: WebhookEvent;
-  /** Those about the same link, job or approval arrive in their order. */
+  /** Those about the same link, job or approval arrive in their order, and all clicks in theirs. */
   readonly subject: string;
   /** As it is sent. */
   readonly body: string;

@@ -18,6 +18,7 @@ import { findEnd } from "../store/delivery-days.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
 import { restAfter, waitAfter } from "./backoff.ts";
+import { doInOrder, findLastFree } from "./in-order.ts";
 import { attempt_ms, sendMessage } from "./send-message.ts";
 
 /** One webhook's turn: all that is due for it, each link's events one after the other. */
@@ -81,10 +82,10 @@ export async function deliverToOne(
   };
   try {
     while (!isStopping() && !turn.isLost) {
-      const chains = await loadChains(turn);
-      if (chains.length === 0) return;
+      const due = await loadDue(turn);
+      if (due.length === 0) return;
       const before = turn.failures;
-      await runChains(chains, turn);
+      await deliverAll(due, turn);
       if (turn.failures >= awayFrom && turn.failures > before) return;
     }
   } finally {
@@ -106,10 +107,8 @@ type Turn = Given &
     failures: number;
   };
 
-/** What is due about one link, in its order. */
-type Chain = readonly Delivery[];
-
-async function loadChains(turn: Turn): Promise<readonly Chain[]> {
+/** What may be told now, in its order. */
+async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
   const { store, clock, receiver, failures } = turn;
   while (!turn.isStopping()) {
     const now = clock.now();
@@ -121,36 +120,35 @@ async function loadChains(turn: Turn): Promise<readonly Chain[]> {
     for (const [subject, hold] of held) {
       await store.write((db) => holdBack(db, receiver, subject, hold), patient);
     }
-    const free = subjects.filter((subject) => !held.has(subject));
+    const free = due.filter(({ subject }) => !held.has(subject));
     if (free.length === 0) continue;
-    const chains = free.map((subject) => due.filter((one) => one.subject === subject));
+    if (failures < awayFrom) return free;
     // Whether it is back, one message tells as well as many. The latest is the least likely one to
     // have been refused for what it says.
-    return failures < awayFrom ? chains : chains.slice(-1).map((chain) => chain.slice(0, 1));
+    const last = findLastFree(free);
+    return last === undefined ? [] : [last];
   }
   return [];
 }
 
-/** So many at once, until all are through or the receiver turns out to be away. */
-async function runChains(chains: readonly Chain[], turn: Turn): Promise<void> {
-  let next = 0;
+/** Until all are through or the receiver turns out to be away. */
+async function deliverAll(due: readonly Delivery[], turn: Turn): Promise<void> {
   const before = turn.failures;
-  const mayGoOn = () => {
-    return (
-      !turn.isStopping() && !turn.isLost && (turn.failures < awayFrom || turn.failures === before)
-    );
-  };
-  const work = async () => {
-    for (let chain = chains[next]; chain !== undefined && mayGoOn(); chain = chains[next]) {
-      next += 1;
-      for (const delivery of chain) {
-        if (!mayGoOn() || !(await deliver(delivery, turn))) break;
-      }
-    }
-  };
-  const ends = await Promise.allSettled(Array.from({ length: atOnce }, work));
-  // What is on the way for the others has ended before the turn does.
-  for (const end of ends) if (end.status === "rejected") throw end.reason;
+  const isAway = () => turn.failures >= awayFrom && turn.failures > before;
+  let goesOn = true;
+  /** What was not taken, which nothing about the same may come before. */
+  const left = new Set<string>();
+  await doInOrder(due, atOnce, async (delivery) => {
+    const { subject } = delivery;
+    goesOn &&= !turn.isStopping() && !turn.isLost && !isAway();
+    if (!goesOn || left.has(subject)) return;
+    left.add(subject);
+    const taken = deliver(delivery, turn).catch((error: unknown) => {
+      goesOn = false;
+      throw error;
+    });
+    if (await taken) left.delete(subject);
+  });
 }
 
 /** Whether it was taken. */

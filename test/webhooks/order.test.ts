@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { tellOfClicks } from "../../src/store/link-events.ts";
+import { openForAll } from "../support/open-for.ts";
+import { startReceiver, take, type Received, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn } from "../support/webhook-world.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** What is told of one link, by events of its own and by those that tell of many at once. */
+
+const minute_ms = 60_000;
+
+let receiver: TestReceiver;
+let world: World;
+
+openForAll(startReceiver, (opened) => (receiver = opened));
+beforeEach(async () => {
+  world = await createWorld();
+  receiver.received.length = 0;
+  receiver.doing(take);
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const create = async (path: string): Promise<string> =>
+  (await world.call("POST", "/links", { body: { path } })).body.id;
+const rename = (id: string, name: string) =>
+  world.call("PATCH", `/links/${id}`, { body: { name } });
+const remove = (id: string) => world.call("DELETE", `/links/${id}`);
+const click = (...ids: readonly string[]) =>
+  world.store.write((db) => {
+    const counted = ids.map((linkId) => ({ linkId, clicks: 1 }));
+    return tellOfClicks({ db, projectId: world.project.id }, counted, world.now());
+  });
+
+const isAbout = ({ body }: Received, id: string): boolean =>
+  body.type === "link.clicked"
+    ? body.data.links.some((link: { readonly id: string }) => link.id === id)
+    : body.data.link.id === id;
+const listAbout = (id: string) =>
+  receiver.received.filter((one) => isAbout(one, id)).map(({ body }) => body.type);
+
+test("its clicks come after what came before them, and before what came later", async () => {
+  await addWebhook(world, receiver.url);
+  const [one, other] = [await create("one"), await create("other")];
+  await click(one);
+  await rename(one, "changed");
+  await click(other, one);
+  await remove(one);
+  await rename(other, "changed");
+  const unanswered = new Set<Received>();
+  const overlaps: string[] = [];
+  receiver.doing((response, received) => {
+    for (const id of [one, other]) {
+      if (!isAbout(received, id)) continue;
+      const before = [...unanswered].find((open) => isAbout(open, id));
+      if (before !== undefined) overlaps.push(`${received.body.type} in ${before.body.type}`);
+    }
+    unanswered.add(received);
+    setTimeout(() => {
+      unanswered.delete(received);
+      response.writeHead(204).end();
+    }, 20);
+  });
+  await deliverIn(world).deliverDue();
+  expect(overlaps).toEqual([]);
+  expect(listAbout(one)).toEqual([
+    "link.created",
+    "link.clicked",
+    "link.updated",
+    "link.clicked",
+    "link.deleted",
+  ]);
+  expect(listAbout(other)).toEqual(["link.created", "link.clicked", "link.updated"]);
+});
+
+test("clicks wait for no refused event of one of their links, and come in their order", async () => {
+  await addWebhook(world, receiver.url);
+  const [one, other] = [await create("one"), await create("other")];
+  receiver.doing((response, { body }) => {
+    response.writeHead(body.data.link?.path === "one" ? 422 : 204).end();
+  });
+  const { deliverDue } = deliverIn(world);
+  await deliverDue();
+  await click(one, other);
+  await rename(other, "changed");
+  await rename(one, "changed");
+  await deliverDue();
+  expect(listAbout(one)).toEqual(["link.created", "link.clicked"]);
+  expect(listAbout(other)).toEqual(["link.created", "link.clicked", "link.updated"]);
+  receiver.doing(take);
+  world.advance(minute_ms);
+  await deliverDue();
+  expect(listAbout(one).slice(2)).toEqual(["link.created", "link.updated"]);
+});
+
+test("a receiver that was away is told of a link in its order, its clicks among it", async () => {
+  await addWebhook(world, receiver.url);
+  const links = [];
+  for (let link = 0; link < 12; link += 1) links.push(await create(`link-${link}`));
+  receiver.doing((response) => void response.writeHead(503).end());
+  const { deliverDue } = deliverIn(world);
+  await deliverDue();
+  for (const id of links) await click(id);
+  for (const id of links) await remove(id);
+  receiver.doing(take);
+  receiver.received.length = 0;
+  world.advance(10 * minute_ms);
+  await deliverDue();
+  for (const id of links) {
+    expect(listAbout(id)).toEqual(["link.created", "link.clicked", "link.deleted"]);
+  }
+});
