@@ -15,8 +15,8 @@ const atOnce = 1000;
 export type Tidied = { readonly givenUp: number; readonly mayBeMore: boolean };
 
 /**
- * Gives up what has waited for a day on a receiver that was asked all the time and took nothing, and
- * forgets what was given up long ago. Of a suspended project none is asked.
+ * Gives up what has waited for a day on a receiver that was asked and took nothing all the time, as
+ * those of a suspended project are not, and forgets what was given up long ago.
  */
 export async function tidyDeliveries(db: Db, webhook: OwnWebhook, now: number): Promise<Tidied> {
   const { project_id, id } = webhook;

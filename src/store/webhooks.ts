@@ -128,6 +128,10 @@ export async function purgeWebhooks({ db, projectId }: Tenant, most: number): Pr
   return true;
 }
 
+export function updateWebhook(db: Db, { project_id, id }: OwnWebhook) {
+  return db.updateTable("webhooks").where("project_id", "=", project_id).where("id", "=", id);
+}
+
 /** Of deliveries, those of one webhook. */
 export function isFor({ project_id, id }: OwnWebhook) {
   const row = expressionBuilder<Tables, "deliveries">();

@@ -1,4 +1,4 @@
-import { listDue, type Receiver } from "../store/deliveries.ts";
+import { listDue, type Receiver } from "../store/webhook-turns.ts";
 import { deliverToOne, planTurn, type Given } from "./deliver-to-one.ts";
 
 /** Who is delivered to at the same time: those that take long have places of their own. */

@@ -1,22 +1,18 @@
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import type { Reach } from "../network/hosts/pinned-connection.ts";
 import {
-  endTurn,
   holdBack,
-  keepTurn,
   letGo,
   listDueDeliveries,
   listHeld,
-  mayDeliver,
   noteDelivered,
   noteFailed,
-  takeTurn,
   type Delivery,
-  type Receiver,
 } from "../store/deliveries.ts";
 import { findEnd } from "../store/delivery-days.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
+import { endTurn, keepTurn, mayDeliver, takeTurn, type Receiver } from "../store/webhook-turns.ts";
 import { restAfter, waitAfter } from "./backoff.ts";
 import { doInOrder, findLastFree } from "./in-order.ts";
 import { attempt_ms, sendMessage } from "./send-message.ts";
