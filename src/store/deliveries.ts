@@ -53,22 +53,23 @@ export async function listHeld(
 const movedAtOnce = 1000;
 
 /**
- * Has some of what is due about a subject wait for what came before it; each keeps its own day. By
- * what is held already the rest is known to wait as well.
+ * Has some of what is due about a subject wait for what came before it, each for a day of its own;
+ * true when that is all.
  */
 export async function holdBack(
   db: Db,
   webhook: OwnWebhook,
   subject: string,
   hold: Hold,
-): Promise<void> {
+): Promise<boolean> {
   const some = selectWaiting(db, webhook)
     .select("event_id")
     .where("next_at", "<", hold.next_at)
     .where("subject", "=", subject)
     .limit(movedAtOnce);
   const held = db.updateTable("deliveries").set(hold).where(isFor(webhook));
-  await held.where("event_id", "in", some).execute();
+  const { numUpdatedRows } = await held.where("event_id", "in", some).executeTakeFirst();
+  return numUpdatedRows < BigInt(movedAtOnce);
 }
 
 /** Has some of what waits for a receiver that is back due; true when that is all. */

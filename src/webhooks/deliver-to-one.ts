@@ -114,7 +114,7 @@ async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
     const held = await listHeld(store.db, receiver, subjects, now);
     // They came about while what is before them waits to be tried again.
     for (const [subject, hold] of held) {
-      await store.write((db) => holdBack(db, receiver, subject, hold), patient);
+      while (!(await store.write((db) => holdBack(db, receiver, subject, hold), patient)));
     }
     const free = due.filter(({ subject }) => !held.has(subject));
     if (free.length === 0) continue;
