@@ -32,7 +32,10 @@ export function createKindReader(): KindReader {
   };
 }
 
-/** Adds visits of one day in the caller's transaction. */
+/**
+ * Adds visits of one day in the caller's transaction. Only the rows that have, or get, one of the
+ * links are written anew: of a day with very many links these are few.
+ */
 export async function mergeDay(
   tenant: Tenant,
   day: number,
@@ -40,40 +43,70 @@ export async function mergeDay(
   read: KindReader,
 ): Promise<void> {
   const ids = [...added.keys()].filter(isPackedId).toSorted();
-  const [first, last] = [ids[0], ids.at(-1)];
-  if (first === undefined || last === undefined) return;
-  const rows = await selectAround(tenant, day, first, last);
-  const whole: Cells = new Map();
-  for (const row of rows) {
-    readDay(row, (id, counts) => whole.set(id, counts));
+  if (ids.length === 0) return;
+  const places = placeLinks(await listStarts(tenant, day), ids);
+  const old = await selectStarting(tenant, day, [...places.keys()]);
+  const rows: VisitDayTable[] = [];
+  for (const [start, own] of places) {
+    const whole: Cells = new Map();
+    const row = old.get(start);
+    if (row !== undefined) readDay(row, (id, counts) => whole.set(id, counts));
+    for (const id of own) addLink(whole, id, added.get(id) ?? new Map(), read);
+    for (const part of partLinks(whole)) {
+      rows.push({ project_id: tenant.projectId, day, hourly: 1, ...writeDay(part, read) });
+    }
     // Others have their turn; only those who write wait for all of it.
     await setImmediate();
   }
-  for (const id of ids) addLink(whole, id, added.get(id) ?? new Map(), read);
-  await deleteRows(tenant, day, rows);
-  await insertRows(tenant, day, whole, read);
+  await replaceRows(tenant, day, [...old.keys()], rows);
 }
 
-/** Those that overlap, and the one before them: it may have room. */
-async function selectAround({ db, projectId }: Tenant, day: number, first: string, last: string) {
-  const before = await db
+/**
+ * By the first id of the row that each belongs to; both are in order. A row goes on to where the
+ * next one begins.
+ */
+function placeLinks(
+  starts: readonly string[],
+  ids: readonly string[],
+): ReadonlyMap<string, readonly string[]> {
+  const places = new Map<string, string[]>();
+  let place = 0;
+  for (const id of ids) {
+    while (place + 1 < starts.length && (starts[place + 1] ?? "") <= id) place += 1;
+    // What comes before all others belongs to the first row; where there is none, no id is empty.
+    const start = starts[place] ?? "";
+    const own = places.get(start);
+    if (own === undefined) places.set(start, [id]);
+    else own.push(id);
+  }
+  return places;
+}
+
+/** Of all rows, from their index alone. */
+async function listStarts({ db, projectId }: Tenant, day: number): Promise<readonly string[]> {
+  const rows = await db
     .selectFrom("visit_days")
     .select("first_id")
     .where("project_id", "=", projectId)
     .where("day", "=", day)
-    .where("first_id", "<=", first)
-    .orderBy("first_id", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  return db
+    .orderBy("first_id")
+    .execute();
+  return rows.map(({ first_id }) => first_id);
+}
+
+async function selectStarting(
+  { db, projectId }: Tenant,
+  day: number,
+  starts: readonly string[],
+): Promise<ReadonlyMap<string, DayRow>> {
+  const rows = await db
     .selectFrom("visit_days")
     .select(["first_id", "ids", "detail"])
     .where("project_id", "=", projectId)
     .where("day", "=", day)
-    .where("first_id", ">=", before?.first_id ?? first)
-    .where("first_id", "<=", last)
-    .orderBy("first_id")
+    .where("first_id", "in", starts)
     .execute();
+  return new Map(rows.map(({ first_id, ...row }) => [first_id, row]));
 }
 
 type DayRow = Pick<VisitDayTable, "ids" | "detail">;
@@ -113,44 +146,35 @@ function addLink(
   }
 }
 
-async function deleteRows(
-  { db, projectId }: Tenant,
-  day: number,
-  rows: readonly Pick<VisitDayTable, "first_id">[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  await db
-    .deleteFrom("visit_days")
-    .where("project_id", "=", projectId)
-    .where("day", "=", day)
-    .where(
-      "first_id",
-      "in",
-      rows.map(({ first_id }) => first_id),
-    )
-    .execute();
+/** Parts of one size: the next links find room in all of them. */
+function partLinks(cells: Cells): readonly (readonly [string, ReadonlyMap<string, number>])[][] {
+  const links = [...cells].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const size = Math.ceil(links.length / Math.ceil(links.length / mostLinks));
+  const parts = [];
+  for (let start = 0; start < links.length; start += size) {
+    parts.push(links.slice(start, start + size));
+  }
+  return parts;
 }
 
-async function insertRows(
+async function replaceRows(
   { db, projectId }: Tenant,
   day: number,
-  cells: Cells,
-  read: KindReader,
+  old: readonly string[],
+  rows: readonly VisitDayTable[],
 ): Promise<void> {
-  const ids = [...cells.keys()].toSorted();
-  // Parts of one size: the next links find room in all of them.
-  const parts = Math.ceil(ids.length / mostLinks);
-  const size = Math.ceil(ids.length / parts);
-  let rows: VisitDayTable[] = [];
-  for (let start = 0; start < ids.length; start += size) {
-    const own = ids
-      .slice(start, start + size)
-      .map((id) => [id, cells.get(id) ?? new Map()] as const);
-    rows.push({ project_id: projectId, day, hourly: 1, ...writeDay(own, read) });
+  if (old.length > 0) {
+    await db
+      .deleteFrom("visit_days")
+      .where("project_id", "=", projectId)
+      .where("day", "=", day)
+      .where("first_id", "in", old)
+      .execute();
+  }
+  for (let start = 0; start < rows.length; start += insertedAtOnce) {
+    const some = rows.slice(start, start + insertedAtOnce);
+    await db.insertInto("visit_days").values(some).execute();
     await setImmediate();
-    if (rows.length < insertedAtOnce && start + size < ids.length) continue;
-    await db.insertInto("visit_days").values(rows).execute();
-    rows = [];
   }
 }
 

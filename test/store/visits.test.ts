@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
 import { addCells, type Cells } from "../../src/stats/cells.ts";
@@ -104,6 +105,29 @@ async function countBatches({ db }: Store): Promise<number> {
   return (await db.selectFrom("visit_batches").select("id").execute()).length;
 }
 
+/** Counts the days' rows that are read, but for their first ids, and those that are written. */
+function countDayRows(store: Store) {
+  const counted = { read: 0, written: 0 };
+  const writing = new WeakSet<object>();
+  const reading = new WeakSet<object>();
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node, queryId }) => {
+      const text = JSON.stringify(node);
+      if (node.kind === "InsertQueryNode" && text.includes("visit_days")) writing.add(queryId);
+      if (node.kind === "SelectQueryNode" && text.includes('"detail"')) reading.add(queryId);
+      return node;
+    },
+    transformResult: ({ result, queryId }) => {
+      if (reading.has(queryId)) counted.read += result.rows.length;
+      if (writing.has(queryId)) counted.written += Number(result.numAffectedRows);
+      return Promise.resolve(result);
+    },
+  };
+  const write: Store["write"] = (work, options) =>
+    store.write((db) => work(db.withPlugin(plugin)), options);
+  return { counted, store: { db: store.db, write } };
+}
+
 async function makeLinks(world: World, count: number) {
   const { store } = world;
   const projectId = await addProject(store);
@@ -149,6 +173,66 @@ test("few links' clicks are added at once, and told apart later", async () => {
   await clicks.fold(projectId);
   expect(await countBatches(store)).toBe(0);
   expect((await readKept(store, projectId)).sums).toEqual(expected(ids, 5));
+});
+
+test("of a day with very many links only the rows of those visited are written anew", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 6000);
+  const clicks = openCounting(store);
+  noteMany(clicks, projectId, ids);
+  await clicks.fold(projectId);
+  const { rows } = await readKept(store, projectId);
+  expect(rows).toBeGreaterThan(40);
+  // As far from each other as can be.
+  const sorted = ids.toSorted();
+  const visited = [sorted[0] ?? "", sorted[3000] ?? "", sorted.at(-1) ?? ""];
+  for (const linkId of visited) {
+    clicks.note({ projectId, linkId, kind: writeKind("click", now, facts), isClick: true });
+  }
+  await clicks.close();
+  const { counted, store: counting } = countDayRows(store);
+  await foldVisits(counting, projectId, patient);
+  expect(counted).toEqual({ read: 3, written: 3 });
+  const after = expected(ids);
+  for (const id of visited) after.set(id, (after.get(id) ?? 0) + 1);
+  const { sums, details } = await readKept(store, projectId);
+  expect([sums, details]).toEqual([after, after]);
+});
+
+test("a day's rows stay in order, wherever among the others a link is visited next", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 2100);
+  const clicks = openCounting(store);
+  const sorted = ids.toSorted();
+  // From the middle outwards, then between all of them.
+  const turns = [
+    sorted.slice(1000, 1010),
+    sorted.slice(990, 1000),
+    sorted.slice(0, 1),
+    sorted.slice(-1),
+    sorted.filter((_, place) => place % 3 === 0),
+    sorted,
+  ];
+  const all = new Map<string, number>();
+  for (const turn of turns) {
+    for (const linkId of turn) {
+      const kind = writeKind("click", now, facts);
+      clicks.note({ projectId, linkId, kind, isClick: true });
+      add(all, linkId, 1);
+    }
+    await clicks.fold(projectId);
+    const { sums, details } = await readKept(store, projectId);
+    expect([sums, details]).toEqual([all, all]);
+  }
+  const rows = await store.db
+    .selectFrom("visit_days")
+    .select(["first_id", "last_id"])
+    .where("project_id", "=", projectId)
+    .orderBy("first_id")
+    .execute();
+  const ends = rows.flatMap(({ first_id, last_id }) => [first_id, last_id]);
+  expect(ends).toEqual(ends.toSorted());
+  expect(rows.length).toBeLessThan(24);
 });
 
 test("processes that put the same together at once count each visit once", async () => {
