@@ -97,8 +97,8 @@ async function applyPart(tenant: Tenant, owes: Flag, cells: Cells): Promise<void
   const read = createKindReader();
   if (owes === 1) await addOwed(tenant, cells, read);
   for (const [day, own] of splitDays(cells, read)) {
-    await mergeDay(tenant, day, own, read);
-    await mergeTotals(tenant, day, own, read);
+    const told = await mergeDay(tenant, day, own, read);
+    await mergeTotals(tenant, day, told, read);
   }
 }
 

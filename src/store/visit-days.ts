@@ -34,16 +34,19 @@ export function createKindReader(): KindReader {
 
 /**
  * Adds visits of one day in the caller's transaction. Only the rows that have, or get, one of the
- * links are written anew: of a day with very many links these are few.
+ * links are written anew: of a day with very many links these are few. Answers what was added, as
+ * it is told now: a link's hosts after the hundredth are `other` in all that is kept.
  */
 export async function mergeDay(
   tenant: Tenant,
   day: number,
   added: Cells,
   read: KindReader,
-): Promise<void> {
+): Promise<Cells> {
+  // What cannot be packed is no link of ours, and is in no row.
   const ids = [...added.keys()].filter(isPackedId).toSorted();
-  if (ids.length === 0) return;
+  const told: Cells = new Map(added);
+  if (ids.length === 0) return told;
   const places = placeLinks(await listStarts(tenant, day), ids);
   const old = await selectStarting(tenant, day, [...places.keys()]);
   const rows: VisitDayTable[] = [];
@@ -51,7 +54,13 @@ export async function mergeDay(
     const whole: Cells = new Map();
     const row = old.get(start);
     if (row !== undefined) readDay(row, (id, counts) => whole.set(id, counts));
-    for (const id of own) addLink(whole, id, added.get(id) ?? new Map(), read);
+    for (const id of own) {
+      const counts = whole.get(id) ?? new Map<string, number>();
+      const cut = cutHosts(counts, added.get(id) ?? new Map(), read);
+      for (const [kind, count] of cut) counts.set(kind, (counts.get(kind) ?? 0) + count);
+      whole.set(id, counts);
+      told.set(id, cut);
+    }
     for (const part of partLinks(whole)) {
       rows.push({ project_id: tenant.projectId, day, hourly: 1, ...writeDay(part, read) });
     }
@@ -59,6 +68,7 @@ export async function mergeDay(
     await setImmediate();
   }
   await replaceRows(tenant, day, [...old.keys()], rows);
+  return told;
 }
 
 /**
@@ -125,25 +135,25 @@ export function readDay(
   }
 }
 
-function addLink(
-  whole: Cells,
-  id: string,
-  added: ReadonlyMap<string, number>,
+/** Answers what is told of a link, once a day has so many hosts: those after them are `other`. */
+export function cutHosts(
+  known: ReadonlyMap<string, number>,
+  added: Map<string, number>,
   read: KindReader,
-): void {
-  const counts = whole.get(id) ?? new Map<string, number>();
-  whole.set(id, counts);
-  const isFew = counts.size + added.size <= mostReferrers;
-  const referrers = new Set(isFew ? [] : [...counts.keys()].map((kind) => read(kind).referrer));
-  referrers.delete(undefined);
-  referrers.delete(otherReferrers);
+): Map<string, number> {
+  if (known.size + added.size <= mostReferrers) return added;
+  const hosts = new Set([...known.keys()].map((kind) => read(kind).referrer));
+  hosts.delete(undefined);
+  hosts.delete(otherReferrers);
+  const told = new Map<string, number>();
   for (const [kind, count] of added) {
-    const { referrer } = isFew ? {} : read(kind);
-    const isTold = referrer === undefined || referrers.has(referrer);
-    if (!isTold && referrers.size < mostReferrers) referrers.add(referrer);
-    const told = isTold || referrers.has(referrer) ? kind : withOtherReferrer(kind);
-    counts.set(told, (counts.get(told) ?? 0) + count);
+    const { referrer = otherReferrers } = read(kind);
+    const isHost = referrer !== otherReferrers;
+    if (isHost && hosts.size < mostReferrers) hosts.add(referrer);
+    const own = isHost && !hosts.has(referrer) ? withOtherReferrer(kind) : kind;
+    told.set(own, (told.get(own) ?? 0) + count);
   }
+  return told;
 }
 
 /** Parts of one size: the next links find room in all of them. */
