@@ -83,7 +83,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     secondOrigin: config.second_origin,
     waitForClicks: clicks.flush,
     noteVisit: clicks.noteVisit,
-    foldVisits: clicks.fold,
+    writeVisits: clicks.write,
     watchRequest,
     noteKeyUse: keyUses?.note,
   });

@@ -21,8 +21,8 @@ export type Clicks = {
    * the store refuses them, they stay here and the reader sees less.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
-  /** The same, and all that was told apart of the project's visits is put together by day. */
-  readonly fold: (projectId: string) => Promise<void>;
+  /** Resolves when the project's visits are in the store, if not yet added to its links. */
+  readonly write: (projectId: string) => Promise<void>;
   readonly measure: () => ClickMeasures;
   /** Writes what is left. */
   readonly close: () => Promise<void>;
@@ -78,7 +78,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
     },
   });
 
-  async function write(): Promise<void> {
+  async function writeCounts(): Promise<void> {
     try {
       await batches.settle();
       await batches.write(counts.take(), () => readers === 0);
@@ -91,7 +91,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
     }
   }
 
-  const flusher = createFlusher(write, setAlarm);
+  const flusher = createFlusher(writeCounts, setAlarm);
 
   function note({ projectId, linkId, kind, isClick }: Noted): void {
     const clicks = isClick ? 1 : 0;
@@ -104,10 +104,14 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   const isWaiting = (projectId: string, linkId: string | undefined) =>
     isAmong(counts.links, batches.list(), projectId, linkId);
 
-  async function flushForReader(projectId: string, linkId: string | undefined): Promise<void> {
+  async function writeForReader(projectId: string, linkId: string | undefined): Promise<void> {
     readers += 1;
     if (isWaiting(projectId, linkId)) await flusher.flush();
     readers -= 1;
+  }
+
+  async function flushForReader(projectId: string, linkId: string | undefined): Promise<void> {
+    await writeForReader(projectId, linkId);
     if (debts.mayBe(projectId, linkId)) await debts.pay(projectId);
   }
 
@@ -118,10 +122,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       isWaiting(projectId, linkId) || debts.mayBe(projectId, linkId)
         ? flushForReader(projectId, linkId)
         : undefined,
-    fold: async (projectId) => {
-      if (isWaiting(projectId, undefined)) await flusher.flush();
-      await foldVisits(store, projectId, { isPatient: false });
-    },
+    write: (projectId) => writeForReader(projectId, undefined),
     measure: () => {
       const { counted, written, lost } = measured;
       return { ...measured, waiting: counted - written - lost };

@@ -1,13 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { writeCells, type Cells } from "../stats/cells.ts";
-import { dayHours } from "../stats/visit.ts";
 import { addClicks } from "./clicks.ts";
 import type { Sql } from "../sql/sql.ts";
 import { sweepProjects } from "./sweep-projects.ts";
 import type { Flag, Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { collectBatches, insertBatch, listWaitingProjects, takeBatches } from "./visit-batches.ts";
-import { createKindReader, mergeDay, type KindReader } from "./visit-days.ts";
+import { createKindReader, mergeDay, splitDays, type KindReader } from "./visit-days.ts";
 import { mergeTotals } from "./visit-totals.ts";
 
 /** So many links are brought up to date in one transaction. */
@@ -109,19 +108,4 @@ async function addOwed({ db, projectId }: Tenant, cells: Cells, read: KindReader
   });
   const clicked = clicks.filter(({ count }) => count > 0);
   if (clicked.length > 0) await addClicks(db, clicked);
-}
-
-function splitDays(cells: Cells, read: KindReader): ReadonlyMap<number, Cells> {
-  const days = new Map<number, Cells>();
-  for (const [id, counts] of cells) {
-    for (const [kind, count] of counts) {
-      const day = Math.floor(read(kind).hour / dayHours);
-      const own = days.get(day) ?? new Map<string, Map<string, number>>();
-      days.set(day, own);
-      const known = own.get(id);
-      if (known === undefined) own.set(id, new Map([[kind, count]]));
-      else known.set(kind, count);
-    }
-  }
-  return days;
 }

@@ -22,6 +22,8 @@ const mostAtOnce = 250;
 const mostInRow = 2000;
 /** What is read at once of what waits. */
 const rowsAtOnce = 16;
+/** So many rows are added up by whoever only reads; of more it is worth to put them together. */
+const mostRead = 256;
 /** So many counts are put together at a time, in tens of megabytes. */
 const mostCells = 250_000;
 
@@ -86,6 +88,18 @@ export async function owesClicks({ db, projectId }: Tenant): Promise<boolean> {
     .where("owes_clicks", "=", 1)
     .limit(1);
   return (await found.executeTakeFirst()) !== undefined;
+}
+
+/** Whether more waits of a project than whoever only reads adds up by itself. */
+export async function isMuchWaiting({ db, projectId }: Tenant): Promise<boolean> {
+  const beyond = db
+    .selectFrom("visit_batches")
+    .select("id")
+    .where("project_id", "=", projectId)
+    .orderBy("id")
+    .offset(mostRead)
+    .limit(1);
+  return (await beyond.executeTakeFirst()) !== undefined;
 }
 
 export type Collected = {

@@ -3,6 +3,7 @@ import { createCellsWriter, eachCell, readCells, type Cells } from "../stats/cel
 import { isPackedId, packIds, packNumbers, readId, unpackIds } from "../stats/link-ids.ts";
 import { createSum, type Sum } from "../stats/sums.ts";
 import {
+  dayHours,
   otherReferrers,
   readKind,
   visitEvents,
@@ -30,6 +31,22 @@ export function createKindReader(): KindReader {
     known.set(text, kind);
     return kind;
   };
+}
+
+/** By the day of UTC. */
+export function splitDays(cells: Cells, read: KindReader): ReadonlyMap<number, Cells> {
+  const days = new Map<number, Cells>();
+  for (const [id, counts] of cells) {
+    for (const [kind, count] of counts) {
+      const day = Math.floor(read(kind).hour / dayHours);
+      const own = days.get(day) ?? new Map<string, Map<string, number>>();
+      days.set(day, own);
+      const known = own.get(id);
+      if (known === undefined) own.set(id, new Map([[kind, count]]));
+      else known.set(kind, count);
+    }
+  }
+  return days;
 }
 
 /**
@@ -136,7 +153,7 @@ export function readDay(
 }
 
 /** Answers what is told of a link, once a day has so many hosts: those after them are `other`. */
-export function cutHosts(
+function cutHosts(
   known: ReadonlyMap<string, number>,
   added: Map<string, number>,
   read: KindReader,

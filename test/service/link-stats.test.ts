@@ -180,58 +180,6 @@ test("the hosts that are not told apart are one row, and never the most", async 
   }
 });
 
-const madeUp = (link: string, count: number) =>
-  Array.from({ length: count }, (_, host) => `made-up-${host}.${link.replace("/", "-")}.example`);
-
-/** As a stranger does it, over a while: what is counted within a second is cut as well. */
-async function flood(path: string, hosts: readonly string[]): Promise<void> {
-  for (const [turn, referrer] of hosts.entries()) {
-    note(path, "2026-01-06T08:00:00Z", { referrer });
-    if (turn % 90 === 0) await world.clicks.flush(world.project.id);
-  }
-}
-
-test("hosts that a stranger makes up for one link take no other link's from the sums", async () => {
-  const period = "from=2026-01-05&to=2026-01-11&by=referrer";
-  await flood("autumn", madeUp("autumn", 1100));
-  await read("from=2026-01-05&to=2026-01-11&by=link");
-  for (let turn = 0; turn < 50; turn += 1) {
-    note("spring/one", "2026-01-06T09:00:00Z", { referrer: "news.example" });
-  }
-  const all = await read(`${period}&rows=100`);
-  expect([all.total.clicks, all.rows.length]).toEqual([1150, 101]);
-  expect(all.rows[0]).toMatchObject({ key: "news.example", clicks: 50 });
-  expect(all.rows.at(-1)).toMatchObject({ key: "other", clicks: 1001 });
-  expect(all.sentence).toMatch(/Most: news\.example \(50\)\.$/);
-  // The same hundred hosts as the link's own.
-  const own = await read(`${period}&rows=100&id=${ids["autumn"]}`);
-  expect(own.rows.at(-1)).toMatchObject({ key: "other", clicks: 1000 });
-  const named = new Set(own.rows.map(({ key }: { key: string }) => key));
-  const others = all.rows.filter(({ key }: { key: string }) => !named.has(key));
-  expect(others).toMatchObject([{ key: "news.example" }]);
-});
-
-test("of a project's hosts those with the most visits are told, whoever came first", async () => {
-  const body = { url: "https://shop.example/" };
-  for (let link = 0; link < 11; link += 1) {
-    const path = `flooded-${link}`;
-    ids[path] = (await world.call("POST", "/links", { body: { ...body, path } })).body.id;
-    await flood(path, madeUp(path, 100));
-  }
-  await read("from=2026-01-05&to=2026-01-11&by=link");
-  for (let turn = 0; turn < 50; turn += 1) {
-    note("spring/one", "2026-01-06T09:00:00Z", { referrer: "news.example" });
-  }
-  // As it waits, and put together.
-  for (const before of ["by=referrer", "by=link"]) {
-    await read(`from=2026-01-05&to=2026-01-11&${before}`);
-    const stats = await read("from=2026-01-05&to=2026-01-11&by=referrer");
-    expect(stats.total.clicks).toBe(1150);
-    expect(stats.rows[0]).toMatchObject({ key: "news.example", clicks: 50 });
-    expect(stats.rows.at(-1)).toMatchObject({ key: "other", clicks: 1100 - 9 });
-  }
-});
-
 test("days are those of the zone, in summer and in winter", async () => {
   // At 01:00 UTC of the 29th of March clocks in Berlin went from 2 to 3.
   for (const at of ["2026-03-28T22:30:00Z", "2026-03-28T23:30:00Z", "2026-03-29T21:30:00Z"]) {

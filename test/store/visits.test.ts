@@ -8,6 +8,7 @@ import { foldOldDays } from "../../src/store/fold-old-days.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
+import { readTotals } from "../../src/store/read-visits.ts";
 import { owesClicks } from "../../src/store/visit-batches.ts";
 import { readDay } from "../../src/store/visit-days.ts";
 import { neverRing } from "../support/alarms.ts";
@@ -27,6 +28,11 @@ function openCounting(store: Store) {
 
 function report(error: unknown): void {
   expect.fail(String(error));
+}
+
+async function fold(clicks: ReturnType<typeof openCounting>, store: Store, projectId: string) {
+  await clicks.write(projectId);
+  await foldVisits(store, projectId, patient);
 }
 
 /** Link by link one more, from one to seven, on two days. */
@@ -152,7 +158,7 @@ test("many links' visits cost a few rows, and are exact for whoever asks next", 
   ]);
   noteMany(clicks, projectId, ids);
   await clicks.flush(projectId, ids[0]);
-  await clicks.fold(projectId);
+  await fold(clicks, store, projectId);
   expect(await readClicks(store, projectId)).toEqual(expected(ids, 2));
   const { sums, details, total, rows } = await readKept(store, projectId);
   expect([sums, details]).toEqual([expected(ids, 2), expected(ids, 2)]);
@@ -170,7 +176,7 @@ test("few links' clicks are added at once, and told apart later", async () => {
     expect(await readClicks(store, projectId)).toEqual(expected(ids, turn + 1));
   }
   expect(await countBatches(store)).toBe(5);
-  await clicks.fold(projectId);
+  await fold(clicks, store, projectId);
   expect(await countBatches(store)).toBe(0);
   expect((await readKept(store, projectId)).sums).toEqual(expected(ids, 5));
 });
@@ -180,7 +186,7 @@ test("of a day with very many links only the rows of those visited are written a
   const { store, projectId, ids } = await makeLinks(world, 6000);
   const clicks = openCounting(store);
   noteMany(clicks, projectId, ids);
-  await clicks.fold(projectId);
+  await fold(clicks, store, projectId);
   const { rows } = await readKept(store, projectId);
   expect(rows).toBeGreaterThan(40);
   // As far from each other as can be.
@@ -220,7 +226,7 @@ test("a day's rows stay in order, wherever among the others a link is visited ne
       clicks.note({ projectId, linkId, kind, isClick: true });
       add(all, linkId, 1);
     }
-    await clicks.fold(projectId);
+    await fold(clicks, store, projectId);
     const { sums, details } = await readKept(store, projectId);
     expect([sums, details]).toEqual([all, all]);
   }
@@ -249,6 +255,31 @@ test("processes that put the same together at once count each visit once", async
   const { sums, details } = await readKept(store, projectId);
   expect([sums, details]).toEqual([expected(ids, 4), expected(ids, 4)]);
   await others[1]?.close();
+});
+
+test("sums that are read while others put visits together have each visit once", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 20);
+  const clicks = openCounting(store);
+  noteMany(clicks, projectId, ids);
+  await clicks.close();
+  let statements = 0;
+  const folding: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      statements += 1;
+      await foldVisits(store, projectId, patient);
+      return result;
+    },
+  };
+  const tenant = { db: store.db.withPlugin(folding), projectId };
+  const day = Math.floor(now / hour_ms / 24);
+  let sum = 0;
+  await readTotals(tenant, { first: day - 1, last: day }, (_, kind, count) => {
+    if (kind === "click") sum += count;
+  });
+  expect(sum).toBe([...expected(ids).values()].reduce((one, other) => one + other));
+  expect([statements, await countBatches(store)]).toEqual([1, 0]);
 });
 
 test("a process that ends in the middle leaves the rest for the next one", async () => {
@@ -280,9 +311,9 @@ test("a stranger makes up no more than a hundred hosts of a link and day", async
   for (let turn = 0; turn < 700; turn += 1) {
     const kind = writeKind("click", now, { ...facts, referrer: `host-${turn}.example` });
     clicks.note({ projectId, linkId, kind, isClick: true });
-    if (turn % 60 === 0) await clicks.fold(projectId);
+    if (turn % 60 === 0) await fold(clicks, store, projectId);
   }
-  await clicks.fold(projectId);
+  await fold(clicks, store, projectId);
   const { sums, kinds } = await readKept(store, projectId);
   expect(sums.get(linkId)).toBe(700);
   const hosts = [...kinds].map((kind) => kind.split(" ").at(-1));
@@ -299,7 +330,7 @@ test("after ninety days the hours are gone, and nothing else is", async () => {
       clicks.note({ projectId, linkId, kind: writeKind("click", at, facts), isClick: true });
     }
   }
-  await clicks.fold(projectId);
+  await fold(clicks, store, projectId);
   const before = await readKept(store, projectId);
   const readHours = async () =>
     [...(await readKept(store, projectId)).totals.keys()]
@@ -323,7 +354,7 @@ test("a deleted project's visits are gone with it", async () => {
   const { store, projectId, ids } = await makeLinks(world, 300);
   const clicks = openCounting(store);
   noteMany(clicks, projectId, ids);
-  await clicks.fold(projectId);
+  await fold(clicks, store, projectId);
   noteMany(clicks, projectId, ids);
   await clicks.close();
   await store.write((db) => deleteProject(db, projectId));

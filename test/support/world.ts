@@ -102,7 +102,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     readLinkOrigin,
     waitForClicks: clicks.flush,
     noteVisit: clicks.noteVisit,
-    foldVisits: clicks.fold,
+    writeVisits: clicks.write,
     report,
   });
 

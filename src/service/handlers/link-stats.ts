@@ -11,6 +11,7 @@ import { foldVisits } from "../../store/fold-visits.ts";
 import { findLink } from "../../store/links.ts";
 import { findMatching } from "../../store/link-ids.ts";
 import type { Tenant } from "../../store/tenant.ts";
+import { isMuchWaiting } from "../../store/visit-batches.ts";
 import { readTenant, type GroupHandlers } from "../handler.ts";
 import { addUpVisits, type Found, type Wanted } from "../link-stats.ts";
 import { readSearched } from "../read-searched.ts";
@@ -23,12 +24,15 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
     const { store, clock } = services;
     const query = readStatsQuery(given, clock.now());
     const projectId = caller.project.id;
-    await (services.foldVisits?.(projectId) ?? foldVisits(store, projectId, { isPatient: false }));
     const filters = [...list.filters, ...readSearched(call)];
+    const isQuick = given.id === undefined && filters.length === 0 && query.by !== "link";
+    await services.writeVisits?.(projectId);
+    if (!isQuick || (await isMuchWaiting(readTenant(call)))) {
+      await foldVisits(store, projectId, { isPatient: false });
+    }
     const link =
       given.id === undefined ? undefined : await findLink(readTenant(call), readId(given.id));
     if (given.id !== undefined && link === undefined) throw notFound(messages.link_not_found);
-    const isQuick = link === undefined && filters.length === 0 && query.by !== "link";
     const work = async (tenant: Tenant) => {
       const matching = filters.length === 0 ? undefined : await findMatching(tenant, filters);
       const links = link === undefined ? matching : await chooseLink(matching, link.id);
