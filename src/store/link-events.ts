@@ -1,6 +1,6 @@
 import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import { hasWebhooks, queueEvents, tellOf, type Told } from "./outbox.ts";
+import { queueEvents, tellOf, type Told } from "./outbox.ts";
 import type { Tally } from "./project-tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -38,10 +38,11 @@ const clickedAtOnce = 500;
  */
 export async function tellOfClicks(
   tenant: Tenant,
+  tally: Tally,
   counted: readonly Clicked[],
   now: number,
 ): Promise<void> {
-  if (!(await hasWebhooks(tenant))) return;
+  if ((tally.webhooks ?? 0) === 0) return;
   const links = counted.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
   const told: Told[] = [];
   for (let start = 0; start < links.length; start += clickedAtOnce) {

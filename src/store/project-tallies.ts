@@ -16,8 +16,13 @@ const none = { links: 0, generation: 0, indexed_to: null, clicked: 0, webhooks: 
 
 export type Tally = Omit<TallyTable, "project_id">;
 
-export async function readTally({ db, projectId }: Tenant): Promise<Tally> {
-  return (await selectTally(db, [projectId])) ?? none;
+export async function readTally(tenant: Tenant): Promise<Tally> {
+  return (await findTally(tenant)) ?? none;
+}
+
+/** Undefined where the project was deleted. */
+export async function findTally({ db, projectId }: Tenant): Promise<Tally | undefined> {
+  return selectTally(db, [projectId]);
 }
 
 const selectTally = prepareQuery((db) =>

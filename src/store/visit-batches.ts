@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { addCells, createCellsWriter, type Cells } from "../stats/cells.ts";
 import { addClicks } from "./clicks.ts";
 import { tellOfClicks } from "./link-events.ts";
+import { findTally } from "./project-tallies.ts";
 import type { Flag } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
@@ -43,7 +44,10 @@ export async function writeVisits(
   for (const projectId of [...projects].toSorted()) {
     const own =
       projects.size === 1 ? visits : visits.filter((visit) => visit.projectId === projectId);
-    await tellOfClicks({ db, projectId }, own, now);
+    const tally = await findTally({ db, projectId });
+    // Its last visits were on their way when it was deleted: nobody would take them away again.
+    if (tally === undefined) continue;
+    await tellOfClicks({ db, projectId }, tally, own, now);
     for (let start = 0; start < own.length; start += mostInRow) {
       const writer = createCellsWriter();
       for (const { linkId, kinds } of own.slice(start, start + mostInRow)) {

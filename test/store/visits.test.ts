@@ -362,3 +362,23 @@ test("a deleted project's visits are gone with it", async () => {
   const { rows, total } = await readKept(store, projectId);
   expect([rows, total, await countBatches(store)]).toEqual([0, 0, 0]);
 });
+
+test("visits on their way when a project is deleted leave nothing behind", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 300);
+  const other = await makeLinks(world, 2);
+  await store.write((db) => deleteProject(db, projectId));
+  await store.finishChores();
+  const clicks = openCounting(store);
+  // With those of more links than are added at once, and of as few.
+  for (const some of [ids, ids.slice(0, 2)]) {
+    noteMany(clicks, projectId, some);
+    noteMany(clicks, other.projectId, other.ids);
+    await clicks.write(projectId);
+  }
+  await fold(clicks, store, other.projectId);
+  const batches = store.db.selectFrom("visit_batches").select("project_id");
+  expect(await batches.execute()).toEqual([]);
+  expect((await readKept(store, other.projectId)).sums).toEqual(expected(other.ids, 2));
+  expect((await readKept(store, projectId)).rows).toBe(0);
+});

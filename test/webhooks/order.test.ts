@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { tellOfClicks } from "../../src/store/link-events.ts";
+import { readTally } from "../../src/store/project-tallies.ts";
 import { openForAll } from "../support/open-for.ts";
 import { startReceiver, take, type Received, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn } from "../support/webhook-world.ts";
@@ -26,9 +27,10 @@ const rename = (id: string, name: string) =>
   world.call("PATCH", `/links/${id}`, { body: { name } });
 const remove = (id: string) => world.call("DELETE", `/links/${id}`);
 const click = (...ids: readonly string[]) =>
-  world.store.write((db) => {
+  world.store.write(async (db) => {
+    const tenant = { db, projectId: world.project.id };
     const counted = ids.map((linkId) => ({ linkId, clicks: 1 }));
-    return tellOfClicks({ db, projectId: world.project.id }, counted, world.now());
+    await tellOfClicks(tenant, await readTally(tenant), counted, world.now());
   });
 
 const isAbout = ({ body }: Received, id: string): boolean =>

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { tellOfClicks } from "../../src/store/link-events.ts";
+import { readTally } from "../../src/store/project-tallies.ts";
 import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
 import { openForAll } from "../support/open-for.ts";
 import {
@@ -123,10 +124,12 @@ describe("a long row of what is about the same", () => {
   const count = 1100;
 
   async function noteClicks(): Promise<void> {
-    const tenant = { projectId: world.project.id };
     await world.store.write(async (db) => {
+      const tenant = { db, projectId: world.project.id };
+      const tally = await readTally(tenant);
       for (let batch = 0; batch < count; batch += 1) {
-        await tellOfClicks({ ...tenant, db }, [{ linkId: "link", clicks: batch + 1 }], world.now());
+        const counted = [{ linkId: "link", clicks: batch + 1 }];
+        await tellOfClicks(tenant, tally, counted, world.now());
       }
     });
   }
