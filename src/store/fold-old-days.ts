@@ -2,7 +2,7 @@ import type { Sql } from "../sql/sql.ts";
 import { addCell, addCells, writeCells, type Cells } from "../stats/cells.ts";
 import { dayHours, hour_ms, hoursKept_days, withoutHour } from "../stats/visit.ts";
 import type { Tables } from "./tables.ts";
-import { sweepProjects } from "./sweep-projects.ts";
+import { workOnEach, type Sweep } from "./sweep-projects.ts";
 import type { Db, Tenant } from "./tenant.ts";
 import { createKindReader, readDay, writeDay } from "./visit-days.ts";
 
@@ -12,22 +12,24 @@ const rowsAtOnce = 20;
 
 type Folding = Pick<Sql<Tables>, "db" | "write">;
 
-export async function foldOldDays(
+export function foldOldDays(
   { db, write }: Folding,
   now: number,
-  signal?: AbortSignal,
+  { signal, onError }: Pick<Sweep, "signal" | "onError">,
 ): Promise<void> {
   const before = Math.floor(now / hour_ms / dayHours) - hoursKept_days;
-  for await (const projects of sweepProjects(db)) {
-    for (const projectId of await listOld(db, projects, before)) {
-      const work = async (own: Db) => {
-        const tenant = { db: own, projectId };
-        return (await foldSome(tenant, before)) && (await foldTotals(tenant, before));
-      };
-      while (signal?.aborted !== true && !(await write(work, { isPatient: true })));
-    }
-    if (signal?.aborted === true) return;
-  }
+  const fold = (projectId: string) => async (own: Db) => {
+    const tenant = { db: own, projectId };
+    return (await foldSome(tenant, before)) && (await foldTotals(tenant, before));
+  };
+  return workOnEach(db, {
+    find: (projects) => listOld(db, projects, before),
+    work: async (projectId) => {
+      while (!signal.aborted && !(await write(fold(projectId), { isPatient: true })));
+    },
+    signal,
+    onError,
+  });
 }
 
 async function listOld(

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { writeCells, type Cells } from "../stats/cells.ts";
 import { addClicks } from "./clicks.ts";
 import type { Sql } from "../sql/sql.ts";
-import { sweepProjects } from "./sweep-projects.ts";
+import { workOnEach, type Sweep } from "./sweep-projects.ts";
 import type { Flag, Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { collectBatches, insertBatch, listWaitingProjects, takeBatches } from "./visit-batches.ts";
@@ -32,13 +32,16 @@ export async function foldVisits(
 }
 
 /** Of every project of which something waits. */
-export async function foldWaiting(store: Folding, signal: AbortSignal): Promise<void> {
-  for await (const projects of sweepProjects(store.db)) {
-    for (const projectId of await listWaitingProjects(store.db, projects)) {
-      if (signal.aborted) return;
-      await foldVisits(store, projectId, { isPatient: true }, signal);
-    }
-  }
+export function foldWaiting(
+  store: Folding,
+  { signal, onError }: Pick<Sweep, "signal" | "onError">,
+): Promise<void> {
+  return workOnEach(store.db, {
+    find: (projects) => listWaitingProjects(store.db, projects),
+    work: (projectId) => foldVisits(store, projectId, { isPatient: true }, signal),
+    signal,
+    onError,
+  });
 }
 
 /** Another process folds the same; what it leaves is looked for again. */

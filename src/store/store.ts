@@ -165,6 +165,7 @@ async function watch(
   const noteFault = (error: unknown) => {
     if (readOutage(error) === undefined) onError(error);
   };
+  const sweep = { signal, onError: noteFault };
   let sweptAt = -Infinity;
   let foldedAt = -Infinity;
   let forgotAt = -Infinity;
@@ -172,11 +173,11 @@ async function watch(
     if (clock.monotonic() - sweptAt >= sweepEvery_ms) {
       sweptAt = clock.monotonic();
       await queueExpired(sql, clock.now()).catch(onError);
-      await foldOldDays(sql, clock.now(), signal).catch(noteFault);
+      await foldOldDays(sql, clock.now(), sweep).catch(noteFault);
     }
     if (clock.monotonic() - foldedAt >= foldEvery_ms) {
       foldedAt = clock.monotonic();
-      await foldWaiting(sql, signal).catch(noteFault);
+      await foldWaiting(sql, sweep).catch(noteFault);
     }
     if (clock.monotonic() - forgotAt >= forgetEvery_ms) {
       forgotAt = clock.monotonic();

@@ -27,6 +27,8 @@ const rowsAtOnce = 16;
 const mostRead = 256;
 /** So many counts are put together at a time, in tens of megabytes. */
 const mostCells = 250_000;
+/** And of so many rows, which one statement names when they are taken away. */
+const mostBatches = 1000;
 
 /**
  * Writes visits down in the caller's transaction. Where they are of many links, that is all: what
@@ -120,7 +122,7 @@ export async function collectBatches(
 ): Promise<Collected> {
   const ids: string[] = [];
   const cells: Cells = new Map();
-  for (let size = 0; size < mostCells;) {
+  for (let size = 0; size < mostCells && ids.length < mostBatches;) {
     const rows = await db
       .selectFrom("visit_batches")
       .select(["id", "body"])

@@ -19,6 +19,7 @@ import { createWorld, type World } from "../support/world.ts";
 
 const facts: VisitFacts = { platform: "desktop", source: "address" };
 const patient = { isPatient: true };
+const sweep = { signal: new AbortController().signal, onError: report };
 const countTo = 1700;
 
 function openCounting(store: Store) {
@@ -336,10 +337,10 @@ test("after ninety days the hours are gone, and nothing else is", async () => {
     [...(await readKept(store, projectId)).totals.keys()]
       .map((hour) => Number(hour) % 24)
       .toSorted((one, other) => one - other);
-  await foldOldDays(store, now + 90 * 24 * hour_ms);
+  await foldOldDays(store, now + 90 * 24 * hour_ms, sweep);
   // The earlier of the two days is over for ninety days, and the later one is not.
   expect(await readHours()).toEqual([11, 12]);
-  await foldOldDays(store, now + 91 * 24 * hour_ms);
+  await foldOldDays(store, now + 91 * 24 * hour_ms, sweep);
   expect(await readHours()).toEqual([12, 12]);
   const after = await readKept(store, projectId);
   expect([after.sums, after.details, after.total]).toEqual([
