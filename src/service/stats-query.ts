@@ -12,7 +12,7 @@ import {
   type Period,
 } from "../stats/period.ts";
 import { isStep, listSteps, type Step } from "../stats/steps.ts";
-import { dayHours, findFirstHour, hour_ms } from "../stats/visit.ts";
+import { dayHours, findFirstDay, hour_ms } from "../stats/visit.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
@@ -55,7 +55,7 @@ export function readStatsQuery(given: Given, now: number): StatsQuery {
   if (asked === "length") throw refuse(messages.stats_length);
   const isCompared = readCompare(given.compare);
   const findBefore = (period: Period) => (isCompared ? findPrevious(period, zone) : undefined);
-  const firstHour = findFirstHour(now);
+  const firstHour = findFirstDay(now) * dayHours * hour_ms;
   const isOld = (findBefore(asked) ?? asked).from < firstHour;
   const period = isOld ? widenToDays(asked) : asked;
   const by = readBy(given.by) ?? chooseStep(period, isOld);

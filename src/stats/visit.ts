@@ -33,12 +33,11 @@ const pressSource: Source = "button";
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
 /** So long it is known of a visit in which hour it was, and then on which day of UTC. */
-export const hoursKept_days = 90;
+const hoursKept_days = 90;
 
-/** The first moment of the days whose hours are known. */
-export function findFirstHour(now: number): number {
-  const day_ms = dayHours * hour_ms;
-  return (Math.floor(now / day_ms) - hoursKept_days) * day_ms;
+/** The first of the days whose hours are known, by its number. */
+export function findFirstDay(now: number): number {
+  return Math.floor(now / hour_ms / dayHours) - hoursKept_days;
 }
 
 /** In place of what nobody said. */

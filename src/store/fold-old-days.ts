@@ -1,6 +1,6 @@
 import type { Sql } from "../sql/sql.ts";
 import { addCell, addCells, writeCells, type Cells } from "../stats/cells.ts";
-import { dayHours, hour_ms, hoursKept_days, withoutHour } from "../stats/visit.ts";
+import { dayHours, findFirstDay, withoutHour } from "../stats/visit.ts";
 import type { Tables } from "./tables.ts";
 import { workOnEach, type Sweep } from "./sweep-projects.ts";
 import type { Db, Tenant } from "./tenant.ts";
@@ -17,7 +17,7 @@ export function foldOldDays(
   now: number,
   { signal, onError }: Pick<Sweep, "signal" | "onError">,
 ): Promise<void> {
-  const before = Math.floor(now / hour_ms / dayHours) - hoursKept_days;
+  const before = findFirstDay(now);
   const fold = (projectId: string) => async (own: Db) => {
     const tenant = { db: own, projectId };
     return (await foldSome(tenant, before)) && (await foldTotals(tenant, before));
