@@ -46,7 +46,7 @@ export const bulk: readonly Mutation[] = [
     id: "E5",
     file: "src/state/job-leases.ts",
     what: "a lease from before the clock was set back holds the job",
-    find: `        row("runs_until", ">", now + lease_ms + mostSkew_ms),
+    find: `    row("runs_until", ">", now + lease_ms + mostSkew_ms),
 `,
     replace: "",
     tests: ["test/state/job-journal.test.ts"],
