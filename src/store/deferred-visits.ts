@@ -163,13 +163,16 @@ type Use = {
 /**
  * Uses a visit, and with it those that look the same and led to the same link, for they may be of
  * the same phone; one that was named goes by itself, for they may be of others. True for one caller
- * alone, whichever process it is in.
+ * alone, whichever process it is in, and not for who was told of another one meanwhile: of two
+ * requests of one install that run beside each other, the second would take somebody else's.
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
   { id, link_id, whole }: DeferredVisitTable,
   { now, usedBy, told, isNamed }: Use,
 ): Promise<boolean> {
+  const before = usedBy === undefined ? undefined : await findTold({ db, projectId }, usedBy, now);
+  if (before !== undefined) return false;
   const use = () =>
     db
       .updateTable("deferred_visits")

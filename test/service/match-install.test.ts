@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
+import { dropEndedVisits, takeVisit } from "../../src/store/deferred-visits.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";
@@ -76,6 +76,17 @@ describe("an app that was installed after a visit", () => {
     expect(first).toMatchObject({ matched: true });
     expect(second).toEqual(first);
     expect(await countInstalls()).toBe(1);
+  });
+
+  test("takes no second visit, whose link is another phone's, when it asks twice at once", async () => {
+    await visit();
+    await visit("/spring?of=colleague", { agent: agents.chrome26 });
+    const { store, project } = host.world;
+    const use = { now: host.world.now(), usedBy: "one phone", told: "{}", isNamed: true };
+    const taken = (await rows()).map((row) =>
+      store.write((db) => takeVisit({ db, projectId: project.id }, row, use)),
+    );
+    expect(await Promise.all(taken)).toEqual([true, false]);
   });
 
   test("and tells no name of its phone has none that it could be known again by", async () => {
@@ -282,6 +293,8 @@ describe("what a stranger sends", () => {
     for (const body of [
       '{"fingerprint":{"screen_width":"x"}}',
       '{"fingerprint":{},"platform":7}',
+      '{"fingerprint":{"timezone":"constructor"}}',
+      '{"fingerprint":{"timezone":"__proto__"}}',
     ]) {
       expect(readAnswer("ios", await install(home, { ...iosFirstLaunch, body }))).toMatchObject({
         matched: false,
