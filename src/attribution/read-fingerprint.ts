@@ -52,7 +52,7 @@ function readDevice(model: string): Marks {
 
 function readZone(zone: string): Marks {
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(zone)) return {};
-  return { zone: (otherZones[zone] ?? zone).toLowerCase() };
+  return { zone: (otherZones.get(zone) ?? zone).toLowerCase() };
 }
 
 function readCalendar(calendar: string): Marks {
@@ -61,24 +61,24 @@ function readCalendar(calendar: string): Marks {
 }
 
 /** Browsers and systems keep to one of a zone's two names, and not to the same one. */
-const otherZones: Readonly<Record<string, string>> = {
-  "Africa/Asmera": "Africa/Asmara",
-  "America/Buenos_Aires": "America/Argentina/Buenos_Aires",
-  "America/Godthab": "America/Nuuk",
-  "America/Indianapolis": "America/Indiana/Indianapolis",
-  "America/Louisville": "America/Kentucky/Louisville",
-  "Asia/Calcutta": "Asia/Kolkata",
-  "Asia/Katmandu": "Asia/Kathmandu",
-  "Asia/Rangoon": "Asia/Yangon",
-  "Asia/Saigon": "Asia/Ho_Chi_Minh",
-  "Atlantic/Faeroe": "Atlantic/Faroe",
-  "Europe/Kiev": "Europe/Kyiv",
-  "Pacific/Enderbury": "Pacific/Kanton",
-  "Pacific/Ponape": "Pacific/Pohnpei",
-  "Pacific/Truk": "Pacific/Chuuk",
-  UTC: "Etc/UTC",
-  GMT: "Etc/GMT",
-};
+const otherZones: ReadonlyMap<string, string> = new Map([
+  ["Africa/Asmera", "Africa/Asmara"],
+  ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],
+  ["America/Godthab", "America/Nuuk"],
+  ["America/Indianapolis", "America/Indiana/Indianapolis"],
+  ["America/Louisville", "America/Kentucky/Louisville"],
+  ["Asia/Calcutta", "Asia/Kolkata"],
+  ["Asia/Katmandu", "Asia/Kathmandu"],
+  ["Asia/Rangoon", "Asia/Yangon"],
+  ["Asia/Saigon", "Asia/Ho_Chi_Minh"],
+  ["Atlantic/Faeroe", "Atlantic/Faroe"],
+  ["Europe/Kiev", "Europe/Kyiv"],
+  ["Pacific/Enderbury", "Pacific/Kanton"],
+  ["Pacific/Ponape", "Pacific/Pohnpei"],
+  ["Pacific/Truk", "Pacific/Chuuk"],
+  ["UTC", "Etc/UTC"],
+  ["GMT", "Etc/GMT"],
+]);
 
 function readText(value: unknown): string {
   return typeof value === "string" && value.length <= mostCharacters ? value : "";

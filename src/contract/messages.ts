@@ -56,7 +56,7 @@ export const messages = {
   parameter_missing: (name: string) => `Required parameter is missing: ${name}.`,
   fields_ignored: (names: string) => `Ignored fields: ${names}.`,
   query_unknown: (names: string, known: string) =>
-    `There is no parameter ${names} here: there are ${known}.`,
+    `There is no parameter ${names} here: there ${known === "" ? "is none" : `are ${known}`}.`,
   filters_ignored: (names: string) => `Ignored filters: ${names}.`,
   not_positive: (name: string) => `${name} must be a positive whole number.`,
   too_many_filters: "Too many filters: at most 50 in one request.",

@@ -85,5 +85,9 @@ test("are told to keys of the project that may list its links", async () => {
     const { status, body } = await world.call("GET", "/browser_paths", { key });
     expect([status, body.error]).toEqual([401, error]);
   }
-  expect((await world.call("GET", "/browser_paths?limit=1")).status).toBe(422);
+  const refused = await world.call("GET", "/browser_paths?limit=1");
+  expect([refused.status, refused.body.error]).toEqual([
+    422,
+    "There is no parameter limit here: there is none.",
+  ]);
 });
