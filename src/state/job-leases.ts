@@ -176,7 +176,10 @@ async function tellOfEnd(
   await insertNotice(db, { realm, event: "job.finished", subject: id, data: { id }, at }, state);
 }
 
-/** Answers the plan that the job applies; undefined where the runner may not go on with it. */
+/**
+ * Answers the plan that the job applies; undefined where the runner may not go on with it. One that
+ * was cancelled is its runner's until the rows on the way have ended: it is not lost meanwhile.
+ */
 export async function renewLease(
   db: Db,
   { id, runner }: Run,
@@ -187,8 +190,8 @@ export async function renewLease(
     .set({ runs_until: now + lease_ms, updated_at: now })
     .where("id", "=", id)
     .where("runner", "=", runner)
-    .where("state", "=", "running")
-    .returning("plan_id")
+    .where("state", "in", ["running", "cancelled"])
+    .returning(["plan_id", "state"])
     .executeTakeFirst();
-  return renewed?.plan_id;
+  return renewed?.state === "running" ? renewed.plan_id : undefined;
 }

@@ -75,11 +75,8 @@ export const bulk: readonly Mutation[] = [
     id: "E8",
     file: "src/state/job-leases.ts",
     what: "a cancelled job's runner may keep its lease and go on",
-    find: `    .where("runner", "=", runner)
-    .where("state", "=", "running")
-`,
-    replace: `    .where("runner", "=", runner)
-`,
+    find: `renewed?.state === "running" ? renewed.plan_id : undefined`,
+    replace: `renewed?.plan_id`,
     tests: ["test/state/job-journal.test.ts"],
   },
   {

@@ -51,6 +51,22 @@ test("one whose runner is at work is told of when that lets go of it, and once",
   expect(await listEnded()).toEqual([id]);
 });
 
+test("one whose last row takes longer than a lease is told of when that has ended", async () => {
+  const { id } = await openJob();
+  const run = { id, runner: "slow" };
+  await state.jobs.take(run);
+  await state.jobs.cancel(id);
+  for (let passed_ms = 0; passed_ms < 3 * lease_ms; passed_ms += lease_ms / 2) {
+    // It may begin nothing more.
+    expect(await state.jobs.renew(run)).toBe(false);
+    at.now += lease_ms / 2;
+    await state.jobs.tellOfLost();
+    expect(await listEnded()).toEqual([]);
+  }
+  await state.jobs.release(run, "interrupted");
+  expect(await listEnded()).toEqual([id]);
+});
+
 test("one whose runner was killed long before is told of at once, and once", async () => {
   const { id } = await openJob();
   await state.jobs.take({ id, runner: "killed" });
