@@ -81,7 +81,8 @@ export function chooseVisit<One extends Visit>(
   const { visit, score, alike, isSameAddress } = best;
   const here = visits.filter((seen) => seen !== visit && isSamePlace(install, seen)).length;
   const doubt = estimateDoubt({ install, visit, alike, isSameAddress, here, ...known });
-  const confidence = judge(best, doubt);
+  const isContradicted = markNames.some((name) => differ(install.marks, visit.marks, name));
+  const confidence = judge(best, doubt, isContradicted);
   // What is only just likely is not told where anything else could be meant at all.
   const isRivalled = listRivals(best).length > 0;
   if (confidence === undefined || (confidence === "low" && isRivalled)) return undefined;
@@ -130,10 +131,11 @@ function isBehind(install: Seen, rival: Rated<Visit>, { visit, isSameAddress }: 
 function judge(
   { alike, isSameAddress }: Rated<Visit>,
   doubt: number,
+  isContradicted: boolean,
 ): Chosen<Visit>["confidence"] | undefined {
   if (doubt > mostDoubt.low) return undefined;
   if (!isSameAddress || doubt > mostDoubt.medium) return "low";
-  const isWhole = isAllTold(alike) && alike.includes("minor");
+  const isWhole = isAllTold(alike) && alike.includes("minor") && !isContradicted;
   return isWhole && doubt <= mostDoubt.high ? "high" : "medium";
 }
 

@@ -25,6 +25,9 @@ function isWaiting(row: Row, now: number) {
   return row.between("ends_at", now + 1, findLatestEnd(now));
 }
 
+/** An app that got no answer asks again within so long, be the visit over by then or not. */
+const askedAgain_ms = 60_000;
+
 /** A statement has room for so many values. */
 const rowsAtOnce = 500;
 
@@ -168,7 +171,7 @@ type Use = {
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
-  { id, link_id, whole }: DeferredVisitTable,
+  { id, link_id, whole, address, look }: DeferredVisitTable,
   { now, usedBy, told, isNamed }: Use,
 ): Promise<boolean> {
   const before = usedBy === undefined ? undefined : await findTold({ db, projectId }, usedBy, now);
@@ -176,12 +179,27 @@ export async function takeVisit(
   const use = () =>
     db
       .updateTable("deferred_visits")
-      .set((row) => ({ used_until: row.ref("ends_at"), used_by: usedBy ?? null, told, ends_at: 0 }))
+      .set((row) => ({
+        used_until: row
+          .case()
+          .when("ends_at", ">", now + askedAgain_ms)
+          .then(row.ref("ends_at"))
+          .else(now + askedAgain_ms)
+          .end(),
+        used_by: usedBy ?? null,
+        told,
+        ends_at: 0,
+      }))
       .where("project_id", "=", projectId)
       .where((row) => isWaiting(row, now));
   const { numUpdatedRows } = await use().where("id", "=", id).executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  if (!isNamed) await use().where("link_id", "=", link_id).where("whole", "=", whole).execute();
+  if (isNamed) return true;
+  const alike = use().where("link_id", "=", link_id).where("whole", "=", whole);
+  // What is whole has both in it: by either an index finds the few that it can be.
+  const [column, value] =
+    address === null ? (["look", look] as const) : (["address", address] as const);
+  await alike.where(column, value === null ? "is" : "=", value).execute();
   return true;
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
-import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
+import { dropEndedVisits, takeVisit } from "../../src/store/deferred-visits.ts";
+import { agents } from "../attribution/agents.ts";
 import { home, openInstallWorld, told, type InstallWorld } from "../support/install-world.ts";
 import { openForEach } from "../support/open-for.ts";
 
@@ -100,4 +101,15 @@ describe("how many share an address", () => {
     expect(await host.match(home, by)).toMatchObject({ matched: true });
     expect(await crowds()).toEqual([]);
   });
+});
+
+test("an install that asks twice at once takes no other phone's visit beside its own", async () => {
+  await visit();
+  await visit("/spring?of=colleague", { agent: agents.chrome26 });
+  const { store, project } = host.world;
+  const use = { now: host.world.now(), usedBy: "one phone", told: "{}", isNamed: true };
+  const taken = (await host.listRows()).map((row) =>
+    store.write((db) => takeVisit({ db, projectId: project.id }, row, use)),
+  );
+  expect(await Promise.all(taken)).toEqual([true, false]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dropEndedVisits, takeVisit } from "../../src/store/deferred-visits.ts";
+import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";
@@ -66,6 +66,23 @@ describe("an app that was installed after a visit", () => {
     expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
   });
 
+  test("is told the same for a minute where the visit's time was nearly over", async () => {
+    await visit();
+    host.world.advance(10 * 60_000 - 2000);
+    const first = readAnswer("ios", await install());
+    expect(first).toMatchObject({ matched: true });
+    host.world.advance(50_000);
+    await dropEndedVisits(host.world.store, host.world.now());
+    expect(readAnswer("ios", await install())).toEqual(first);
+    host.world.advance(10_000);
+    expect(readAnswer("ios", await install())).toMatchObject({ matched: false });
+  });
+
+  test("is told of it less surely where anything is not alike", async () => {
+    await visit("/spring", {}, { ...told, calendar: "buddhist" });
+    expect(await match()).toMatchObject({ matched: true, confidence: "medium" });
+  });
+
   test("is told the same where its first request is still being answered", async () => {
     await visit();
     const answers = await Promise.all([
@@ -76,17 +93,6 @@ describe("an app that was installed after a visit", () => {
     expect(first).toMatchObject({ matched: true });
     expect(second).toEqual(first);
     expect(await countInstalls()).toBe(1);
-  });
-
-  test("takes no second visit, whose link is another phone's, when it asks twice at once", async () => {
-    await visit();
-    await visit("/spring?of=colleague", { agent: agents.chrome26 });
-    const { store, project } = host.world;
-    const use = { now: host.world.now(), usedBy: "one phone", told: "{}", isNamed: true };
-    const taken = (await rows()).map((row) =>
-      store.write((db) => takeVisit({ db, projectId: project.id }, row, use)),
-    );
-    expect(await Promise.all(taken)).toEqual([true, false]);
   });
 
   test("and tells no name of its phone has none that it could be known again by", async () => {
