@@ -1,4 +1,4 @@
-import { mostSkew_ms } from "../state/clock-skew.ts";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import { clock } from "./embedded.ts";
 
 /** This machine's clock beside the database's, which all its machines have in common. */

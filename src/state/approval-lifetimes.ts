@@ -1,5 +1,5 @@
 import type { Clock } from "../contract/clock.ts";
-import { mostSkew_ms } from "./clock-skew.ts";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 
 /**
  * How long approvals last, by both clocks: the time of day can be set back, and the monotonic one

@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { mostSkew_ms } from "./clock-skew.ts";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { StateTables } from "./tables.ts";
 
 /** How many strangers' hosts a key may have asked, by all processes of this data folder. */

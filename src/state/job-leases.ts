@@ -1,7 +1,7 @@
 import { expressionBuilder, sql as raw } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { mostSkew_ms } from "./clock-skew.ts";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import { insertNotice } from "./notices.ts";
 import type { Db, StateTables } from "./tables.ts";
 

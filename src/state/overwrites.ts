@@ -1,7 +1,7 @@
 import { unaskedOverwrites } from "../contract/approval-rules.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { mostSkew_ms } from "./clock-skew.ts";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /**

@@ -1,4 +1,5 @@
 import type { ExpressionBuilder } from "kysely";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { DeferredVisitTable, NotedVisit } from "./deferred-visit-table.ts";
@@ -8,11 +9,8 @@ import type { Db, Tenant } from "./tenant.ts";
 /**
  * Visits of links' pages that an install may follow. Of phones and addresses there are keyed hashes
  * alone, and each row goes when its time is over. One that an install was told of stays until then
- * as well: that install may ask again, and nobody else gets it.
+ * as well, and for a minute at least: that install may ask again, and nobody else gets it.
  */
-
-/** Clocks of machines differ by so much. */
-const mostSkew_ms = 5_000;
 
 /** What is said to end later was noted before a clock was put back, and is over. */
 export function findLatestEnd(now: number): number {
