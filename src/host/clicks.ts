@@ -1,20 +1,21 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
-import { readKind, writeKind, type Visit } from "../stats/visit.ts";
+import { tellVisit, type Told, type Visit } from "../stats/visit.ts";
 import { foldVisits } from "../store/fold-visits.ts";
 import type { Store } from "../store/store.ts";
 import { owesClicks } from "../store/visit-batches.ts";
 import { createClickBatches } from "./click-batches.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import { createVisitCounts, type Counted } from "./visit-counts.ts";
+import { unnoted, type Visited } from "./visit-rows.ts";
 
 /**
  * Visits, counted in memory and written to the store together: a durable write for each would cost
  * more than all the rest of a visit. A process that is killed loses those of its last second.
  */
 export type Clicks = {
-  readonly note: (noted: Noted) => void;
-  /** The same of a visit that is not yet told as a kind, as the opens and installs of apps. */
+  readonly note: (visited: Visited, told: Told) => void;
+  /** The same of what apps tell: that they were opened or installed. */
   readonly noteVisit: (visit: Visit) => void;
   /**
    * Resolves when the counts of a link, or of every link of the project, are in the store; where
@@ -26,15 +27,6 @@ export type Clicks = {
   readonly measure: () => ClickMeasures;
   /** Writes what is left. */
   readonly close: () => Promise<void>;
-};
-
-type Noted = {
-  readonly projectId: string;
-  readonly linkId: string;
-  /** What is told apart of it (`stats/visit.ts`). */
-  readonly kind: string;
-  /** Whether it adds to what its link shows as clicks. */
-  readonly isClick: boolean;
 };
 
 /**
@@ -53,7 +45,7 @@ type ClicksOptions = {
 
 const flushInterval_ms = 1000;
 /** When so many links were visited, the counts are written before the second is over. */
-const earlyFlushLinks = 10_000;
+const mostRows = 10_000;
 /** A store that takes nothing must not fill the memory: from here on, visits are lost. */
 const mostLinks = 100_000;
 /** What other processes owe is looked for as often; their visits wait as long anyhow. */
@@ -62,9 +54,10 @@ const looked_ms = 1000;
 const mostLooked = 1000;
 
 export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
-  const counts = createVisitCounts(mostLinks);
   let isFailing = false;
   const measured = { counted: 0, written: 0, lost: 0 };
+  const onLost = (clicks: number) => void (measured.lost += clicks);
+  const counts = createVisitCounts({ mostLinks, mostRows, onLost });
   /** Who reads a count waits for its write, which is then in a hurry; else it lets others go. */
   let readers = 0;
   const debts = createDebts(store, clock);
@@ -74,7 +67,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
     onOwed: debts.note,
     onEnd: (end, ended) => {
       if (end !== "unwritten") measured[end] += ended.reduce((sum, { clicks }) => sum + clicks, 0);
-      else for (const one of ended) measured.lost += counts.putBack(one);
+      else for (const one of ended) counts.putBack(one);
     },
   });
 
@@ -93,16 +86,14 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
 
   const flusher = createFlusher(writeCounts, setAlarm);
 
-  function note({ projectId, linkId, kind, isClick }: Noted): void {
-    const clicks = isClick ? 1 : 0;
-    measured.counted += clicks;
-    measured.lost += counts.add({ projectId, linkId, kind, visits: 1, clicks });
+  function note(visited: Visited, told: Told): void {
+    if (told.isClick) measured.counted += 1;
     flusher.schedule();
-    if (counts.links.size >= earlyFlushLinks && !isFailing) void flusher.flush();
+    if (counts.note(visited, told) && !isFailing) void flusher.flush();
   }
 
   const isWaiting = (projectId: string, linkId: string | undefined) =>
-    isAmong(counts.links, batches.list(), projectId, linkId);
+    isAmong(counts.list(), batches.list(), projectId, linkId);
 
   async function writeForReader(projectId: string, linkId: string | undefined): Promise<void> {
     readers += 1;
@@ -117,7 +108,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
 
   return {
     note,
-    noteVisit: (visit) => note(tellKind(visit)),
+    noteVisit: ({ linkId, ...visit }) => note({ linkId, row: unnoted }, tellVisit(visit)),
     flush: (projectId, linkId) =>
       isWaiting(projectId, linkId) || debts.mayBe(projectId, linkId)
         ? flushForReader(projectId, linkId)
@@ -129,11 +120,6 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
     },
     close: flusher.close,
   };
-}
-
-function tellKind({ projectId, linkId, what, at, ...facts }: Visit): Noted {
-  const kind = writeKind(what, at, facts);
-  return { projectId, linkId, kind, isClick: readKind(kind).isClick };
 }
 
 /** Whether a link's visits, or any of the project's, are not in the store. */

@@ -21,7 +21,7 @@ import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
-import { createHostedLinks, namePlace } from "./hosted-links.ts";
+import { createHostedLinks, namePlace, startRedirects } from "./hosted-links.ts";
 import type { HostedLink, HostedLinks, Place, Redirects } from "./hosted-links.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
@@ -141,19 +141,19 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
     const visitor = readVisitor(request.headers);
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
     const context = { site, hosted, visitor, target, languages, collect, pages };
-    let isKept = false;
+    let kept: Redirects | undefined;
     const keep = (to: string) => {
-      isKept = isShared(site, target, visitor);
-      if (isKept) links.keepRedirect(place, hosted, visitor.platform, to);
+      if (!isShared(site, target, visitor)) return;
+      kept = links.keepRedirect(place, hosted, visitor.platform, to);
     };
     return andThen(answerVisit(context, keep), (answer) => {
-      if (!isKept) links.keepLink(place, hosted);
-      countVisit(asked, { linkId: hosted.link.id, source: hosted.source }, visitor);
+      if (kept === undefined) links.keepLink(place, hosted);
+      countVisit(asked, kept ?? startRedirects(hosted), visitor);
       return answer;
     });
   }
 
-  function countVisit(asked: HostedRequest, visited: Counted, visitor: IncomingVisitor): void {
+  function countVisit(asked: HostedRequest, visited: Redirects, visitor: IncomingVisitor): void {
     const isCounted = visitor.isPerson && asked.request.method === "GET";
     if (isCounted) count(asked, visited, visitor.platform);
   }
@@ -210,22 +210,17 @@ function answerError(error: unknown, report: HostOptions["report"]): Answer {
   return unexpectedError;
 }
 
-/** A link that was visited, and by which of its addresses. */
-type Counted = Pick<Redirects, "linkId" | "source">;
-
 /** Counts a person's visit of a link. */
 function createCounter(options: HostOptions) {
   const readKind = createKindReader(options);
   return (
     { request, site, isScanned }: HostedRequest,
-    { linkId, source: way }: Counted,
+    visited: Redirects,
     platform: Platform,
   ): void => {
     // A visitor under the second host name was counted before the preview page.
-    const isClick = !site.isSecond;
-    const source = isClick ? (isScanned ? "qr" : way) : "button";
-    const kind = readKind({ request, site, platform, source });
-    options.clicks.note({ projectId: site.project.id, linkId, kind, isClick });
+    const source = site.isSecond ? "button" : isScanned ? "qr" : visited.source;
+    options.clicks.note(visited, readKind({ request, site, platform, source }));
   };
 }
 

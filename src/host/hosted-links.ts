@@ -9,6 +9,7 @@ import type { Platform } from "../visit/decide-visit.ts";
 import { gatherAsked } from "./gather-asked.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
+import { unnoted, type Visited } from "./visit-rows.ts";
 
 /** Where a link is visited. */
 export type Place = {
@@ -38,7 +39,7 @@ export type HostedLink = {
 };
 
 /** Where a link redirects, for those platforms whose visitors it has redirected before. */
-export type Redirects = { readonly linkId: string; readonly source: VisitedBy } & {
+export type Redirects = Visited & { readonly source: VisitedBy } & {
   [Name in Platform]: string | undefined;
 };
 
@@ -82,14 +83,15 @@ export function createHostedLinks() {
 
     keepRedirect: (
       { name }: Place,
-      { link, source }: HostedLink,
+      hosted: HostedLink,
       platform: Platform,
       to: string,
-    ): void => {
+    ): Redirects => {
       const known = redirects.find(name);
-      const kept = known ?? startRedirects(link.id, source);
+      const kept = known ?? startRedirects(hosted);
       kept[platform] = to;
       if (known === undefined) redirects.set(name, kept);
+      return kept;
     },
 
     /** What can be no path names no link. */
@@ -102,8 +104,17 @@ export function createHostedLinks() {
   };
 }
 
-function startRedirects(linkId: string, source: VisitedBy): Redirects {
-  return { linkId, source, desktop: undefined, ios: undefined, android: undefined };
+/** Written out: an object that another one is spread into takes several times the memory. */
+export function startRedirects({ link, source }: HostedLink): Redirects {
+  const nowhere = undefined;
+  return {
+    linkId: link.id,
+    row: unnoted,
+    source,
+    desktop: nowhere,
+    ios: nowhere,
+    android: nowhere,
+  };
 }
 
 function openGathering({ tenant }: Site) {

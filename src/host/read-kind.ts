@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { hour_ms, writeKind, type Source } from "../stats/visit.ts";
+import { hour_ms, tellVisit, type Source, type Told } from "../stats/visit.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
@@ -16,7 +16,7 @@ export type KindOptions = {
 
 type Seen = {
   readonly request: IncomingMessage;
-  readonly site: Pick<Site, "serial" | "origin" | "visitedOrigin" | "secondOrigin">;
+  readonly site: Pick<Site, "serial" | "project" | "origin" | "visitedOrigin" | "secondOrigin">;
   readonly platform: Platform;
   readonly source: Source;
 };
@@ -27,9 +27,9 @@ const longestHost = 253;
 const mostCachedLength = 300;
 
 /** What is told apart of a visit. The same comes again and again, and is kept for the hour. */
-export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => string {
+export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => Told {
   const referrers = createRecentCache<string>(mostReferrers);
-  const kinds = createRecentCache<string>(mostReferrers);
+  const kinds = createRecentCache<Told>(mostReferrers);
 
   /** Nothing where nobody led there. */
   function readReferrer(header: string | undefined): string {
@@ -51,9 +51,10 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const known = kinds.find(key);
     if (known !== undefined) return known;
     const referrer = host === "" || isOwn(site, host) ? undefined : dropWww(host);
-    const kind = writeKind("click", at, { platform, source, country, referrer });
-    kinds.set(key, kind);
-    return kind;
+    const projectId = site.project.id;
+    const told = tellVisit({ projectId, what: "click", at, platform, source, country, referrer });
+    kinds.set(key, told);
+    return told;
   };
 }
 

@@ -1,68 +1,76 @@
-import { readKind, withOtherReferrer } from "../stats/visit.ts";
+import { readKind, withOtherReferrer, type Told } from "../stats/visit.ts";
 import type { VisitCount } from "../store/visit-batches.ts";
+import { createVisitRows, type Visited } from "./visit-rows.ts";
 
 /** Visits in memory, link by link, until they are written down. */
 export type VisitCounts = {
-  /** Answers how many clicks found no room. */
-  readonly add: (added: Added) => number;
-  /** The same for what could not be written. */
-  readonly putBack: (count: Counted) => number;
+  /** Answers whether there are so many that they should be taken out soon. */
+  readonly note: (visited: Visited, told: Told) => boolean;
+  /** For what could not be written. */
+  readonly putBack: (count: Counted) => void;
   /** By link, all that are there. */
-  readonly links: ReadonlyMap<string, Counted>;
+  readonly list: () => ReadonlyMap<string, Counted>;
   /** Takes all of them out. */
   readonly take: () => readonly Counted[];
 };
 
-type Added = {
-  readonly projectId: string;
-  readonly linkId: string;
-  readonly kind: string;
-  readonly visits: number;
-  /** So many of the visits add to the link's clicks: all of them or none. */
-  readonly clicks: number;
-};
-
 /** The visits of a link: most of them are of one kind, and have no map for that. */
-export type Counted = Pick<Added, "projectId" | "linkId" | "kind"> & {
+export type Counted = Pick<Told, "projectId" | "kind"> & {
+  readonly linkId: string;
   clicks: number;
   ofKind: number;
   others: Map<string, number> | undefined;
 };
 
+type CountsOptions = {
+  readonly mostLinks: number;
+  /** So many visits, of links or kinds that differ, are put together at a time. */
+  readonly mostRows: number;
+  /** Called with clicks that find no room. */
+  readonly onLost: (clicks: number) => void;
+};
+
 /** A stranger can make up any number of hosts that have led here. */
 const mostKindsOfLink = 200;
 
-export function createVisitCounts(mostLinks: number): VisitCounts {
+export function createVisitCounts({ mostLinks, mostRows, onLost }: CountsOptions): VisitCounts {
+  const rows = createVisitRows(mostRows);
   const links = new Map<string, Counted>();
 
-  function add({ projectId, linkId, kind, visits, clicks }: Added): number {
+  function add(linkId: string, { projectId, kind, isClick }: Told, visits: number): void {
+    const clicks = isClick ? visits : 0;
     const known = links.get(linkId);
-    if (known === undefined && links.size >= mostLinks) return clicks;
-    if (known === undefined) {
+    if (known !== undefined) {
+      known.clicks += clicks;
+      if (known.kind === kind) known.ofKind += visits;
+      else addOther(known, kind, visits);
+    } else if (links.size < mostLinks) {
       const others = undefined;
       links.set(linkId, { projectId, linkId, clicks, kind, ofKind: visits, others });
-      return 0;
-    }
-    known.clicks += clicks;
-    if (known.kind === kind) known.ofKind += visits;
-    else addOther(known, kind, visits);
-    return 0;
+    } else onLost(clicks);
+  }
+
+  function list(): ReadonlyMap<string, Counted> {
+    rows.take(add);
+    return links;
   }
 
   return {
-    links,
-    add,
+    note: (visited, told) => {
+      rows.note(visited, told);
+      const isFull = rows.isFull();
+      if (isFull) rows.take(add);
+      return isFull;
+    },
     putBack: (count) => {
       const { projectId, linkId, kinds } = listKinds(count);
-      let lost = 0;
       for (const [kind, visits] of kinds) {
-        const clicks = readKind(kind).isClick ? visits : 0;
-        lost += add({ projectId, linkId, kind, visits, clicks });
+        add(linkId, { projectId, kind, isClick: readKind(kind).isClick }, visits);
       }
-      return lost;
     },
+    list,
     take: () => {
-      const taken = [...links.values()];
+      const taken = [...list().values()];
       links.clear();
       return taken;
     },

@@ -51,6 +51,20 @@ export function writeKind(what: VisitEvent, at: number, facts: VisitFacts): stri
   return `${Math.floor(at / hour_ms)} ${what} ${platform} ${source} ${country} ${referrer}`;
 }
 
+/** What is noted of a visit beside the link. */
+export type Told = {
+  /** Whose link it is. */
+  readonly projectId: string;
+  readonly kind: string;
+  /** Whether it adds to what the link shows as its clicks. */
+  readonly isClick: boolean;
+};
+
+export function tellVisit({ projectId, what, at, ...facts }: Omit<Visit, "linkId">): Told {
+  const kind = writeKind(what, at, facts);
+  return { projectId, kind, isClick: readKind(kind).isClick };
+}
+
 export type Kind = {
   /** Since 1970. */
   readonly hour: number;

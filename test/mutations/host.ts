@@ -6,8 +6,8 @@ export const host: readonly Mutation[] = [
     id: "H1",
     file: "src/host/host.ts",
     what: "a visit by the second name is counted again",
-    find: "const isClick = !site.isSecond;",
-    replace: "const isClick = true;",
+    find: `site.isSecond ? "button" : isScanned`,
+    replace: "isScanned",
     tests: ["test/host/pages.test.ts"],
   },
   {
@@ -57,6 +57,14 @@ export const host: readonly Mutation[] = [
     find: "linkId === undefined ? [...links.values(), ...leaving] : leaving",
     replace: "linkId === undefined ? [...links.values()] : []",
     tests: ["test/host/clicks.test.ts"],
+  },
+  {
+    id: "H18",
+    file: "src/host/visit-rows.ts",
+    what: "a visit of another kind is counted as the one before",
+    find: "known >= 0 && kinds[known] === told",
+    replace: "known >= 0",
+    tests: ["test/store/visits.test.ts"],
   },
   {
     id: "H8",

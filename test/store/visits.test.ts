@@ -1,9 +1,10 @@
 import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
+import { unnoted } from "../../src/host/visit-rows.ts";
 import { addCells, type Cells } from "../../src/stats/cells.ts";
 import { readId, readNumber, unpackIds } from "../../src/stats/link-ids.ts";
-import { hour_ms, writeKind, type VisitFacts } from "../../src/stats/visit.ts";
+import { hour_ms, tellVisit } from "../../src/stats/visit.ts";
 import { foldOldDays } from "../../src/store/fold-old-days.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
 import { deleteProject } from "../../src/store/projects.ts";
@@ -12,12 +13,12 @@ import { readTotals } from "../../src/store/read-visits.ts";
 import { owesClicks } from "../../src/store/visit-batches.ts";
 import { readDay } from "../../src/store/visit-days.ts";
 import { neverRing } from "../support/alarms.ts";
+import { noteClick } from "../support/note-click.ts";
 import { addLink, addLinks, addProject, now } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Visits are written down as they come, and put together by day: none is lost or counted twice. */
 
-const facts: VisitFacts = { platform: "desktop", source: "address" };
 const patient = { isPatient: true };
 const sweep = { signal: new AbortController().signal, onError: report };
 const countTo = 1700;
@@ -44,8 +45,7 @@ function noteMany(
 ) {
   for (const [place, linkId] of ids.entries()) {
     for (let turn = 0; turn <= place % 7; turn += 1) {
-      const kind = writeKind("click", now - (turn % 2) * 24 * hour_ms, facts);
-      clicks.note({ projectId, linkId, kind, isClick: true });
+      noteClick(clicks, projectId, linkId, { at: now - (turn % 2) * 24 * hour_ms });
     }
   }
 }
@@ -67,12 +67,12 @@ async function readKept({ db }: Store, projectId: string) {
     .execute();
   const sums = new Map<string, number>();
   const details = new Map<string, number>();
-  const kinds = new Set<string>();
+  const kinds = new Map<string, number>();
   for (const row of days) {
     readDay(row, (id, counts) => {
       expect(id >= row.first_id && id <= row.last_id).toBe(true);
       for (const [kind, count] of counts) {
-        kinds.add(kind);
+        add(kinds, kind, count);
         add(details, id, count);
       }
     });
@@ -190,12 +190,9 @@ test("of a day with very many links only the rows of those visited are written a
   await fold(clicks, store, projectId);
   const { rows } = await readKept(store, projectId);
   expect(rows).toBeGreaterThan(40);
-  // As far from each other as can be.
   const sorted = ids.toSorted();
   const visited = [sorted[0] ?? "", sorted[3000] ?? "", sorted.at(-1) ?? ""];
-  for (const linkId of visited) {
-    clicks.note({ projectId, linkId, kind: writeKind("click", now, facts), isClick: true });
-  }
+  for (const linkId of visited) noteClick(clicks, projectId, linkId);
   await clicks.close();
   const { counted, store: counting } = countDayRows(store);
   await foldVisits(counting, projectId, patient);
@@ -222,11 +219,8 @@ test("a day's rows stay in order, wherever among the others a link is visited ne
   ];
   const all = new Map<string, number>();
   for (const turn of turns) {
-    for (const linkId of turn) {
-      const kind = writeKind("click", now, facts);
-      clicks.note({ projectId, linkId, kind, isClick: true });
-      add(all, linkId, 1);
-    }
+    for (const linkId of turn) noteClick(clicks, projectId, linkId);
+    for (const linkId of turn) add(all, linkId, 1);
     await fold(clicks, store, projectId);
     const { sums, details } = await readKept(store, projectId);
     expect([sums, details]).toEqual([all, all]);
@@ -304,20 +298,42 @@ test("a process that ends in the middle leaves the rest for the next one", async
   expect((await readKept(store, projectId)).sums).toEqual(expected(ids));
 });
 
+test("of links that are visited again and again, as ever other kinds, each visit is counted", async () => {
+  await using world = await createWorld();
+  const { store, projectId, ids } = await makeLinks(world, 7);
+  const clicks = openCounting(store);
+  const visited = ids.map((linkId) => ({ linkId, row: unnoted }));
+  const kinds = (["ios", "android", "desktop"] as const).map((platform) => {
+    return tellVisit({ projectId, what: "click", at: now, platform, source: "address" });
+  });
+  // More than have room before they are put together, and some of them are asked for meanwhile.
+  for (let turn = 0; turn < 25_200; turn += 1) {
+    const [link, kind] = [visited[turn % 7], kinds[Math.floor(turn / 2) % 3]];
+    if (link !== undefined && kind !== undefined) clicks.note(link, kind);
+    if (turn % 6000 === 0) await clicks.flush(projectId, ids[0]);
+  }
+  await clicks.close();
+  const all = new Map(ids.map((id) => [id, 3600]));
+  expect(await readClicks(store, projectId)).toEqual(all);
+  await foldVisits(store, projectId, patient);
+  const kept = await readKept(store, projectId);
+  expect([kept.sums, [...kept.kinds.values()]]).toEqual([all, [8400, 8400, 8400]]);
+  expect(clicks.measure()).toEqual({ counted: 25_200, written: 25_200, waiting: 0, lost: 0 });
+});
+
 test("a stranger makes up no more than a hundred hosts of a link and day", async () => {
   await using world = await createWorld();
   const { store, projectId } = await makeLinks(world, 1);
   const linkId = await store.write((db) => addLink({ db, projectId }, "flooded"));
   const clicks = openCounting(store);
   for (let turn = 0; turn < 700; turn += 1) {
-    const kind = writeKind("click", now, { ...facts, referrer: `host-${turn}.example` });
-    clicks.note({ projectId, linkId, kind, isClick: true });
+    noteClick(clicks, projectId, linkId, { referrer: `host-${turn}.example` });
     if (turn % 60 === 0) await fold(clicks, store, projectId);
   }
   await fold(clicks, store, projectId);
   const { sums, kinds } = await readKept(store, projectId);
   expect(sums.get(linkId)).toBe(700);
-  const hosts = [...kinds].map((kind) => kind.split(" ").at(-1));
+  const hosts = [...kinds.keys()].map((kind) => kind.split(" ").at(-1));
   expect(hosts).toHaveLength(101);
   expect(hosts).toContain("other");
 });
@@ -327,9 +343,7 @@ test("after ninety days the hours are gone, and nothing else is", async () => {
   const { store, projectId, ids } = await makeLinks(world, 300);
   const clicks = openCounting(store);
   for (const at of [now - hour_ms, now - 26 * hour_ms]) {
-    for (const linkId of ids) {
-      clicks.note({ projectId, linkId, kind: writeKind("click", at, facts), isClick: true });
-    }
+    for (const linkId of ids) noteClick(clicks, projectId, linkId, { at });
   }
   await fold(clicks, store, projectId);
   const before = await readKept(store, projectId);

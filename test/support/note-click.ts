@@ -1,10 +1,15 @@
 import type { Clicks } from "../../src/host/clicks.ts";
-import { writeKind } from "../../src/stats/visit.ts";
+import { unnoted } from "../../src/host/visit-rows.ts";
+import { tellVisit, type Visit } from "../../src/stats/visit.ts";
 import { now } from "./rows.ts";
 
-const kind = writeKind("click", now, { platform: "desktop", source: "address" });
-
 /** A click of a person at a desk, of whom nothing else is told. */
-export function noteClick(clicks: Pick<Clicks, "note">, projectId: string, linkId: string): void {
-  clicks.note({ projectId, linkId, kind, isClick: true });
+export function noteClick(
+  clicks: Pick<Clicks, "note">,
+  projectId: string,
+  linkId: string,
+  otherwise: Partial<Visit> = {},
+): void {
+  const visit = { what: "click", at: now, platform: "desktop", source: "address" } as const;
+  clicks.note({ linkId, row: unnoted }, tellVisit({ projectId, ...visit, ...otherwise }));
 }

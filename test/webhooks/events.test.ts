@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { writeKind } from "../../src/stats/visit.ts";
+import type { Source } from "../../src/stats/visit.ts";
 import { tellOfInstall } from "../../src/store/install-events.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { deleteWebhook, listWebhooks } from "../../src/store/webhooks.ts";
+import { noteClick } from "../support/note-click.ts";
 import { openForAll } from "../support/open-for.ts";
 import { expectSigned, startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn } from "../support/webhook-world.ts";
@@ -105,19 +106,17 @@ test("links that lose an app with its deletion, and get it back, are told of", a
   ]);
 });
 
-const clickKind = writeKind("click", 0, { platform: "desktop", source: "address" });
-
 test("clicks are told of by the batch, with the count of each link", async () => {
   await addWebhook(world, receiver.url, ["link.clicked"]);
   const [one, other] = [(await create({ path: "one" })).id, (await create({ path: "two" })).id];
   const { clicks, project } = world;
-  const visit = (linkId: string, isClick = true) =>
-    clicks.note({ projectId: project.id, linkId, kind: clickKind, isClick });
+  const visit = (linkId: string, source: Source = "address") =>
+    noteClick(clicks, project.id, linkId, { source });
   visit(one);
   visit(other);
   visit(one);
-  // A bot looks at a page, and clicks nothing.
-  visit(other, false);
+  // Who presses the button of a page has clicked before.
+  visit(other, "button");
   await clicks.flush(project.id);
   await deliverIn(world).deliverDue();
   // In the order in which they were first visited.
