@@ -7,8 +7,22 @@ import { isFor, updateWebhook, type OwnWebhook } from "./webhooks.ts";
 
 export type Delivery = Pick<
   DeliveryTable,
-  "event_id" | "event" | "subject" | "body" | "attempts" | "created_at" | "ends_at"
+  "event_id" | "number" | "event" | "subject" | "body" | "attempts" | "created_at" | "ends_at"
 >;
+
+const columns = [
+  "event_id",
+  "number",
+  "event",
+  "subject",
+  "body",
+  "attempts",
+  "created_at",
+  "ends_at",
+] as const satisfies readonly (keyof Delivery)[];
+
+/** The time of what was not tried yet: it is due at once, by whichever clock. */
+export const untried_at = 0;
 
 /** Those of a webhook that are due, in the order in which they came about. */
 export async function listDueDeliveries(
@@ -17,13 +31,51 @@ export async function listDueDeliveries(
   now: number,
   limit: number,
 ): Promise<readonly Delivery[]> {
-  return selectWaiting(db, webhook)
-    .select(["event_id", "event", "subject", "body", "attempts", "created_at", "ends_at"])
-    .where("next_at", "<=", now)
-    .orderBy("number")
-    .orderBy("part")
-    .limit(limit)
+  const due = selectSome(db, webhook, limit).where("next_at", "<=", now);
+  return due.orderBy("number").orderBy("part").execute();
+}
+
+/** Those of a webhook that were not tried yet, the latest first. */
+export async function listUntried(
+  db: Db,
+  webhook: OwnWebhook,
+  limit: number,
+): Promise<readonly Delivery[]> {
+  const untried = selectSome(db, webhook, limit).where("next_at", "=", untried_at);
+  return untried.orderBy("number", "desc").orderBy("part", "desc").execute();
+}
+
+/** Those of a webhook that are due, those first that have been so for longest. */
+export async function listLongestDue(
+  db: Db,
+  webhook: OwnWebhook,
+  now: number,
+  limit: number,
+): Promise<readonly Delivery[]> {
+  const due = selectSome(db, webhook, limit).where("next_at", "<=", now);
+  return due.orderBy("next_at").orderBy("number").orderBy("part").execute();
+}
+
+/** What waits of a subject: the first of it, until when some of it does, and how many are due. */
+export type Row = Pick<DeliveryTable, "number" | "next_at"> & { readonly due: number };
+
+export async function describeRows(
+  db: Db,
+  webhook: OwnWebhook,
+  subjects: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, Row>> {
+  const rows = await selectWaiting(db, webhook)
+    .select(({ fn, eb }) => [
+      "subject",
+      fn.min("number").as("number"),
+      fn.max("next_at").as("next_at"),
+      fn.sum<number | string>(eb.case().when("next_at", "<=", now).then(1).else(0).end()).as("due"),
+    ])
+    .where("subject", "in", subjects)
+    .groupBy("subject")
     .execute();
+  return new Map(rows.map(({ subject, due, ...row }) => [subject, { ...row, due: Number(due) }]));
 }
 
 /** Until when something waits, and whether on its own account. */
@@ -218,6 +270,10 @@ export async function findOverdue(
     .where("projects.suspended", "=", 0)
     .executeTakeFirst();
   return row?.since ?? undefined;
+}
+
+function selectSome(db: Db, webhook: OwnWebhook, limit: number) {
+  return selectWaiting(db, webhook).select(columns).limit(limit);
 }
 
 function selectWaiting(db: Db, webhook: OwnWebhook) {

@@ -29,6 +29,8 @@ export async function tellOfLinks(
 
 type Clicked = { readonly linkId: string; readonly clicks: number };
 
+/** What all of them are about, so that they arrive in their order. */
+export const clicksSubject = "clicks";
 /** Links of one event: a receiver reads tens of thousands of bytes at the most. */
 const clickedAtOnce = 500;
 
@@ -48,7 +50,7 @@ export async function tellOfClicks(
   for (let start = 0; start < links.length; start += clickedAtOnce) {
     const some = links.slice(start, start + clickedAtOnce);
     const data = { project_id: tenant.projectId, links: some };
-    told.push({ event: "link.clicked", subject: "clicks", data });
+    told.push({ event: "link.clicked", subject: clicksSubject, data });
   }
   await tellOf(tenant, told, now);
 }

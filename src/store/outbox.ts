@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
+import { untried_at } from "./deliveries.ts";
 import { readTally, tallyEvent, type Tally } from "./project-tallies.ts";
 import type { DeliveryTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
@@ -69,8 +70,7 @@ export async function queueEvents(
 const beginning = {
   state: "waiting",
   attempts: 0,
-  // At once, by whichever clock.
-  next_at: 0,
+  next_at: untried_at,
   refused: 0,
   ends_at: null,
   fault: null,

@@ -31,6 +31,7 @@ import { postgresProjectKeys, projectKeys } from "./migrations/018-project-keys.
 import { crowds, postgresCrowds } from "./migrations/019-crowds.ts";
 import { postgresUsedVisits, usedVisits } from "./migrations/020-used-visits.ts";
 import { refusedDeliveries } from "./migrations/021-refused-deliveries.ts";
+import { deliveryNumbers } from "./migrations/022-delivery-numbers.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -78,6 +79,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       crowds,
       usedVisits,
       refusedDeliveries,
+      deliveryNumbers,
     ],
   },
   postgres: {
@@ -98,6 +100,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresCrowds,
       postgresUsedVisits,
       refusedDeliveries,
+      deliveryNumbers,
     ],
   },
 };

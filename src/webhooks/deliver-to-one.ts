@@ -14,7 +14,8 @@ import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
 import { endTurn, keepTurn, mayDeliver, takeTurn, type Receiver } from "../store/webhook-turns.ts";
 import { restAfter, waitAfter } from "./backoff.ts";
-import { doInOrder, findLastFree } from "./in-order.ts";
+import { findProbe } from "./find-probe.ts";
+import { doInOrder } from "./in-order.ts";
 import { attempt_ms, sendMessage } from "./send-message.ts";
 
 /** One webhook's turn: all that is due for it, each link's events one after the other. */
@@ -106,8 +107,12 @@ type Turn = Given &
 /** What may be told now, in its order. */
 async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
   const { store, clock, receiver, failures } = turn;
+  const isAway = failures >= awayFrom;
   while (!turn.isStopping()) {
     const now = clock.now();
+    // Whether it is back, one message tells as well as many.
+    const probe = isAway ? await findProbe(store.db, receiver, now) : undefined;
+    if (probe !== undefined) return [probe];
     const due = await listDueDeliveries(store.db, receiver, now, loaded);
     if (due.length === 0) return [];
     const subjects = [...new Set(due.map(({ subject }) => subject))];
@@ -117,12 +122,7 @@ async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
       while (!(await store.write((db) => holdBack(db, receiver, subject, hold), patient)));
     }
     const free = due.filter(({ subject }) => !held.has(subject));
-    if (free.length === 0) continue;
-    if (failures < awayFrom) return free;
-    // Whether it is back, one message tells as well as many. The latest is the least likely one to
-    // have been refused for what it says.
-    const last = findLastFree(free);
-    return last === undefined ? [] : [last];
+    if (free.length > 0) return isAway ? free.slice(0, 1) : free;
   }
   return [];
 }

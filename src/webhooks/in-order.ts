@@ -25,26 +25,19 @@ export async function doInOrder(
   }
 }
 
-/** The last one that nothing before it has to come before. */
-export function findLastFree(deliveries: readonly Delivery[]): Delivery | undefined {
-  const before = new Set<string>();
-  let last: Delivery | undefined;
-  for (const delivery of deliveries) {
-    const about = listAbout(delivery);
-    if (!about.some((one) => before.has(one))) last = delivery;
-    for (const one of about) before.add(one);
-  }
-  return last;
-}
-
 type Clicked = { readonly data: { readonly links: readonly { readonly id: string }[] } };
 
 /** Its subject, and of a batch of clicks each of its links. */
-function listAbout({ event, subject, body }: Delivery): readonly string[] {
-  if (event !== "link.clicked") return [subject];
+function listAbout(delivery: Delivery): readonly string[] {
+  return [delivery.subject, ...listClicked(delivery)];
+}
+
+/** Of a batch of clicks its links. */
+export function listClicked({ event, body }: Delivery): readonly string[] {
+  if (event !== "link.clicked") return [];
   // We wrote it ourselves (`store/link-events.ts`).
   const { data } = JSON.parse(body) as Clicked;
-  return [subject, ...data.links.map(({ id }) => id)];
+  return data.links.map(({ id }) => id);
 }
 
 /** Has no more done at once than there are places, those that came first before the others. */

@@ -111,3 +111,87 @@ test("a receiver that was away is told of a link in its order, its clicks among 
     expect(listAbout(id)).toEqual(["link.created", "link.clicked", "link.deleted"]);
   }
 });
+
+test("a receiver that is away is asked for no link's later event first, of hundreds", async () => {
+  await addWebhook(world, receiver.url, ["link.created", "link.updated"]);
+  const links = [];
+  for (let link = 0; link < 210; link += 1) links.push(await create(`link-${link}`));
+  for (const id of links) await rename(id, "changed");
+  receiver.doing((response) => void response.writeHead(503).end());
+  const { deliverDue } = deliverIn(world);
+  for (let minute = 0; minute < 30; minute += 1) {
+    await deliverDue();
+    world.advance(minute_ms);
+  }
+  expect(new Set(receiver.told())).toEqual(new Set(["link.created"]));
+  receiver.doing(take);
+  receiver.received.length = 0;
+  await deliverDue();
+  for (const id of links) {
+    expect(listAbout(id)).toEqual(["link.created", "link.updated"]);
+  }
+});
+
+test("the first of a long row of clicks is what a receiver that is away is asked for", async () => {
+  await addWebhook(world, receiver.url, ["link.clicked"]);
+  for (let batch = 0; batch < 250; batch += 1) await click(`link-${batch}`);
+  receiver.doing((response) => void response.writeHead(503).end());
+  const { deliverDue } = deliverIn(world);
+  for (let minute = 0; minute < 30; minute += 1) {
+    await deliverDue();
+    world.advance(minute_ms);
+  }
+  receiver.doing(take);
+  world.advance(3 * 60 * minute_ms);
+  await deliverDue();
+  const told = receiver.received.map(({ body }) => body.data.links[0].id);
+  const clicked = Array.from({ length: 250 }, (_, batch) => `link-${batch}`);
+  expect([...new Set(told)]).toEqual(clicked);
+});
+
+/** Whoever refuses the first ones is away. */
+const renameOthers = async () => {
+  for (let link = 0; link < 16; link += 1) await rename(await create(`other-${link}`), "changed");
+};
+
+/** What is asked of a link, one event a minute, of a receiver that is away. */
+async function listAsked(id: string): Promise<readonly string[]> {
+  receiver.doing((response) => void response.writeHead(503).end());
+  const { deliverDue } = deliverIn(world);
+  await deliverDue();
+  receiver.received.length = 0;
+  for (let minute = 0; minute < 10; minute += 1) {
+    world.advance(minute_ms);
+    await deliverDue();
+  }
+  return listAbout(id);
+}
+
+test.each([1, 250])("it is asked for a link's clicks before what came later: %d", async (count) => {
+  await addWebhook(world, receiver.url, ["link.clicked", "link.updated"]);
+  await renameOthers();
+  const [one, other] = [await create("one"), await create("two")];
+  await click(one);
+  for (let batch = 1; batch < count; batch += 1) await click(other);
+  await rename(one, "changed");
+  expect((await listAsked(one))[0]).toBe("link.clicked");
+});
+
+test("it is asked for what came before a link's clicks first", async () => {
+  await addWebhook(world, receiver.url, ["link.clicked", "link.updated"]);
+  await renameOthers();
+  const id = await create("one");
+  await rename(id, "changed");
+  await click(id);
+  expect((await listAsked(id))[0]).toBe("link.updated");
+});
+
+test("it is asked for the latest of a link that nobody has clicked", async () => {
+  await addWebhook(world, receiver.url, ["link.clicked", "link.updated"]);
+  await renameOthers();
+  const [one, other] = [await create("one"), await create("two")];
+  await click(other);
+  await rename(one, "changed");
+  await listAsked(one);
+  expect(receiver.received.slice(0, 1).map((first) => isAbout(first, one))).toEqual([true]);
+});

@@ -64,16 +64,34 @@ describe("what is refused while others are taken", () => {
     expect(Math.max(...tried)).toBeLessThanOrEqual(most);
   });
 
-  test("keeps no other back for longer than a minute or two, however many there are", async () => {
+  test.each([30, 400])(
+    "keeps no other back for longer than a minute or two, however many there are: %d",
+    async (count) => {
+      await addWebhook(world, receiver.url, ["link.created"]);
+      for (let bad = 0; bad < count; bad += 1) await create(`bad-${bad}`);
+      receiver.doing(refuseBad(422));
+      const { deliverDue } = deliverIn(world);
+      await deliverDue();
+      await create("good");
+      for (const passed_ms of [minute_ms, minute_ms]) {
+        world.advance(passed_ms);
+        await deliverDue();
+      }
+      expect(paths()).toContain("good");
+    },
+  );
+
+  test("keeps none back for ever that came about amid hundreds of them", async () => {
     await addWebhook(world, receiver.url, ["link.created"]);
-    for (let bad = 0; bad < 30; bad += 1) await create(`bad-${bad}`);
+    const count = 230;
+    for (let bad = 0; bad < count; bad += 1) await create(`bad-before-${bad}`);
+    await create("good");
+    for (let bad = 0; bad < count; bad += 1) await create(`bad-after-${bad}`);
     receiver.doing(refuseBad(422));
     const { deliverDue } = deliverIn(world);
-    await deliverDue();
-    await create("good");
-    for (const passed_ms of [minute_ms, minute_ms]) {
-      world.advance(passed_ms);
+    for (let minute = 0; minute <= count + 5; minute += 1) {
       await deliverDue();
+      world.advance(minute_ms);
     }
     expect(paths()).toContain("good");
   });
