@@ -119,9 +119,18 @@ export function isOver(now: number) {
   ]);
 }
 
+/**
+ * One whose lease was over when it was cancelled was told of then: the version before left its
+ * runner there.
+ */
 function isCancelledAndLost(now: number) {
   const row = expressionBuilder<StateTables, "jobs">();
-  return row.and([row("state", "=", "cancelled"), row("runner", "is not", null), isOver(now)]);
+  return row.and([
+    row("state", "=", "cancelled"),
+    row("runner", "is not", null),
+    row("runs_until", ">", row.ref("updated_at")),
+    isOver(now),
+  ]);
 }
 
 async function tellOfLost(db: Db, now: number): Promise<void> {

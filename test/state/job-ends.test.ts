@@ -78,8 +78,21 @@ test("one whose runner was killed long before is told of at once, and once", asy
   expect(await listEnded()).toEqual([]);
 });
 
+test("one that the version before told of, leaving its runner, is not told of anew", async () => {
+  const { id } = await openJob();
+  await state.jobs.take({ id, runner: "killed" });
+  at.now += lease_ms;
+  const { db } = await at.openSql();
+  const jobs = db.updateTable("jobs").set({ state: "cancelled", updated_at: at.now });
+  await jobs.where("id", "=", id).execute();
+  at.now += lease_ms;
+  await state.jobs.tellOfLost();
+  expect(await listEnded()).toEqual([]);
+});
+
 test.each([
   ["lease is over", lease_ms],
+  ["process is started again an hour later", 60 * 60_000],
   ["clock was set back", -2 * lease_ms],
 ])("one whose runner was killed is told of when its %s, and once", async (_, passed_ms) => {
   const [{ id }, other] = [await openJob(), await openJob()];
