@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Awaitable } from "../contract/awaitable.ts";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { Clock } from "../contract/clock.ts";
 import { rateLimited } from "../contract/problem.ts";
 import { dropEndedCounts, readOtherCounts, writeCounts } from "../store/request-counts.ts";
@@ -88,8 +89,6 @@ function countOthers({ others }: Window, now: number): number {
 const longest_ms = 60_000;
 /** A store that takes no write is not tried again with each request. */
 const pause_ms = 1000;
-/** Machines' clocks differ by less. */
-const mostSkew_ms = 60_000;
 
 export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Tell {
   const process = randomUUID();

@@ -1,3 +1,4 @@
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import type { Reach } from "../network/hosts/pinned-connection.ts";
 import {
@@ -43,10 +44,10 @@ export type Courier = {
 };
 
 const turn_ms = 30_000;
-/** By so much the clocks of the machines of one database may differ, and a little more. */
-const mostSkew_ms = 10_000;
-/** Nothing is begun that might not end within the turn. */
-const least_ms = attempt_ms + mostSkew_ms;
+/** In so much time after an attempt it is written down what came of it. */
+const note_ms = 5000;
+/** Nothing is begun that might not end within the turn, by any machine's clock. */
+const least_ms = attempt_ms + note_ms + mostSkew_ms;
 const loaded = 200;
 const atOnce = 8;
 const slowFrom_ms = 1000;
