@@ -5,11 +5,27 @@ import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createDeliverer } from "../../src/webhooks/deliverer.ts";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
-import type { World } from "./world.ts";
+import { openForAll, openForEach } from "./open-for.ts";
+import { startReceiver, take, type Answer, type TestReceiver } from "./receiver.ts";
+import { createWorld, type World } from "./world.ts";
 
 /** Webhooks of a world's project, and who delivers to them by the clock of the test. */
 
 export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
+
+/** A world for each test of a file, and one receiver for them all that has received nothing yet. */
+export function openWithReceiver(
+  keep: (opened: { readonly world: World; readonly receiver: TestReceiver }) => unknown,
+  answer: Answer = take,
+): void {
+  let receiver: TestReceiver;
+  openForAll(startReceiver, (opened) => (receiver = opened));
+  openForEach(createWorld, (world) => {
+    receiver.received.length = 0;
+    receiver.doing(answer);
+    return keep({ world, receiver });
+  });
+}
 
 export async function addWebhook(
   { store, project }: Pick<World, "store" | "project">,

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { countDeliveries, findOverdue } from "../../src/store/deliveries.ts";
-import { refuse, startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { openForAll, openForEach } from "../support/open-for.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { refuse, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** What operators are told of deliveries, on either engine. */
 
@@ -12,8 +11,7 @@ const hour_ms = 60 * 60_000;
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-openForEach(createWorld, (opened) => (world = opened));
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 test("attempts are counted by what came of them, and events by where they stand", async () => {
   const { db } = world.store;

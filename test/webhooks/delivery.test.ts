@@ -1,15 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { listDead, sendAgain } from "../../src/store/deliveries.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { takeTurn } from "../../src/store/webhook-turns.ts";
 import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
 import { neverRing } from "../support/alarms.ts";
-import { openForAll } from "../support/open-for.ts";
 import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn, loopback } from "../support/webhook-world.ts";
+import { addWebhook, deliverIn, loopback, openWithReceiver } from "../support/webhook-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { createWorld, type World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 /** How messages arrive, or do not: again, in order, at the right place, by one process at once. */
 
@@ -19,13 +18,7 @@ const hour_ms = 60 * 60 * second_ms;
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-beforeEach(async () => {
-  world = await createWorld();
-  receiver.received.length = 0;
-  receiver.doing(take);
-});
-afterEach(() => world[Symbol.asyncDispose]());
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 const create = async (path: string) =>
   (await world.call("POST", "/links", { body: { path } })).body.id;

@@ -1,25 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Source } from "../../src/stats/visit.ts";
 import { tellOfInstall } from "../../src/store/install-events.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { deleteWebhook, listWebhooks } from "../../src/store/webhooks.ts";
 import { noteClick } from "../support/note-click.ts";
-import { openForAll } from "../support/open-for.ts";
-import { expectSigned, startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { expectSigned, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** What webhooks are told of links, written down with the change and delivered by HTTP. */
 
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-beforeEach(async () => {
-  world = await createWorld();
-  receiver.received.length = 0;
-});
-afterEach(() => world[Symbol.asyncDispose]());
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 const create = async (body: object) => (await world.call("POST", "/links", { body })).body;
 const countRows = () => world.store.db.selectFrom("deliveries").select("event_id").execute();

@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { tidyDeliveries } from "../../src/store/old-deliveries.ts";
 import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
-import { openForAll } from "../support/open-for.ts";
-import { refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { refuse, take, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** What is given up as a whole because its receiver took nothing for a day, and what is not. */
 
@@ -13,13 +12,7 @@ const hour_ms = 60 * 60 * 1000;
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-beforeEach(async () => {
-  world = await createWorld();
-  receiver.received.length = 0;
-  receiver.doing(refuse);
-});
-afterEach(() => world[Symbol.asyncDispose]());
+openWithReceiver((opened) => ({ world, receiver } = opened), refuse);
 
 const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
 

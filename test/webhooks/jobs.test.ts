@@ -3,18 +3,16 @@ import { expect, test } from "vitest";
 import { createForwarder } from "../../src/compose/forward-notices.ts";
 import { lease_ms } from "../../src/state/job-leases.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
-import { openForAll, openForEach } from "../support/open-for.ts";
-import { startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import type { TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** Jobs whose end nobody else has told of. */
 
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-openForEach(createWorld, (opened) => (world = opened));
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 async function* listRows(): AsyncGenerator<PlanRow> {
   const blank = { row: null, link_id: null, fields: {}, before: null, message: null };

@@ -1,17 +1,15 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { openForAll, openForEach } from "../support/open-for.ts";
-import { startReceiver, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import type { TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** A process of before events named their project goes on writing beside one that knows of it. */
 
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-openForEach(createWorld, (opened) => (world = opened));
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 /** As such a process writes it. */
 async function writeAsBefore(webhookId: string, count: number): Promise<void> {
@@ -42,7 +40,6 @@ test("what it writes is told as well, in its order", async () => {
 });
 
 test("what it writes later is told half a minute later at the latest", async () => {
-  receiver.received.length = 0;
   const { id } = await addWebhook(world, receiver.url);
   const { deliverDue, errors } = deliverIn(world);
   await deliverDue();

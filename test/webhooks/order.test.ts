@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { tellOfClicks } from "../../src/store/link-events.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
-import { openForAll } from "../support/open-for.ts";
-import { startReceiver, take, type Received, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { take, type Received, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** What is told of one link, by events of its own and by those that tell of many at once. */
 
@@ -13,13 +12,7 @@ const minute_ms = 60_000;
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-beforeEach(async () => {
-  world = await createWorld();
-  receiver.received.length = 0;
-  receiver.doing(take);
-});
-afterEach(() => world[Symbol.asyncDispose]());
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 const create = async (path: string): Promise<string> =>
   (await world.call("POST", "/links", { body: { path } })).body.id;

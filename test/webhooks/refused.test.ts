@@ -1,17 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { tellOfClicks } from "../../src/store/link-events.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
 import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
-import { openForAll } from "../support/open-for.ts";
-import {
-  refuse,
-  startReceiver,
-  take,
-  type Answer,
-  type TestReceiver,
-} from "../support/receiver.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { refuse, take, type Answer, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** Messages that are refused for what they say, beside receivers that are away. */
 
@@ -21,13 +14,7 @@ const minute_ms = 60 * second_ms;
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-beforeEach(async () => {
-  world = await createWorld();
-  receiver.received.length = 0;
-  receiver.doing(take);
-});
-afterEach(() => world[Symbol.asyncDispose]());
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 const create = async (path: string) =>
   (await world.call("POST", "/links", { body: { path } })).body.id;

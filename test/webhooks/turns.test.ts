@@ -1,11 +1,10 @@
 import { setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { deleteWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openForAll } from "../support/open-for.ts";
-import { startReceiver, take, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn } from "../support/webhook-world.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { take, type TestReceiver } from "../support/receiver.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import type { World } from "../support/world.ts";
 
 /** What ends a process's turn of delivering to a webhook, while more is due. */
 
@@ -16,13 +15,7 @@ const atOnce = 8;
 let receiver: TestReceiver;
 let world: World;
 
-openForAll(startReceiver, (opened) => (receiver = opened));
-beforeEach(async () => {
-  world = await createWorld();
-  receiver.received.length = 0;
-  receiver.doing(take);
-});
-afterEach(() => world[Symbol.asyncDispose]());
+openWithReceiver((opened) => ({ world, receiver } = opened));
 
 async function addBacklog(): Promise<OwnWebhook> {
   const webhook = await addWebhook(world, receiver.url, ["link.created"]);
