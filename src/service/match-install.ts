@@ -1,4 +1,4 @@
-import { chooseVisit, type Visit } from "../attribution/choose-visit.ts";
+import { chooseVisit, type Chosen, type Visit } from "../attribution/choose-visit.ts";
 import { learnCrowd, measureCrowd } from "../attribution/crowding.ts";
 import type { Marks } from "../attribution/marks.ts";
 import { readAsker, readFingerprint } from "../attribution/read-fingerprint.ts";
@@ -89,12 +89,10 @@ export async function matchInstall(
   const crowd = learnCrowd(known, shown, { now, window_ms: limits.deferred_visit_ms });
   if (crowd !== known) await keepCrowd(store, tenant.projectId, crowd, known);
   const chosen = chooseVisit(seen, alike, { recent, crowd });
-  if (chosen === undefined) return undefined;
-  const { visit, others, confidence, score } = chosen;
-  const query = others.reduce((shared, { row }) => keepShared(shared, row.query), visit.row.query);
-  const use = { row: visit.row, query, confidence, score, usedBy, isNamed: false };
+  const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
+  const matched = use && (await useVisit(services, tenant, use, signal));
   // Its own first request may have been answered meanwhile, and nobody has heard it.
-  return (await useVisit(services, tenant, use, signal)) ?? tellAgain(services, tenant, usedBy);
+  return matched ?? tellAgain(services, tenant, usedBy);
 }
 
 /** The same by the address that the page's button has copied, which names the visit. */
@@ -158,6 +156,12 @@ async function findCounted(
   await waitForClicks?.(tenant.projectId, linkId);
   const link = await findLink(tenant, linkId);
   return link?.ios_deferred_deep_linking_enabled === true ? link : undefined;
+}
+
+/** Of visits that lead to the same and could each be the one, what all of them bring is told. */
+function readChosen({ visit: { row }, others, confidence, score }: Chosen<StoredVisit>) {
+  const query = others.reduce((shared, other) => keepShared(shared, other.row.query), row.query);
+  return { row, query, confidence, score };
 }
 
 /** How much of the time for which a visit waits the latest of them are of. */
