@@ -53,6 +53,9 @@ export type CollectorOptions = {
 /** What a visit is called, and when it began. */
 type Named = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
+/** By then what a page's request has told is written, however busy the store is, or was lost. */
+const noted_ms = 30_000;
+
 /** A script's message has a tenth of it. */
 const mostBytes = 4096;
 
@@ -85,7 +88,8 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       marks: JSON.stringify(sealMarks(marks, seal)),
       ends_at: visitedAt + limits.deferred_visit_ms,
     };
-    await write({ visit, isWhole: told !== undefined });
+    const isLate = clock.now() - visitedAt > noted_ms;
+    await write({ visit, isWhole: told !== undefined, isLate });
   }
 
   async function findSeal({ site, hosted }: Visited) {

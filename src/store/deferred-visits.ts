@@ -33,16 +33,20 @@ const rowsAtOnce = 500;
 export type Noted = {
   readonly visit: NotedVisit;
   readonly isWhole: boolean;
+  /** Whether the visit has been noted long since, if it ever was. */
+  readonly isLate?: boolean | undefined;
 };
 
 /**
  * What the request of a page has told is noted where nothing is yet; what its script tells takes
  * the place of that, whichever of the two is written first. Of a visit that was used nothing is
- * told. No two are of one visit.
+ * told, and what is told late makes none: a process of the version before 020-used-visits deletes
+ * those that it uses. No two are of one visit.
  */
 export async function writeVisits(db: Db, noted: readonly Noted[]): Promise<void> {
+  const timely = noted.filter(({ isLate }) => isLate !== true);
   for (const isWhole of [false, true]) {
-    const visits = noted.flatMap((one) => (one.isWhole === isWhole ? [one.visit] : []));
+    const visits = timely.flatMap((one) => (one.isWhole === isWhole ? [one.visit] : []));
     for (let start = 0; start < visits.length; start += rowsAtOnce) {
       const insert = db
         .insertInto("deferred_visits")
@@ -55,6 +59,13 @@ export async function writeVisits(db: Db, noted: readonly Noted[]): Promise<void
         .execute();
     }
   }
+  for (const { visit, isLate } of noted) if (isLate === true) await updateVisit(db, visit);
+}
+
+async function updateVisit(db: Db, visit: NotedVisit): Promise<void> {
+  const { project_id, id, link_id: _link, ends_at: _end, ...told } = visit;
+  const update = db.updateTable("deferred_visits").set(told).where("project_id", "=", project_id);
+  await update.where("id", "=", id).where("used_until", "is", null).execute();
 }
 
 type Written = ExpressionBuilder<
