@@ -111,6 +111,18 @@ describe("one visit", () => {
   });
 
   test.each([
+    ["America/Argentina/Catamarca", "America/Catamarca"],
+    ["America/Argentina/Cordoba", "America/Cordoba"],
+    ["America/Argentina/Jujuy", "America/Jujuy"],
+    ["America/Argentina/Mendoza", "America/Mendoza"],
+    ["America/Atikokan", "America/Coral_Harbour"],
+    ["Europe/Kyiv", "Europe/Kiev"],
+  ])("of a phone in %s, which its browser calls %s, is the same", (system, browser) => {
+    const seen = visit({ script: { ...screen, timezone: browser, language: "de-DE" } });
+    expect(level(install({ timezone: system }), seen)).toBe("high");
+  });
+
+  test.each([
     ["another screen", { screen_width: 390, screen_height: 844 }],
     ["another zone", { timezone: "Europe/London" }],
     ["another language", { language: "tr-DE", languages: ["tr-DE"] }],
