@@ -1,6 +1,7 @@
 import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
-import { iosFirstLaunch } from "../sdk/recorded.ts";
+import { updateProject } from "../../src/store/projects.ts";
+import { iosFirstLaunch, iosOpened } from "../sdk/recorded.ts";
 import { readAnswer } from "../sdk/readers.ts";
 import { home, openInstallWorld, type InstallWorld } from "../support/install-world.ts";
 import { openForEach } from "../support/open-for.ts";
@@ -31,4 +32,26 @@ test("an install whose first request is answered while it looks is told the same
   const second = readAnswer("ios", await host.install(home, iosFirstLaunch, by));
   expect(second).toMatchObject({ matched: true });
   expect(first && readAnswer("ios", await first)).toEqual(second);
+});
+
+test("an install is told the same though a phone like it visits another link", async () => {
+  const { store, project, call, now } = host.world;
+  await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
+  const { ios_app_id } = (await call("GET", `/links/${host.link.id}`)).body;
+  const fields = { ios_app: { id: ios_app_id }, ios_deferred_deep_linking_enabled: true };
+  const summer = await host.add("link", { path: "summer", ...fields });
+  await host.visitPage("/spring");
+  const first = readAnswer("ios", await host.install());
+  expect(first).toMatchObject({ matched: true, link: { id: host.link.id } });
+  await host.visitPage("/summer");
+  // Nobody knows whose visit that is: an answer that was lost must not cost another phone's.
+  expect(readAnswer("ios", await host.install())).toEqual(first);
+  expect(await host.match()).toMatchObject({ matched: true, link: { id: summer.id } });
+  // Its own it can name, and is an install of that link then.
+  const { page } = await host.visitPage("/summer");
+  const [, copied = ""] = /writeText\("([^"]*)"\)/.exec(page.text) ?? [];
+  const pasted = readAnswer("ios", await host.install(home, iosOpened(copied)));
+  expect(pasted).toMatchObject({ matched: true, link: { id: summer.id } });
+  const { body } = await call("GET", "/link_stats?by=day");
+  expect(body.stats.total.installs).toBe(3);
 });
