@@ -5,14 +5,9 @@ import type { Period } from "../stats/period.ts";
 import { findStep, isStep, type Step } from "../stats/steps.ts";
 import { addSum, addTo, createSum, createSums, type Sum, type Sums } from "../stats/sums.ts";
 import { dayHours, hour_ms, otherReferrers, type Kind, type VisitEvent } from "../stats/visit.ts";
-import {
-  readDetails,
-  readPartOfDay,
-  readTotals,
-  type Days,
-  type SumsRow,
-} from "../store/read-visits.ts";
 import { readSums } from "../store/read-sums.ts";
+import { readTotals } from "../store/read-totals.ts";
+import { readDetails, readPartOfDay, type Days, type SumsRow } from "../store/read-visits.ts";
 import type { Tenant } from "../store/tenant.ts";
 
 /** Adds up the visits of a period, from whichever of what is kept of them is the least to read. */

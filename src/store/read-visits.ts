@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
 import { eachCell, readCells, type ReadCells } from "../stats/cells.ts";
 import { idWords, packNumbers, readIdWords, unpackIds } from "../stats/link-ids.ts";
 import type { LinkSet } from "../stats/link-set.ts";
@@ -7,60 +6,10 @@ import type { LinkRow } from "../stats/link-sums.ts";
 import { readKind, visitEvents, type Kind } from "../stats/visit.ts";
 import type { Tenant } from "./tenant.ts";
 import type { VisitDayTable } from "./tables.ts";
-import { createKindReader, splitDays } from "./visit-days.ts";
-import { addToBody } from "./visit-totals.ts";
+import { createKindReader } from "./visit-days.ts";
 
 /** What is kept of visits, read day by day: the days are those of UTC, and both ends are read. */
 export type Days = { readonly first: number; readonly last: number };
-
-/**
- * Calls `take` with each sum of an hour: `click`, `click platform ios` and the like. What still
- * waits to be put together is added here, and stays where it is: to write it down link by link
- * costs far more than all sums of a year. Its hosts are not yet cut link by link, only the day's.
- */
-export async function readTotals(
-  tenant: Tenant,
-  days: Days,
-  take: (hour: number, kind: string, count: number) => void,
-): Promise<void> {
-  const bodies = new Map<number, string>();
-  const waiting = new Map<string, number>();
-  for (const { day, body } of await selectTotals(tenant, days)) {
-    if (day !== null) bodies.set(day, body);
-    else {
-      const { kinds, rows } = readCells(body);
-      addUp(kinds, rows, (kind, count) => waiting.set(kind, (waiting.get(kind) ?? 0) + count));
-      await setImmediate();
-    }
-  }
-  const read = createKindReader();
-  for (const [day, cells] of splitDays(new Map([["", waiting]]), read)) {
-    if (day < days.first || day > days.last) continue;
-    bodies.set(day, addToBody(bodies.get(day), cells, read));
-  }
-  for (const body of bodies.values()) {
-    const { kinds, rows } = readCells(body);
-    for (const row of rows) {
-      eachCell(row, (kind, count) => take(Number(row[0]), kinds[kind] ?? "", count));
-    }
-  }
-}
-
-/** In one statement: what is put together meanwhile is found in one of the two, and not in both. */
-function selectTotals({ db, projectId }: Tenant, { first, last }: Days) {
-  const waiting = db
-    .selectFrom("visit_batches")
-    .select([sql<number | null>`null`.as("day"), "body"])
-    .where("project_id", "=", projectId);
-  return db
-    .selectFrom("visit_totals")
-    .select([sql<number | null>`day`.as("day"), "body"])
-    .where("project_id", "=", projectId)
-    .where("day", ">=", first)
-    .where("day", "<=", last)
-    .unionAll(waiting)
-    .execute();
-}
 
 /** Calls `take` with the counts of these links, those of many at once. */
 export async function readDetails(
@@ -103,7 +52,7 @@ function addRow(
 }
 
 /** Calls `take` with each kind's count in all of these rows. */
-function addUp(
+export function addUp(
   kinds: ReadCells["kinds"],
   rows: ReadCells["rows"],
   take: (kind: string, count: number) => void,

@@ -108,6 +108,34 @@ export async function isMuchWaiting({ db, projectId }: Tenant): Promise<boolean>
   return (await beyond.executeTakeFirst()) !== undefined;
 }
 
+/** All that waits of a project. */
+export async function listBatches({ db, projectId }: Tenant): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom("visit_batches")
+    .select("id")
+    .where("project_id", "=", projectId)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** What is in them, some at a time; undefined where one of those was taken away. */
+export async function* readBatches(
+  { db, projectId }: Tenant,
+  ids: readonly string[],
+): AsyncGenerator<readonly string[] | undefined> {
+  for (let start = 0; start < ids.length; start += rowsAtOnce) {
+    const some = ids.slice(start, start + rowsAtOnce);
+    const rows = await db
+      .selectFrom("visit_batches")
+      .select("body")
+      .where("project_id", "=", projectId)
+      .where("id", "in", some)
+      .execute();
+    yield rows.length === some.length ? rows.map(({ body }) => body) : undefined;
+  }
+}
+
 export type Collected = {
   readonly ids: readonly string[];
   readonly cells: Cells;

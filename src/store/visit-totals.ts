@@ -22,20 +22,15 @@ export async function mergeTotals(
     .where("project_id", "=", projectId)
     .where("day", "=", day)
     .executeTakeFirst();
-  const body = addToBody(known?.body, added, read);
+  const cells: Cells = new Map();
+  if (known !== undefined) addCells(cells, known.body);
+  addTotals(cells, added, read);
+  const body = writeCells(cells);
   await db
     .insertInto("visit_totals")
     .values({ project_id: projectId, day, hourly: 1, body })
     .onConflict((conflict) => conflict.columns(["project_id", "day"]).doUpdateSet({ body }))
     .execute();
-}
-
-/** What a day's row has in it, with these visits. */
-export function addToBody(known: string | undefined, added: Cells, read: KindReader): string {
-  const cells: Cells = new Map();
-  if (known !== undefined) addCells(cells, known);
-  addTotals(cells, added, read);
-  return writeCells(cells);
 }
 
 /** By the hour: `click`, and `click platform ios` and the like; presses of buttons stand apart. */

@@ -1,8 +1,11 @@
+import { setImmediate } from "node:timers/promises";
+import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { writeCells } from "../../src/stats/cells.ts";
 import { writeKind } from "../../src/stats/visit.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
-import { readTotals } from "../../src/store/read-visits.ts";
+import { readTotals } from "../../src/store/read-totals.ts";
+import type { Days } from "../../src/store/read-visits.ts";
 import type { Store } from "../../src/store/store.ts";
 import { watchChores } from "../support/chore-stores.ts";
 import { addProject, makeId, now } from "../support/rows.ts";
@@ -10,7 +13,8 @@ import { createWorld } from "../support/world.ts";
 
 /** Visits that wait to be put together: very many of them, and some that cannot be. */
 
-const kind = writeKind("click", now, { platform: "desktop", source: "address" });
+const facts = { platform: "desktop", source: "address" } as const;
+const kind = writeKind("click", now, facts);
 const oneVisit = () => writeCells(new Map([[makeId(), new Map([[kind, 1]])]]));
 
 async function addBatches(store: Store, project_id: string, bodies: readonly string[]) {
@@ -23,10 +27,15 @@ async function addBatches(store: Store, project_id: string, bodies: readonly str
   });
 }
 
-async function readClicks({ db }: Store, projectId: string): Promise<number> {
+const today = Math.floor(now / 86_400_000);
+
+async function readClicks(
+  { db }: Pick<Store, "db">,
+  projectId: string,
+  days: Days = { first: today, last: today },
+): Promise<number> {
   let sum = 0;
-  const day = Math.floor(now / 86_400_000);
-  await readTotals({ db, projectId }, { first: day, last: day }, (_, what, count) => {
+  await readTotals({ db, projectId }, days, (_, what, count) => {
     if (what === "click") sum += count;
   });
   return sum;
@@ -66,4 +75,79 @@ test("visits that cannot be put together are reported, and hold up no other's", 
   expect(watcher.errors).toMatchObject([{ name: "SyntaxError" }]);
   expect(await listWaiting(store)).toEqual([broken]);
   expect([await readClicks(store, first), await readClicks(store, last)]).toEqual([1, 1]);
+});
+
+/** How many rows each statement found that reads what was written of visits. */
+function countRows({ db }: Store) {
+  const found: number[] = [];
+  const reading = new WeakSet<object>();
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node, queryId }) => {
+      if (JSON.stringify(node).includes('"body"')) reading.add(queryId);
+      return node;
+    },
+    transformResult: ({ result, queryId }) => {
+      if (reading.has(queryId)) found.push(result.rows.length);
+      return Promise.resolve(result);
+    },
+  };
+  return { db: db.withPlugin(plugin), found };
+}
+
+test("whoever only reads what waits holds a few rows, and lets others have their turn", async () => {
+  await using world = await createWorld();
+  const { store } = world;
+  const projectId = await addProject(store);
+  await addBatches(store, projectId, Array.from({ length: 250 }, oneVisit));
+  const { db, found } = countRows(store);
+  let turns = 0;
+  let isReading = true;
+  const takeTurns = async () => {
+    for (; isReading; turns += 1) await setImmediate();
+  };
+  const taking = takeTurns();
+  expect(await readClicks({ db }, projectId)).toBe(250);
+  isReading = false;
+  await taking;
+  expect(Math.max(...found)).toBeLessThanOrEqual(16);
+  expect(turns).toBeGreaterThanOrEqual(250);
+});
+
+test("of many days a few are read at once", async () => {
+  await using world = await createWorld();
+  const { store } = world;
+  const projectId = await addProject(store);
+  const rows = Array.from({ length: 100 }, (_, place) => {
+    const day = today - place;
+    const body = writeCells(new Map([[String(day * 24 + 12), new Map([["click", 1]])]]));
+    return { project_id: projectId, day, hourly: 1, body } as const;
+  });
+  await store.write((db) => db.insertInto("visit_totals").values(rows).execute());
+  const { db, found } = countRows(store);
+  const days = { first: today - 92, last: today - 1 };
+  expect(await readClicks({ db }, projectId, days)).toBe(92);
+  expect(Math.max(...found)).toBeLessThanOrEqual(31);
+});
+
+test("hosts that strangers make up fill no memory while their visits wait", async () => {
+  await using world = await createWorld();
+  const { store } = world;
+  const projectId = await addProject(store);
+  const bodies = Array.from({ length: 60 }, (_, turn) => {
+    const hosts = Array.from({ length: 100 }, (__, host) => {
+      const referrer = `made-up-${turn}-${host}.example`;
+      return [writeKind("click", now, { ...facts, referrer }), 1] as const;
+    });
+    const news = writeKind("click", now, { ...facts, referrer: "news.example" });
+    return writeCells(new Map([[makeId(), new Map([...hosts, [news, 2]])]]));
+  });
+  await addBatches(store, projectId, bodies);
+  const hosts = new Map<string, number>();
+  await readTotals({ db: store.db, projectId }, { first: today, last: today }, (_, what, count) => {
+    const [, fact, host = ""] = what.split(" ");
+    if (fact === "referrer") hosts.set(host, (hosts.get(host) ?? 0) + count);
+  });
+  expect(hosts.size).toBeLessThanOrEqual(1001);
+  expect(hosts.get("news.example")).toBe(120);
+  expect([...hosts.values()].reduce((one, other) => one + other)).toBe(60 * 102);
 });

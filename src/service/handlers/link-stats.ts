@@ -10,6 +10,7 @@ import { isStep, moveSteps } from "../../stats/steps.ts";
 import { foldVisits } from "../../store/fold-visits.ts";
 import { findLink } from "../../store/links.ts";
 import { findMatching } from "../../store/link-ids.ts";
+import { FoldedMeanwhile } from "../../store/read-totals.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { isMuchWaiting } from "../../store/visit-batches.ts";
 import { readTenant, type GroupHandlers } from "../handler.ts";
@@ -40,9 +41,13 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
         link === undefined ? nameSubject(matching) : `The link ${nameLink(link.id, link.path)}`;
       return tellStats(tenant, { ...query, links, subject, now: clock.now() });
     };
-    const stats = isQuick
-      ? await work(readTenant(call))
-      : await store.readLong((db) => work({ db, projectId }), { signal, line: projectId });
+    const readLong = () =>
+      store.readLong((db) => work({ db, projectId }), { signal, line: projectId });
+    if (!isQuick) return { body: { stats: await readLong() } };
+    const stats = await work(readTenant(call)).catch((error: unknown) => {
+      if (error instanceof FoldedMeanwhile) return readLong();
+      throw error;
+    });
     return { body: { stats } };
   },
 };
