@@ -1,4 +1,9 @@
-import { mostBrowserPaths, readBrowserPath } from "../contract/rules/browser-path.ts";
+import { setImmediate } from "node:timers/promises";
+import {
+  mostBrowserPaths,
+  mostPathsLooked,
+  readBrowserPath,
+} from "../contract/rules/browser-path.ts";
 import type { LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -24,10 +29,17 @@ export async function listBrowserPaths(tenant: Tenant): Promise<BrowserPaths> {
     if (read.length < page_links) break;
     // More than this are not looked at.
     if (page === mostPages - 1) found.leaveOut();
+    await setImmediate();
   }
-  for (const { id, has_more } of links) {
-    if (found.isOver()) break;
-    if (has_more) found.add(await listMore(tenant, id, found.countRoom() + 1));
+  let left = mostPathsLooked;
+  for (const { id } of links.filter(({ has_more }) => has_more)) {
+    // Where none is left, more were looked at than fit: some are left out already.
+    if (found.isOver() || left === 0) break;
+    const more = await listMore(tenant, id, Math.min(found.countRoom() + 1, left));
+    found.add(more);
+    left -= more.length;
+    // Others have their turn.
+    await setImmediate();
   }
   return found.read();
 }
@@ -35,7 +47,7 @@ export async function listBrowserPaths(tenant: Tenant): Promise<BrowserPaths> {
 /** One more than mostly fit, which tells that there are more. */
 const page_links = mostBrowserPaths + 1;
 /** Paths that no pattern can tell leave room for those of later links, but not for ever. */
-const mostPages = 10;
+const mostPages = Math.ceil(mostPathsLooked / page_links);
 
 function createCollection() {
   const paths: string[] = [];

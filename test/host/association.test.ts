@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { updateProject } from "../../src/store/projects.ts";
@@ -64,6 +66,28 @@ test("name the apps that can be verified, for every path but ours", async () => 
       },
     },
   ]);
+});
+
+test("are made once for all who ask at the same time", async () => {
+  let made = 0;
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      if (/"ios_app_id".*"created_at"/.test(JSON.stringify(node))) made += 1;
+      return node;
+    },
+    transformResult: async ({ result }) => {
+      // All of them come before the first is answered.
+      await setTimeout(100);
+      return result;
+    },
+  };
+  await using counted = await openLinkHost({
+    wrap: (store) => ({ ...store, db: store.db.withPlugin(counting) }),
+  });
+  await counted.visit("/");
+  const visits = Array.from({ length: 8 }, () => counted.visit(ios));
+  const texts = new Set((await Promise.all(visits)).map(({ text }) => text));
+  expect([texts.size, made]).toEqual([1, 1]);
 });
 
 describe("links that name no app stay in the browser", () => {

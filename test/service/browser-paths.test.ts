@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { insertShortPath } from "../../src/store/short-paths.ts";
@@ -66,6 +67,31 @@ test("are looked for among some two thousand links, and no longer", async () => 
     await addLink(tenant, "later", { now: now + 3000 });
   });
   expect(await read()).toEqual({ paths: [], are_all: false });
+});
+
+test("with a query are looked for among some two thousand, and no longer", async () => {
+  await plant(async (tenant) => {
+    for (let count = 0; count < 30; count += 1) {
+      const linkId = await addLink(tenant, `web-${count}`, { now: now + count });
+      for (let more = 0; more < 70; more += 1) {
+        await insertShortPath(tenant, { linkId, path: `*${more}`, query: `a=${more}` });
+      }
+    }
+    const linkId = await addLink(tenant, "later", { now: now + 100 });
+    await insertShortPath(tenant, { linkId, path: "short", query: "a=1" });
+  });
+  let turns = 0;
+  let isReading = true;
+  const takeTurns = async () => {
+    for (; isReading; turns += 1) await setImmediate();
+  };
+  const taking = takeTurns();
+  const { paths, are_all } = await read();
+  isReading = false;
+  await taking;
+  expect([paths.length, paths.at(-1), are_all]).toEqual([31, "later", false]);
+  // Whoever visits links meanwhile does not wait for all of them.
+  expect(turns).toBeGreaterThan(25);
 });
 
 test("are told to keys of the project that may list its links", async () => {

@@ -3,6 +3,8 @@ import { normalizeForSearch } from "./link-path.ts";
 
 /** Each is told to both systems for itself, so there is an end to them. */
 export const mostBrowserPaths = 200;
+/** About so many links are looked at for them, and so many short paths of those with a query. */
+export const mostPathsLooked = 2000;
 
 /**
  * A path of a link that names no app, as a pattern can tell it. A star or a question mark in a
