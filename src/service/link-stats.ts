@@ -4,7 +4,7 @@ import { compareSums, createLinkSums, type LinkSums } from "../stats/link-sums.t
 import type { Period } from "../stats/period.ts";
 import { findStep, isStep, type Step } from "../stats/steps.ts";
 import { addSum, addTo, createSum, createSums, type Sum, type Sums } from "../stats/sums.ts";
-import { dayHours, hour_ms, otherReferrers, type Kind, type VisitEvent } from "../stats/visit.ts";
+import { day_ms, hour_ms, otherReferrers, type Kind, type VisitEvent } from "../stats/visit.ts";
 import { readSums } from "../store/read-sums.ts";
 import { readTotals } from "../store/read-totals.ts";
 import { readDetails, readPartOfDay, type Days, type SumsRow } from "../store/read-visits.ts";
@@ -37,8 +37,6 @@ export type Found = {
   readonly keys: number;
   readonly find: (key: string) => Sum | undefined;
 };
-
-const day_ms = dayHours * hour_ms;
 
 export async function addUpVisits(
   tenant: Tenant,

@@ -12,7 +12,7 @@ import {
   type Period,
 } from "../stats/period.ts";
 import { isStep, listSteps, type Step } from "../stats/steps.ts";
-import { dayHours, findFirstDay, hour_ms } from "../stats/visit.ts";
+import { day_ms, findFirstDay } from "../stats/visit.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
@@ -55,7 +55,7 @@ export function readStatsQuery(given: Given, now: number): StatsQuery {
   if (asked === "length") throw refuse(messages.stats_length);
   const isCompared = readCompare(given.compare);
   const findBefore = (period: Period) => (isCompared ? findPrevious(period, zone) : undefined);
-  const firstHour = findFirstDay(now) * dayHours * hour_ms;
+  const firstHour = findFirstDay(now) * day_ms;
   const isOld = (findBefore(asked) ?? asked).from < firstHour;
   const period = isOld ? widenToDays(asked) : asked;
   const by = readBy(given.by) ?? chooseStep(period, isOld);
@@ -96,7 +96,7 @@ function readBy(text: string | undefined): StatsBy | undefined {
 }
 
 function chooseStep({ from, to, days }: Period, isOld: boolean): StatsBy {
-  const length = days ?? (to - from) / hour_ms / dayHours;
+  const length = days ?? (to - from) / day_ms;
   if (length <= 1 && !isOld) return "hour";
   if (length <= mostUsualDays) return "day";
   return length <= mostUsualWeeks * 7 ? "week" : "month";

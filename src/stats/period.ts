@@ -1,5 +1,5 @@
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
-import { dayHours, hour_ms } from "./visit.ts";
+import { day_ms, hour_ms } from "./visit.ts";
 
 /** From one moment up to another, as it was asked for. */
 export type Period = {
@@ -13,7 +13,6 @@ export type Period = {
 /** Which of the two is no date, or that one is after the other. */
 export type PeriodFault = "from" | "to" | "order" | "length";
 
-const day_ms = dayHours * hour_ms;
 /** What is asked for where nothing is said: today and the six days before. */
 const usualDays = 7;
 const mostDays = 3700;

@@ -32,12 +32,14 @@ const pressSource: Source = "button";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
+/** Days of UTC have no other length. */
+export const day_ms = dayHours * hour_ms;
 /** So long it is known of a visit in which hour it was, and then on which day of UTC. */
 const hoursKept_days = 90;
 
 /** The first of the days whose hours are known, by its number. */
 export function findFirstDay(now: number): number {
-  return Math.floor(now / hour_ms / dayHours) - hoursKept_days;
+  return Math.floor(now / day_ms) - hoursKept_days;
 }
 
 /** In place of what nobody said. */
