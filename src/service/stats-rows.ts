@@ -1,7 +1,7 @@
 import type { LinkStats, StatsBy } from "../contract/link-stats.ts";
 import { isStep } from "../stats/steps.ts";
 import { addSum, createSum, subtractSum, type Sum } from "../stats/sums.ts";
-import { otherReferrers } from "../stats/visit.ts";
+import { otherReferrers, pressSource } from "../stats/visit.ts";
 import { readPaths } from "../store/link-ids.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Found } from "./link-stats.ts";
@@ -90,10 +90,13 @@ export function nameLink(id: string, path: string | null): string {
   return path === null ? id : `/${path}`;
 }
 
+/** In these several are told together, or what is no click. */
+const neverBest: ReadonlySet<string> = new Set([othersKey, deletedKey, pressSource]);
+
 /** The row with the most clicks, of those that are told apart, where there are several. */
 export function findBest(rows: readonly Row[]): Row | undefined {
   if (rows.length < 2) return undefined;
-  const apart = rows.filter(({ key }) => key !== othersKey && key !== deletedKey);
+  const apart = rows.filter(({ key }) => !neverBest.has(key));
   return apart.toSorted((one, other) => other.clicks - one.clicks)[0];
 }
 

@@ -28,7 +28,8 @@ export const visitEvents = ["click", "open", "install"] as const;
 export type VisitEvent = (typeof visitEvents)[number];
 
 export type Source = "address" | "short" | "qr" | "button";
-const pressSource: Source = "button";
+/** Its presses follow a click, and are none. */
+export const pressSource: Source = "button";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;

@@ -128,6 +128,17 @@ describe("the visits of a period", () => {
     }
   });
 
+  test("are never most by the button, however often it was pressed", async () => {
+    for (let turn = 0; turn < 5; turn += 1) {
+      note("autumn", "2026-01-08T12:00:00Z", { source: "button" });
+    }
+    for (const who of ["", `&id=${ids["autumn"]}`]) {
+      const stats = await read(`from=2026-01-01&to=2026-01-11&by=source${who}`);
+      expect(list(stats)).toMatchObject({ button: 5, short: 1 });
+      expect(stats.sentence).not.toContain("button");
+    }
+  });
+
   test("are cut to so many rows, and the others told together", async () => {
     const stats = await read("from=2025-12-29&to=2026-01-11&by=link&rows=1&compare=1");
     expect(stats.rows).toMatchObject([
