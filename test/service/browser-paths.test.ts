@@ -1,8 +1,8 @@
-import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { insertShortPath } from "../../src/store/short-paths.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
+import { countTurns } from "../support/count-turns.ts";
 import { openForEach } from "../support/open-for.ts";
 import { addLink, now } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -80,15 +80,8 @@ test("with a query are looked for among some two thousand, and no longer", async
     const linkId = await addLink(tenant, "later", { now: now + 100 });
     await insertShortPath(tenant, { linkId, path: "short", query: "a=1" });
   });
-  let turns = 0;
-  let isReading = true;
-  const takeTurns = async () => {
-    for (; isReading; turns += 1) await setImmediate();
-  };
-  const taking = takeTurns();
-  const { paths, are_all } = await read();
-  isReading = false;
-  await taking;
+  const { result, turns } = await countTurns(read);
+  const { paths, are_all } = result;
   expect([paths.length, paths.at(-1), are_all]).toEqual([31, "later", false]);
   // Whoever visits links meanwhile does not wait for all of them.
   expect(turns).toBeGreaterThan(25);

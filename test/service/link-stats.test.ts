@@ -1,46 +1,16 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Visit } from "../../src/stats/visit.ts";
-import { createWorld, type World } from "../support/world.ts";
-import { openForEach } from "../support/open-for.ts";
+import { listClicks, openVisitedLinks } from "../support/visited-links.ts";
+import type { World } from "../support/world.ts";
 
 /** How often links were visited, asked for as any client would. The world's today is 2026-01-15. */
 
 let world: World;
-const ids: Record<string, string> = {};
-openForEach(createWorld, (opened) => (world = opened));
+const { ids, note, ask, read } = openVisitedLinks(
+  ["spring/one", "spring/two", "autumn"],
+  (opened) => (world = opened),
+);
 
 const hour_ms = 60 * 60 * 1000;
-
-function note(path: string, at: string, more: Partial<Visit> = {}): void {
-  world.clicks.noteVisit({
-    projectId: world.project.id,
-    linkId: ids[path] ?? "",
-    what: "click",
-    at: Date.parse(at),
-    platform: "desktop",
-    source: "address",
-    ...more,
-  });
-}
-
-const ask = (query: string, key?: string) =>
-  world.call("GET", "/link_stats", { query, ...(key !== undefined && { key }) });
-
-async function read(query: string) {
-  const { status, body, text } = await ask(query);
-  expect(status, text).toBe(200);
-  return body.stats;
-}
-
-const list = (stats: { rows: readonly { key: string; clicks: number }[] }) =>
-  Object.fromEntries(stats.rows.map(({ key, clicks }) => [key, clicks]));
-
-beforeEach(async () => {
-  for (const path of ["spring/one", "spring/two", "autumn"]) {
-    const body = { path, name: path, url: "https://shop.example/" };
-    ids[path] = (await world.call("POST", "/links", { body })).body.id;
-  }
-});
 
 describe("the visits of a period", () => {
   beforeEach(() => {
@@ -57,7 +27,7 @@ describe("the visits of a period", () => {
     const stats = await read("from=2026-01-05&to=2026-01-09");
     expect(stats).toMatchObject({ from: "2026-01-05", to: "2026-01-09", by: "day" });
     expect(stats.total).toEqual({ clicks: 5, opens: 0, installs: 0 });
-    expect(list(stats)).toEqual({
+    expect(listClicks(stats)).toEqual({
       "2026-01-05": 0,
       "2026-01-06": 3,
       "2026-01-07": 0,
@@ -109,8 +79,8 @@ describe("the visits of a period", () => {
     ["week", { "2026-01-05": 5 }, { "2026-01-05": 4 }],
   ])("are told apart by %s, of all links and of some", async (by, all, some) => {
     const period = `from=2026-01-05&to=2026-01-11&by=${by}`;
-    expect(list(await read(period))).toEqual(all);
-    expect(list(await read(`${period}&q[name_cont]=spring`))).toEqual(some);
+    expect(listClicks(await read(period))).toEqual(all);
+    expect(listClicks(await read(`${period}&q[name_cont]=spring`))).toEqual(some);
     const one = await read(`${period}&id=${ids["spring/two"]}`);
     expect(one.total.clicks).toBe(1);
     expect(one.sentence).toMatch(/^The link \/spring\/two had 1 click /);
@@ -121,7 +91,7 @@ describe("the visits of a period", () => {
     for (const who of ["", `&id=${ids["autumn"]}`]) {
       const stats = await read(`${day}&by=source${who}`);
       expect(stats.total.clicks).toBe(0);
-      expect(list(stats)).toMatchObject({ button: 1 });
+      expect(listClicks(stats)).toMatchObject({ button: 1 });
       expect((await read(`${day}&by=platform${who}`)).rows).toEqual([
         { key: "ios", clicks: 0, opens: 1, installs: 1 },
       ]);
@@ -134,7 +104,7 @@ describe("the visits of a period", () => {
     }
     for (const who of ["", `&id=${ids["autumn"]}`]) {
       const stats = await read(`from=2026-01-01&to=2026-01-11&by=source${who}`);
-      expect(list(stats)).toMatchObject({ button: 5, short: 1 });
+      expect(listClicks(stats)).toMatchObject({ button: 5, short: 1 });
       expect(stats.sentence).not.toContain("button");
     }
   });
@@ -150,7 +120,7 @@ describe("the visits of a period", () => {
   test("of a link that is deleted stay in the sums", async () => {
     await world.call("DELETE", `/links/${ids["spring/one"]}`);
     const stats = await read("from=2026-01-05&to=2026-01-11&by=link");
-    expect(list(stats)).toEqual({ "deleted links": 3, "/spring/two": 1, "/autumn": 1 });
+    expect(listClicks(stats)).toEqual({ "deleted links": 3, "/spring/two": 1, "/autumn": 1 });
     expect(stats.sentence).toMatch(/Most: \/(autumn|spring\/two) \(1\)\.$/);
     expect((await ask(`id=${ids["spring/one"]}`)).status).toBe(404);
   });
@@ -199,7 +169,7 @@ test("days are those of the zone, in summer and in winter", async () => {
   note("autumn", "2026-03-29T22:30:00Z");
   const period = "from=2026-03-28&to=2026-03-30&time_zone=Europe/Berlin";
   for (const who of ["", `&id=${ids["autumn"]}`]) {
-    expect(list(await read(period + who))).toEqual({
+    expect(listClicks(await read(period + who))).toEqual({
       "2026-03-28": 1,
       "2026-03-29": 2,
       "2026-03-30": 1,

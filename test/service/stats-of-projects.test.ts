@@ -1,45 +1,17 @@
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { writeCells } from "../../src/stats/cells.ts";
-import { writeKind, type VisitFacts } from "../../src/stats/visit.ts";
+import { writeKind } from "../../src/stats/visit.ts";
 import { insertBatch } from "../../src/store/visit-batches.ts";
-import { openForEach } from "../support/open-for.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { listClicks, openVisitedLinks } from "../support/visited-links.ts";
+import type { World } from "../support/world.ts";
 
 /** A project's sums, while some of its visits wait to be put together, and strangers add theirs. */
 
 let world: World;
-const ids: Record<string, string> = {};
-openForEach(createWorld, (opened) => (world = opened));
-
-beforeEach(async () => {
-  for (const path of ["spring/one", "autumn"]) await makeLink(path);
-});
-
-async function makeLink(path: string): Promise<void> {
-  const body = { path, url: "https://shop.example/" };
-  ids[path] = (await world.call("POST", "/links", { body })).body.id;
-}
-
-function note(path: string, at: string, more: Partial<VisitFacts> = {}): void {
-  world.clicks.noteVisit({
-    projectId: world.project.id,
-    linkId: ids[path] ?? "",
-    what: "click",
-    at: Date.parse(at),
-    platform: "desktop",
-    source: "address",
-    ...more,
-  });
-}
-
-async function read(query: string) {
-  const { status, body, text } = await world.call("GET", "/link_stats", { query });
-  expect(status, text).toBe(200);
-  return body.stats;
-}
-
-const list = (stats: { rows: readonly { key: string; clicks: number }[] }) =>
-  Object.fromEntries(stats.rows.map(({ key, clicks }) => [key, clicks]));
+const { ids, makeLink, note, read } = openVisitedLinks(
+  ["spring/one", "autumn"],
+  (opened) => (world = opened),
+);
 
 test("a project's sums are exact at once, and write nothing of what waits", async () => {
   const waiting = () => world.store.db.selectFrom("visit_batches").select("id").execute();
@@ -67,8 +39,8 @@ test("a project's sums are exact at once, and write nothing of what waits", asyn
   expect(before[1].rows.map((row: { clicks: number }) => row.clicks)).toEqual([
     0, 3, 0, 2, 0, 0, 0,
   ]);
-  expect(list(before[4])).toEqual({ "news.example": 5 });
-  expect(list(before[6])).toEqual({ address: 5, button: 2 });
+  expect(listClicks(before[4])).toEqual({ "news.example": 5 });
+  expect(listClicks(before[6])).toEqual({ address: 5, button: 2 });
   expect([world.store.countWrites(), await waiting()]).toMatchObject([writes, { length: 3 }]);
   // Whoever asks link by link has them put together, and the sums stay the same.
   expect((await read(`${period}&by=link`)).total.clicks).toBe(5);

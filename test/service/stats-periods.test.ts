@@ -1,33 +1,16 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Visit } from "../../src/stats/visit.ts";
-import { createWorld, type World } from "../support/world.ts";
-import { openForEach } from "../support/open-for.ts";
+import { openVisitedLinks } from "../support/visited-links.ts";
+import type { World } from "../support/world.ts";
 
 /** What is told of a period is what was in it, and all of it, beside all of the one before. */
 
 let world: World;
-const ids: Record<string, string> = {};
-openForEach(createWorld, (opened) => (world = opened));
-
-beforeEach(async () => {
-  for (const path of ["spring", "autumn", "winter"]) await add(path);
-});
-
-async function add(path: string): Promise<void> {
-  const body = { path, url: "https://shop.example/" };
-  ids[path] = (await world.call("POST", "/links", { body })).body.id;
-}
+const visited = openVisitedLinks(["spring", "autumn", "winter"], (opened) => (world = opened));
+const { ids, makeLink, ask, read } = visited;
 
 function note(at: string, { path = "spring", ...more }: Partial<Visit> & { path?: string } = {}) {
-  world.clicks.noteVisit({
-    projectId: world.project.id,
-    linkId: ids[path] ?? "",
-    what: "click",
-    at: Date.parse(at),
-    platform: "desktop",
-    source: "address",
-    ...more,
-  });
+  visited.note(path, at, more);
 }
 
 /** One at half past each hour of these days of UTC, both counted. */
@@ -39,14 +22,6 @@ function noteHours(from: string, to: string): void {
 }
 
 type Row = { readonly key: string; readonly clicks: number; readonly previous?: number };
-
-const ask = (query: string) => world.call("GET", "/link_stats", { query });
-
-async function read(query: string) {
-  const { status, body, text } = await ask(query);
-  expect(status, text).toBe(200);
-  return body.stats;
-}
 
 const addUp = (rows: readonly Row[], name: "clicks" | "previous") =>
   rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
@@ -148,7 +123,7 @@ describe("the rows of a period add up to its totals, and of the one before to th
 
   test("by link, where more than are told apart had clicks before and fewer have now", async () => {
     for (let place = 0; place < 14; place += 1) {
-      await add(`many/${place}`);
+      await makeLink(`many/${place}`);
       for (let turn = 0; turn <= place; turn += 1) {
         note("2026-01-02T12:00Z", { path: `many/${place}` });
       }

@@ -1,13 +1,13 @@
-import { setImmediate } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { writeCells } from "../../src/stats/cells.ts";
-import { writeKind } from "../../src/stats/visit.ts";
+import { day_ms, writeKind } from "../../src/stats/visit.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
 import { readTotals } from "../../src/store/read-totals.ts";
 import type { Days } from "../../src/store/read-visits.ts";
 import type { Store } from "../../src/store/store.ts";
 import { watchChores } from "../support/chore-stores.ts";
+import { countTurns } from "../support/count-turns.ts";
 import { addProject, makeId, now } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -27,7 +27,7 @@ async function addBatches(store: Store, project_id: string, bodies: readonly str
   });
 }
 
-const today = Math.floor(now / 86_400_000);
+const today = Math.floor(now / day_ms);
 
 async function readClicks(
   { db }: Pick<Store, "db">,
@@ -94,21 +94,14 @@ function countRows({ db }: Store) {
   return { db: db.withPlugin(plugin), found };
 }
 
-test("whoever only reads what waits holds a few rows, and lets others have their turn", async () => {
+test("who only reads what waits holds a few rows, and lets others have their turn", async () => {
   await using world = await createWorld();
   const { store } = world;
   const projectId = await addProject(store);
   await addBatches(store, projectId, Array.from({ length: 250 }, oneVisit));
   const { db, found } = countRows(store);
-  let turns = 0;
-  let isReading = true;
-  const takeTurns = async () => {
-    for (; isReading; turns += 1) await setImmediate();
-  };
-  const taking = takeTurns();
-  expect(await readClicks({ db }, projectId)).toBe(250);
-  isReading = false;
-  await taking;
+  const { result, turns } = await countTurns(() => readClicks({ db }, projectId));
+  expect(result).toBe(250);
   expect(Math.max(...found)).toBeLessThanOrEqual(16);
   expect(turns).toBeGreaterThanOrEqual(250);
 });

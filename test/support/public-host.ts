@@ -11,6 +11,7 @@ import {
 } from "../../src/network/hosts/fetch-file.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { ringSoon } from "./alarms.ts";
+import { createAssistantWorld, type AssistantWorld } from "./assistant-world.ts";
 import { secureExample } from "./certificates.ts";
 import { linkOrigin, type World } from "./world.ts";
 
@@ -31,6 +32,27 @@ export type PublicHost = {
 };
 
 export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** An assistant's world, with a domain of its project that `check_domain` looks at. */
+export type PublicWorld = AssistantWorld & { readonly host: PublicHost };
+
+export async function openPublicWorld(mayAsk = () => true): Promise<PublicWorld> {
+  const assistant = await createAssistantWorld({
+    publicFiles: {
+      fetchFile: (asked, signal) => host.fetchFile(asked, signal),
+      mayAsk: () => Promise.resolve(mayAsk()),
+    },
+  });
+  const host = await openPublicHost(assistant);
+  return {
+    ...assistant,
+    host,
+    [Symbol.asyncDispose]: async () => {
+      await host[Symbol.asyncDispose]();
+      await assistant[Symbol.asyncDispose]();
+    },
+  };
+}
 
 function report(error: unknown): never {
   throw error;

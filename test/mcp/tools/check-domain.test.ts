@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { FetchedFile } from "../../../src/network/hosts/fetch-file.ts";
-import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
 import {
-  openPublicHost,
+  openPublicWorld,
   publicName,
   type Answering,
   type PublicHost,
@@ -24,24 +24,10 @@ let host: PublicHost;
 let mayAsk = true;
 
 openForAll(
-  async () => {
-    const opened = await createAssistantWorld({
-      publicFiles: {
-        fetchFile: (asked, signal) => host.fetchFile(asked, signal),
-        mayAsk: () => Promise.resolve(mayAsk),
-      },
-    });
-    host = await openPublicHost(opened);
-    return {
-      ...opened,
-      [Symbol.asyncDispose]: async () => {
-        await host[Symbol.asyncDispose]();
-        await opened[Symbol.asyncDispose]();
-      },
-    };
-  },
+  () => openPublicWorld(() => mayAsk),
   async (opened) => {
     assistant = opened;
+    host = opened.host;
     const clip_bundle_id = "com.example.one.Clip";
     const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345", clip_bundle_id };
     await assistant.plant("ios_app", ios_app);

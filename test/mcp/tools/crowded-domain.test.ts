@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../../src/store/apps.ts";
 import type { Tenant } from "../../../src/store/tenant.ts";
-import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { openPublicHost, publicName, type PublicHost } from "../../support/public-host.ts";
+import { openPublicWorld, publicName, type PublicHost } from "../../support/public-host.ts";
 import { addLink, makeId, now } from "../../support/rows.ts";
 
 /** What `check_domain` says of a project with more than its association files can name. */
@@ -16,27 +16,13 @@ let assistant: AssistantWorld;
 let host: PublicHost;
 
 openForEach(
-  async () => {
-    const opened = await createAssistantWorld({
-      publicFiles: {
-        fetchFile: (asked, signal) => host.fetchFile(asked, signal),
-        mayAsk: () => Promise.resolve(true),
-      },
-    });
-    host = await openPublicHost(opened);
+  () => openPublicWorld(),
+  async (opened) => {
+    assistant = opened;
+    host = opened.host;
     const unasked = { kind: "timed_out" } as const;
     host.others.set("app-site-association.cdn-apple.com", unasked);
     host.others.set("digitalassetlinks.googleapis.com", unasked);
-    return {
-      ...opened,
-      [Symbol.asyncDispose]: async () => {
-        await host[Symbol.asyncDispose]();
-        await opened[Symbol.asyncDispose]();
-      },
-    };
-  },
-  async (opened) => {
-    assistant = opened;
     const ios_app = { bundle_id: "com.example.one", team_id: "ABCDE12345" };
     await assistant.plant("ios_app", ios_app);
   },

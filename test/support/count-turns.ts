@@ -1,0 +1,13 @@
+import { setImmediate } from "node:timers/promises";
+
+/** How often others have their turn while a piece of work is done. */
+export async function countTurns<Result>(work: () => Promise<Result>) {
+  let turns = 0;
+  let isDone = false;
+  const taking = (async () => {
+    for (; !isDone; turns += 1) await setImmediate();
+  })();
+  const result = await work().finally(() => (isDone = true));
+  await taking;
+  return { result, turns };
+}
