@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
 import { readEach } from "../sql/open-kysely.ts";
 import type { LinkSums } from "../stats/link-sums.ts";
-import { readAhead, selectRows, type SumsRow, type Wanted } from "./read-visits.ts";
+import { selectRows, type SumsRow, type Wanted } from "./read-visits.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** Rows that are read at once, and those that are added up at once. */
@@ -86,6 +86,23 @@ async function readRanges(
       if (place % rowsInRange === 0) await setImmediate();
     }
   }
+}
+
+/** What is read next is read while the caller does something with the one before. */
+async function* readAhead<Key, Found>(
+  keys: readonly Key[],
+  read: (key: Key) => Promise<Found>,
+): AsyncGenerator<Found> {
+  let reading: Promise<Found> | undefined;
+  for (const key of keys) {
+    const found = await reading;
+    const next = read(key);
+    // What it fails with is thrown where it is waited for.
+    next.catch(() => undefined);
+    if (found !== undefined) yield found;
+    reading = next;
+  }
+  if (reading !== undefined) yield await reading;
 }
 
 /** Where the rows that are read at once begin, but the first of them. */

@@ -11,18 +11,18 @@ import { createKindReader } from "./visit-days.ts";
 /** What is kept of visits, read day by day: the days are those of UTC, and both ends are read. */
 export type Days = { readonly first: number; readonly last: number };
 
+/** Rows of many links that are read at once: some megabytes. */
+const rowsAtOnce = 256;
+
 /** Calls `take` with the counts of these links, those of many at once. */
 export async function readDetails(
   tenant: Tenant,
-  { first, last }: Days,
+  days: Days,
   links: LinkSet,
   take: (kind: Kind, count: number) => void,
 ): Promise<void> {
-  const days = Array.from({ length: last - first + 1 }, (_, place) => first + place);
-  const select = (day: number) =>
-    selectRows(tenant, { first: day, last: day }, links.ends).select(["ids", "detail"]).execute();
   if (links.size === 0) return;
-  for await (const rows of readAhead(days, select)) {
+  for await (const rows of readDetailRows(tenant, { days, ends: links.ends })) {
     const read = createKindReader();
     for (const row of rows) {
       addRow(row, links, (kind, count) => take(read(kind), count));
@@ -70,35 +70,17 @@ export function addUp(
 }
 
 /** The rows that can have links with these ids. */
-export function selectRows(
-  { db, projectId }: Tenant,
-  { first, last }: Days,
-  ends: LinkSet["ends"],
-) {
+export function selectRows(tenant: Tenant, { first, last }: Days, ends: LinkSet["ends"]) {
+  return selectUpTo(tenant, last, ends).where("day", ">=", first);
+}
+
+function selectUpTo({ db, projectId }: Tenant, last: number, ends: LinkSet["ends"]) {
   const query = db
     .selectFrom("visit_days")
     .where("project_id", "=", projectId)
-    .where("day", ">=", first)
     .where("day", "<=", last);
   if (ends === undefined) return query;
   return query.where("first_id", "<=", ends[1]).where("last_id", ">=", ends[0]);
-}
-
-/** What is read next is read while the caller does something with the one before. */
-export async function* readAhead<Key, Found>(
-  keys: readonly Key[],
-  read: (key: Key) => Promise<Found>,
-): AsyncGenerator<Found> {
-  let reading: Promise<Found> | undefined;
-  for (const key of keys) {
-    const found = await reading;
-    const next = read(key);
-    // What it fails with is thrown where it is waited for.
-    next.catch(() => undefined);
-    if (found !== undefined) yield found;
-    reading = next;
-  }
-  if (reading !== undefined) yield await reading;
 }
 
 /** The visits of some links, the first of whose ids is this one. */
@@ -113,16 +95,45 @@ export type Wanted = {
 /** The sums of the hours of a day that are meant. */
 export async function readPartOfDay(
   tenant: Tenant,
-  { days, ends }: Wanted,
+  wanted: Wanted,
   isMeant: (hour: number) => boolean,
 ): Promise<readonly SumsRow[]> {
-  const rows = await selectRows(tenant, days, ends).select(["first_id", "ids", "detail"]).execute();
   const parts: SumsRow[] = [];
-  for (const { first_id, ids, detail } of rows) {
-    parts.push({ first_id, ids, sums: packNumbers(sumUp(readCells(detail), isMeant)) });
-    await setImmediate();
+  for await (const rows of readDetailRows(tenant, wanted)) {
+    for (const { first_id, ids, detail } of rows) {
+      parts.push({ first_id, ids, sums: packNumbers(sumUp(readCells(detail), isMeant)) });
+      await setImmediate();
+    }
   }
   return parts;
+}
+
+type DetailRow = Pick<VisitDayTable, "day" | "first_id" | "ids" | "detail">;
+
+/** Some at a time; what comes next is read while the caller does something with those. */
+async function* readDetailRows(
+  tenant: Tenant,
+  { days, ends }: Wanted,
+): AsyncGenerator<readonly DetailRow[]> {
+  // By no other condition on the day: SQLite would seek by that, and go through it once more.
+  const selectAfter = ({ day, first_id }: Pick<DetailRow, "day" | "first_id">) =>
+    selectUpTo(tenant, days.last, ends)
+      .select(["day", "first_id", "ids", "detail"])
+      .where((eb) => eb(eb.refTuple("day", "first_id"), ">", eb.tuple(day, first_id)))
+      .orderBy("day")
+      .orderBy("first_id")
+      .limit(rowsAtOnce)
+      .execute();
+  let reading: Promise<readonly DetailRow[]> | undefined;
+  reading = selectAfter({ day: days.first, first_id: "" });
+  while (reading !== undefined) {
+    const rows: readonly DetailRow[] = await reading;
+    const last = rows.length < rowsAtOnce ? undefined : rows.at(-1);
+    reading = last && selectAfter(last);
+    // What it fails with is thrown where it is waited for.
+    reading?.catch(() => undefined);
+    yield rows;
+  }
 }
 
 function sumUp({ kinds, rows }: ReadCells, isMeant: (hour: number) => boolean): number[] {
