@@ -64,7 +64,7 @@ export const host: readonly Mutation[] = [
     what: "a visit of another kind is counted as the one before",
     find: "known >= 0 && kinds[known] === told",
     replace: "known >= 0",
-    tests: ["test/store/visits.test.ts"],
+    tests: ["test/host/visits-again.test.ts"],
   },
   {
     id: "H8",

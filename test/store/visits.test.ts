@@ -1,10 +1,9 @@
 import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
-import { unnoted } from "../../src/host/visit-rows.ts";
 import { addCells, type Cells } from "../../src/stats/cells.ts";
 import { readId, readNumber, unpackIds } from "../../src/stats/link-ids.ts";
-import { hour_ms, tellVisit } from "../../src/stats/visit.ts";
+import { hour_ms } from "../../src/stats/visit.ts";
 import { foldOldDays } from "../../src/store/fold-old-days.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
 import { deleteProject } from "../../src/store/projects.ts";
@@ -302,29 +301,6 @@ test("a process that ends in the middle leaves the rest for the next one", async
   await foldVisits(store, projectId, patient);
   expect(await readClicks(store, projectId)).toEqual(expected(ids));
   expect((await readKept(store, projectId)).sums).toEqual(expected(ids));
-});
-
-test("of links that are visited again and again, as ever other kinds, each visit is counted", async () => {
-  await using world = await createWorld();
-  const { store, projectId, ids } = await makeLinks(world, 7);
-  const clicks = openCounting(store);
-  const visited = ids.map((linkId) => ({ linkId, row: unnoted }));
-  const kinds = (["ios", "android", "desktop"] as const).map((platform) => {
-    return tellVisit({ projectId, what: "click", at: now, platform, source: "address" });
-  });
-  // More than have room before they are put together, and some of them are asked for meanwhile.
-  for (let turn = 0; turn < 25_200; turn += 1) {
-    const [link, kind] = [visited[turn % 7], kinds[Math.floor(turn / 2) % 3]];
-    if (link !== undefined && kind !== undefined) clicks.note(link, kind);
-    if (turn % 6000 === 0) await clicks.flush(projectId, ids[0]);
-  }
-  await clicks.close();
-  const all = new Map(ids.map((id) => [id, 3600]));
-  expect(await readClicks(store, projectId)).toEqual(all);
-  await foldVisits(store, projectId, patient);
-  const kept = await readKept(store, projectId);
-  expect([kept.sums, [...kept.kinds.values()]]).toEqual([all, [8400, 8400, 8400]]);
-  expect(clicks.measure()).toEqual({ counted: 25_200, written: 25_200, waiting: 0, lost: 0 });
 });
 
 test("a stranger makes up no more than a hundred hosts of a link and day", async () => {

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { unnoted } from "../../src/host/visit-rows.ts";
+import { tellVisit } from "../../src/stats/visit.ts";
+import { now } from "../support/rows.ts";
+import { openVisitedLinks } from "../support/visited-links.ts";
+import type { World } from "../support/world.ts";
+
+/** Visits wait in memory for a second, and are put together in it. */
+
+let world: World;
+const paths = ["a", "b", "c", "d", "e", "f", "g"];
+const { ids, read } = openVisitedLinks(paths, (opened) => (world = opened));
+
+test("links that are visited again and again, as ever other kinds, have each visit", async () => {
+  const { clicks, project } = world;
+  const visited = paths.map((path) => ({ linkId: ids[path] ?? "", row: unnoted }));
+  const kinds = (["ios", "android", "desktop"] as const).map((platform) => {
+    return tellVisit({
+      projectId: project.id,
+      what: "click",
+      at: now,
+      platform,
+      source: "address",
+    });
+  });
+  // More than have room before they are put together, and some of them are asked for meanwhile.
+  for (let turn = 0; turn < 25_200; turn += 1) {
+    const [link, kind] = [visited[turn % 7], kinds[Math.floor(turn / 2) % 3]];
+    if (link !== undefined && kind !== undefined) clicks.note(link, kind);
+    if (turn % 6000 === 0) await clicks.flush(project.id, ids["a"]);
+  }
+  const { rows } = await read("by=platform");
+  expect(rows).toMatchObject(kinds.map(() => ({ clicks: 8400 })));
+  const each = paths.map((path) => world.call("GET", `/links/${ids[path]}`));
+  const links = await Promise.all(each);
+  expect(links.map(({ body }) => body.clicks)).toEqual(paths.map(() => 3600));
+  expect(clicks.measure()).toMatchObject({ counted: 25_200, written: 25_200, lost: 0 });
+});
