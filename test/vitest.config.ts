@@ -28,7 +28,7 @@ const onBoth = [
   "test/compose/primary-keys.test.ts",
   "test/webhooks/*.test.ts",
   "test/host/{clicks,first-visits,hosts,paths,restored}.test.ts",
-  "test/bulk/{bulk,simulator}.test.ts",
+  "test/bulk/{bulk,simulator,virtual-time}.test.ts",
   "test/bulk/apply/{apply-rows,doubt,every-step,go-on-with-lost,lease,two-jobs}.test.ts",
   "test/bulk/files/round-trip.test.ts",
   "test/bulk/plan/{make-plan,plan-undo}.test.ts",

@@ -21,7 +21,7 @@ export type StorePlace = {
   /** What Waypost itself remembers there: its tables, and all of it, as another process would. */
   readonly openStateSql: () => Promise<Sql<StateTables>>;
   readonly openState: (given: ClockAndRandom) => Promise<State>;
-  /** Whether an answer of it is on the way: what a file is asked is answered at once. */
+  /** Whether an answer of it is on the way, which takes real time: the disk's, or the server's. */
   readonly isBusy: () => boolean;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -34,18 +34,41 @@ export async function createPlace(): Promise<StorePlace> {
   const file = join(folder, "waypost.db");
   const stateFile = join(folder, "state.db");
   const database = isOnPostgres ? await takeDatabase() : undefined;
-  const openStateSql = () =>
-    database?.open<StateTables>() ?? openSqlite(stateFile, { applicationId: 0x57415953 });
+  const { watch, isUnderWay } = createWatch();
+  const openFor = async <Opened>(path: string, applicationId: number) =>
+    watch(await (database?.open<Opened>() ?? openSqlite<Opened>(path, { applicationId })));
+  const openStateSql = () => openFor<StateTables>(stateFile, 0x57415953);
   return {
     folder,
     file,
-    open: () => database?.open() ?? openSqlite(file, { applicationId: 0x57415950 }),
+    open: () => openFor<Tables>(file, 0x57415950),
     openStateSql,
     openState: async (given) => openState(await openStateSql(), given),
-    isBusy: () => database?.isBusy() === true,
+    isBusy: () => isUnderWay() || database?.isBusy() === true,
     [Symbol.asyncDispose]: async () => {
       await database?.giveBack();
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** A short read of a file is answered at once; a write waits for the disk, a long read elsewhere. */
+function createWatch() {
+  let underWay = 0;
+  const note = async <Result>(work: Promise<Result>): Promise<Result> => {
+    underWay += 1;
+    try {
+      return await work;
+    } finally {
+      underWay -= 1;
+    }
+  };
+  return {
+    watch: <Opened>(sql: Sql<Opened>): Sql<Opened> => ({
+      ...sql,
+      write: (work, options) => note(sql.write(work, options)),
+      readLong: (work, options) => note(sql.readLong(work, options)),
+    }),
+    isUnderWay: () => underWay > 0,
   };
 }

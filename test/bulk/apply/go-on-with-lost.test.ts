@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FindOwner } from "../../../src/bulk/apply/go-on-with-lost.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
@@ -83,10 +82,9 @@ function lookLater({ id }: Job): Promise<Job | undefined> {
   return living.time.drive(wait());
 }
 
-/** What is written takes real time, and none of the clock's. */
-async function sleepAwhile(): Promise<void> {
-  await setTimeout(1);
-  await living.time.sleep(2000);
+/** As long as the living process sleeps between two looks. */
+function sleepAwhile(): Promise<void> {
+  return living.time.sleep(2000);
 }
 
 describe("a job whose process was killed", () => {
