@@ -33,16 +33,16 @@ async function readJob(on = assistant): Promise<Told | undefined> {
 
 const countDone = async (on?: AssistantWorld) => (await readJob(on))?.counts.done ?? 0;
 
-/**
- * Lets the job of a call do one row after another, until the call is answered. However slow the
- * engine is, the clock moves by one step for each row: nobody else means to sleep for so short.
- */
+/** However slow the engine is: only who waits for the next row means to sleep for so short. */
+const waitsForRow = (on: AssistantWorld) => on.clock.isAsleepFor(spacing_ms);
+
+/** Lets the job of a call do one row after another, until the call is answered. */
 async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<Answer> {
   let isAnswered = false;
   const answered = calling.finally(() => (isAnswered = true));
   while (!isAnswered) {
     const done = await countDone(on);
-    await waitUntil(() => isAnswered || on.clock.isAsleepFor(spacing_ms));
+    await waitUntil(() => isAnswered || waitsForRow(on));
     if (isAnswered) break;
     on.advance(spacing_ms);
     await waitUntil(async () => isAnswered || (await countDone(on)) > done);
@@ -54,7 +54,10 @@ async function goOn<Answer>(calling: Promise<Answer>, on = assistant): Promise<A
 async function goTo(rows: number, on = assistant): Promise<void> {
   while ((await countDone(on)) < rows) {
     const done = await countDone(on);
-    if (done > 0) on.advance(spacing_ms);
+    if (done > 0) {
+      await waitUntil(() => waitsForRow(on));
+      on.advance(spacing_ms);
+    }
     await waitUntil(async () => (await countDone(on)) > done);
   }
 }
@@ -65,7 +68,7 @@ async function stop<Answer>(cancelling: Promise<Answer>, on = assistant): Promis
   const answered = cancelling.finally(() => (isAnswered = true));
   await waitUntil(async () => (await readJob(on))?.state === "cancelled");
   await waitUntil(() => {
-    on.advance(spacing_ms);
+    if (waitsForRow(on)) on.advance(spacing_ms);
     return isAnswered;
   });
   return answered;
