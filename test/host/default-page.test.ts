@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
+import { addApps } from "./add-apps.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The page of a project that has published none: what it says, to whom, and in which language. */
@@ -14,11 +14,8 @@ const computer = agents.desktop["Chrome on Windows"];
 
 openForAll(openLinkHost, async (opened) => {
   host = opened;
-  const team_id = "ABCDE12345";
   const name = "Al's <Shop>";
-  await host.add("ios_app", { bundle_id, team_id, app_store_id: "1", custom_scheme: "shop", name });
-  await host.add("android_app", { package_name: bundle_id, fingerprints: [sha256], name });
-  const apps = { ios_app: { bundle_id }, android_app: { package_name: bundle_id } };
+  const apps = await addApps(host, { ios: name, android: name });
   await host.add("link", { path: "spring", social_title: "Sale", ...apps });
   await host.add("link", { path: "pictured", social_image_url: picture, ...apps });
   await host.add("link", {
@@ -29,7 +26,7 @@ openForAll(openLinkHost, async (opened) => {
   await host.add("link", { path: "bare" });
   const project = await host.world.addProject({ subdomain: "other", name: "Other" });
   const key = await host.world.addKey({ project });
-  const ios_app = { bundle_id, team_id };
+  const ios_app = { bundle_id, team_id: "ABCDE12345" };
   await host.world.call("POST", "/links", { key, body: { path: "nameless", ios_app } });
 });
 

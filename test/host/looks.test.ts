@@ -1,16 +1,15 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sha256 } from "../contract/sample-link.ts";
 import { launchBrowser, openTab } from "../support/browser.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
+import { addApps } from "./add-apps.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The default page before people's eyes and axe's, whichever way they hold their phone. */
 
 let host: LinkHost;
 let browser: Browser;
-const bundle_id = "com.example.a";
 const name = "The Extraordinarily Long Named Application For Everything";
 const picture = "https://pictures.example/wide.svg";
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"/>';
@@ -21,10 +20,7 @@ const userAgents = {
 
 beforeAll(async () => {
   [host, browser] = await Promise.all([openLinkHost(), launchBrowser()]);
-  const team_id = "ABCDE12345";
-  await host.add("ios_app", { bundle_id, team_id, app_store_id: "1", custom_scheme: "shop", name });
-  await host.add("android_app", { package_name: bundle_id, fingerprints: [sha256], name });
-  const apps = { ios_app: { bundle_id }, android_app: { package_name: bundle_id } };
+  const apps = await addApps(host, { ios: name, android: name });
   await host.add("link", {
     path: "full",
     social_title: "تخفيضات الربيع: خصم على كل شيء ".repeat(8),

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { deleteLink } from "../../src/store/links.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { starter } from "../../src/template/starter-template.ts";
-import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
+import { addApps } from "./add-apps.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The page that people meet before an app or a store: whose design it has, and where it leads. */
@@ -19,18 +19,9 @@ openForEach(openLinkHost, async (opened) => {
   await addLink(host);
 });
 
-async function addLink({ add }: LinkHost): Promise<void> {
-  const team_id = "ABCDE12345";
-  const bundle_id = "com.example.a";
-  await add("ios_app", { bundle_id, team_id, app_store_id: "1", custom_scheme: "shop" });
-  await add("android_app", { package_name: bundle_id, fingerprints: [sha256] });
-  await add("link", {
-    path: "spring",
-    url,
-    social_title: "Spring sale",
-    ios_app: { bundle_id },
-    android_app: { package_name: bundle_id },
-  });
+async function addLink(at: LinkHost): Promise<void> {
+  const apps = await addApps(at);
+  await at.add("link", { path: "spring", url, social_title: "Spring sale", ...apps });
 }
 
 const readLinks = (html: string) =>

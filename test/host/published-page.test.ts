@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost } from "../support/link-host.ts";
+import { addApps } from "./add-apps.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
 /**
@@ -27,18 +27,13 @@ const visitors = {
 
 test("a published template's page is the same as ever, whoever comes from wherever", async () => {
   await using host = await openLinkHost();
-  const bundle_id = "com.example.a";
-  const team_id = "ABCDE12345";
-  const name = 'Shop "&" Sons';
-  await host.add("ios_app", { bundle_id, team_id, app_store_id: "1", name, custom_scheme: "shop" });
-  await host.add("android_app", { package_name: bundle_id, fingerprints: [sha256] });
+  const apps = await addApps(host, { ios: 'Shop "&" Sons' });
   await host.add("link", {
     path: "spring",
     social_title: "Spring sale",
     social_description: "Everything must go.",
     social_image_url: "https://shop.example/spring.png",
-    ios_app: { bundle_id },
-    android_app: { package_name: bundle_id },
+    ...apps,
   });
   const published = await host.world.call("POST", "/page_template/publish", {
     body: { body, css },

@@ -1,0 +1,16 @@
+import { sha256 } from "../contract/sample-link.ts";
+import type { LinkHost } from "../support/link-host.ts";
+
+/** What the two are called; left out, they have no name. */
+type Names = { readonly ios?: string; readonly android?: string };
+
+const bundle_id = "com.example.a";
+const package_name = bundle_id;
+
+/** Registers an app for iPhones and one for Android; answers how a link names them. */
+export async function addApps({ add }: Pick<LinkHost, "add">, { ios, android }: Names = {}) {
+  const found = { team_id: "ABCDE12345", app_store_id: "1", custom_scheme: "shop" };
+  await add("ios_app", { bundle_id, ...found, name: ios });
+  await add("android_app", { package_name, fingerprints: [sha256], name: android });
+  return { ios_app: { bundle_id }, android_app: { package_name } };
+}
