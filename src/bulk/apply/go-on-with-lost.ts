@@ -58,10 +58,10 @@ async function look(looking: Looking, passedOver: Set<string>): Promise<readonly
   const note = (error: unknown) => void faults.push(error);
   const state = await looking.openState().catch(note);
   const lost = (await state?.jobs.listLost().catch(note)) ?? [];
-  for (const one of lost) {
-    if (state === undefined || looking.stopped.aborted || passedOver.has(one.id)) continue;
-    await lookAt(looking, state, one, passedOver).catch(note);
-  }
+  const left = lost.filter(({ id }) => !passedOver.has(id));
+  if (state === undefined || looking.stopped.aborted) return faults;
+  // Beside each other: the deployment of one may take long to answer, or not answer at all.
+  await Promise.all(left.map((one) => lookAt(looking, state, one, passedOver).catch(note)));
   return faults;
 }
 

@@ -8,6 +8,7 @@ import { StoreBusy } from "../../../src/sql/faults.ts";
 import { goOnFor_ms, goOnWithin_ms, lease_ms } from "../../../src/state/job-leases.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
+import { createGate } from "../../support/gate.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 
@@ -157,6 +158,27 @@ describe("a job whose process was killed", () => {
     expect(await lookLater(first)).toMatchObject({ counts: { left: 3 } });
     // However often it looks.
     expect(living.reported.map(String)).toEqual(["Error: it cannot be read"]);
+  });
+
+  test("goes on although the deployment of another one does not answer", async () => {
+    const first = await leaveKilled(await planThree(), "slow");
+    const second = await leaveKilled(await planThree(), keyId);
+    world.advance(lease_ms);
+    const answered = createGate();
+    const waiting: Client["call"] = async (...given) => {
+      await answered.opened;
+      return living.owner.call(...given);
+    };
+    const slow = { ...living.owner, call: waiting };
+    follow((_plan, _job, { key_id }) => Promise.resolve(key_id === "slow" ? slow : living.owner));
+    try {
+      expect(await lookUntil(second, "done")).toMatchObject({ state: "done" });
+      expect(await lookLater(first)).toMatchObject({ isHeld: true, counts: { left: 3 } });
+    } finally {
+      answered.open();
+    }
+    // Its paths are the other one's by now.
+    expect(await lookUntil(first, "done")).toMatchObject({ counts: { rejected: 3, left: 0 } });
   });
 });
 
