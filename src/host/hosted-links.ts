@@ -55,7 +55,7 @@ export type HostedLinks = ReturnType<typeof createHostedLinks>;
 export function createHostedLinks() {
   const redirects = createRecentCache<Redirects>(mostLinks);
   const links = createRecentCache<HostedLink>(mostLinks);
-  const asked = new WeakMap<Site, (path: string) => Promise<VisitedAt | undefined>>();
+  const asked = new WeakMap<Site, Gathering>();
   const findIosApp = createAppFinder(iosAppStore);
   const findAndroidApp = createAppFinder(androidAppStore);
 
@@ -63,7 +63,7 @@ export function createHostedLinks() {
     const { site, path } = place;
     let ask = asked.get(site);
     if (ask === undefined) asked.set(site, (ask = openGathering(site)));
-    return ask(path).then((visited) => visited && addApps(place, visited));
+    return ask(path, (visited) => visited && addApps(place, visited));
   }
 
   /** Most apps are known, and then it is no promise. */
@@ -117,8 +117,12 @@ export function startRedirects({ link, source }: HostedLink): Redirects {
   };
 }
 
+type Gathering = ReturnType<typeof openGathering>;
+
 function openGathering({ tenant }: Site) {
-  return gatherAsked((paths) => findAllVisited(tenant, paths));
+  return gatherAsked<VisitedAt | undefined, HostedLink | undefined>((paths) =>
+    findAllVisited(tenant, paths),
+  );
 }
 
 /** The apps of a site, each read once: a site ends when they change. */

@@ -12,27 +12,27 @@ export type VisitedAt = {
 
 /** What a visit of a path finds: its own link, or else the one without the slash at its end. */
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
-  return (await findAllVisited(tenant, [path])).get(path);
+  return (await findAllVisited(tenant, [path]))[0];
 }
 
-/** The same for many paths at once. */
+/** The same for many paths at once, in their order. */
 export async function findAllVisited(
   tenant: Tenant,
   paths: readonly string[],
-): Promise<ReadonlyMap<string, VisitedAt>> {
+): Promise<readonly (VisitedAt | undefined)[]> {
   const shorter = paths.filter((path) => path.endsWith("/")).map(dropSlash);
   const links = await findLinksAt(tenant, [...paths, ...shorter]);
-  const found = new Map<string, VisitedAt>();
+  const found: (VisitedAt | undefined)[] = [];
   const short: Promise<void>[] = [];
-  const noteShort = async (path: string, at: string, link: Link) => {
-    found.set(path, { link, query: await findQueryOf(tenant, { linkId: link.id, path: at }) });
+  const addShort = async (place: number, at: string, link: Link) => {
+    found[place] = { link, query: await findQueryOf(tenant, { linkId: link.id, path: at }) };
   };
-  for (const path of paths) {
+  for (const [place, path] of paths.entries()) {
     const at = links.has(path) || !path.endsWith("/") ? path : dropSlash(path);
     const link = links.get(at);
-    if (link === undefined) continue;
-    if (at === link.path || at === link.shortened_path) found.set(path, { link, query: "" });
-    else short.push(noteShort(path, at, link));
+    const isWhole = link === undefined || at === link.path || at === link.shortened_path;
+    found.push(link && { link, query: "" });
+    if (!isWhole) short.push(addShort(place, at, link));
   }
   await Promise.all(short);
   return found;
