@@ -27,7 +27,7 @@ const onBoth = [
   "test/store/{chores,project-keys,visit-backlog,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
   "test/webhooks/*.test.ts",
-  "test/host/{clicks,first-visits,hosts,paths,restored}.test.ts",
+  "test/host/{clicks,first-visits,hosts,paths,restored,visits-again}.test.ts",
   "test/bulk/{bulk,simulator,virtual-time}.test.ts",
   "test/bulk/apply/{apply-rows,doubt,every-step,go-on-with-lost,lease,two-jobs}.test.ts",
   "test/bulk/files/round-trip.test.ts",

@@ -44,8 +44,6 @@ type ClicksOptions = {
 };
 
 const flushInterval_ms = 1000;
-/** When so many links were visited, the counts are written before the second is over. */
-const mostRows = 10_000;
 /** A store that takes nothing must not fill the memory: from here on, visits are lost. */
 const mostLinks = 100_000;
 /** What other processes owe is looked for as often; their visits wait as long anyhow. */
@@ -57,7 +55,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   let isFailing = false;
   const measured = { counted: 0, written: 0, lost: 0 };
   const onLost = (clicks: number) => void (measured.lost += clicks);
-  const counts = createVisitCounts({ mostLinks, mostRows, onLost });
+  const counts = createVisitCounts({ mostLinks, onLost });
   /** Who reads a count waits for its write, which is then in a hurry; else it lets others go. */
   let readers = 0;
   const debts = createDebts(store, clock);

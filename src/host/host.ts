@@ -21,7 +21,7 @@ import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
-import { createHostedLinks, namePlace, startRedirects } from "./hosted-links.ts";
+import { createHostedLinks, namePlace } from "./hosted-links.ts";
 import type { HostedLink, HostedLinks, Place, Redirects } from "./hosted-links.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
@@ -141,14 +141,14 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
     const visitor = readVisitor(request.headers);
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
     const context = { site, hosted, visitor, target, languages, collect, pages };
-    let kept: Redirects | undefined;
+    let isKept = false;
     const keep = (to: string) => {
-      if (!isShared(site, target, visitor)) return;
-      kept = links.keepRedirect(place, hosted, visitor.platform, to);
+      isKept = isShared(site, target, visitor);
+      if (isKept) links.keepRedirect(place, hosted.redirects, visitor.platform, to);
     };
     return andThen(answerVisit(context, keep), (answer) => {
-      if (kept === undefined) links.keepLink(place, hosted);
-      countVisit(asked, kept ?? startRedirects(hosted), visitor);
+      if (!isKept) links.keepLink(place, hosted);
+      countVisit(asked, hosted.redirects, visitor);
       return answer;
     });
   }

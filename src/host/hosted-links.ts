@@ -31,7 +31,7 @@ export type HostedLink = {
   readonly link: Link;
   /** What the path that was visited stands for beside the link. */
   readonly query: string;
-  readonly source: VisitedBy;
+  readonly redirects: Redirects;
   readonly apps: {
     readonly ios_app: IosApp | undefined;
     readonly android_app: AndroidApp | undefined;
@@ -72,7 +72,8 @@ export function createHostedLinks() {
     const source = isOwn ? "address" : "short";
     return andThen(findIosApp(site, link.ios_app_id), (ios_app) =>
       andThen(findAndroidApp(site, link.android_app_id), (android_app) => {
-        return { link, query, source, apps: { ios_app, android_app } };
+        const redirects = startRedirects(link.id, source);
+        return { link, query, redirects, apps: { ios_app, android_app } };
       }),
     );
   }
@@ -81,17 +82,10 @@ export function createHostedLinks() {
     /** Where a link is known to redirect; undefined where nobody has been redirected by it. */
     findRedirects: ({ name }: Place): Redirects | undefined => redirects.find(name),
 
-    keepRedirect: (
-      { name }: Place,
-      hosted: HostedLink,
-      platform: Platform,
-      to: string,
-    ): Redirects => {
+    keepRedirect: ({ name }: Place, own: Redirects, platform: Platform, to: string): void => {
       const known = redirects.find(name);
-      const kept = known ?? startRedirects(hosted);
-      kept[platform] = to;
-      if (known === undefined) redirects.set(name, kept);
-      return kept;
+      if (known === undefined) redirects.set(name, own);
+      (known ?? own)[platform] = to;
     },
 
     /** What can be no path names no link. */
@@ -105,16 +99,8 @@ export function createHostedLinks() {
 }
 
 /** Written out: an object that another one is spread into takes several times the memory. */
-export function startRedirects({ link, source }: HostedLink): Redirects {
-  const nowhere = undefined;
-  return {
-    linkId: link.id,
-    row: unnoted,
-    source,
-    desktop: nowhere,
-    ios: nowhere,
-    android: nowhere,
-  };
+function startRedirects(linkId: string, source: VisitedBy): Redirects {
+  return { linkId, row: unnoted, source, desktop: undefined, ios: undefined, android: undefined };
 }
 
 type Gathering = ReturnType<typeof openGathering>;

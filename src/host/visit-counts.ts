@@ -4,7 +4,7 @@ import { createVisitRows, type Visited } from "./visit-rows.ts";
 
 /** Visits in memory, link by link, until they are written down. */
 export type VisitCounts = {
-  /** Answers whether there are so many that they should be taken out soon. */
+  /** Answers whether they are of so many links that they should be taken out soon. */
   readonly note: (visited: Visited, told: Told) => boolean;
   /** For what could not be written. */
   readonly putBack: (count: Counted) => void;
@@ -24,16 +24,18 @@ export type Counted = Pick<Told, "projectId" | "kind"> & {
 
 type CountsOptions = {
   readonly mostLinks: number;
-  /** So many visits, of links or kinds that differ, are put together at a time. */
-  readonly mostRows: number;
   /** Called with clicks that find no room. */
   readonly onLost: (clicks: number) => void;
 };
 
+/** So many visits, of links or kinds that differ, are put together at a time. */
+const mostRows = 10_000;
+/** A popular link with visitors of ever other kinds fills the rows too, and may wait. */
+const manyLinks = mostRows / 2;
 /** A stranger can make up any number of hosts that have led here. */
 const mostKindsOfLink = 200;
 
-export function createVisitCounts({ mostLinks, mostRows, onLost }: CountsOptions): VisitCounts {
+export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCounts {
   const rows = createVisitRows(mostRows);
   const links = new Map<string, Counted>();
 
@@ -58,9 +60,9 @@ export function createVisitCounts({ mostLinks, mostRows, onLost }: CountsOptions
   return {
     note: (visited, told) => {
       rows.note(visited, told);
-      const isFull = rows.isFull();
-      if (isFull) rows.take(add);
-      return isFull;
+      if (!rows.isFull()) return false;
+      rows.take(add);
+      return links.size >= manyLinks;
     },
     putBack: (count) => {
       const { projectId, linkId, kinds } = listKinds(count);
