@@ -35,14 +35,16 @@ export async function listDueDeliveries(
   return due.orderBy("number").orderBy("part").execute();
 }
 
-/** Those of a webhook that were not tried yet, the latest first. */
+/** Those of a webhook that were not tried yet, the latest first; of several parts the first. */
 export async function listUntried(
   db: Db,
   webhook: OwnWebhook,
   limit: number,
 ): Promise<readonly Delivery[]> {
   const untried = selectSome(db, webhook, limit).where("next_at", "=", untried_at);
-  return untried.orderBy("number", "desc").orderBy("part", "desc").execute();
+  const latest = untried.select("part").orderBy("number", "desc").orderBy("part", "desc");
+  const rows = await latest.execute();
+  return rows.toSorted((one, other) => other.number - one.number || one.part - other.part);
 }
 
 /** Those of a webhook that are due, those first that have been so for longest. */

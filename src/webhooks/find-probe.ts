@@ -12,22 +12,28 @@ import { listClicked } from "./in-order.ts";
 
 /** Which event tells whether a receiver is back that is asked once a minute. */
 
-const loaded = 200;
+const lookedAt = 200;
 
 /**
- * The latest that was not tried yet is the least likely one to have been refused for what it says.
- * Once all were tried, each has its turn: however many are refused, they keep no other back for
- * ever. Undefined where all of those that were looked at wait for others.
+ * By turns the latest that was not tried yet, which is the least likely one to be refused for what
+ * it says, and what is due for longest, so that each is asked for at last: neither those that were
+ * refused nor new ones that will be keep another back for ever. Undefined where all of those that
+ * were looked at wait for others.
  */
 export async function findProbe(
   db: Db,
   webhook: OwnWebhook,
-  now: number,
+  { now, failures }: { readonly now: number; readonly failures: number },
 ): Promise<Delivery | undefined> {
-  const untried = await listUntried(db, webhook, loaded);
-  const latest = await findFree(db, webhook, untried, now);
-  if (latest !== undefined) return latest;
-  return findFree(db, webhook, await listLongestDue(db, webhook, now, loaded), now);
+  const ways = [
+    async () => findFree(db, webhook, await listUntried(db, webhook, lookedAt), now),
+    async () => findFree(db, webhook, await listLongestDue(db, webhook, now, lookedAt), now),
+  ];
+  for (const find of failures % 2 === 1 ? ways : ways.toReversed()) {
+    const found = await find();
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The first of them that nothing has to come before. */

@@ -179,12 +179,12 @@ test("it is asked for what came before a link's clicks first", async () => {
   expect((await listAsked(id))[0]).toBe("link.updated");
 });
 
-test("it is asked for the latest of a link that nobody has clicked", async () => {
+test("it is asked by turns for the latest of a link that nobody has clicked", async () => {
   await addWebhook(world, receiver.url, ["link.clicked", "link.updated"]);
   await renameOthers();
   const [one, other] = [await create("one"), await create("two")];
   await click(other);
   await rename(one, "changed");
   await listAsked(one);
-  expect(receiver.received.slice(0, 1).map((first) => isAbout(first, one))).toEqual([true]);
+  expect(receiver.received.slice(0, 2).some((first) => isAbout(first, one))).toBe(true);
 });

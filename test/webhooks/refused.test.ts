@@ -76,9 +76,24 @@ describe("what is refused while others are taken", () => {
     for (let bad = 0; bad < count; bad += 1) await create(`bad-after-${bad}`);
     receiver.doing(refuseBad(422));
     const { deliverDue } = deliverIn(world);
-    for (let minute = 0; minute <= count + 5; minute += 1) {
+    for (let minute = 0; minute <= 2 * count + 5; minute += 1) {
       await deliverDue();
       world.advance(minute_ms);
+    }
+    expect(paths()).toContain("good");
+  });
+
+  test("keeps none back for ever where another comes about each minute", async () => {
+    await addWebhook(world, receiver.url, ["link.created"]);
+    for (let bad = 0; bad < 12; bad += 1) await create(`bad-first-${bad}`);
+    receiver.doing(refuseBad(422));
+    const { deliverDue } = deliverIn(world);
+    await deliverDue();
+    await create("good");
+    for (let minute = 0; minute < 60; minute += 1) {
+      await create(`bad-${minute}`);
+      world.advance(minute_ms);
+      await deliverDue();
     }
     expect(paths()).toContain("good");
   });
