@@ -4,10 +4,12 @@ import { addUp, type Days } from "./read-visits.ts";
 import type { Tenant } from "./tenant.ts";
 import { createKindReader, splitDays } from "./visit-days.ts";
 import { listBatches, readBatches } from "./visit-batches.ts";
-import { addTotals } from "./visit-totals.ts";
+import { addTotals, joinHosts } from "./visit-totals.ts";
 
 /** Of a day with very many hosts, so many are some megabytes. */
 const daysAtOnce = 31;
+/** So many sums of what waits are held before a day's rarest hosts are put together. */
+const mostHeld = 50_000;
 
 /** Some of the visits that waited came to be in the sums while both were read. */
 export class FoldedMeanwhile extends Error {
@@ -52,6 +54,11 @@ async function addUpWaiting(
   ids: readonly string[],
 ): Promise<Iterable<Cells>> {
   const days = new Map<number, Cells>();
+  // The hosts that a stranger makes up must not fill the memory; but who comes again is known by it.
+  const join = () => {
+    for (const cells of days.values()) joinHosts(cells);
+  };
+  let held = 0;
   for await (const bodies of readBatches(tenant, ids)) {
     if (bodies === undefined) throw new FoldedMeanwhile("others have put some together");
     const read = createKindReader();
@@ -65,9 +72,15 @@ async function addUpWaiting(
         days.set(day, cells);
         addTotals(cells, added, read);
       }
+      held += counts.size;
+      if (held > mostHeld) {
+        join();
+        held = 0;
+      }
       await setImmediate();
     }
   }
+  join();
   return days.values();
 }
 

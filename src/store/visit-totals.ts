@@ -25,6 +25,7 @@ export async function mergeTotals(
   const cells: Cells = new Map();
   if (known !== undefined) addCells(cells, known.body);
   addTotals(cells, added, read);
+  joinHosts(cells);
   const body = writeCells(cells);
   await db
     .insertInto("visit_totals")
@@ -48,11 +49,10 @@ export function addTotals(cells: Cells, added: Cells, read: KindReader): void {
       addCell(cells, row, `${what} source ${source}`, count);
     }
   }
-  joinHosts(cells);
 }
 
 /** Where a day has too many hosts, those with the fewest visits become `other`. */
-function joinHosts(cells: Cells): void {
+export function joinHosts(cells: Cells): void {
   const sums = new Map<string, number>();
   for (const counts of cells.values()) {
     for (const [kind, count] of counts) {
