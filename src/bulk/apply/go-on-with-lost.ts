@@ -38,35 +38,56 @@ const lookEvery_ms = 2000;
 /** Of so many that are not for this process it is remembered. */
 const mostPassedOver = 1000;
 
+/** At once; more of them are looked at when some of these have ended. */
+const mostBegun = 50;
+
 /** Until the process stops. */
 export async function goOnWithLost(looking: Looking): Promise<void> {
   const { stopped, sleep, report, tell = report, mayBeThere } = looking;
-  const passedOver = new Set<string>();
+  const looks: Looks = { passedOver: new Set(), begun: new Map(), note };
   let isFailing = false;
-  while (!stopped.aborted) {
-    const faults = mayBeThere() ? await look(looking, passedOver) : [];
+  let faults = 0;
+
+  function note(error: unknown): void {
     // A store that is away for an hour is told of once.
-    if (faults.length > 0 && !isFailing && !stopped.aborted) tell(faults[0]);
-    isFailing = faults.length > 0;
+    if (!isFailing && !stopped.aborted) tell(error);
+    isFailing = true;
+    faults += 1;
+  }
+
+  while (!stopped.aborted) {
+    const before = faults;
+    if (mayBeThere()) await look(looking, looks).catch(note);
     await sleep(lookEvery_ms, stopped).catch(() => undefined);
+    if (faults === before && looks.begun.size === 0) isFailing = false;
+  }
+  await Promise.all(looks.begun.values());
+}
+
+type Looks = {
+  readonly passedOver: Set<string>;
+  /** Those that have not ended: a deployment may be slow, or not answer at all. */
+  readonly begun: Map<string, Promise<void>>;
+  readonly note: (error: unknown) => void;
+};
+
+/** Begins to go on with what it finds, and waits for none of it. */
+async function look(looking: Looking, { passedOver, begun, note }: Looks): Promise<void> {
+  const state = await looking.openState();
+  for (const lost of await state.jobs.listLost()) {
+    const { id } = lost;
+    if (looking.stopped.aborted || begun.size >= mostBegun) return;
+    if (passedOver.has(id) || begun.has(id)) continue;
+    const looked = lookAt(looking, state, lost, passedOver).catch(note);
+    begun.set(
+      id,
+      looked.finally(() => begun.delete(id)),
+    );
   }
 }
 
-/** Goes on with what it finds, and answers what went wrong with that. */
-async function look(looking: Looking, passedOver: Set<string>): Promise<readonly unknown[]> {
-  const faults: unknown[] = [];
-  const note = (error: unknown) => void faults.push(error);
-  const state = await looking.openState().catch(note);
-  const lost = (await state?.jobs.listLost().catch(note)) ?? [];
-  const left = lost.filter(({ id }) => !passedOver.has(id));
-  if (state === undefined || looking.stopped.aborted) return faults;
-  // Beside each other: the deployment of one may take long to answer, or not answer at all.
-  await Promise.all(left.map((one) => lookAt(looking, state, one, passedOver).catch(note)));
-  return faults;
-}
-
 async function lookAt(
-  { findOwner, goOn }: Looking,
+  { findOwner, goOn, stopped }: Looking,
   { jobs, plans }: Lasting,
   lost: LostJob,
   passedOver: Set<string>,
@@ -75,6 +96,7 @@ async function lookAt(
   const plan = job && (await plans.find(job.plan_id));
   if (job === undefined || plan === undefined) return;
   const owner = await findOwner(plan, job, lost);
+  if (stopped.aborted) return;
   if (owner !== undefined) await goOn(plan, owner, job);
   else {
     if (passedOver.size >= mostPassedOver) passedOver.clear();

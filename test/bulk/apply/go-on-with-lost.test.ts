@@ -180,6 +180,27 @@ describe("a job whose process was killed", () => {
     // Its paths are the other one's by now.
     expect(await lookUntil(first, "done")).toMatchObject({ counts: { rejected: 3, left: 0 } });
   });
+
+  test("goes on although that of one that was lost before it does not answer", async () => {
+    await leaveKilled(await planThree(), "slow");
+    world.advance(lease_ms);
+    const [asked, answered] = [createGate(), createGate()];
+    const waiting: Client["call"] = async (...given) => {
+      asked.open();
+      await answered.opened;
+      return living.owner.call(...given);
+    };
+    const slow = { ...living.owner, call: waiting };
+    follow((_plan, _job, { key_id }) => Promise.resolve(key_id === "slow" ? slow : living.owner));
+    try {
+      await living.time.drive(asked.opened);
+      const later = await leaveKilled(await planThree(), keyId);
+      world.advance(lease_ms);
+      expect(await lookUntil(later, "done")).toMatchObject({ counts: { done: 3 } });
+    } finally {
+      answered.open();
+    }
+  });
 });
 
 test("a job that is handed over goes on at once in another process", async () => {
