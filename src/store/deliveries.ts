@@ -10,7 +10,7 @@ export type Delivery = Pick<
   "event_id" | "number" | "event" | "subject" | "body" | "attempts" | "created_at" | "ends_at"
 >;
 
-const columns = [
+export const deliveryColumns = [
   "event_id",
   "number",
   "event",
@@ -33,51 +33,6 @@ export async function listDueDeliveries(
 ): Promise<readonly Delivery[]> {
   const due = selectSome(db, webhook, limit).where("next_at", "<=", now);
   return due.orderBy("number").orderBy("part").execute();
-}
-
-/** Those of a webhook that were not tried yet, the latest first; of several parts the first. */
-export async function listUntried(
-  db: Db,
-  webhook: OwnWebhook,
-  limit: number,
-): Promise<readonly Delivery[]> {
-  const untried = selectSome(db, webhook, limit).where("next_at", "=", untried_at);
-  const latest = untried.select("part").orderBy("number", "desc").orderBy("part", "desc");
-  const rows = await latest.execute();
-  return rows.toSorted((one, other) => other.number - one.number || one.part - other.part);
-}
-
-/** Those of a webhook that are due, those first that have been so for longest. */
-export async function listLongestDue(
-  db: Db,
-  webhook: OwnWebhook,
-  now: number,
-  limit: number,
-): Promise<readonly Delivery[]> {
-  const due = selectSome(db, webhook, limit).where("next_at", "<=", now);
-  return due.orderBy("next_at").orderBy("number").orderBy("part").execute();
-}
-
-/** What waits of a subject: the first of it, until when some of it does, and how many are due. */
-export type Row = Pick<DeliveryTable, "number" | "next_at"> & { readonly due: number };
-
-export async function describeRows(
-  db: Db,
-  webhook: OwnWebhook,
-  subjects: readonly string[],
-  now: number,
-): Promise<ReadonlyMap<string, Row>> {
-  const rows = await selectWaiting(db, webhook)
-    .select(({ fn, eb }) => [
-      "subject",
-      fn.min("number").as("number"),
-      fn.max("next_at").as("next_at"),
-      fn.sum<number | string>(eb.case().when("next_at", "<=", now).then(1).else(0).end()).as("due"),
-    ])
-    .where("subject", "in", subjects)
-    .groupBy("subject")
-    .execute();
-  return new Map(rows.map(({ subject, due, ...row }) => [subject, { ...row, due: Number(due) }]));
 }
 
 /** Until when something waits, and whether on its own account. */
@@ -274,10 +229,10 @@ export async function findOverdue(
   return row?.since ?? undefined;
 }
 
-function selectSome(db: Db, webhook: OwnWebhook, limit: number) {
-  return selectWaiting(db, webhook).select(columns).limit(limit);
+export function selectSome(db: Db, webhook: OwnWebhook, limit: number) {
+  return selectWaiting(db, webhook).select(deliveryColumns).limit(limit);
 }
 
-function selectWaiting(db: Db, webhook: OwnWebhook) {
+export function selectWaiting(db: Db, webhook: OwnWebhook) {
   return db.selectFrom("deliveries").where(isFor(webhook)).where("state", "=", "waiting");
 }

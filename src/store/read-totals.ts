@@ -54,7 +54,7 @@ async function addUpWaiting(
   ids: readonly string[],
 ): Promise<Iterable<Cells>> {
   const days = new Map<number, Cells>();
-  // The hosts that a stranger makes up must not fill the memory; but who comes again is known by it.
+  // Hosts that a stranger makes up must not fill the memory, nor hide one that comes once in each.
   const join = () => {
     for (const cells of days.values()) joinHosts(cells);
   };

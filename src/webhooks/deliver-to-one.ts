@@ -112,7 +112,8 @@ async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
   while (!turn.isStopping()) {
     const now = clock.now();
     // Whether it is back, one message tells as well as many.
-    const probe = isAway ? await findProbe(store.db, receiver, { now, failures }) : undefined;
+    const asked = { db: store.db, webhook: receiver, now };
+    const probe = isAway ? await findProbe(asked, failures) : undefined;
     if (probe !== undefined) return [probe];
     const due = await listDueDeliveries(store.db, receiver, now, loaded);
     if (due.length === 0) return [];

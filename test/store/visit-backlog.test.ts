@@ -122,7 +122,7 @@ test("of many days a few are read at once", async () => {
   expect(Math.max(...found)).toBeLessThanOrEqual(31);
 });
 
-test("hosts that strangers make up fill no memory while their visits wait, and hide no other", async () => {
+test("hosts that strangers make up fill no memory while visits wait, nor hide others", async () => {
   await using world = await createWorld();
   const { store } = world;
   const projectId = await addProject(store);

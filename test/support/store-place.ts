@@ -52,7 +52,7 @@ export async function createPlace(): Promise<StorePlace> {
   };
 }
 
-/** A short read of a file is answered at once; a write waits for the disk, a long read elsewhere. */
+/** A short read of a file is answered at once; a write or a long read has to be waited for. */
 function createWatch() {
   let underWay = 0;
   const note = async <Result>(work: Promise<Result>): Promise<Result> => {

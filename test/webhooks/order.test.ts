@@ -186,5 +186,5 @@ test("it is asked by turns for the latest of a link that nobody has clicked", as
   await click(other);
   await rename(one, "changed");
   await listAsked(one);
-  expect(receiver.received.slice(0, 2).some((first) => isAbout(first, one))).toBe(true);
+  expect(receiver.received.slice(0, 4).some((first) => isAbout(first, one))).toBe(true);
 });

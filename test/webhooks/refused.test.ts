@@ -76,7 +76,7 @@ describe("what is refused while others are taken", () => {
     for (let bad = 0; bad < count; bad += 1) await create(`bad-after-${bad}`);
     receiver.doing(refuseBad(422));
     const { deliverDue } = deliverIn(world);
-    for (let minute = 0; minute <= 2 * count + 5; minute += 1) {
+    for (let minute = 0; minute <= 3 * count + 5; minute += 1) {
       await deliverDue();
       world.advance(minute_ms);
     }

@@ -1,0 +1,89 @@
+import { deliveryColumns, selectSome, selectWaiting, untried_at } from "./deliveries.ts";
+import type { Delivery } from "./deliveries.ts";
+import type { DeliveryTable } from "./tables.ts";
+import type { Db } from "./tenant.ts";
+import type { OwnWebhook } from "./webhooks.ts";
+
+/** Which events of a webhook nothing else of their subjects comes before. */
+
+/** What came about first of all that waits about its subject: no other of it may be told before. */
+export type Head = Delivery & Pick<DeliveryTable, "next_at">;
+
+/** Those heads of a webhook that were not tried yet, the latest first or the first one first. */
+export async function listUntriedHeads(
+  db: Db,
+  webhook: OwnWebhook,
+  { from, limit }: { readonly from: "latest" | "first"; readonly limit: number },
+): Promise<readonly Head[]> {
+  const untried = selectHeads(db, webhook).where("next_at", "=", untried_at);
+  const sorted = untried.orderBy("number", from === "latest" ? "desc" : "asc");
+  return loadHeads(db, webhook, await sorted.limit(limit).execute());
+}
+
+/** Those heads that are due once more, those first that have been so for longest. */
+export async function listHeadsAgain(
+  db: Db,
+  webhook: OwnWebhook,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<readonly Head[]> {
+  const again = selectHeads(db, webhook)
+    .where("next_at", ">", untried_at)
+    .where("next_at", "<=", now);
+  const sorted = again.orderBy("next_at").orderBy("number");
+  return loadHeads(db, webhook, await sorted.limit(limit).execute());
+}
+
+/** The heads of these subjects. */
+export async function listHeadsOf(
+  db: Db,
+  webhook: OwnWebhook,
+  subjects: readonly string[],
+): Promise<readonly Head[]> {
+  return loadHeads(db, webhook, await selectHeads(db, webhook, subjects).execute());
+}
+
+/** What waits about a subject, in its order. */
+export async function listAbout(
+  db: Db,
+  webhook: OwnWebhook,
+  { subject, limit }: { readonly subject: string; readonly limit: number },
+): Promise<readonly Head[]> {
+  const waiting = selectSome(db, webhook, limit).select("next_at").where("subject", "=", subject);
+  return waiting.orderBy("number").orderBy("part").execute();
+}
+
+type Place = Pick<DeliveryTable, "number" | "part">;
+
+/** Where the heads are, by what an index has: of tens of thousands no whole row is read. */
+function selectHeads(db: Db, webhook: OwnWebhook, subjects?: readonly string[]) {
+  const waiting = selectWaiting(db, webhook);
+  const own = subjects === undefined ? waiting : waiting.where("subject", "in", subjects);
+  const placed = own.select(({ fn }) => [
+    "number",
+    "part",
+    "next_at",
+    fn
+      .agg<number | string>("row_number")
+      .over((over) => over.partitionBy("subject").orderBy("number").orderBy("part"))
+      .as("place"),
+  ]);
+  const first = db.selectFrom(placed.as("placed")).where("place", "=", 1);
+  return first.select(["number", "part"]);
+}
+
+/** In the order of their places. A batch of clicks may have several parts of one number. */
+async function loadHeads(
+  db: Db,
+  webhook: OwnWebhook,
+  places: readonly Place[],
+): Promise<readonly Head[]> {
+  if (places.length === 0) return [];
+  const numbers = places.map(({ number }) => number);
+  const rows = await selectWaiting(db, webhook)
+    .select([...deliveryColumns, "part", "next_at"])
+    .where("number", "in", numbers)
+    .execute();
+  const name = ({ number, part }: Place) => `${number} ${part}`;
+  const byPlace = new Map(rows.map((row) => [name(row), row]));
+  return places.flatMap((place) => byPlace.get(name(place)) ?? []);
+}
