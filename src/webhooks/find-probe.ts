@@ -21,10 +21,9 @@ const mostRead = 20;
 
 /**
  * By turns the latest that was not tried yet, which is the least likely one to be refused for what
- * it says, what is due once more for longest, and the first that was not tried: each is asked
- * for at last, and neither those that were refused nor new ones that will be keep another back for
- * ever.
- * Undefined where nothing is due that may be told.
+ * it says, what is due once more for longest, and the first that was not tried: each is asked for
+ * at last, and neither those that were refused nor new ones that will be keep another back for
+ * ever. Undefined where nothing is due that may be told.
  */
 export async function findProbe(asked: Asked, failures: number): Promise<Delivery | undefined> {
   const { db, webhook, now } = asked;
