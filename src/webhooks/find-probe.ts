@@ -32,8 +32,10 @@ export async function findProbe(asked: Asked, failures: number): Promise<Deliver
   const first = () => listUntriedHeads(db, webhook, { from: "first", limit });
   const ways = [latest, again, latest, first];
   const turn = failures % ways.length;
-  for (const list of [...ways.slice(turn), ...ways.slice(0, turn)]) {
-    const found = await findFree(asked, await list());
+  const readClicks = await openClicks(asked);
+  // What has nothing to tell is not asked for once more.
+  for (const list of new Set([...ways.slice(turn), ...ways.slice(0, turn)])) {
+    const found = await findFree(asked, await list(), readClicks);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -43,10 +45,11 @@ export async function findProbe(asked: Asked, failures: number): Promise<Deliver
  * The first of them that nothing has to come before. Clicks and their links' other events wait for
  * each other until they were tried twice: what is refused again and again holds up nothing else.
  */
-async function findFree(asked: Asked, heads: readonly Head[]): Promise<Head | undefined> {
-  if (heads.length === 0) return undefined;
-  const { db, webhook, now } = asked;
-  const readClicks = await openClicks(asked);
+async function findFree(
+  { db, webhook, now }: Asked,
+  heads: readonly Head[],
+  readClicks: ReadClicks,
+): Promise<Head | undefined> {
   for (const head of heads) {
     const before =
       head.subject === clicksSubject
@@ -58,7 +61,9 @@ async function findFree(asked: Asked, heads: readonly Head[]): Promise<Head | un
 }
 
 /** The first of the clicks, where some of a link's are before it, or may be. */
-async function openClicks({ db, webhook }: Asked): Promise<(head: Head) => readonly Head[]> {
+type ReadClicks = (head: Head) => readonly Head[];
+
+async function openClicks({ db, webhook }: Asked): Promise<ReadClicks> {
   const batches = await listAbout(db, webhook, { subject: clicksSubject, limit: mostRead + 1 });
   const first = batches.slice(0, 1);
   const clicked = batches.map((batch) => ({ ...batch, links: new Set(listClicked(batch)) }));
