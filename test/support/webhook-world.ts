@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { makeWebhook } from "../../src/compose/webhooks.ts";
 import { webhookEvents, type WebhookEvent } from "../../src/contract/webhook-events.ts";
 import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
+import { tellOfClicks } from "../../src/store/link-events.ts";
+import { readTally } from "../../src/store/project-tallies.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createDeliverer } from "../../src/webhooks/deliverer.ts";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
@@ -13,18 +15,35 @@ import { createWorld, type World } from "./world.ts";
 
 export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
 
-/** A world for each test of a file, and one receiver for them all that has received nothing yet. */
+/**
+ * A world for each test of a file, and one receiver for them all that has received nothing yet.
+ * Answers what makes something to be told of in the world of the running test.
+ */
 export function openWithReceiver(
   keep: (opened: { readonly world: World; readonly receiver: TestReceiver }) => unknown,
   answer: Answer = take,
-): void {
+) {
   let receiver: TestReceiver;
+  let world: World;
   openForAll(startReceiver, (opened) => (receiver = opened));
-  openForEach(createWorld, (world) => {
+  openForEach(createWorld, (opened) => {
+    world = opened;
     receiver.received.length = 0;
     receiver.doing(answer);
     return keep({ world, receiver });
   });
+  return {
+    create: async (path: string): Promise<string> =>
+      (await world.call("POST", "/links", { body: { path } })).body.id,
+    rename: (id: string, name: string) => world.call("PATCH", `/links/${id}`, { body: { name } }),
+    /** A batch of clicks, one of each of these links. */
+    click: (...ids: readonly string[]) =>
+      world.store.write(async (db) => {
+        const tenant = { db, projectId: world.project.id };
+        const counted = ids.map((linkId) => ({ linkId, clicks: 1 }));
+        await tellOfClicks(tenant, await readTally(tenant), counted, world.now());
+      }),
+  };
 }
 
 export async function addWebhook(

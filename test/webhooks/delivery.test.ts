@@ -18,12 +18,8 @@ const hour_ms = 60 * 60 * second_ms;
 let receiver: TestReceiver;
 let world: World;
 
-openWithReceiver((opened) => ({ world, receiver } = opened));
+const { create, rename } = openWithReceiver((opened) => ({ world, receiver } = opened));
 
-const create = async (path: string) =>
-  (await world.call("POST", "/links", { body: { path } })).body.id;
-const rename = (id: string, name: string) =>
-  world.call("PATCH", `/links/${id}`, { body: { name } });
 const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
 const paths = () => receiver.received.map(({ body }) => body.data.link.path);
 const names = () => receiver.received.map(({ body }) => body.data.link.name);

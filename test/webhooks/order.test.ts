@@ -1,6 +1,4 @@
 import { expect, test } from "vitest";
-import { tellOfClicks } from "../../src/store/link-events.ts";
-import { readTally } from "../../src/store/project-tallies.ts";
 import { take, type Received, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
@@ -12,19 +10,9 @@ const minute_ms = 60_000;
 let receiver: TestReceiver;
 let world: World;
 
-openWithReceiver((opened) => ({ world, receiver } = opened));
+const { create, rename, click } = openWithReceiver((opened) => ({ world, receiver } = opened));
 
-const create = async (path: string): Promise<string> =>
-  (await world.call("POST", "/links", { body: { path } })).body.id;
-const rename = (id: string, name: string) =>
-  world.call("PATCH", `/links/${id}`, { body: { name } });
 const remove = (id: string) => world.call("DELETE", `/links/${id}`);
-const click = (...ids: readonly string[]) =>
-  world.store.write(async (db) => {
-    const tenant = { db, projectId: world.project.id };
-    const counted = ids.map((linkId) => ({ linkId, clicks: 1 }));
-    await tellOfClicks(tenant, await readTally(tenant), counted, world.now());
-  });
 
 const isAbout = ({ body }: Received, id: string): boolean =>
   body.type === "link.clicked"

@@ -14,10 +14,8 @@ const minute_ms = 60 * second_ms;
 let receiver: TestReceiver;
 let world: World;
 
-openWithReceiver((opened) => ({ world, receiver } = opened));
+const { create } = openWithReceiver((opened) => ({ world, receiver } = opened));
 
-const create = async (path: string) =>
-  (await world.call("POST", "/links", { body: { path } })).body.id;
 const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
 const paths = () => receiver.received.map(({ body }) => String(body.data.link.path));
 const refuseBad =
