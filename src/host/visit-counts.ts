@@ -1,4 +1,4 @@
-import { readKind, withOtherReferrer, type Told } from "../stats/visit.ts";
+import { readKind, tellKind, withOtherReferrer, type Told } from "../stats/visit.ts";
 import type { VisitCount } from "../store/visit-batches.ts";
 import { createVisitRows, type Visited } from "./visit-rows.ts";
 
@@ -67,7 +67,7 @@ export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCo
     putBack: (count) => {
       const { projectId, linkId, kinds } = listKinds(count);
       for (const [kind, visits] of kinds) {
-        add(linkId, { projectId, kind, isClick: readKind(kind).isClick }, visits);
+        add(linkId, tellKind(projectId, kind), visits);
       }
     },
     list,

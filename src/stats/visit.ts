@@ -64,7 +64,10 @@ export type Told = {
 };
 
 export function tellVisit({ projectId, what, at, ...facts }: Omit<Visit, "linkId">): Told {
-  const kind = writeKind(what, at, facts);
+  return tellKind(projectId, writeKind(what, at, facts));
+}
+
+export function tellKind(projectId: string, kind: string): Told {
   return { projectId, kind, isClick: readKind(kind).isClick };
 }
 
