@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
@@ -6,6 +5,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { insertShortPath } from "../../src/store/short-paths.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
+import { createGate } from "../support/gate.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 import { addLink, makeId, now } from "../support/rows.ts";
@@ -69,25 +69,40 @@ test("name the apps that can be verified, for every path but ours", async () => 
 });
 
 test("are made once for all who ask at the same time", async () => {
+  const asking = 8;
+  const allAsked = createGate();
+  const apps = new WeakSet<object>();
   let made = 0;
-  const counting: KyselyPlugin = {
-    transformQuery: ({ node }) => {
-      if (/"ios_app_id".*"created_at"/.test(JSON.stringify(node))) made += 1;
+  const holding: KyselyPlugin = {
+    transformQuery: ({ node, queryId }) => {
+      if (!/"ios_app_id".*"created_at"/.test(JSON.stringify(node))) return node;
+      made += 1;
+      apps.add(queryId);
       return node;
     },
-    transformResult: async ({ result }) => {
-      // All of them come before the first is answered.
-      await setTimeout(100);
+    transformResult: async ({ result, queryId }) => {
+      if (apps.has(queryId)) await allAsked.opened;
       return result;
     },
   };
-  await using counted = await openLinkHost({
-    wrap: (store) => ({ ...store, db: store.db.withPlugin(counting) }),
+  let asked = 0;
+  await using held = await openLinkHost({
+    wrap: (store) => ({
+      ...store,
+      db: store.db.withPlugin(holding),
+      // The host looks for changes once for each visit, and in the same turn for the file.
+      countWrites: () => {
+        if ((asked += 1) > asking) allAsked.open();
+        return store.countWrites();
+      },
+    }),
   });
-  await counted.visit("/");
-  const visits = Array.from({ length: 8 }, () => counted.visit(ios));
+  // From then on it knows the site.
+  await held.visit("/");
+  expect(asked).toBe(1);
+  const visits = Array.from({ length: asking }, () => held.visit(ios));
   const texts = new Set((await Promise.all(visits)).map(({ text }) => text));
-  expect([texts.size, made]).toEqual([1, 1]);
+  expect([texts.size, made, asked]).toEqual([1, 1, 1 + asking]);
 });
 
 describe("links that name no app stay in the browser", () => {
