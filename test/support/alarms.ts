@@ -10,8 +10,8 @@ export type Alarms = {
 /** For those of whom nobody wants to know what they do when their time is over. */
 export const neverRing: SetAlarm = () => () => undefined;
 
-export /** What is gathered for a moment is written in the next one: no test waits for it. */
-const ringSoon: SetAlarm = (_milliseconds, ring) => {
+/** What is gathered for a moment is written in the next one: no test waits for it. */
+export const ringSoon: SetAlarm = (_milliseconds, ring) => {
   const waiting = setImmediate(ring);
   return () => clearImmediate(waiting);
 };
