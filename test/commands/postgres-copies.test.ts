@@ -5,7 +5,7 @@ import { begin, createFolder, run, startServe, type Folder } from "../support/co
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "../support/plant-short-paths.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
-import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { query, takeDatabase, takeEmptyDatabase } from "../support/postgres.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** Copies between engines: a folder, a database, and a file of either. */
@@ -29,12 +29,6 @@ openForAll(createFolder, async (created) => {
 
 const hostile = ['say "hi"', "日本語 🎉 é", "'; drop table links--", "\u001b[31m\u202e"];
 const beside = (name: string) => join(dirname(folder.path), name);
-/** Others have had it before, and left their tables. */
-async function takeEmpty(): Promise<TestDatabase> {
-  const database = await takeDatabase();
-  await query(database.url, "drop schema public cascade; create schema public");
-  return database;
-}
 
 let backups = 0;
 async function backUp(data: string, env = {}) {
@@ -45,7 +39,7 @@ async function backUp(data: string, env = {}) {
 }
 
 test("a store goes to PostgreSQL and back, row for row", async () => {
-  const database = await takeEmpty();
+  const database = await takeEmptyDatabase();
   await using back = await createFolder();
   const env = { WAYPOST_DATABASE_URL: database.url };
   const before = await backUp(folder.path);
@@ -82,7 +76,7 @@ const isUnused = ({ table }: { readonly table: string }) => !used.has(table);
 const used = new Set(["api_keys", "notices", "webhooks", "deliveries", "tallies"]);
 
 test("a backup of a folder is restored into a database, which tells no password", async () => {
-  const database = await takeEmpty();
+  const database = await takeEmptyDatabase();
   await using other = await createFolder();
   const before = await backUp(folder.path);
   const named = new URL(database.url);
@@ -101,7 +95,7 @@ test("a backup of a folder is restored into a database, which tells no password"
 });
 
 test("a migration to PostgreSQL that was killed is done by the same command", async () => {
-  const database = await takeEmpty();
+  const database = await takeEmptyDatabase();
   await using large = await createFolder();
   const input = "path,url\nfirst,https://x.example/\n";
   const made = ["import", "-", "--yes", "--data", large.path];

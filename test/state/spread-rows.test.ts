@@ -6,19 +6,17 @@ import { runMigrations } from "../../src/sql/migrate.ts";
 import type { Sql } from "../../src/sql/sql.ts";
 import { openState, stateMigrations } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
-import { query, takeDatabase } from "../support/postgres.ts";
+import { takeEmptyDatabase } from "../support/postgres.ts";
 import { openStateForEach } from "../support/state-folder.ts";
-import { isOnPostgres } from "../support/store-place.ts";
+import { createPlace } from "../support/store-place.ts";
 
 /** Tables of before their rows were found by plan or project, with something in them. */
 
 const at = openStateForEach();
 
 async function openEmpty(): Promise<Sql<StateTables> & AsyncDisposable> {
-  if (!isOnPostgres) return { ...(await at.openSql()), [Symbol.asyncDispose]: async () => {} };
-  const database = await takeDatabase();
-  await query(database.url, "drop schema public cascade; create schema public");
-  return { ...(await database.open()), [Symbol.asyncDispose]: database.giveBack };
+  const place = await createPlace(takeEmptyDatabase);
+  return { ...(await place.openStateSql()), [Symbol.asyncDispose]: place[Symbol.asyncDispose] };
 }
 
 const counts = { create: 2, update: 0, unchanged: 0, delete: 0, conflict: 0, invalid: 0 };

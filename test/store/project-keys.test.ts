@@ -11,19 +11,19 @@ import type { Tables } from "../../src/store/tables.ts";
 import { listDue } from "../../src/store/webhook-turns.ts";
 import { findWebhook, listWebhooks, readSecret } from "../../src/store/webhooks.ts";
 import { neverRing } from "../support/alarms.ts";
-import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { takeEmptyDatabase } from "../support/postgres.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "../support/store-place.ts";
 
 /** Tables of before webhooks, deliveries and client keys had their project in their keys. */
 
-let place: StorePlace | undefined;
-let database: TestDatabase | undefined;
+let place: StorePlace;
 let store: Store;
 let indexesBefore: readonly string[];
 let keysBefore: readonly object[];
 
 beforeAll(async () => {
-  const sql = await openEmpty();
+  place = await createPlace(takeEmptyDatabase);
+  const sql = await place.open();
   await runMigrations(sql, takeUpTo(storeMigrations[sql.engine], 17));
   await plant(sql);
   indexesBefore = await listIndexes(sql.db);
@@ -32,19 +32,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await store.close();
-  await place?.[Symbol.asyncDispose]();
-  await database?.giveBack();
+  await place[Symbol.asyncDispose]();
 });
-
-async function openEmpty(): Promise<Sql<Tables>> {
-  if (!isOnPostgres) {
-    place = await createPlace();
-    return place.open();
-  }
-  database = await takeDatabase();
-  await query(database.url, "drop schema public cascade; create schema public");
-  return database.open();
-}
 
 const projects = ["one", "two"];
 const settings = { plan: "pro", max_links: 9, custom_domain_verified: 0, templates_enabled: 1 };

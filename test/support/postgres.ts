@@ -45,6 +45,13 @@ export async function takeDatabase(): Promise<TestDatabase> {
   };
 }
 
+/** One without a table in it, whatever those before have left there. */
+export async function takeEmptyDatabase(): Promise<TestDatabase> {
+  const database = await takeDatabase();
+  await query(database.url, "drop schema public cascade; create schema public");
+  return database;
+}
+
 async function createDatabase(): Promise<string> {
   const server = new URL(process.env[serverVariable] ?? "");
   const name = `waypost_test_${randomUUID().replaceAll("-", "")}`;
