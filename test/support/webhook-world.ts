@@ -57,7 +57,7 @@ export async function addWebhook(
 }
 
 export function deliverIn(
-  world: World,
+  world: Pick<World, "store" | "clock" | "setAlarm">,
   { reach = reachReceivers(loopback), store = world.store, collect = nothing }: Given = {},
 ) {
   const { clock, setAlarm } = world;
