@@ -16,16 +16,17 @@ export type Wanted = {
   /** Undefined is all of the project's. */
   readonly links: LinkSet | undefined;
   readonly by: StatsBy;
-  /** What the rows are, where it is told by time; else there are none. */
-  readonly steps: readonly Step[];
+  readonly asked: Window;
+  /** What it is compared with: it ends where that begins. */
+  readonly before?: Window | undefined;
+  /** Of keys that are no steps of time so many with the most clicks are told apart. */
+  readonly most: number;
 };
 
-/** What is told of keys that are no steps of time. */
-export type Told = {
-  /** So many with the most clicks are told apart. */
-  readonly most: number;
-  /** These can be found beside them. */
-  readonly named?: readonly string[];
+type Window = {
+  readonly period: Period;
+  /** What the rows are, where it is told by time; else there are none. */
+  readonly steps: readonly Step[];
 };
 
 export type Found = {
@@ -38,37 +39,49 @@ export type Found = {
   readonly find: (key: string) => Sum | undefined;
 };
 
-export async function addUpVisits(
-  tenant: Tenant,
-  wanted: Wanted,
-  period: Period,
-  told: Told,
-): Promise<Found> {
-  const { links, by, steps } = wanted;
-  if (by === "link") return addUpByLink(tenant, links, period, told);
-  const sums = createSums();
-  const readKey = createKeyReader(by, steps);
-  const days = findDays(period);
+type Compared = { readonly found: Found; readonly earlier: Found | undefined };
+
+export async function addUpVisits(tenant: Tenant, wanted: Wanted): Promise<Compared> {
+  if (wanted.by === "link") return compareLinks(tenant, wanted);
+  const { links, by, asked, before, most } = wanted;
+  const own = createCollector(by, asked, most);
+  const earlier = before && createCollector(by, before, most);
+  const collectors = earlier === undefined ? [own] : [own, earlier];
+  // Both are read at once: what waits is of either.
+  const days = findDays({ from: (before ?? asked).period.from, to: asked.period.to });
   if (links === undefined) {
     await readTotals(tenant, days, (hour, kind, count) => {
-      if (isWithin(hour, period)) addTotal(sums, { hour, kind, count }, by, readKey);
+      for (const { takeTotal } of collectors) takeTotal({ hour, kind, count });
     });
   } else {
     await readDetails(tenant, days, links, (kind, count) => {
-      if (isWithin(kind.hour, period)) addDetail(sums, { kind, count }, by, readKey);
+      for (const { takeDetail } of collectors) takeDetail({ kind, count });
     });
   }
-  return isStep(by) ? inOrder(sums, steps) : byClicks(sums, told.most);
+  return { found: own.read(), earlier: earlier?.read() };
+}
+
+type Total = { readonly hour: number; readonly kind: string; readonly count: number };
+type Detail = { readonly kind: Kind; readonly count: number };
+
+/** Takes what is of its period, and leaves all else. */
+function createCollector(by: Exclude<StatsBy, "link">, { period, steps }: Window, most: number) {
+  const sums = createSums();
+  const readKey = createKeyReader(by, steps);
+  return {
+    takeTotal: (total: Total) => {
+      if (isWithin(total.hour, period)) addTotal(sums, total, by, readKey);
+    },
+    takeDetail: (detail: Detail) => {
+      if (isWithin(detail.kind.hour, period)) addDetail(sums, detail, by, readKey);
+    },
+    read: () => (isStep(by) ? inOrder(sums, steps) : byClicks(sums, most)),
+  };
 }
 
 type ReadKey = (seen: Pick<Kind, "hour"> & Partial<Kind>) => string;
 
-function addTotal(
-  sums: Sums,
-  { hour, kind, count }: { readonly hour: number; readonly kind: string; readonly count: number },
-  by: StatsBy,
-  readKey: ReadKey,
-): void {
+function addTotal(sums: Sums, { hour, kind, count }: Total, by: StatsBy, readKey: ReadKey): void {
   const [what, fact, value = ""] = kind.split(" ");
   // We wrote it ourselves.
   const event = what as VisitEvent;
@@ -83,12 +96,7 @@ function addTotal(
   }
 }
 
-function addDetail(
-  sums: Sums,
-  { kind, count }: { readonly kind: Kind; readonly count: number },
-  by: StatsBy,
-  readKey: ReadKey,
-): void {
+function addDetail(sums: Sums, { kind, count }: Detail, by: StatsBy, readKey: ReadKey): void {
   const { what, isPress } = kind;
   if (!isPress) sums.total[what] += count;
   if (!isPress || by === "source") addTo(sums, readKey(kind), what, count);
@@ -118,7 +126,7 @@ function isWithin(hour: number, { from, to }: Period): boolean {
   return at >= from && at < to;
 }
 
-function findDays({ from, to }: Period): Days {
+function findDays({ from, to }: Pick<Period, "from" | "to">): Days {
   return { first: Math.floor(from / day_ms), last: Math.floor((to - 1) / day_ms) };
 }
 
@@ -145,6 +153,19 @@ function addAll(sums: readonly (readonly [string, Sum])[]): Sum {
   for (const [, sum] of sums) addSum(all, sum);
   return all;
 }
+
+/** What was before is looked up of those links that were found. */
+async function compareLinks(
+  tenant: Tenant,
+  { links, asked, before, most }: Wanted,
+): Promise<Compared> {
+  const found = await addUpByLink(tenant, links, asked.period, { most });
+  const named = found.rows.map(([id]) => id);
+  const earlier = before && (await addUpByLink(tenant, links, before.period, { most, named }));
+  return { found, earlier };
+}
+
+type Told = { readonly most: number; readonly named?: readonly string[] };
 
 /** Whole days by their sums, and of those that the period cuts the hours. */
 async function addUpByLink(

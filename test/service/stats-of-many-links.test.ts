@@ -20,14 +20,17 @@ const linkCount = rowsOfDay * linksOfRow;
 const ids = Array.from({ length: linkCount }, (_, place) => {
   return `0198${place.toString(16).padStart(4, "0")}-0000-7000-8000-${"0".repeat(11)}1`;
 });
-/** At the given hour of each day. */
-const clicksOf = (place: number, hour: number) => ((place * 7) % 31) + hour;
+/** At the given hour of each day; the day before the first, those with few have many. */
+const clicksOf = (place: number, hour: number, day = firstDay) => {
+  const clicks = (place * 7) % 31;
+  return (day < firstDay ? 30 - clicks : clicks) + hour;
+};
 const hours = [0, 9, 23];
 
 async function fill({ store, project }: World): Promise<void> {
   const read = createKindReader();
   await store.write(async (db) => {
-    for (let day = firstDay; day < firstDay + days; day += 1) {
+    for (let day = firstDay - 1; day < firstDay + days; day += 1) {
       const links = ids.map((id, place) => {
         const counts = hours.map((hour) => {
           const facts = {
@@ -35,7 +38,7 @@ async function fill({ store, project }: World): Promise<void> {
             source: "address",
           } as const;
           const kind = writeKind("click", (day * 24 + hour) * hour_ms, facts);
-          return [kind, clicksOf(place, hour)] as const;
+          return [kind, clicksOf(place, hour, day)] as const;
         });
         return [id, new Map(counts)] as const;
       });
@@ -79,33 +82,49 @@ const periodOf = (from: number, length: number) => {
   return { from: start, to: start + length * 24 * hour_ms, days: length };
 };
 
-const perDay = (place: number) => hours.reduce((sum, hour) => sum + clicksOf(place, hour), 0);
+const perDay = (place: number, day?: number) =>
+  hours.reduce((sum, hour) => sum + clicksOf(place, hour, day), 0);
 const add = (sum: number, one: number) => sum + one;
 
 test("what is kept of many links is added up, whichever part of it is asked for", async () => {
   await using world = await createWorld();
   await fill(world);
   const tenant = { db: world.store.db, projectId: world.project.id };
-  const ask = (more: Partial<Wanted>, from = 0, length = days, named: readonly string[] = []) => {
+  const compare = (more: Partial<Wanted>, from = 0, length = days) => {
     const { by = "link" } = more;
     const period = periodOf(from, length);
     const steps = isStep(by) ? listSteps(period, by, utc) : [];
-    const wanted = { links: undefined, ...more, by, steps };
-    return addUpVisits(tenant, wanted, period, { most: 5, named });
+    return addUpVisits(tenant, {
+      links: undefined,
+      most: 5,
+      ...more,
+      by,
+      asked: { period, steps },
+    });
   };
+  const ask = async (...given: Parameters<typeof compare>) => (await compare(...given)).found;
   const places = ids.map((_, place) => place);
 
-  const all = await ask({}, 0, days, [ids[100] ?? ""]);
-  expect(all.total.click).toBe(places.map(perDay).reduce(add) * days);
+  const all = await ask({});
+  expect(all.total.click).toBe(places.map((place) => perDay(place)).reduce(add) * days);
   const sorted = places.toSorted((one, other) => perDay(other) - perDay(one) || one - other);
   expect(all.rows.map(([id]) => id)).toEqual(sorted.slice(0, 5).map((place) => ids[place]));
   expect(all.rows[0]?.[1].click).toBe(perDay(sorted[0] ?? 0) * days);
   expect(all.keys).toBe(linkCount);
-  expect(all.find(ids[100] ?? "")?.click).toBe(perDay(100) * days);
+  // None of those that are the best then was so the day before.
+  const { earlier } = await compare({ before: { period: periodOf(-24, 1), steps: [] } });
+  const best = sorted.slice(0, 5);
+  expect(best.map((place) => earlier?.find(ids[place] ?? "")?.click)).toEqual(
+    best.map((place) => perDay(place, firstDay - 1)),
+  );
+  const bestBefore = sorted.toReversed().slice(0, 5);
+  expect(earlier?.rows.map(([, { click }]) => click)).toEqual(
+    bestBefore.map((place) => perDay(place, firstDay - 1)),
+  );
 
   // From nine o'clock, and to nine o'clock: both ends are cut.
   const cut = await ask({}, 9, days - 1);
-  expect(cut.total.click).toBe(places.map(perDay).reduce(add) * (days - 1));
+  expect(cut.total.click).toBe(places.map((place) => perDay(place)).reduce(add) * (days - 1));
   expect((await ask({}, 9, 0.25)).total.click).toBe(
     places.map((place) => clicksOf(place, 9)).reduce(add),
   );
@@ -115,14 +134,14 @@ test("what is kept of many links is added up, whichever part of it is asked for"
   const packed = () => packId(chosen.join(""));
   const ends = [chosen[0] ?? "", chosen.at(-1) ?? ""] as const;
   const links = await createLinkSet(packed(), ends);
-  const ofSome = some.map(perDay).reduce(add) * days;
+  const ofSome = some.map((place) => perDay(place)).reduce(add) * days;
   expect((await ask({ links })).total.click).toBe(ofSome);
   const byPlatform = await ask({ links, by: "platform" });
   expect(byPlatform.total.click).toBe(ofSome);
   const ofPhones =
     some
       .filter((place) => place % 2 === 0)
-      .map(perDay)
+      .map((place) => perDay(place))
       .reduce(add) * days;
   expect(byPlatform.find("ios")?.click).toBe(ofPhones);
   const one = await createLinkSet(packId(ids[7] ?? ""), [ids[7] ?? "", ids[7] ?? ""]);
@@ -154,8 +173,10 @@ test("of a day with very many links some are read at once", async () => {
   const chosen = `0198${"0".repeat(4)}-0000-7000-8000-${"0".repeat(11)}2`;
   const last = `0198${(count - 1).toString(16).padStart(4, "0")}-0000-7000-8000-${"0".repeat(11)}2`;
   const links = await createLinkSet(packId(chosen + last), [chosen, last]);
-  const ask = (more: Pick<Wanted, "links" | "by">, hours_from = 0, length = 2) =>
-    addUpVisits(tenant, { ...more, steps: [] }, periodOf(hours_from, length), { most: 5 });
+  const ask = async (more: Pick<Wanted, "links" | "by">, hours_from = 0, length = 2) => {
+    const asked = { period: periodOf(hours_from, length), steps: [] };
+    return (await addUpVisits(tenant, { ...more, asked, most: 5 })).found;
+  };
   expect((await ask({ links, by: "platform" })).total.click).toBe(3);
   // Both ends are within a day.
   expect((await ask({ links: undefined, by: "link" }, 6, 1.5)).total.click).toBe(count + 3);

@@ -92,3 +92,13 @@ test("visits that come meanwhile are counted or not, and none before them twice"
   expect(stats.total.clicks).toBeGreaterThanOrEqual(20);
   expect(stats.total.clicks).toBeLessThanOrEqual(23);
 });
+
+test("what waits is read once, whether it is compared with a time before or not", async () => {
+  await using world = await createWorld();
+  await addVisits(world, 40);
+  const read = async (compare: boolean) => {
+    const get = interrupt(world, () => Promise.resolve());
+    return (await get(ask.replace("compare=true", `compare=${compare}`))).statements;
+  };
+  expect(await read(true)).toBe(await read(false));
+});

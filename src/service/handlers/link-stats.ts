@@ -6,7 +6,7 @@ import { packId, readIdWords } from "../../stats/link-ids.ts";
 import { createLinkSet, type LinkSet } from "../../stats/link-set.ts";
 import { writePeriod, type Period } from "../../stats/period.ts";
 import { writeSentence } from "../../stats/sentence.ts";
-import { isStep, moveSteps } from "../../stats/steps.ts";
+import { isStep, moveSteps, type Step } from "../../stats/steps.ts";
 import { foldVisits } from "../../store/fold-visits.ts";
 import { findLink } from "../../store/links.ts";
 import { findMatching } from "../../store/link-ids.ts";
@@ -14,7 +14,7 @@ import { FoldedMeanwhile } from "../../store/read-totals.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import { isMuchWaiting } from "../../store/visit-batches.ts";
 import { readTenant, type GroupHandlers } from "../handler.ts";
-import { addUpVisits, type Found, type Wanted } from "../link-stats.ts";
+import { addUpVisits, type Wanted } from "../link-stats.ts";
 import { readSearched } from "../read-searched.ts";
 import { readStatsQuery, type StatsQuery } from "../stats-query.ts";
 import { countLooked, findBest, nameLink, showSum, tellRows } from "../stats-rows.ts";
@@ -63,12 +63,18 @@ function nameSubject(matching: LinkSet | undefined): string {
   return matching.size === 1 ? "The one link" : `The ${matching.size.toLocaleString("en")} links`;
 }
 
-type Telling = StatsQuery & Wanted & { readonly subject: string; readonly now: number };
+type Telling = StatsQuery &
+  Pick<Wanted, "links"> & { readonly subject: string; readonly now: number };
 
 async function tellStats(tenant: Tenant, telling: Telling): Promise<LinkStats> {
-  const { period, before, by, zone, most, subject, now } = telling;
-  const found = await addUpVisits(tenant, telling, period, { most: countLooked(by, most) });
-  const earlier = before && (await addUpEarlier(tenant, { ...telling, before }, found));
+  const { links, period, before, by, steps, zone, most, subject, now } = telling;
+  const { found, earlier } = await addUpVisits(tenant, {
+    links,
+    by,
+    asked: { period, steps },
+    before: before && { period: before, steps: moveAll(telling, before) },
+    most: countLooked(by, most),
+  });
   const rows = await tellRows(tenant, telling, found, earlier);
   const ends = writePeriod(period, zone);
   const endsBefore = before && writePeriod(before, zone);
@@ -93,17 +99,9 @@ async function tellStats(tenant: Tenant, telling: Telling): Promise<LinkStats> {
   };
 }
 
-/** What is told beside what was found, step by step or key by key. */
-function addUpEarlier(
-  tenant: Tenant,
-  telling: Telling & { readonly before: Period },
-  found: Found,
-): Promise<Found> {
-  const { period, before, by, zone, most } = telling;
-  const steps = isStep(by) ? moveSteps(telling.steps, by, { period, before, zone }) : [];
-  const named = found.rows.map(([key]) => key);
-  const told = { most: countLooked(by, most), named };
-  return addUpVisits(tenant, { ...telling, steps }, before, told);
+/** What is told beside each step, where it is told by time. */
+function moveAll({ period, by, steps, zone }: StatsQuery, before: Period): readonly Step[] {
+  return isStep(by) ? moveSteps(steps, by, { period, before, zone }) : [];
 }
 
 function writeWhen({ from, to }: { readonly from: string; readonly to: string }): string {
