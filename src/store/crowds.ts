@@ -25,7 +25,8 @@ export async function findCrowd({ db, projectId }: Tenant): Promise<Kept | undef
 
 /**
  * Nothing happens where another process has learned from the same window since `before`, nor where
- * the store is busy: no app waits for that, and the next one that asks leads to as much.
+ * the store stays busy for as long as a write waits: no app is refused for that, and the next one
+ * that asks leads to as much.
  */
 export async function keepCrowd(
   { write }: Pick<Sql<Tables>, "write">,
