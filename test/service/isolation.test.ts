@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { takes } from "../../src/contract/filters.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
+import { readProjectRows } from "../support/project-rows.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
 /** A project never learns of another and never touches it, whatever it is asked for. */
@@ -343,25 +344,9 @@ async function settle(given: World): Promise<Stranger> {
 }
 
 /** Every row that a project has. */
-async function recall({ store: { db } }: World, projectId: string): Promise<unknown> {
-  const tables = [
-    "links",
-    "addresses",
-    "ios_apps",
-    "android_apps",
-    "page_templates",
-    "page_template_versions",
-    "tallies",
-    "api_keys",
-    "client_keys",
-    "chores",
-    "bin",
-  ] as const;
-  const rows = [];
-  for (const table of tables) {
-    rows.push(await db.selectFrom(table).selectAll().where("project_id", "=", projectId).execute());
-  }
-  return [await db.selectFrom("projects").selectAll().where("id", "=", projectId).execute(), rows];
+async function recall({ store }: World, projectId: string): Promise<unknown> {
+  const project = store.db.selectFrom("projects").selectAll().where("id", "=", projectId);
+  return [await project.execute(), await readProjectRows(store, projectId)];
 }
 
 async function both(

@@ -9,6 +9,7 @@ import { wholeIndex } from "../../src/store/engines/link-search.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
 import { openWith, watchChores } from "../support/chore-stores.ts";
 import { createGate } from "../support/gate.ts";
+import { readProjectRows } from "../support/project-rows.ts";
 import { addLink, addLinks, makeId } from "../support/rows.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -20,19 +21,6 @@ const onFile = test.skipIf(isOnPostgres);
 
 /** More than two batches of any chore. */
 const many = 2500;
-
-const tenantTables = [
-  "links",
-  "addresses",
-  "ios_apps",
-  "android_apps",
-  "page_templates",
-  "page_template_versions",
-  "api_keys",
-  "tallies",
-  "chores",
-  "bin",
-] as const;
 
 onFile(
   "a chore that fails is reported and holds up no other; it is tried again later",
@@ -93,9 +81,17 @@ describe("a deleted project", () => {
     const { id } = (await world.call("POST", "/links", { key, body: { path: "gone" } })).body;
     await world.call("DELETE", `/links/${id}`, { key });
     await fill(store, doomed.id);
-    expect(await readLeftovers(store, doomed.id)).toEqual(
-      tenantTables.filter((table) => table !== "chores"),
-    );
+    expect(await readLeftovers(store, doomed.id)).toEqual([
+      "tallies",
+      "ios_apps",
+      "android_apps",
+      "links",
+      "addresses",
+      "page_templates",
+      "page_template_versions",
+      "bin",
+      "api_keys",
+    ]);
     await fill(store, world.project.id, { count: 3 });
 
     const path = `/projects/${doomed.id}`;
@@ -126,11 +122,11 @@ describe("a deleted project", () => {
       const more = { shortened_path: "short" };
       await store.write((db) => addLink({ db, projectId: id }, "long", more));
     }
-    const before = await readRows(store, project.id);
+    const before = await readProjectRows(store, project.id);
     await store.write((db) => deleteProject(db, doomed.id));
     await store.finishChores();
     expect(await readLeftovers(store, doomed.id)).toEqual([]);
-    expect(await readRows(store, project.id)).toEqual(before);
+    expect(await readProjectRows(store, project.id)).toEqual(before);
   });
 
   onFile("takes its search index along, and an unfinished one ends with it", async () => {
@@ -369,24 +365,6 @@ async function readChores({ db }: Store): Promise<readonly unknown[]> {
 }
 
 /** The tables that still hold something of a project. */
-async function readLeftovers({ db }: Store, projectId: string): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const table of tenantTables) {
-    const { rows } = await sql`
-      select 1 from ${sql.table(table)} where project_id = ${projectId} limit 1
-    `.execute(db);
-    if (rows.length > 0) found.push(table);
-  }
-  return found;
-}
-
-async function readRows({ db }: Store, projectId: string): Promise<readonly unknown[]> {
-  const found: unknown[] = [];
-  for (const table of tenantTables) {
-    const { rows } = await sql`
-      select * from ${sql.table(table)} where project_id = ${projectId}
-    `.execute(db);
-    found.push(rows);
-  }
-  return found;
+async function readLeftovers(store: Store, projectId: string): Promise<readonly string[]> {
+  return [...(await readProjectRows(store, projectId)).keys()];
 }
