@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { take, type Received, type TestReceiver } from "../support/receiver.ts";
+import { take, type Answer, type Received, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
 
@@ -20,6 +20,19 @@ const isAbout = ({ body }: Received, id: string): boolean =>
     : body.data.link.id === id;
 const listAbout = (id: string) =>
   receiver.received.filter((one) => isAbout(one, id)).map(({ body }) => body.type);
+
+const beAway: Answer = (response) => void response.writeHead(503).end();
+
+/** Of a receiver that is away; answers what delivers to it from then on. */
+async function askForHalfAnHour(): Promise<() => Promise<void>> {
+  receiver.doing(beAway);
+  const { deliverDue } = deliverIn(world);
+  for (let minute = 0; minute < 30; minute += 1) {
+    await deliverDue();
+    world.advance(minute_ms);
+  }
+  return deliverDue;
+}
 
 test("its clicks come after what came before them, and before what came later", async () => {
   await addWebhook(world, receiver.url);
@@ -79,7 +92,7 @@ test("a receiver that was away is told of a link in its order, its clicks among 
   await addWebhook(world, receiver.url);
   const links = [];
   for (let link = 0; link < 12; link += 1) links.push(await create(`link-${link}`));
-  receiver.doing((response) => void response.writeHead(503).end());
+  receiver.doing(beAway);
   const { deliverDue } = deliverIn(world);
   await deliverDue();
   for (const id of links) await click(id);
@@ -98,12 +111,7 @@ test("a receiver that is away is asked for no link's later event first, of hundr
   const links = [];
   for (let link = 0; link < 210; link += 1) links.push(await create(`link-${link}`));
   for (const id of links) await rename(id, "changed");
-  receiver.doing((response) => void response.writeHead(503).end());
-  const { deliverDue } = deliverIn(world);
-  for (let minute = 0; minute < 30; minute += 1) {
-    await deliverDue();
-    world.advance(minute_ms);
-  }
+  const deliverDue = await askForHalfAnHour();
   expect(new Set(receiver.told())).toEqual(new Set(["link.created"]));
   receiver.doing(take);
   receiver.received.length = 0;
@@ -116,12 +124,7 @@ test("a receiver that is away is asked for no link's later event first, of hundr
 test("the first of a long row of clicks is what a receiver that is away is asked for", async () => {
   await addWebhook(world, receiver.url, ["link.clicked"]);
   for (let batch = 0; batch < 250; batch += 1) await click(`link-${batch}`);
-  receiver.doing((response) => void response.writeHead(503).end());
-  const { deliverDue } = deliverIn(world);
-  for (let minute = 0; minute < 30; minute += 1) {
-    await deliverDue();
-    world.advance(minute_ms);
-  }
+  const deliverDue = await askForHalfAnHour();
   receiver.doing(take);
   world.advance(3 * 60 * minute_ms);
   await deliverDue();
@@ -137,7 +140,7 @@ const renameOthers = async () => {
 
 /** What is asked of a link, one event a minute, of a receiver that is away. */
 async function listAsked(id: string): Promise<readonly string[]> {
-  receiver.doing((response) => void response.writeHead(503).end());
+  receiver.doing(beAway);
   const { deliverDue } = deliverIn(world);
   await deliverDue();
   receiver.received.length = 0;
