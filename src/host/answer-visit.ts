@@ -5,6 +5,7 @@ import { addQuery, dropQuery, joinQueries, readQuery } from "../contract/rules/a
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import { encodePath } from "../contract/rules/link-path.ts";
+import type { PageTexts } from "../store/leading-link.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneWays } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
@@ -15,6 +16,7 @@ import type { IncomingVisitor } from "./classify-visitor.ts";
 import type { TemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, type Answer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
+import { notFoundPage } from "./not-found-page.ts";
 import type { Site } from "./sites.ts";
 
 /** One visit of a link: turns what `decideVisit` decided into an HTTP answer. */
@@ -27,6 +29,7 @@ type VisitContext = {
   readonly target: string;
   /** What the visitor's browser says of the languages that they read. */
   readonly languages: string | undefined;
+  readonly findTexts: () => Awaitable<PageTexts | undefined>;
   /** Notes a visit that an install may follow, and answers what it is called, if it can. */
   readonly collect: (query: string) => Promise<string | undefined>;
   readonly pages: PageParts;
@@ -115,6 +118,8 @@ async function showPage(
 ): Promise<Answer> {
   const { site, hosted, visitor, pages } = context;
   const { link, apps } = hosted;
+  const texts = await context.findTexts();
+  if (texts === undefined) return notFoundPage;
   const path = link.path ?? "";
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
@@ -123,7 +128,7 @@ async function showPage(
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { chooseLanguage } = await import("../template/choose-language.ts");
   const input: PageInput = {
-    link: { ...link, path, address },
+    link: { ...texts, url: link.url, path, address },
     apps: { ios: apps.ios_app, android: apps.android_app },
     ...(site.project.link_in_referrer && { opened: addQuery(address, query) }),
     project: site.project,

@@ -140,7 +140,8 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
     const { place, request, site, target, languages } = asked;
     const visitor = readVisitor(request.headers);
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
-    const context = { site, hosted, visitor, target, languages, collect, pages };
+    const findTexts = () => links.findTexts(place, hosted);
+    const context = { site, hosted, visitor, target, languages, collect, findTexts, pages };
     let isKept = false;
     const keep = (to: string) => {
       isKept = isShared(site, target, visitor);

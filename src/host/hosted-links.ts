@@ -1,10 +1,10 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import type { Link } from "../contract/links.ts";
 import { findPathFault } from "../contract/rules/link-path.ts";
 import type { Source } from "../stats/visit.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { findAllVisited, type VisitedAt } from "../store/find-visited.ts";
+import { findPageTexts, type LeadingLink, type PageTexts } from "../store/leading-link.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { gatherAsked } from "./gather-asked.ts";
 import { createRecentCache } from "./recent-cache.ts";
@@ -28,7 +28,7 @@ type VisitedBy = Extract<Source, "address" | "short">;
 
 /** A link with the apps on it. */
 export type HostedLink = {
-  readonly link: Link;
+  readonly link: LeadingLink;
   /** What the path that was visited stands for beside the link. */
   readonly query: string;
   readonly redirects: Redirects;
@@ -36,6 +36,8 @@ export type HostedLink = {
     readonly ios_app: IosApp | undefined;
     readonly android_app: AndroidApp | undefined;
   };
+  /** Read when its page is first shown. */
+  texts: PageTexts | undefined;
 };
 
 /** Where a link redirects, for those platforms whose visitors it has redirected before. */
@@ -67,13 +69,13 @@ export function createHostedLinks() {
   }
 
   /** Most apps are known, and then it is no promise. */
-  function addApps({ site, path }: Place, { link, query }: VisitedAt): Awaitable<HostedLink> {
+  function addApps({ site, path }: Place, { link, query }: Found): Awaitable<HostedLink> {
     const isOwn = path === link.path || path === `${link.path}/`;
     const source = isOwn ? "address" : "short";
     return andThen(findIosApp(site, link.ios_app_id), (ios_app) =>
       andThen(findAndroidApp(site, link.android_app_id), (android_app) => {
         const redirects = startRedirects(link.id, source);
-        return { link, query, redirects, apps: { ios_app, android_app } };
+        return { link, query, redirects, apps: { ios_app, android_app }, texts: undefined };
       }),
     );
   }
@@ -94,6 +96,11 @@ export function createHostedLinks() {
       return links.find(place.name) ?? readLink(place);
     },
 
+    /** Undefined where it was deleted a moment ago. */
+    findTexts: ({ site }: Place, hosted: HostedLink): Awaitable<PageTexts | undefined> =>
+      hosted.texts ??
+      andThen(findPageTexts(site.tenant, hosted.link.id), (texts) => (hosted.texts = texts)),
+
     keepLink: ({ name }: Place, hosted: HostedLink): void => links.set(name, hosted),
   };
 }
@@ -103,10 +110,11 @@ function startRedirects(linkId: string, source: VisitedBy): Redirects {
   return { linkId, row: unnoted, source, desktop: undefined, ios: undefined, android: undefined };
 }
 
+type Found = VisitedAt<LeadingLink>;
 type Gathering = ReturnType<typeof openGathering>;
 
 function openGathering({ tenant }: Site) {
-  return gatherAsked<VisitedAt | undefined, HostedLink | undefined>((paths) =>
+  return gatherAsked<Found | undefined, HostedLink | undefined>((paths) =>
     findAllVisited(tenant, paths),
   );
 }

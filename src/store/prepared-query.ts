@@ -9,7 +9,7 @@ import type { Db } from "./tenant.ts";
  */
 
 type Values = readonly (string | number | null)[];
-type Compilable<Row> = { readonly compile: () => CompiledQuery<Row> };
+type Compilable<Row> = { readonly compile: (db: Db) => CompiledQuery<Row> };
 
 export function prepareQuery<Row>(
   build: (db: Db) => Compilable<Row>,
@@ -25,7 +25,7 @@ export function prepareRows<Row>(
   const built = new WeakMap<Db, Run<Row>>();
   return (db, values) => {
     const known = built.get(db);
-    const run = known ?? openQuery(db, build(db).compile());
+    const run = known ?? openQuery(db, build(db).compile(db));
     if (known === undefined) built.set(db, run);
     return run(values);
   };
@@ -40,7 +40,7 @@ export function prepareInsert<Columns extends object, Row>(
   return (db, values) => {
     const known = built.get(db);
     const { run, columns } = known ?? {
-      run: openQuery(db, build(db, values).compile()),
+      run: openQuery(db, build(db, values).compile(db)),
       columns: Object.keys(values),
     };
     if (known === undefined) built.set(db, { run, columns });
