@@ -1,6 +1,6 @@
 import { OutcomeUnknown, type Store } from "../store/store.ts";
 import { writeVisits } from "../store/visit-batches.ts";
-import { listKinds, type Counted } from "./visit-counts.ts";
+import type { Counted } from "./visit-counts.ts";
 
 /** Counts on their way to the store, a batch in a transaction. */
 export type ClickBatches = {
@@ -40,8 +40,7 @@ export function createClickBatches({
 
   async function writeBatch(batch: readonly Counted[], isPatient: boolean): Promise<void> {
     try {
-      const visits = batch.map(listKinds);
-      onOwed(await store.write((db) => writeVisits(db, visits, now()), { isPatient }));
+      onOwed(await store.write((db) => writeVisits(db, batch, now()), { isPatient }));
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
       doubt = { batch, lookUp: error.lookUp };

@@ -1,5 +1,5 @@
 import { readKind, tellKind, withOtherReferrer, type Told } from "../stats/visit.ts";
-import type { VisitCount } from "../store/visit-batches.ts";
+import { eachKind, type VisitCount } from "../store/visit-batches.ts";
 import { createVisitRows, type Visited } from "./visit-rows.ts";
 
 /** Visits in memory, link by link, until they are written down. */
@@ -14,9 +14,8 @@ export type VisitCounts = {
   readonly take: () => readonly Counted[];
 };
 
-/** The visits of a link: most of them are of one kind, and have no map for that. */
-export type Counted = Pick<Told, "projectId" | "kind"> & {
-  readonly linkId: string;
+/** The visits of a link, to which more are added. */
+export type Counted = Pick<VisitCount, "projectId" | "linkId" | "kind"> & {
   clicks: number;
   ofKind: number;
   others: Map<string, number> | undefined;
@@ -65,10 +64,8 @@ export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCo
       return links.size >= manyLinks;
     },
     putBack: (count) => {
-      const { projectId, linkId, kinds } = listKinds(count);
-      for (const [kind, visits] of kinds) {
-        add(linkId, tellKind(projectId, kind), visits);
-      }
+      const { projectId, linkId } = count;
+      eachKind(count, (kind, visits) => add(linkId, tellKind(projectId, kind), visits));
     },
     list,
     take: () => {
@@ -85,9 +82,4 @@ function addOther(count: Counted, kind: string, visits: number): void {
   // Whom nobody led there came from no other host either.
   const told = isOne || readKind(kind).referrer === undefined ? kind : withOtherReferrer(kind);
   others.set(told, (others.get(told) ?? 0) + visits);
-}
-
-export function listKinds({ projectId, linkId, clicks, kind, ofKind, others }: Counted) {
-  const kinds: readonly (readonly [string, number])[] = [[kind, ofKind], ...(others ?? [])];
-  return { projectId, linkId, clicks, kinds } satisfies VisitCount;
 }

@@ -7,8 +7,10 @@ export function addCell(cells: Cells, row: string, kind: string, count: number):
   else known.set(kind, (known.get(kind) ?? 0) + count);
 }
 
+/** What is counted belongs to the row that was started last. */
 export type CellsWriter = {
-  readonly add: (row: string, counts: Iterable<readonly [string, number]>) => void;
+  readonly startRow: (row: string) => void;
+  readonly count: (kind: string, count: number) => void;
   readonly write: () => string;
 };
 
@@ -16,23 +18,27 @@ export type CellsWriter = {
 export function createCellsWriter(): CellsWriter {
   const kinds = new Map<string, number>();
   let rows = "";
+  let end = "";
   return {
-    add: (row, counts) => {
-      rows += `,[${JSON.stringify(row)}`;
-      for (const [kind, count] of counts) {
-        let place = kinds.get(kind);
-        if (place === undefined) kinds.set(kind, (place = kinds.size));
-        rows += `,${place},${count}`;
-      }
-      rows += "]";
+    startRow: (row) => {
+      rows += `${end},[${JSON.stringify(row)}`;
+      end = "]";
     },
-    write: () => `[${JSON.stringify([...kinds.keys()])}${rows}]`,
+    count: (kind, count) => {
+      let place = kinds.get(kind);
+      if (place === undefined) kinds.set(kind, (place = kinds.size));
+      rows += `,${place},${count}`;
+    },
+    write: () => `[${JSON.stringify([...kinds.keys()])}${rows}${end}]`,
   };
 }
 
 export function writeCells(cells: Cells): string {
   const writer = createCellsWriter();
-  for (const [row, counts] of cells) writer.add(row, counts);
+  for (const [row, counts] of cells) {
+    writer.startRow(row);
+    for (const [kind, count] of counts) writer.count(kind, count);
+  }
   return writer.write();
 }
 

@@ -14,7 +14,10 @@ export type VisitCount = {
   readonly linkId: string;
   /** What it adds to the link's clicks. */
   readonly clicks: number;
-  readonly kinds: Iterable<readonly [string, number]>;
+  readonly kind: string;
+  readonly ofKind: number;
+  /** Most visits of a link are of one kind, and have no map for that. */
+  readonly others: ReadonlyMap<string, number> | undefined;
 };
 
 /** Of so many links the clicks are added at once; to add those of more would hold others up. */
@@ -52,8 +55,9 @@ export async function writeVisits(
     await tellOfClicks({ db, projectId }, tally, own, now);
     for (let start = 0; start < own.length; start += mostInRow) {
       const writer = createCellsWriter();
-      for (const { linkId, kinds } of own.slice(start, start + mostInRow)) {
-        writer.add(linkId, kinds);
+      for (const visit of own.slice(start, start + mostInRow)) {
+        writer.startRow(visit.linkId);
+        eachKind(visit, writer.count);
       }
       await insertBatch({ db, projectId }, isOwed ? 1 : 0, writer.write());
       // A visitor must not wait for all of them.
@@ -66,6 +70,14 @@ export async function writeVisits(
   const sorted = clicked.toSorted((one, other) => (one.linkId < other.linkId ? -1 : 1));
   if (sorted.length > 0) await addClicks(db, sorted.map(toClicks));
   return new Set();
+}
+
+export function eachKind(
+  { kind, ofKind, others }: Pick<VisitCount, "kind" | "ofKind" | "others">,
+  take: (kind: string, visits: number) => void,
+): void {
+  take(kind, ofKind);
+  others?.forEach((visits, other) => take(other, visits));
 }
 
 function toClicks({ projectId, linkId, clicks }: VisitCount) {

@@ -213,7 +213,8 @@ export function writeDay(
   const writer = createCellsWriter();
   const sums: number[] = [];
   for (const [, counts] of links) {
-    writer.add("", counts);
+    writer.startRow("");
+    for (const [kind, count] of counts) writer.count(kind, count);
     const sum = sumUp(counts, read);
     sums.push(...visitEvents.map((what) => sum[what]));
   }
