@@ -41,7 +41,10 @@ export async function listDue(
   return rows;
 }
 
-/** Makes the runner the only one that delivers to it; false where another one's turn lasts. */
+/**
+ * Makes the runner the only one that delivers to it; false where another one's turn lasts, or has
+ * ended since it was found due and left the receiver alone for a while.
+ */
 export async function takeTurn(
   db: Db,
   { project_id, id }: OwnWebhook,
@@ -50,7 +53,8 @@ export async function takeTurn(
   const { runner, until, now, latest } = turn;
   const { numAffectedRows = 0n } = await sql`
     update webhooks set runner = ${runner}, runs_until = ${until}
-    where project_id = ${project_id} and id = ${id} and ${isFree(now, latest)}
+    where project_id = ${project_id} and id = ${id}
+      and rests_until <= ${now} and ${isFree(now, latest)}
   `.execute(db);
   return numAffectedRows === 1n;
 }

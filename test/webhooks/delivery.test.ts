@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { listDead, sendAgain } from "../../src/store/deliveries.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
-import { takeTurn } from "../../src/store/webhook-turns.ts";
 import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
-import { neverRing } from "../support/alarms.ts";
 import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, loopback, openWithReceiver } from "../support/webhook-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -337,52 +334,4 @@ describe("a webhook leads", () => {
       expect([fault, arrived]).toEqual(["plain http to the public internet", 0]);
     },
   );
-});
-
-async function openOther(): Promise<Store> {
-  return openStore(await world.openSql(), neverRing);
-}
-
-describe("many processes", () => {
-  test("deliver each message once, whoever looks first", async () => {
-    await addWebhook(world, receiver.url, ["link.created"]);
-    for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
-    const other = await openOther();
-    const all = [deliverIn(world), deliverIn(world, { store: other }), deliverIn(world)];
-    await Promise.all(all.map(({ deliverDue }) => deliverDue()));
-    await other.close();
-    expect(receiver.received).toHaveLength(20);
-    expect(new Set(paths()).size).toBe(20);
-  });
-
-  test("go on for one that was killed, when its turn is over", async () => {
-    const webhook = await addWebhook(world, receiver.url);
-    await create("spring");
-    const now = world.now();
-    const turn = { runner: "killed", now, until: now + 30 * second_ms, latest: now + 40_000 };
-    expect(await world.store.write((db) => takeTurn(db, webhook, turn))).toBe(true);
-    const { deliverDue } = deliverIn(world);
-    await deliverDue();
-    expect(receiver.received).toHaveLength(0);
-    world.advance(31 * second_ms);
-    await deliverDue();
-    expect(receiver.received).toHaveLength(1);
-  });
-
-  test("stop after what is on the way, and leave the rest to others", async () => {
-    const webhook = await addWebhook(world, receiver.url);
-    await create("spring");
-    receiver.doing(hang);
-    const stopped = deliverIn(world);
-    const delivering = stopped.deliverDue();
-    await receiver.untilReceived(1);
-    const closing = stopped.close();
-    world.advance(3 * second_ms);
-    await Promise.all([closing, delivering]);
-    // It counts as no failure of the receiver.
-    expect(await look(webhook)).toMatchObject({ failing_since: null, waiting: 1 });
-    receiver.doing(take);
-    await deliverIn(world).deliverDue();
-    expect(receiver.received).toHaveLength(2);
-  });
 });
