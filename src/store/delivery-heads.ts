@@ -20,15 +20,15 @@ export async function listUntriedHeads(
   return loadHeads(db, webhook, await sorted.limit(limit).execute());
 }
 
-/** Those heads that are due once more, those first that have been so for longest. */
+/** Those heads that are due once more by then, in the order in which they are. */
 export async function listHeadsAgain(
   db: Db,
   webhook: OwnWebhook,
-  { now, limit }: { readonly now: number; readonly limit: number },
+  { by, limit }: { readonly by: number; readonly limit: number },
 ): Promise<readonly Head[]> {
   const again = selectHeads(db, webhook)
     .where("next_at", ">", untried_at)
-    .where("next_at", "<=", now);
+    .where("next_at", "<=", by);
   const sorted = again.orderBy("next_at").orderBy("number");
   return loadHeads(db, webhook, await sorted.limit(limit).execute());
 }

@@ -6,7 +6,19 @@ import { updateWebhook, type OwnWebhook } from "./webhooks.ts";
 /** Which process delivers to a webhook: one at a time, until its turn is over. */
 
 /** A webhook as whoever delivers to it needs it. */
-export type Receiver = OwnWebhook & Pick<WebhookTable, "url" | "secret" | "failures">;
+export type Receiver = OwnWebhook &
+  Pick<WebhookTable, "url" | "secret" | "failures"> & {
+    /** It is asked for what is due by then, which may lie ahead. */
+    readonly due_by: number;
+  };
+
+/** From so many failures on a receiver is away, and more than a few messages refused. */
+export const awayFrom = 3;
+/**
+ * One that is away is left alone no longer than this after its pause, or it would be noticed to be
+ * back only when an event is due by its own times: up to two hours later.
+ */
+const leftAlone_ms = 9 * 60 * 1000;
 
 /** Whose turn it is to deliver to a webhook, and until when. */
 export type Turn = {
@@ -27,13 +39,17 @@ export async function listDue(
   { areFailing, limit }: { readonly areFailing: boolean; readonly limit: number },
 ): Promise<readonly Receiver[]> {
   const doing = areFailing ? sql`failures > 0` : sql`failures = 0`;
+  const dueBy = sql`
+    case when failures >= ${sql.lit(awayFrom)} and rests_until <= ${now - leftAlone_ms}
+    then ${sql.lit(Number.MAX_SAFE_INTEGER)} else ${now} end
+  `;
   const { rows } = await sql<Receiver>`
-    select project_id, id, url, secret, failures from webhooks
+    select project_id, id, url, secret, failures, ${dueBy} as due_by from webhooks
     where ${doing} and rests_until <= ${now} and ${isFree(now, latest)}
       and exists (
         select 1 from deliveries
         where deliveries.project_id = webhooks.project_id and webhook_id = webhooks.id
-          and state = 'waiting' and next_at <= ${now}
+          and state = 'waiting' and next_at <= ${dueBy}
       )
       and exists (select 1 from projects where projects.id = webhooks.project_id and suspended = 0)
     order by coalesce(last_at, 0) limit ${limit}

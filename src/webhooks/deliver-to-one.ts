@@ -11,9 +11,17 @@ import {
   type Delivery,
 } from "../store/deliveries.ts";
 import { findEnd } from "../store/delivery-days.ts";
+import { listHeadsAgain } from "../store/delivery-heads.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
-import { endTurn, keepTurn, mayDeliver, takeTurn, type Receiver } from "../store/webhook-turns.ts";
+import {
+  awayFrom,
+  endTurn,
+  keepTurn,
+  mayDeliver,
+  takeTurn,
+  type Receiver,
+} from "../store/webhook-turns.ts";
 import { restAfter, waitAfter } from "./backoff.ts";
 import { findProbe } from "./find-probe.ts";
 import { doInOrder } from "./in-order.ts";
@@ -51,8 +59,6 @@ const least_ms = attempt_ms + note_ms + mostSkew_ms;
 const loaded = 200;
 const atOnce = 8;
 const slowFrom_ms = 1000;
-/** From so many failures on a receiver is away, and more than a few messages refused. */
-const awayFrom = 3;
 
 /** From when to when a turn that is taken now lasts. */
 export function planTurn(now: number) {
@@ -116,7 +122,7 @@ async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
     const probe = isAway ? await findProbe(asked, failures) : undefined;
     if (probe !== undefined) return [probe];
     const due = await listDueDeliveries(store.db, receiver, now, loaded);
-    if (due.length === 0) return [];
+    if (due.length === 0) return isAway ? await listEarly(turn, now) : [];
     const subjects = [...new Set(due.map(({ subject }) => subject))];
     const held = await listHeld(store.db, receiver, subjects, now);
     // They came about while what is before them waits to be tried again.
@@ -127,6 +133,13 @@ async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
     if (free.length > 0) return isAway ? free.slice(0, 1) : free;
   }
   return [];
+}
+
+/** What is due next, where a receiver that is away was left alone for long. */
+async function listEarly({ store, receiver }: Turn, now: number): Promise<readonly Delivery[]> {
+  const { due_by } = receiver;
+  if (due_by <= now) return [];
+  return listHeadsAgain(store.db, receiver, { by: due_by, limit: 1 });
 }
 
 /** Until all are through or the receiver turns out to be away. */

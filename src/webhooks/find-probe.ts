@@ -28,7 +28,7 @@ const mostRead = 20;
 export async function findProbe(asked: Asked, failures: number): Promise<Delivery | undefined> {
   const { db, webhook, now } = asked;
   const latest = () => listUntriedHeads(db, webhook, { from: "latest", limit });
-  const again = () => listHeadsAgain(db, webhook, { now, limit });
+  const again = () => listHeadsAgain(db, webhook, { by: now, limit });
   const first = () => listUntriedHeads(db, webhook, { from: "first", limit });
   const ways = [latest, again, latest, first];
   const turn = failures % ways.length;
