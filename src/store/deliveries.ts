@@ -36,18 +36,24 @@ export async function listDueDeliveries(
 }
 
 /** Until when something waits, and whether on its own account. */
-export type Hold = Pick<DeliveryTable, "next_at" | "refused">;
+type Hold = Pick<DeliveryTable, "next_at" | "refused">;
 
-/** Of these subjects those that something earlier waits for, and until when. */
+export type Held = Hold & {
+  /** The first that is not due: what comes before it, as what is sent again does, is not held. */
+  readonly from: number;
+};
+
+/** Of these subjects those of which something is not due yet, and until when that holds the rest. */
 export async function listHeld(
   db: Db,
   webhook: OwnWebhook,
   subjects: readonly string[],
   now: number,
-): Promise<ReadonlyMap<string, Hold>> {
+): Promise<ReadonlyMap<string, Held>> {
   const rows = await selectWaiting(db, webhook)
     .select(({ fn }) => [
       "subject",
+      fn.min("number").as("from"),
       fn.max("next_at").as("next_at"),
       fn.max("refused").as("refused"),
     ])
@@ -69,11 +75,12 @@ export async function holdBack(
   db: Db,
   webhook: OwnWebhook,
   subject: string,
-  hold: Hold,
+  { from, ...hold }: Held,
 ): Promise<boolean> {
   const some = selectWaiting(db, webhook)
     .select("event_id")
     .where("next_at", "<", hold.next_at)
+    .where("number", ">=", from)
     .where("subject", "=", subject)
     .limit(movedAtOnce);
   const held = db.updateTable("deliveries").set(hold).where(isFor(webhook));

@@ -129,7 +129,9 @@ async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
     for (const [subject, hold] of held) {
       while (!(await store.write((db) => holdBack(db, receiver, subject, hold), patient)));
     }
-    const free = due.filter(({ subject }) => !held.has(subject));
+    const free = due.filter(
+      ({ subject, number }) => number < (held.get(subject)?.from ?? Infinity),
+    );
     if (free.length > 0) return isAway ? free.slice(0, 1) : free;
   }
   return [];

@@ -190,6 +190,34 @@ describe("of one link", () => {
     }
   });
 
+  test("what is sent again does not wait for what came later", async () => {
+    const webhook = await addWebhook(world, receiver.url, ["link.updated"]);
+    const [one, other] = [await create("one"), await create("other")];
+    receiver.doing((response, { body }) => {
+      response.writeHead(body.data.link.path === "one" ? 422 : 204).end();
+    });
+    const { deliverDue } = deliverIn(world);
+    await rename(one, "1");
+    for (let hour = 0; hour < 40; hour += 1) {
+      if (hour === 20) await rename(one, "2");
+      await deliverDue();
+      await rename(other, `taken-${hour}`);
+      await deliverDue();
+      world.advance(hour_ms);
+    }
+    expect(await look(webhook)).toMatchObject({ waiting: 1, dead: 1 });
+    await deliverDue();
+    await deliverDue();
+    receiver.received.length = 0;
+    receiver.doing(take);
+    await world.store.write((db) => sendAgain(db, webhook, undefined, world.now()));
+    await deliverDue();
+    expect(names()).toEqual(["1"]);
+    world.advance(3 * hour_ms);
+    await deliverDue();
+    expect(names()).toEqual(["1", "2"]);
+  });
+
   // A version before gave what waited the end of what it waited for.
   test("what an older version had end too soon has its own day after all", async () => {
     const webhook = await addWebhook(world, receiver.url);
