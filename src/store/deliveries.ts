@@ -88,12 +88,20 @@ export async function holdBack(
   return numUpdatedRows < BigInt(movedAtOnce);
 }
 
-/** Has some of what waits for a receiver that is back due; true when that is all. */
-export async function letGo(db: Db, webhook: OwnWebhook, now: number): Promise<boolean> {
+/**
+ * Has some of what waits for a receiver that is back due, and of what waits behind the event by
+ * which that was noticed, which may have been asked for before its time; true when that is all.
+ */
+export async function letGo(
+  db: Db,
+  webhook: OwnWebhook,
+  { subject }: Pick<Delivery, "subject">,
+  now: number,
+): Promise<boolean> {
   const some = selectWaiting(db, webhook)
     .select("event_id")
     .where("next_at", ">", now)
-    .where("refused", "=", 0)
+    .where((row) => row.or([row("refused", "=", 0), row("subject", "=", subject)]))
     .limit(movedAtOnce);
   const due = db.updateTable("deliveries").set({ next_at: now }).where(isFor(webhook));
   const { numUpdatedRows } = await due.where("event_id", "in", some).executeTakeFirst();

@@ -181,7 +181,7 @@ async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
     const wasAway = turn.failures >= awayFrom;
     turn.failures = 0;
     turn.count("delivered");
-    if (wasAway) await letAllGo(turn);
+    if (wasAway) await letAllGo(delivery, turn);
     await store.write((db) => noteDelivered(db, receiver, delivery, clock.now()), patient);
     return true;
   }
@@ -194,9 +194,9 @@ async function deliver(delivery: Delivery, turn: Turn): Promise<boolean> {
 }
 
 /** Before the receiver is noted to be back: whoever goes on for this process does it as well. */
-async function letAllGo({ store, clock, receiver }: Turn): Promise<void> {
+async function letAllGo(taken: Delivery, { store, clock, receiver }: Turn): Promise<void> {
   const now = clock.now();
-  while (!(await store.write((db) => letGo(db, receiver, now), patient)));
+  while (!(await store.write((db) => letGo(db, receiver, taken, now), patient)));
 }
 
 function planRetry(delivery: Delivery, fault: string, { clock, random, failures }: Turn) {

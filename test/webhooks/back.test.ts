@@ -83,3 +83,24 @@ test("an event that is refused while others are taken is asked for by its own ti
   await pass(100, deliverDue);
   expect(receiver.received).toHaveLength(1);
 });
+
+test("what waits behind an event that is taken early follows at once", async () => {
+  await addWebhook(world, receiver.url, ["link.created", "link.updated"]);
+  receiver.doing((response, { body }) => {
+    response.writeHead(String(body.data.link.path).startsWith("bad") ? 422 : 204).end();
+  });
+  const { deliverDue } = deliverIn(world);
+  await pass(200, deliverDue, async (minute) => {
+    await create(`good-${minute}`);
+    if (minute < 30 && minute % 10 === 0) await rename(await create(`bad-${minute}`), "changed");
+  });
+  receiver.received.length = 0;
+  // By their own times, and by that their receiver is away.
+  while (receiver.received.length < 3) await pass(1, deliverDue);
+  receiver.doing(take);
+  receiver.received.length = 0;
+  await pass(11, deliverDue);
+  const first = receiver.received.slice(0, 2);
+  expect(first.map(({ body }) => body.type)).toEqual(["link.created", "link.updated"]);
+  expect(new Set(first.map(({ body }) => body.data.link.id)).size).toBe(1);
+});
