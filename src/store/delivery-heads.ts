@@ -16,7 +16,8 @@ export async function listUntriedHeads(
   { from, limit }: { readonly from: "latest" | "first"; readonly limit: number },
 ): Promise<readonly Head[]> {
   const untried = selectHeads(db, webhook).where("next_at", "=", untried_at);
-  const sorted = untried.orderBy("number", from === "latest" ? "desc" : "asc");
+  const way = from === "latest" ? "desc" : "asc";
+  const sorted = untried.orderBy("number", way).orderBy("part", way);
   return loadHeads(db, webhook, await sorted.limit(limit).execute());
 }
 
@@ -29,7 +30,7 @@ export async function listHeadsAgain(
   const again = selectHeads(db, webhook)
     .where("next_at", ">", untried_at)
     .where("next_at", "<=", by);
-  const sorted = again.orderBy("next_at").orderBy("number");
+  const sorted = again.orderBy("next_at").orderBy("number").orderBy("part");
   return loadHeads(db, webhook, await sorted.limit(limit).execute());
 }
 
@@ -71,7 +72,7 @@ function selectHeads(db: Db, webhook: OwnWebhook, subjects?: readonly string[]) 
   return first.select(["number", "part"]);
 }
 
-/** In the order of their places. A batch of clicks may have several parts of one number. */
+/** In the order of their places. What was told of at once has several parts of one number. */
 async function loadHeads(
   db: Db,
   webhook: OwnWebhook,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { tellOf } from "../../src/store/outbox.ts";
 import { take, type Answer, type Received, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
@@ -178,4 +179,20 @@ test("it is asked by turns for the latest of a link that nobody has clicked", as
   await rename(one, "changed");
   await listAsked(one);
   expect(receiver.received.slice(0, 4).some((first) => isAbout(first, one))).toBe(true);
+});
+
+test("of what came about at once it is asked by turns for the last that was told", async () => {
+  await addWebhook(world, receiver.url, ["link.updated"]);
+  const ids = Array.from({ length: 26 }, (_, part) => `link-${String.fromCodePoint(97 + part)}`);
+  await world.store.write(async (db) => {
+    const told = ids.map((id) => ({
+      event: "link.updated" as const,
+      subject: id,
+      data: { link: { id } },
+    }));
+    await tellOf({ db, projectId: world.project.id }, told, world.now());
+  });
+  await listAsked("");
+  const asked = receiver.received.slice(0, 4).map(({ body }) => body.data.link.id);
+  expect(asked).toEqual(expect.arrayContaining(["link-y", "link-z"]));
 });
