@@ -5,7 +5,7 @@ import { addQuery, dropQuery, joinQueries, readQuery } from "../contract/rules/a
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import { encodePath } from "../contract/rules/link-path.ts";
-import type { PageTexts } from "../store/leading-link.ts";
+import type { LinkTexts } from "../store/leading-link.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneWays } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
@@ -16,7 +16,6 @@ import type { IncomingVisitor } from "./classify-visitor.ts";
 import type { TemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, type Answer } from "./http-answer.ts";
 import type { HostedLink } from "./hosted-links.ts";
-import { notFoundPage } from "./not-found-page.ts";
 import type { Site } from "./sites.ts";
 
 /** One visit of a link: turns what `decideVisit` decided into an HTTP answer. */
@@ -29,7 +28,7 @@ type VisitContext = {
   readonly target: string;
   /** What the visitor's browser says of the languages that they read. */
   readonly languages: string | undefined;
-  readonly findTexts: () => Awaitable<PageTexts | undefined>;
+  readonly findTexts: () => Awaitable<LinkTexts | undefined>;
   /** Notes a visit that an install may follow, and answers what it is called, if it can. */
   readonly collect: (query: string) => Promise<string | undefined>;
   readonly pages: PageParts;
@@ -50,11 +49,14 @@ export type PageParts = {
  */
 const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
-/** Calls `onRedirect` where the visit needs no page. */
+/**
+ * Calls `onRedirect` where the visit needs no page; undefined where the link was deleted before its
+ * page could be made.
+ */
 export function answerVisit(
   context: VisitContext,
   onRedirect: (to: string) => void,
-): Awaitable<Answer> {
+): Awaitable<Answer | undefined> {
   const visited = readVisited(context);
   const visit = decide(context, visited);
   if (visit.action !== "redirect") return showPage(context, visit, visited);
@@ -115,11 +117,11 @@ async function showPage(
   context: VisitContext,
   visit: Visit,
   { query, target }: Visited,
-): Promise<Answer> {
+): Promise<Answer | undefined> {
   const { site, hosted, visitor, pages } = context;
   const { link, apps } = hosted;
   const texts = await context.findTexts();
-  if (texts === undefined) return notFoundPage;
+  if (texts === undefined) return undefined;
   const path = link.path ?? "";
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;

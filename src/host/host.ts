@@ -148,6 +148,7 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
       if (isKept) links.keepRedirect(place, hosted.redirects, visitor.platform, to);
     };
     return andThen(answerVisit(context, keep), (answer) => {
+      if (answer === undefined) return answerElse(site, asked.path, languages);
       if (!isKept) links.keepLink(place, hosted);
       countVisit(asked, hosted.redirects, visitor);
       return answer;

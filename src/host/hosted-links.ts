@@ -4,7 +4,7 @@ import { findPathFault } from "../contract/rules/link-path.ts";
 import type { Source } from "../stats/visit.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { findAllVisited, type VisitedAt } from "../store/find-visited.ts";
-import { findPageTexts, type LeadingLink, type PageTexts } from "../store/leading-link.ts";
+import { findLinkTexts, type LeadingLink, type LinkTexts } from "../store/leading-link.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { gatherAsked } from "./gather-asked.ts";
 import { createRecentCache } from "./recent-cache.ts";
@@ -37,7 +37,7 @@ export type HostedLink = {
     readonly android_app: AndroidApp | undefined;
   };
   /** Read when its page is first shown. */
-  texts: PageTexts | undefined;
+  texts: LinkTexts | undefined;
 };
 
 /** Where a link redirects, for those platforms whose visitors it has redirected before. */
@@ -97,9 +97,9 @@ export function createHostedLinks() {
     },
 
     /** Undefined where it was deleted a moment ago. */
-    findTexts: ({ site }: Place, hosted: HostedLink): Awaitable<PageTexts | undefined> =>
+    findTexts: ({ site }: Place, hosted: HostedLink): Awaitable<LinkTexts | undefined> =>
       hosted.texts ??
-      andThen(findPageTexts(site.tenant, hosted.link.id), (texts) => (hosted.texts = texts)),
+      andThen(findLinkTexts(site.tenant, hosted.link.id), (texts) => (hosted.texts = texts)),
 
     keepLink: ({ name }: Place, hosted: HostedLink): void => links.set(name, hosted),
   };

@@ -34,10 +34,11 @@ export async function findAllVisited(
   };
   let behind = paths.length;
   for (const [place, path] of paths.entries()) {
+    const own = links[place];
     const less = shorter[place];
-    const other = less === undefined ? undefined : links[behind++];
-    const link = links[place] ?? other;
-    const at = links[place] === undefined && less !== undefined ? less : path;
+    const link = own ?? (less === undefined ? undefined : links[behind]);
+    if (less !== undefined) behind += 1;
+    const at = own === undefined && less !== undefined ? less : path;
     const isWhole = link === undefined || at === link.path || at === link.shortened_path;
     found.push(link && { link, query: "" });
     if (!isWhole) short.push(addShort(place, at, link));

@@ -45,22 +45,22 @@ export function toLeadingLink(row: Pick<ShownLink, keyof LeadingLink>): LeadingL
   };
 }
 
-const pageColumns = [
+const textColumns = [
   "name",
   "social_title",
   "social_description",
   "social_image_url",
 ] as const satisfies readonly Exclude<keyof Link, keyof LeadingLink>[];
 
-export type PageTexts = Pick<Link, (typeof pageColumns)[number]>;
+export type LinkTexts = Pick<Link, (typeof textColumns)[number]>;
 
 const selectTexts = prepareQuery((db) =>
-  db.selectFrom("links").select(pageColumns).where("project_id", "=", "").where("id", "=", ""),
+  db.selectFrom("links").select(textColumns).where("project_id", "=", "").where("id", "=", ""),
 );
 
-export function findPageTexts(
+export function findLinkTexts(
   { db, projectId }: Tenant,
   id: string,
-): Awaitable<PageTexts | undefined> {
+): Awaitable<LinkTexts | undefined> {
   return selectTexts(db, [projectId, id]);
 }
