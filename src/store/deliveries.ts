@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { askedWithin_ms, givenUpAfter_ms } from "./delivery-days.ts";
 import type { DeliveryTable, WebhookTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
@@ -43,33 +44,33 @@ export type Held = Hold & {
   readonly from: number;
 };
 
-/** Of these subjects those of which something is not due yet, and until when that holds the rest. */
+/** Of these subjects those of which something is not due yet, and until when the first such is. */
 export async function listHeld(
   db: Db,
   webhook: OwnWebhook,
   subjects: readonly string[],
   now: number,
 ): Promise<ReadonlyMap<string, Held>> {
-  const rows = await selectWaiting(db, webhook)
-    .select(({ fn }) => [
-      "subject",
-      fn.min("number").as("from"),
-      fn.max("next_at").as("next_at"),
-      fn.max("refused").as("refused"),
-    ])
+  const ahead = selectWaiting(db, webhook)
+    .select(["subject", "number", "next_at", "refused", placeInSubject])
     .where("next_at", ">", now)
-    .where("subject", "in", subjects)
-    .groupBy("subject")
-    .execute();
+    .where("subject", "in", subjects);
+  const first = db.selectFrom(ahead.as("ahead")).where("place", "=", 1);
+  const rows = await first.select(["subject", "number as from", "next_at", "refused"]).execute();
   return new Map(rows.map(({ subject, ...hold }) => [subject, hold]));
 }
+
+/** Of a row among those that are read with it about its subject: the first of these has one. */
+export const placeInSubject = sql<number | string>`
+  row_number() over (partition by subject order by number, part)
+`.as("place");
 
 /** In one transaction: a day of clicks is a row of tens of thousands about one subject. */
 const movedAtOnce = 1000;
 
 /**
- * Has some of what is due about a subject wait for what came before it, each for a day of its own;
- * true when that is all.
+ * Has some of what is due about a subject wait for the first of it that is not, each for a day of
+ * its own; true when that is all.
  */
 export async function holdBack(
   db: Db,

@@ -1,4 +1,10 @@
-import { deliveryColumns, selectSome, selectWaiting, untried_at } from "./deliveries.ts";
+import {
+  deliveryColumns,
+  placeInSubject,
+  selectSome,
+  selectWaiting,
+  untried_at,
+} from "./deliveries.ts";
 import type { Delivery } from "./deliveries.ts";
 import type { DeliveryTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
@@ -59,15 +65,7 @@ type Place = Pick<DeliveryTable, "number" | "part">;
 function selectHeads(db: Db, webhook: OwnWebhook, subjects?: readonly string[]) {
   const waiting = selectWaiting(db, webhook);
   const own = subjects === undefined ? waiting : waiting.where("subject", "in", subjects);
-  const placed = own.select(({ fn }) => [
-    "number",
-    "part",
-    "next_at",
-    fn
-      .agg<number | string>("row_number")
-      .over((over) => over.partitionBy("subject").orderBy("number").orderBy("part"))
-      .as("place"),
-  ]);
+  const placed = own.select(["number", "part", "next_at", placeInSubject]);
   const first = db.selectFrom(placed.as("placed")).where("place", "=", 1);
   return first.select(["number", "part"]);
 }

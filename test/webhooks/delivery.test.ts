@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { listDead, sendAgain } from "../../src/store/deliveries.ts";
 import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
@@ -190,32 +190,55 @@ describe("of one link", () => {
     }
   });
 
-  test("what is sent again does not wait for what came later", async () => {
-    const webhook = await addWebhook(world, receiver.url, ["link.updated"]);
-    const [one, other] = [await create("one"), await create("other")];
-    receiver.doing((response, { body }) => {
-      response.writeHead(body.data.link.path === "one" ? 422 : 204).end();
+  describe("what is sent again while a later event of its link waits for hours", () => {
+    let id: string;
+    let deliverDue: () => Promise<void>;
+
+    beforeEach(async () => {
+      const webhook = await addWebhook(world, receiver.url, ["link.updated"]);
+      const other = await create("other");
+      id = await create("one");
+      receiver.doing((response, { body }) => {
+        response.writeHead(body.data.link.path === "one" ? 422 : 204).end();
+      });
+      ({ deliverDue } = deliverIn(world));
+      await rename(id, "1");
+      for (let hour = 0; hour < 40; hour += 1) {
+        if (hour === 20) await rename(id, "2");
+        await deliverDue();
+        await rename(other, `taken-${hour}`);
+        await deliverDue();
+        world.advance(hour_ms);
+      }
+      expect(await look(webhook)).toMatchObject({ waiting: 1, dead: 1 });
+      await deliverDue();
+      await deliverDue();
+      receiver.received.length = 0;
+      await world.store.write((db) => sendAgain(db, webhook, undefined, world.now()));
     });
-    const { deliverDue } = deliverIn(world);
-    await rename(one, "1");
-    for (let hour = 0; hour < 40; hour += 1) {
-      if (hour === 20) await rename(one, "2");
+
+    test("does not wait for that", async () => {
+      receiver.doing(take);
       await deliverDue();
-      await rename(other, `taken-${hour}`);
+      expect(names()).toEqual(["1"]);
+      world.advance(3 * hour_ms);
       await deliverDue();
-      world.advance(hour_ms);
-    }
-    expect(await look(webhook)).toMatchObject({ waiting: 1, dead: 1 });
-    await deliverDue();
-    await deliverDue();
-    receiver.received.length = 0;
-    receiver.doing(take);
-    await world.store.write((db) => sendAgain(db, webhook, undefined, world.now()));
-    await deliverDue();
-    expect(names()).toEqual(["1"]);
-    world.advance(3 * hour_ms);
-    await deliverDue();
-    expect(names()).toEqual(["1", "2"]);
+      expect(names()).toEqual(["1", "2"]);
+    });
+
+    test("is tried again within seconds, though one more comes about meanwhile", async () => {
+      await deliverDue();
+      expect(names()).toEqual(["1"]);
+      await rename(id, "3");
+      await deliverDue();
+      world.advance(10 * second_ms);
+      receiver.doing(take);
+      await deliverDue();
+      expect(names()).toEqual(["1", "1"]);
+      world.advance(3 * hour_ms);
+      await deliverDue();
+      expect(names()).toEqual(["1", "1", "2", "3"]);
+    });
   });
 
   // A version before gave what waited the end of what it waited for.
