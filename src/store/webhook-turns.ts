@@ -59,18 +59,18 @@ export async function listDue(
 
 /**
  * Makes the runner the only one that delivers to it; false where another one's turn lasts, or has
- * ended since it was found due and left the receiver alone for a while.
+ * ended since it was found due: then the receiver failed once more, or is back.
  */
 export async function takeTurn(
   db: Db,
-  { project_id, id }: OwnWebhook,
+  { project_id, id, failures }: Pick<Receiver, keyof OwnWebhook | "failures">,
   turn: Turn,
 ): Promise<boolean> {
   const { runner, until, now, latest } = turn;
   const { numAffectedRows = 0n } = await sql`
     update webhooks set runner = ${runner}, runs_until = ${until}
     where project_id = ${project_id} and id = ${id}
-      and rests_until <= ${now} and ${isFree(now, latest)}
+      and failures = ${failures} and ${isFree(now, latest)}
   `.execute(db);
   return numAffectedRows === 1n;
 }
