@@ -28,6 +28,7 @@ type VisitContext = {
   readonly target: string;
   /** What the visitor's browser says of the languages that they read. */
   readonly languages: string | undefined;
+  /** What the page shows of the link beside where it leads. */
   readonly findTexts: () => Awaitable<LinkTexts | undefined>;
   /** Notes a visit that an install may follow, and answers what it is called, if it can. */
   readonly collect: (query: string) => Promise<string | undefined>;
