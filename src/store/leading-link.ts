@@ -1,7 +1,7 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Link } from "../contract/links.ts";
 import { prepareQuery } from "./prepared-query.ts";
-import type { ShownLink } from "./shown-link.ts";
+import { shownColumns, type ShownLink } from "./shown-link.ts";
 import type { Tenant } from "./tenant.ts";
 
 /**
@@ -9,24 +9,23 @@ import type { Tenant } from "./tenant.ts";
  * column that is read costs them a hundredth of their visit.
  */
 
-export const leadingColumns = [
-  "id",
-  "path",
-  "url",
-  "shortened_path",
-  "android_fallback_url",
-  "ios_fallback_url",
-  "referrer",
-  "provider_token",
-  "campaign_token",
-  "android_app_id",
-  "ios_app_id",
-  "enable_forced_redirect",
-  "ios_deferred_deep_linking_enabled",
-] as const satisfies readonly (keyof Link)[];
+const textColumns = [
+  "name",
+  "social_title",
+  "social_description",
+  "social_image_url",
+] as const satisfies readonly (keyof ShownLink)[];
+type TextColumn = (typeof textColumns)[number];
+
+const isLeading = (
+  column: keyof ShownLink,
+): column is Exclude<keyof ShownLink, TextColumn | "clicks"> =>
+  column !== "clicks" && !textColumns.some((text) => text === column);
+export const leadingColumns = shownColumns.filter(isLeading);
 
 export type LeadingLink = Pick<Link, (typeof leadingColumns)[number]>;
 
+/** Written out, as all of a row is by `toLink`. */
 export function toLeadingLink(row: Pick<ShownLink, keyof LeadingLink>): LeadingLink {
   return {
     id: row.id,
@@ -45,14 +44,7 @@ export function toLeadingLink(row: Pick<ShownLink, keyof LeadingLink>): LeadingL
   };
 }
 
-const textColumns = [
-  "name",
-  "social_title",
-  "social_description",
-  "social_image_url",
-] as const satisfies readonly Exclude<keyof Link, keyof LeadingLink>[];
-
-export type LinkTexts = Pick<Link, (typeof textColumns)[number]>;
+export type LinkTexts = Pick<Link, TextColumn>;
 
 const selectTexts = prepareQuery((db) =>
   db.selectFrom("links").select(textColumns).where("project_id", "=", "").where("id", "=", ""),
