@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
 import { createReadiness } from "../compose/answer-probes.ts";
 import {
@@ -49,16 +48,9 @@ import { isSameSecret } from "../text/same-secret.ts";
 import type { Traces } from "../traces/traces.ts";
 import type { Deliverer } from "../webhooks/deliverer.ts";
 import { announce, writeAnnouncement, type Announcement } from "./serving/announcement.ts";
+import { tuneNode } from "./serving/tune-node.ts";
 import { claimStdout, openScreen } from "./terminal/output.ts";
 
-const heapFlags = [
-  // Left to itself the heap grows to four times what is in use before it is cleared; to clear it at
-  // one and a half times costs a tenth of each page.
-  "--heap-growing-percent=100",
-  // By what a start makes, V8 guesses that what a request makes lives long, and puts it where it is
-  // cleared seldom. It dies with its answer, and to clear it there cost a sixth of each request.
-  "--no-allocation-site-pretenuring",
-];
 /** What runs when a stop is asked for may end within this time: a container is killed after ten. */
 const finish_ms = 8000;
 
@@ -111,7 +103,7 @@ type ServeHere = ServeOptions & {
 
 async function serveHere(options: ServeHere): Promise<number> {
   const { config, log, isJoining, version } = options;
-  for (const flag of heapFlags) setFlagsFromString(flag);
+  tuneNode();
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
   const traces = await openTraces(version, log);
