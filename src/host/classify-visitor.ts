@@ -56,8 +56,14 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
 
 /** A browser fetches ahead, in case its user follows the link, and counts as no click. */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return ["purpose", "sec-purpose", "x-purpose", "x-moz"].some((name) => {
-    const purpose = headers[name];
-    return typeof purpose === "string" && /prefetch|prerender|preview/i.test(purpose);
-  });
+  return (
+    isAhead(headers["purpose"]) ||
+    isAhead(headers["sec-purpose"]) ||
+    isAhead(headers["x-purpose"]) ||
+    isAhead(headers["x-moz"])
+  );
+}
+
+function isAhead(purpose: string | readonly string[] | undefined): boolean {
+  return typeof purpose === "string" && /prefetch|prerender|preview/i.test(purpose);
 }

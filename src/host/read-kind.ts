@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { hour_ms, tellVisit, type Source, type Told } from "../stats/visit.ts";
+import { hour_ms, tellVisit, type Source, type Told, type Visit } from "../stats/visit.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
@@ -26,27 +26,39 @@ const mostReferrers = 5000;
 const longestHost = 253;
 const mostCachedLength = 300;
 
+/** Where visitors come from, and what is told of the last of them: most of the next are alike. */
+type Referrer = {
+  /** Nothing where nobody led there. */
+  readonly host: string;
+  last: (Apart & { readonly told: Told }) | undefined;
+};
+
+/** What tells visits by the same referrer apart. */
+type Apart = Pick<Seen, "platform" | "source"> & {
+  readonly hour: number;
+  /** Of the site. */
+  readonly serial: number;
+  readonly country: string | undefined;
+};
+
 /** What is told apart of a visit. The same comes again and again, and is kept for the hour. */
 export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => Told {
-  const referrers = createRecentCache<string>(mostReferrers);
+  const referrers = createRecentCache<Referrer>(mostReferrers);
   const kinds = createRecentCache<Told>(mostReferrers);
+  const nowhere: Referrer = { host: "", last: undefined };
 
-  /** Nothing where nobody led there. */
-  function readReferrer(header: string | undefined): string {
-    if (header === undefined || header === "") return "";
+  function readReferrer(header: string | undefined): Referrer {
+    if (header === undefined || header === "") return nowhere;
     const known = referrers.find(header);
     if (known !== undefined) return known;
-    const host = readHost(header);
-    if (header.length <= mostCachedLength) referrers.set(header, host);
-    return host;
+    const referrer = { host: readHost(header), last: undefined };
+    if (header.length <= mostCachedLength) referrers.set(header, referrer);
+    return referrer;
   }
 
-  return ({ request, site, platform, source }) => {
-    const at = clock.now();
-    const host = readReferrer(request.headers.referer);
-    const country = findCountry?.(request);
+  function findTold(site: Seen["site"], host: string, facts: Apart & Pick<Visit, "at">): Told {
+    const { hour, at, platform, source, country } = facts;
     // A number and short words; no two visits that differ have the same.
-    const hour = Math.floor(at / hour_ms);
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${host}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
@@ -55,7 +67,28 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const told = tellVisit({ projectId, what: "click", at, platform, source, country, referrer });
     kinds.set(key, told);
     return told;
+  }
+
+  return ({ request, site, platform, source }) => {
+    const at = clock.now();
+    const hour = Math.floor(at / hour_ms);
+    const referrer = readReferrer(request.headers.referer);
+    const apart = { hour, serial: site.serial, platform, source, country: findCountry?.(request) };
+    if (referrer.last !== undefined && isAlike(referrer.last, apart)) return referrer.last.told;
+    const told = findTold(site, referrer.host, { ...apart, at });
+    referrer.last = { ...apart, told };
+    return told;
   };
+}
+
+function isAlike(one: Apart, other: Apart): boolean {
+  return (
+    one.hour === other.hour &&
+    one.serial === other.serial &&
+    one.platform === other.platform &&
+    one.source === other.source &&
+    one.country === other.country
+  );
 }
 
 /**

@@ -51,6 +51,22 @@ test("the way to a link is told apart, and all but a button's press are its clic
   expect(await host.readClicks(link.id)).toBe(4);
 });
 
+test("visitors by the same way are told apart by their phone and by the hour", async () => {
+  await host.add("link", { path: "spring", url });
+  await host.visit("/spring");
+  await host.visit("/spring", { agent: iPhone });
+  await host.visit("/spring");
+  host.world.advance(3_600_000);
+  await host.visit("/spring");
+  const kinds = await readKinds();
+  const [first] = kinds;
+  expect(kinds.map(({ hour, platform }) => [hour - (first?.hour ?? 0), platform])).toEqual([
+    [0, "desktop"],
+    [0, "ios"],
+    [1, "desktop"],
+  ]);
+});
+
 test("the mark of a code goes no further, and what stands beside it does", async () => {
   await host.add("link", { path: "spring", url });
   const lead = async (path: string) => (await host.visit(path)).headers.location;

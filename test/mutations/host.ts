@@ -102,8 +102,16 @@ export const host: readonly Mutation[] = [
     id: "H11",
     file: "src/host/classify-visitor.ts",
     what: "prefetches told by x-moz count",
-    find: `["purpose", "sec-purpose", "x-purpose", "x-moz"]`,
-    replace: `["purpose", "sec-purpose", "x-purpose"]`,
+    find: `isAhead(headers["x-moz"])`,
+    replace: "false",
     tests: ["test/host/classify-visitor.test.ts"],
+  },
+  {
+    id: "H12",
+    file: "src/host/host.ts",
+    what: "an address with a query is looked up as if it were a path",
+    find: String.raw`/^\/[\x21\x22\x24\x26-\x3e\x40-\x7e]*$/`,
+    replace: String.raw`/^\/[\x21\x22\x24\x26-\x7e]*$/`,
+    tests: ["test/host/paths.test.ts"],
   },
 ];
