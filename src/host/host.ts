@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { dropQuery, readQuery } from "../contract/rules/address-query.ts";
-import { isReservedPath, normalizePath } from "../contract/rules/link-path.ts";
+import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
 import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { readOutage } from "../store/store.ts";
@@ -21,7 +21,7 @@ import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
-import { createHostedLinks, namePlace } from "./hosted-links.ts";
+import { createHostedLinks } from "./hosted-links.ts";
 import type { HostedLink, HostedLinks, Place, Redirects } from "./hosted-links.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
@@ -44,8 +44,7 @@ export type HostOptions = SitesOptions &
     readonly report: (error: unknown) => unknown;
   };
 
-type HostedRequest = Pick<Place, "site" | "path"> & {
-  readonly place: Place;
+type HostedRequest = Place & {
   readonly request: IncomingMessage;
   /** From the first slash on. */
   readonly target: string;
@@ -53,6 +52,9 @@ type HostedRequest = Pick<Place, "site" | "path"> & {
   /** Whether it was the link's code that led here. */
   readonly isScanned: boolean;
 };
+
+/** As much of it as most visits need. */
+type KnownRequest = Omit<HostedRequest, "path" | "languages">;
 
 const nonce_bytes = 16;
 
@@ -85,30 +87,26 @@ function createRoute(options: HostOptions): Route {
   const answerOwn = createOwnFiles(links, answerQr);
   const { answerKnown, answerLink, answerMessage } = createLinkAnswers(options, links, pages);
 
+  function answerAsked(asked: HostedRequest, isMessage: boolean): Awaitable<Answer> {
+    const isLink = findPathFault(asked.path) === undefined;
+    if (isMessage) return isLink ? answerMessage(asked) : methodNotAllowed;
+    return isLink ? answerLink(asked) : answerOwn(asked);
+  }
+
   return (request, site) => {
     const isMessage = isScriptMessage(request);
     if (!isMessage && !isRead(request)) return methodNotAllowed;
-    const asked = readTarget(request.url ?? "");
-    if (asked === undefined || site === undefined) return notFoundPage;
-    const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
-    const target = dropPasteMark(unscanned);
-    if (site.project.suspended) return notFoundPage;
-    const written = dropQuery(target);
-    const path = normalizePath(written);
+    if (site === undefined || site.project.suspended) return notFoundPage;
+    const { url = "" } = request;
+    const isPlain = plainUrl.test(url);
+    const asked = isPlain ? { key: url, target: url, isScanned: false } : readAsked(url);
+    if (asked === undefined) return notFoundPage;
+    const { key, target, isScanned } = asked;
+    const known = isMessage ? undefined : answerKnown({ site, key, request, target, isScanned });
+    if (known !== undefined) return known;
+    const path = key.slice(1);
     const languages = request.headers["accept-language"];
-    if (path === undefined) return answerElse(site, written.slice(1), languages);
-    const place = namePlace(site, path);
-    const hosted = {
-      place,
-      site,
-      request,
-      path,
-      target,
-      languages,
-      isScanned: unscanned !== asked,
-    };
-    if (isMessage) return answerMessage(hosted);
-    return answerKnown(hosted) ?? (isReservedPath(path) ? answerOwn(hosted) : answerLink(hosted));
+    return answerAsked({ site, path, key, request, target, languages, isScanned }, isMessage);
   };
 }
 
@@ -118,8 +116,8 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
   const count = createCounter(options);
 
   /** Where visitors alike were redirected before: no path of anything else is among these. */
-  function answerKnown(asked: HostedRequest): Answer | undefined {
-    const known = links.findRedirects(asked.place);
+  function answerKnown(asked: KnownRequest): Answer | undefined {
+    const known = links.findRedirects(asked);
     if (known === undefined) return undefined;
     const visitor = readVisitor(asked.request.headers);
     const to = isShared(asked.site, asked.target, visitor) ? known[visitor.platform] : undefined;
@@ -129,7 +127,7 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
   }
 
   function answerLink(asked: HostedRequest): Awaitable<Answer> {
-    return andThen(links.findLink(asked.place), (hosted) =>
+    return andThen(links.findLink(asked), (hosted) =>
       hosted === undefined
         ? answerElse(asked.site, asked.path, asked.languages)
         : answerHosted(asked, hosted),
@@ -137,33 +135,33 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
   }
 
   function answerHosted(asked: HostedRequest, hosted: HostedLink): Awaitable<Answer> {
-    const { place, request, site, target, languages } = asked;
+    const { request, site, target, languages } = asked;
     const visitor = readVisitor(request.headers);
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
-    const findTexts = () => links.findTexts(place, hosted);
+    const findTexts = () => links.findTexts(asked, hosted);
     const context = { site, hosted, visitor, target, languages, collect, findTexts, pages };
     let isKept = false;
     const keep = (to: string) => {
       isKept = isShared(site, target, visitor);
-      if (isKept) links.keepRedirect(place, hosted.redirects, visitor.platform, to);
+      if (isKept) links.keepRedirect(asked, hosted.redirects, visitor.platform, to);
     };
     return andThen(answerVisit(context, keep), (answer) => {
       if (answer === undefined) return answerElse(site, asked.path, languages);
-      if (!isKept) links.keepLink(place, hosted);
+      if (!isKept) links.keepLink(asked, hosted);
       countVisit(asked, hosted.redirects, visitor);
       return answer;
     });
   }
 
-  function countVisit(asked: HostedRequest, visited: Redirects, visitor: IncomingVisitor): void {
+  function countVisit(asked: KnownRequest, visited: Redirects, visitor: IncomingVisitor): void {
     const isCounted = visitor.isPerson && asked.request.method === "GET";
     if (isCounted) count(asked, visited, visitor.platform);
   }
 
   /** What the script of a link's page tells: at its own address, so that the link is known. */
   async function answerMessage(asked: HostedRequest): Promise<Answer> {
-    const { place, request, site, target } = asked;
-    const hosted = await links.findLink(place);
+    const { request, site, target } = asked;
+    const hosted = await links.findLink(asked);
     const visitor = readVisitor(request.headers);
     if (hosted === undefined || !isCollected({ site, hosted, visitor })) return methodNotAllowed;
     const visited = { request, site, hosted, ...readVisited({ hosted, target }) };
@@ -183,7 +181,8 @@ function createOwnFiles(links: HostedLinks, answerQr: QrPictures["answer"]) {
     if (system !== undefined) return answerAssociationFile(site, system, ifNoneMatch);
     const [, picturedPath] = /^(.+)\.qr$/i.exec(path) ?? [];
     if (picturedPath === undefined) return ownFiles.get(path);
-    const pictured = await links.findLink(namePlace(site, picturedPath));
+    if (findPathFault(picturedPath) !== undefined) return undefined;
+    const pictured = await links.findLink({ site, path: picturedPath, key: `/${picturedPath}` });
     return pictured && answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
   }
 
@@ -216,7 +215,7 @@ function answerError(error: unknown, report: HostOptions["report"]): Answer {
 function createCounter(options: HostOptions) {
   const readKind = createKindReader(options);
   return (
-    { request, site, isScanned }: HostedRequest,
+    { request, site, isScanned }: KnownRequest,
     visited: Redirects,
     platform: Platform,
   ): void => {
@@ -249,6 +248,21 @@ const methodNotAllowed = makeAnswer(
 );
 const storeBusy = makeAnswer(503, { ...asText, ...uncached, "retry-after": "1" }, "Try again\n");
 const unexpectedError = makeAnswer(500, { ...asText, ...uncached }, "Something went wrong\n");
+
+/** What a request asks for that says more than a path; undefined where nobody asks us so. */
+function readAsked(url: string): Pick<HostedRequest, "key" | "target" | "isScanned"> | undefined {
+  const asked = readTarget(url);
+  if (asked === undefined) return undefined;
+  const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
+  const target = dropPasteMark(unscanned);
+  const written = dropQuery(target);
+  // What cannot be decoded has a percent sign, and no link's path has one.
+  const path = normalizePath(written) ?? written.slice(1);
+  return { key: `/${path}`, target, isScanned: unscanned !== asked };
+}
+
+/** A path alone, with nothing in it that is decoded: the slash and what the link's path is. */
+const plainUrl = /^\/[\x21\x22\x24\x26-\x3e\x40-\x7e]*$/;
 
 /** Path and query; what names a host of its own, as requests to a proxy do, is not for us. */
 function readTarget(url: string): string | undefined {

@@ -1,13 +1,12 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import { findPathFault } from "../contract/rules/link-path.ts";
 import type { Source } from "../stats/visit.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 import { findAllVisited, type VisitedAt } from "../store/find-visited.ts";
 import { findLinkTexts, type LeadingLink, type LinkTexts } from "../store/leading-link.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { gatherAsked } from "./gather-asked.ts";
-import { createRecentCache } from "./recent-cache.ts";
+import { createRecentCaches, type RecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 import { unnoted, type Visited } from "./visit-rows.ts";
 
@@ -15,13 +14,12 @@ import { unnoted, type Visited } from "./visit-rows.ts";
 export type Place = {
   readonly site: Site;
   readonly path: string;
-  /** By which it is cached: no two places have the same. */
-  readonly name: string;
+  /**
+   * The path behind a slash, by which it is cached. As most ask for it just so, it is what came: a
+   * text that is put together takes twice as long to be found.
+   */
+  readonly key: string;
 };
-
-export function namePlace(site: Site, path: string): Place {
-  return { site, path, name: `${site.serial}/${path}` };
-}
 
 /** By which of its addresses a link was visited. */
 type VisitedBy = Extract<Source, "address" | "short">;
@@ -55,17 +53,18 @@ export type HostedLinks = ReturnType<typeof createHostedLinks>;
  * Of links that only redirect, which are most, no more is kept than where to.
  */
 export function createHostedLinks() {
-  const redirects = createRecentCache<Redirects>(mostLinks);
-  const links = createRecentCache<HostedLink>(mostLinks);
-  const asked = new WeakMap<Site, Gathering>();
+  const redirects = createRecentCaches<Redirects>(mostLinks);
+  const links = createRecentCaches<HostedLink>(mostLinks);
+  const known = new WeakMap<Site, KnownOfSite>();
   const findIosApp = createAppFinder(iosAppStore);
   const findAndroidApp = createAppFinder(androidAppStore);
 
-  function readLink(place: Place): Promise<HostedLink | undefined> {
-    const { site, path } = place;
-    let ask = asked.get(site);
-    if (ask === undefined) asked.set(site, (ask = openGathering(site)));
-    return ask(path, (visited) => visited && addApps(place, visited));
+  function findKnown(site: Site): KnownOfSite {
+    const own = known.get(site);
+    if (own !== undefined) return own;
+    const opened = { redirects: redirects.open(), links: links.open(), ask: openGathering(site) };
+    known.set(site, opened);
+    return opened;
   }
 
   /** Most apps are known, and then it is no promise. */
@@ -82,18 +81,21 @@ export function createHostedLinks() {
 
   return {
     /** Where a link is known to redirect; undefined where nobody has been redirected by it. */
-    findRedirects: ({ name }: Place): Redirects | undefined => redirects.find(name),
+    findRedirects: ({ site, key }: Pick<Place, "site" | "key">): Redirects | undefined =>
+      findKnown(site).redirects.find(key),
 
-    keepRedirect: ({ name }: Place, own: Redirects, platform: Platform, to: string): void => {
-      const known = redirects.find(name);
-      if (known === undefined) redirects.set(name, own);
-      (known ?? own)[platform] = to;
+    keepRedirect: ({ site, key }: Place, own: Redirects, platform: Platform, to: string): void => {
+      const kept = findKnown(site).redirects;
+      const before = kept.find(key);
+      if (before === undefined) kept.set(key, own);
+      (before ?? own)[platform] = to;
     },
 
-    /** What can be no path names no link. */
+    /** Its path must be one that a link can have. */
     findLink: (place: Place): Awaitable<HostedLink | undefined> => {
-      if (findPathFault(place.path) !== undefined) return undefined;
-      return links.find(place.name) ?? readLink(place);
+      const { site, key } = place;
+      const own = findKnown(site);
+      return own.links.find(key) ?? own.ask(key, (found) => found && addApps(place, found));
     },
 
     /** Undefined where it was deleted a moment ago. */
@@ -101,7 +103,8 @@ export function createHostedLinks() {
       hosted.texts ??
       andThen(findLinkTexts(site.tenant, hosted.link.id), (texts) => (hosted.texts = texts)),
 
-    keepLink: ({ name }: Place, hosted: HostedLink): void => links.set(name, hosted),
+    keepLink: ({ site, key }: Place, hosted: HostedLink): void =>
+      findKnown(site).links.set(key, hosted),
   };
 }
 
@@ -111,11 +114,19 @@ function startRedirects(linkId: string, source: VisitedBy): Redirects {
 }
 
 type Found = VisitedAt<LeadingLink>;
-type Gathering = ReturnType<typeof openGathering>;
+
+type KnownOfSite = {
+  readonly redirects: RecentCache<Redirects>;
+  readonly links: RecentCache<HostedLink>;
+  readonly ask: ReturnType<typeof openGathering>;
+};
 
 function openGathering({ tenant }: Site) {
-  return gatherAsked<Found | undefined, HostedLink | undefined>((paths) =>
-    findAllVisited(tenant, paths),
+  return gatherAsked<Found | undefined, HostedLink | undefined>((keys) =>
+    findAllVisited(
+      tenant,
+      keys.map((key) => key.slice(1)),
+    ),
   );
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { encodePath } from "../../src/contract/rules/link-path.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
+import { addLink } from "../support/rows.ts";
 
 /** A created path leads to its own link, and no other path does. */
 
@@ -104,5 +105,32 @@ test("what is almost a path is not", async () => {
   ];
   for (const other of others) {
     expect([other, (await host.visit(other)).status]).toEqual([other, 404]);
+  }
+});
+
+test("where a link leads is known of no address that only looks like its path", async () => {
+  const url = "https://shop.example/";
+  await host.add("link", { path: "seen-Größe", url });
+  await host.add("link", { path: "http://seen", url });
+  await host.add("link", { path: "seen", url: `${url}a` });
+  const { store, project } = host.world;
+  // As earlier versions took them.
+  for (const path of ["seen?b", "seen#b"]) {
+    await store.write((db) => addLink({ db, projectId: project.id }, path, { url: `${url}older` }));
+  }
+  const lead = async (path: string) => {
+    const sent = `GET ${path} HTTP/1.1\r\nhost: default.localhost\r\nconnection: close\r\n\r\n`;
+    return /\r\nlocation: (.*)\r\n/i.exec(await host.sendRaw(sent))?.[1];
+  };
+  // The second time, each is known.
+  for (let turn = 0; turn < 2; turn += 1) {
+    expect(await lead("/seen-Gr%C3%B6%C3%9Fe")).toBe(url);
+    expect(await lead("/seen-Größe")).toBeUndefined();
+    expect(await lead("/http://seen")).toBe(url);
+    expect(await lead("http://seen")).toBeUndefined();
+    expect(await lead("/seen%3Fb")).toBe(`${url}older`);
+    expect(await lead("/seen?b")).toBe(`${url}a?b`);
+    expect(await lead("/seen%23b")).toBe(`${url}older`);
+    expect(await lead("/seen#b")).toBe(`${url}a`);
   }
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRecentCache } from "../../src/host/recent-cache.ts";
+import { createRecentCache, createRecentCaches } from "../../src/host/recent-cache.ts";
 
 /** What was used lately, in bounded memory. */
 
@@ -64,4 +64,32 @@ test("what weighs more than all that may be kept is there until the next comes",
   expect(cache.find("whole")).toHaveLength(limit + 1);
   cache.set("next", "x");
   expect([cache.find("whole"), cache.find("next")]).toEqual([undefined, "x"]);
+});
+
+test("caches with one limit keep no more together, and of each what is used", () => {
+  const caches = createRecentCaches<number>(limit);
+  const [one, other] = [caches.open(), caches.open()];
+  one.set("same", 1);
+  other.set("same", 2);
+  for (let key = 0; key < 1000; key += 1) {
+    (key % 10 === 0 ? one : other).set(String(key), key);
+    if (key % 40 === 0) expect([one.find("same"), other.find("same")]).toEqual([1, 2]);
+  }
+  const keys = Array.from({ length: 1000 }, (_, key) => String(key));
+  const found = keys.map((key) => [one, other].filter((each) => each.find(key) !== undefined));
+  expect(found.flat()).toHaveLength(limit - 2);
+  expect(found[990]).toEqual([one]);
+  expect(found[991]).toEqual([other]);
+});
+
+test("what is not used makes room for others, however much one of them takes", () => {
+  const caches = createRecentCaches<number>(limit);
+  const [one, other] = [caches.open(), caches.open()];
+  for (let turn = 0; turn < 5; turn += 1) {
+    one.set("gone", turn);
+    for (let key = 0; key < 3 * limit; key += 1) other.set(`${turn} ${key}`, key);
+    expect(one.find("gone")).toBeUndefined();
+  }
+  one.set("back", 1);
+  expect(one.find("back")).toBe(1);
 });
