@@ -1,7 +1,7 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Source } from "../stats/visit.ts";
-import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
+import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findAllVisited, type VisitedAt } from "../store/find-visited.ts";
 import { findLinkTexts, type LeadingLink, type LinkTexts } from "../store/leading-link.ts";
 import type { Platform } from "../visit/decide-visit.ts";
@@ -56,13 +56,19 @@ export function createHostedLinks() {
   const redirects = createRecentCaches<Redirects>(mostLinks);
   const links = createRecentCaches<HostedLink>(mostLinks);
   const known = new WeakMap<Site, KnownOfSite>();
-  const findIosApp = createAppFinder(iosAppStore);
-  const findAndroidApp = createAppFinder(androidAppStore);
 
   function findKnown(site: Site): KnownOfSite {
     const own = known.get(site);
     if (own !== undefined) return own;
-    const opened = { redirects: redirects.open(), links: links.open(), ask: openGathering(site) };
+    const { tenant } = site;
+    const opened = {
+      redirects: redirects.open(),
+      links: links.open(),
+      ask: openGathering(site),
+      readTexts: shareReading((id) => findLinkTexts(tenant, id)),
+      findIosApp: readOnce((id) => iosAppStore.find(tenant, id)),
+      findAndroidApp: readOnce((id) => androidAppStore.find(tenant, id)),
+    };
     known.set(site, opened);
     return opened;
   }
@@ -71,8 +77,9 @@ export function createHostedLinks() {
   function addApps({ site, path }: Place, { link, query }: Found): Awaitable<HostedLink> {
     const isOwn = path === link.path || path === `${link.path}/`;
     const source = isOwn ? "address" : "short";
-    return andThen(findIosApp(site, link.ios_app_id), (ios_app) =>
-      andThen(findAndroidApp(site, link.android_app_id), (android_app) => {
+    const { findIosApp, findAndroidApp } = findKnown(site);
+    return andThen(findIosApp(link.ios_app_id), (ios_app) =>
+      andThen(findAndroidApp(link.android_app_id), (android_app) => {
         const redirects = startRedirects(link.id, source);
         return { link, query, redirects, apps: { ios_app, android_app }, texts: undefined };
       }),
@@ -101,7 +108,7 @@ export function createHostedLinks() {
     /** Undefined where it was deleted a moment ago. */
     findTexts: ({ site }: Place, hosted: HostedLink): Awaitable<LinkTexts | undefined> =>
       hosted.texts ??
-      andThen(findLinkTexts(site.tenant, hosted.link.id), (texts) => (hosted.texts = texts)),
+      andThen(findKnown(site).readTexts(hosted.link.id), (texts) => (hosted.texts = texts)),
 
     keepLink: ({ site, key }: Place, hosted: HostedLink): void =>
       findKnown(site).links.set(key, hosted),
@@ -115,10 +122,14 @@ function startRedirects(linkId: string, source: VisitedBy): Redirects {
 
 type Found = VisitedAt<LeadingLink>;
 
+/** It ends with its site, and so when anything in it changes. */
 type KnownOfSite = {
   readonly redirects: RecentCache<Redirects>;
   readonly links: RecentCache<HostedLink>;
   readonly ask: ReturnType<typeof openGathering>;
+  readonly readTexts: (linkId: string) => Awaitable<LinkTexts | undefined>;
+  readonly findIosApp: (id: string | null) => Awaitable<IosApp | undefined>;
+  readonly findAndroidApp: (id: string | null) => Awaitable<AndroidApp | undefined>;
 };
 
 function openGathering({ tenant }: Site) {
@@ -130,20 +141,33 @@ function openGathering({ tenant }: Site) {
   );
 }
 
-/** The apps of a site, each read once: a site ends when they change. */
-function createAppFinder<App>({ find }: Pick<AppStore<App, never>, "find">) {
-  const appsOfSites = new WeakMap<Site, Map<string, Awaitable<App | undefined>>>();
-  return (site: Site, id: string | null): Awaitable<App | undefined> => {
+type Read<Row> = (id: string) => Awaitable<Row | undefined>;
+
+/** What is there is read once. */
+function readOnce<Row>(read: Read<Row>): (id: string | null) => Awaitable<Row | undefined> {
+  const rows = new Map<string, Row>();
+  const share = shareReading(read);
+  return (id) => {
     if (id === null) return undefined;
-    const apps = appsOfSites.get(site) ?? new Map<string, Awaitable<App | undefined>>();
-    appsOfSites.set(site, apps);
-    const known = apps.get(id);
+    const known = rows.get(id);
     if (known !== undefined) return known;
-    const finding = find(site.tenant, id).finally(() => apps.delete(id));
-    apps.set(id, finding);
-    return finding.then((app) => {
-      if (app !== undefined) apps.set(id, app);
-      return app;
+    return andThen(share(id), (row) => {
+      if (row !== undefined) rows.set(id, row);
+      return row;
     });
+  };
+}
+
+/** What is asked for while it is being read is not read again. */
+function shareReading<Row>(read: Read<Row>): Read<Row> {
+  const readings = new Map<string, Promise<Row | undefined>>();
+  return (id) => {
+    const known = readings.get(id);
+    if (known !== undefined) return known;
+    const reading = read(id);
+    if (!(reading instanceof Promise)) return reading;
+    const shared = reading.finally(() => readings.delete(id));
+    readings.set(id, shared);
+    return shared;
   };
 }

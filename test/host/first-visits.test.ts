@@ -110,3 +110,10 @@ test("an app on many links is read once for visitors who come at once", async ()
   await visitAtOnce(paths.map((path) => `/${path}`));
   expect(statements.filter((text) => text.includes("ios_apps"))).toHaveLength(1);
 });
+
+test("what pages show of their links is read once for visitors who come at once", async () => {
+  await addLinks(["page", "other"], { url: null });
+  const answers = await visitAtOnce([...Array.from({ length: 20 }, () => "/page"), "/other"]);
+  expect(new Set(answers)).toEqual(new Set(["200"]));
+  expect(statements.filter((text) => text.includes("social_title"))).toHaveLength(2);
+});
