@@ -1,7 +1,7 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { tellVisit, type Told, type Visit } from "../stats/visit.ts";
-import { foldVisits } from "../store/fold-visits.ts";
+import { foldForReader } from "../store/fold-for-reader.ts";
 import type { Store } from "../store/store.ts";
 import { owesClicks } from "../store/visit-batches.ts";
 import { createClickBatches } from "./click-batches.ts";
@@ -153,7 +153,7 @@ function createDebts(store: ClicksOptions["store"], clock: ClicksOptions["clock"
       // What comes while it is paid is owed again.
       owing.delete(projectId);
       if (!(await owesClicks({ db: store.db, projectId }))) return;
-      await foldVisits(store, projectId, { isPatient: false });
+      await foldForReader(store, projectId);
     },
   };
 }

@@ -13,7 +13,7 @@ import { mergeTotals } from "./visit-totals.ts";
 const linksAtOnce = 500;
 
 type FoldOptions = { readonly isPatient: boolean };
-type Folding = Pick<Sql<Tables>, "db" | "write">;
+export type Folding = Pick<Sql<Tables>, "db" | "write">;
 
 /**
  * Puts together what was written down of a project's visits: adds clicks to their links, and all

@@ -2,10 +2,11 @@ import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { writeCells } from "../../src/stats/cells.ts";
 import { day_ms, writeKind } from "../../src/stats/visit.ts";
+import { foldForReader } from "../../src/store/fold-for-reader.ts";
 import { foldVisits } from "../../src/store/fold-visits.ts";
 import { readTotals } from "../../src/store/read-totals.ts";
 import type { Days } from "../../src/store/read-visits.ts";
-import type { Store } from "../../src/store/store.ts";
+import { StoreBusy, type Store } from "../../src/store/store.ts";
 import { watchChores } from "../support/chore-stores.ts";
 import { countTurns } from "../support/count-turns.ts";
 import { addProject, makeId, now } from "../support/rows.ts";
@@ -45,6 +46,45 @@ async function listWaiting({ db }: Store): Promise<readonly string[]> {
   const rows = await db.selectFrom("visit_batches").select("project_id").execute();
   return rows.map(({ project_id }) => project_id);
 }
+
+test("those who wait for one project's visits at once have them put together once", async () => {
+  await using world = await createWorld();
+  const { store } = world;
+  const projectId = await addProject(store);
+  let writes = 0;
+  const write: Store["write"] = (work, options) => {
+    writes += 1;
+    return store.write(work, options);
+  };
+  const fold = () => foldForReader({ ...store, write }, projectId);
+  await addBatches(store, projectId, Array.from({ length: 300 }, oneVisit));
+  const early = Array.from({ length: 10 }, fold);
+  await addBatches(store, projectId, [oneVisit()]);
+  // It may have come too late for those; whoever comes now waits for it.
+  await Promise.all([...early, ...Array.from({ length: 10 }, fold)]);
+  expect(await listWaiting(store)).toEqual([]);
+  expect(await readClicks(store, projectId)).toBe(301);
+  expect(writes).toBeLessThanOrEqual(2);
+});
+
+test("a folding that fails is told to those who waited for it, and the next ones try again", async () => {
+  await using world = await createWorld();
+  const { store } = world;
+  const projectId = await addProject(store);
+  await addBatches(store, projectId, [oneVisit()]);
+  let isAway = true;
+  const write: Store["write"] = (work, options) =>
+    isAway ? Promise.reject(new StoreBusy("gone for a moment")) : store.write(work, options);
+  const fold = () => foldForReader({ ...store, write }, projectId);
+  await expect(Promise.all([fold(), fold()])).rejects.toThrow("gone for a moment");
+  const failing = fold();
+  await Promise.resolve();
+  const next = fold();
+  isAway = false;
+  await Promise.allSettled([failing]);
+  await next;
+  expect(await listWaiting(store)).toEqual([]);
+});
 
 test("very many rows that wait are put together a thousand at a time", async () => {
   await using world = await createWorld();

@@ -7,7 +7,7 @@ import { createLinkSet, type LinkSet } from "../../stats/link-set.ts";
 import { writePeriod, type Period } from "../../stats/period.ts";
 import { writeSentence } from "../../stats/sentence.ts";
 import { isStep, moveSteps, type Step } from "../../stats/steps.ts";
-import { foldVisits } from "../../store/fold-visits.ts";
+import { foldForReader } from "../../store/fold-for-reader.ts";
 import { findLink } from "../../store/links.ts";
 import { findMatching } from "../../store/link-ids.ts";
 import { FoldedMeanwhile } from "../../store/read-totals.ts";
@@ -29,7 +29,7 @@ export const linkStatsHandlers: GroupHandlers<typeof linkStats> = {
     const isQuick = given.id === undefined && filters.length === 0 && query.by !== "link";
     await services.writeVisits?.(projectId);
     if (!isQuick || (await isMuchWaiting(readTenant(call)))) {
-      await foldVisits(store, projectId, { isPatient: false });
+      await foldForReader(store, projectId);
     }
     const link =
       given.id === undefined ? undefined : await findLink(readTenant(call), readId(given.id));
