@@ -14,16 +14,17 @@ let world: World;
 
 const { create, rename } = openWithReceiver((opened) => ({ world, receiver } = opened));
 
-/** Delivers once a minute, and does something before. */
+/** Delivers once a minute, or each few minutes, and does something before. */
 async function pass(
   minutes: number,
   deliverDue: () => Promise<void>,
   before: (minute: number) => Promise<unknown> = () => Promise.resolve(),
+  step = 1,
 ): Promise<void> {
-  for (let minute = 0; minute < minutes; minute += 1) {
+  for (let minute = 0; minute < minutes; minute += step) {
     await before(minute);
     await deliverDue();
-    world.advance(minute_ms);
+    world.advance(step * minute_ms);
   }
 }
 
@@ -64,7 +65,7 @@ test("an event that is asked for early is given up no sooner than after its day"
   await create("link");
   receiver.doing(refuse);
   const { deliverDue } = deliverIn(world);
-  await pass(24 * 60, deliverDue);
+  await pass(24 * 60, deliverDue, undefined, 5);
   const look = () => findWebhook(world.store.db, webhook);
   expect(await look()).toMatchObject({ waiting: 1, dead: 0 });
   await pass(11, deliverDue);
