@@ -6,14 +6,19 @@ import { isFor, updateWebhook, type OwnWebhook } from "./webhooks.ts";
 
 /** What webhooks are still to be told: what is due, and what came of it. */
 
-export type Delivery = Pick<
-  DeliveryTable,
-  "event_id" | "number" | "event" | "subject" | "body" | "attempts" | "created_at" | "ends_at"
->;
+/** Where an event is among those of its webhook; what tells of very many links has several parts. */
+export type Place = Pick<DeliveryTable, "number" | "part">;
+
+export type Delivery = Place &
+  Pick<
+    DeliveryTable,
+    "event_id" | "event" | "subject" | "body" | "attempts" | "created_at" | "ends_at"
+  >;
 
 export const deliveryColumns = [
   "event_id",
   "number",
+  "part",
   "event",
   "subject",
   "body",
@@ -41,7 +46,7 @@ type Hold = Pick<DeliveryTable, "next_at" | "refused">;
 
 export type Held = Hold & {
   /** The first that is not due: what comes before it, as what is sent again does, is not held. */
-  readonly from: number;
+  readonly from: Place;
 };
 
 /** Of these subjects those of which something is not due yet, and until when the first such is. */
@@ -52,12 +57,21 @@ export async function listHeld(
   now: number,
 ): Promise<ReadonlyMap<string, Held>> {
   const ahead = selectWaiting(db, webhook)
-    .select(["subject", "number", "next_at", "refused", placeInSubject])
+    .select(["subject", "number", "part", "next_at", "refused", placeInSubject])
     .where("next_at", ">", now)
     .where("subject", "in", subjects);
   const first = db.selectFrom(ahead.as("ahead")).where("place", "=", 1);
-  const rows = await first.select(["subject", "number as from", "next_at", "refused"]).execute();
-  return new Map(rows.map(({ subject, ...hold }) => [subject, hold]));
+  const rows = await first.select(["subject", "number", "part", "next_at", "refused"]).execute();
+  return new Map(
+    rows.map(({ subject, number, part, ...hold }) => [
+      subject,
+      { ...hold, from: { number, part } },
+    ]),
+  );
+}
+
+export function isBefore(one: Place, other: Place): boolean {
+  return one.number < other.number || (one.number === other.number && one.part < other.part);
 }
 
 /** Of a row among those that are read with it about its subject: the first of these has one. */
@@ -81,7 +95,7 @@ export async function holdBack(
   const some = selectWaiting(db, webhook)
     .select("event_id")
     .where("next_at", "<", hold.next_at)
-    .where("number", ">=", from)
+    .where(sql<boolean>`(number, part) >= (${from.number}, ${from.part})`)
     .where("subject", "=", subject)
     .limit(movedAtOnce);
   const held = db.updateTable("deliveries").set(hold).where(isFor(webhook));

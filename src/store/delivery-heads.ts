@@ -5,7 +5,7 @@ import {
   selectWaiting,
   untried_at,
 } from "./deliveries.ts";
-import type { Delivery } from "./deliveries.ts";
+import type { Delivery, Place } from "./deliveries.ts";
 import type { DeliveryTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 import type { OwnWebhook } from "./webhooks.ts";
@@ -59,8 +59,6 @@ export async function listAbout(
   return waiting.orderBy("number").orderBy("part").execute();
 }
 
-type Place = Pick<DeliveryTable, "number" | "part">;
-
 /** Where the heads are, by what an index has: of tens of thousands no whole row is read. */
 function selectHeads(db: Db, webhook: OwnWebhook, subjects?: readonly string[]) {
   const waiting = selectWaiting(db, webhook);
@@ -79,7 +77,7 @@ async function loadHeads(
   if (places.length === 0) return [];
   const numbers = places.map(({ number }) => number);
   const rows = await selectWaiting(db, webhook)
-    .select([...deliveryColumns, "part", "next_at"])
+    .select([...deliveryColumns, "next_at"])
     .where("number", "in", numbers)
     .execute();
   const name = ({ number, part }: Place) => `${number} ${part}`;

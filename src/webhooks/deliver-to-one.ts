@@ -3,6 +3,7 @@ import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import type { Reach } from "../network/hosts/pinned-connection.ts";
 import {
   holdBack,
+  isBefore,
   letGo,
   listDueDeliveries,
   listHeld,
@@ -129,9 +130,10 @@ async function loadDue(turn: Turn): Promise<readonly Delivery[]> {
     for (const [subject, hold] of held) {
       while (!(await store.write((db) => holdBack(db, receiver, subject, hold), patient)));
     }
-    const free = due.filter(
-      ({ subject, number }) => number < (held.get(subject)?.from ?? Infinity),
-    );
+    const free = due.filter((one) => {
+      const hold = held.get(one.subject);
+      return hold === undefined || isBefore(one, hold.from);
+    });
     if (free.length > 0) return isAway ? free.slice(0, 1) : free;
   }
   return [];

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { sendAgain } from "../../src/store/deliveries.ts";
 import { tellOf } from "../../src/store/outbox.ts";
 import { take, type Answer, type Received, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
@@ -195,4 +196,36 @@ test("of what came about at once it is asked by turns for the last that was told
   await listAsked("");
   const asked = receiver.received.slice(0, 4).map(({ body }) => body.data.link.id);
   expect(asked).toEqual(expect.arrayContaining(["link-y", "link-z"]));
+});
+
+test("clicks that are sent again go at once, though more of the same moment wait", async () => {
+  const webhook = await addWebhook(world, receiver.url, ["link.clicked", "link.updated"]);
+  const link = await create("link");
+  receiver.doing((response, { body }) => {
+    response.writeHead(body.type === "link.clicked" ? 422 : 204).end();
+  });
+  const { deliverDue } = deliverIn(world);
+  // More links than one message tells of.
+  await click(...Array.from({ length: 501 }, (_, index) => `link-${index}`));
+  const list = world.store.db.selectFrom("deliveries").select(["state", "next_at", "attempts"]);
+  const look = async () => {
+    const rows = await list.where("event", "=", "link.clicked").execute();
+    const isDead = rows.some(({ state }) => state === "dead");
+    const isLater = rows.some(({ state, attempts, next_at }) => {
+      return state === "waiting" && attempts > 0 && next_at > world.now() + minute_ms;
+    });
+    return { isDead, isLater };
+  };
+  // The first is given up, and the second waits; other events are taken, so that nobody is away.
+  for (let seen = await look(); !(seen.isDead && seen.isLater); seen = await look()) {
+    world.advance(seen.isDead ? minute_ms / 2 : 60 * minute_ms);
+    await deliverDue();
+    await rename(link, `name-${world.now()}`);
+    await deliverDue();
+  }
+  receiver.doing(take);
+  receiver.received.length = 0;
+  await world.store.write((db) => sendAgain(db, webhook, undefined, world.now()));
+  await deliverDue();
+  expect(receiver.received.map(({ body }) => body.data.links.length)).toEqual([500]);
 });
