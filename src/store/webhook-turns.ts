@@ -59,7 +59,7 @@ export async function listDue(
 
 /**
  * Makes the runner the only one that delivers to it; false where another one's turn lasts, or has
- * ended since it was found due: then the receiver failed once more, or is back.
+ * ended since it was found due: then the receiver failed once more, is back, or is left alone anew.
  */
 export async function takeTurn(
   db: Db,
@@ -70,7 +70,7 @@ export async function takeTurn(
   const { numAffectedRows = 0n } = await sql`
     update webhooks set runner = ${runner}, runs_until = ${until}
     where project_id = ${project_id} and id = ${id}
-      and failures = ${failures} and ${isFree(now, latest)}
+      and failures = ${failures} and rests_until <= ${now} and ${isFree(now, latest)}
   `.execute(db);
   return numAffectedRows === 1n;
 }

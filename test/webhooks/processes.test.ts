@@ -24,6 +24,20 @@ async function openOther(): Promise<Store> {
   return openStore(await world.openSql(), neverRing);
 }
 
+/** What another process delivers, which has looked by now, and writes nothing until it may go on. */
+async function deliverLate() {
+  const hasLooked = createGate();
+  const mayGoOn = createGate();
+  const write: Store["write"] = async (work, options) => {
+    hasLooked.open();
+    await mayGoOn.opened;
+    return world.store.write(work, options);
+  };
+  const late = deliverIn(world, { store: { ...world.store, write } }).deliverDue();
+  await hasLooked.opened;
+  return { late, goOn: mayGoOn.open };
+}
+
 test("they deliver each message once, whoever looks first", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
@@ -43,19 +57,31 @@ test("they ask a receiver that is away no more often than one does", async () =>
   await deliverDue();
   world.advance(60 * second_ms);
   receiver.received.length = 0;
-  const hasLooked = createGate();
-  const wasAsked = createGate();
-  const write: Store["write"] = async (work, options) => {
-    hasLooked.open();
-    await wasAsked.opened;
-    return world.store.write(work, options);
-  };
-  const late = deliverIn(world, { store: { ...world.store, write } }).deliverDue();
-  await hasLooked.opened;
+  const { late, goOn } = await deliverLate();
   await deliverDue();
-  wasAsked.open();
+  goOn();
   await late;
   expect(receiver.received).toHaveLength(1);
+});
+
+test("one that is away anew is left alone by who found it away before", async () => {
+  await addWebhook(world, receiver.url, ["link.created"]);
+  receiver.doing(refuse);
+  for (let count = 0; count < 3; count += 1) await create(`first-${count}`);
+  const { deliverDue } = deliverIn(world);
+  await deliverDue();
+  world.advance(600 * second_ms);
+  const { late, goOn } = await deliverLate();
+  receiver.doing(take);
+  await deliverDue();
+  // As many failures as it was found with.
+  receiver.doing(refuse);
+  for (let count = 0; count < 3; count += 1) await create(`second-${count}`);
+  await deliverDue();
+  receiver.received.length = 0;
+  goOn();
+  await late;
+  expect(receiver.received).toEqual([]);
 });
 
 test("they go on for one that was killed, when its turn is over", async () => {
