@@ -26,12 +26,15 @@ const mostReferrers = 5000;
 const longestHost = 253;
 const mostCachedLength = 300;
 
-/** Where visitors come from, and what is told of the last of them: most of the next are alike. */
+/** Where visitors come from, and what was told of the last of them: most of the next are alike. */
 type Referrer = {
   /** Nothing where nobody led there. */
   readonly host: string;
-  last: (Apart & { readonly told: Told }) | undefined;
+  /** In places by platform and country. */
+  readonly last: ((Apart & { readonly told: Told }) | undefined)[];
 };
+
+const mostPlaces = 16;
 
 /** What tells visits by the same referrer apart. */
 type Apart = Pick<Seen, "platform" | "source"> & {
@@ -45,13 +48,13 @@ type Apart = Pick<Seen, "platform" | "source"> & {
 export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => Told {
   const referrers = createRecentCache<Referrer>(mostReferrers);
   const kinds = createRecentCache<Told>(mostReferrers);
-  const nowhere: Referrer = { host: "", last: undefined };
+  const nowhere: Referrer = { host: "", last: [] };
 
   function readReferrer(header: string | undefined): Referrer {
     if (header === undefined || header === "") return nowhere;
     const known = referrers.find(header);
     if (known !== undefined) return known;
-    const referrer = { host: readHost(header), last: undefined };
+    const referrer = { host: readHost(header), last: [] };
     if (header.length <= mostCachedLength) referrers.set(header, referrer);
     return referrer;
   }
@@ -74,11 +77,19 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const hour = Math.floor(at / hour_ms);
     const referrer = readReferrer(request.headers.referer);
     const apart = { hour, serial: site.serial, platform, source, country: findCountry?.(request) };
-    if (referrer.last !== undefined && isAlike(referrer.last, apart)) return referrer.last.told;
+    const place = findPlace(apart);
+    const last = referrer.last[place];
+    if (last !== undefined && isAlike(last, apart)) return last.told;
     const told = findTold(site, referrer.host, { ...apart, at });
-    referrer.last = { ...apart, told };
+    referrer.last[place] = { ...apart, told };
     return told;
   };
+}
+
+/** Any will do: of two that have the same, each makes the other's next visit be looked up. */
+function findPlace({ platform, country = "??" }: Apart): number {
+  const letters = country.charCodeAt(0) * 5 + country.charCodeAt(1);
+  return (platform.charCodeAt(0) + letters) % mostPlaces;
 }
 
 function isAlike(one: Apart, other: Apart): boolean {
