@@ -19,7 +19,7 @@ const iPhone =
   "Mozilla/5.0 (iPhone; CPU iPhone OS 17_3_1 like Mac OS X) AppleWebKit/605.1.15 " +
   "(KHTML, like Gecko) Version/17.3.1 Mobile/15E148 Safari/604.1";
 
-const redirectsPerSecond = 5000;
+export const redirectsPerSecond = 5000;
 const pagesPerSecond = 1000;
 
 export async function* measureRedirects({ build, extent, findGround }: Subject): Rounds {
@@ -196,7 +196,7 @@ const { pick, share } = createNamer();
 const knownLinks = 1000;
 
 /** The most visited link has twice the visits of the second, three times those of the third. */
-function createPopularity<Item>(items: readonly Item[]): () => Item {
+export function createPopularity<Item>(items: readonly Item[]): () => Item {
   let total = 0;
   const sums = Float64Array.from(items, (_, index) => (total += 1 / (index + 1)));
   return () => {

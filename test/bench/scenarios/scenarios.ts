@@ -19,6 +19,7 @@ import type { Scenario } from "./scenario.ts";
 import { measureStart } from "./start.ts";
 import { measurePostgresStatistics, measureStatistics } from "./statistics.ts";
 import { measureTemplates } from "./templates.ts";
+import { measureToldVisits } from "./told-visits.ts";
 
 /** All that is measured, in the order in which it is. */
 export const scenarios: readonly Scenario[] = [
@@ -32,6 +33,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "rest", rounds: 10, measure: measureRest },
   { name: "redirects", rounds: 10, measure: measureRedirects },
   { name: "counting", rounds: 10, measure: measureCounting },
+  { name: "told-visits", rounds: 10, measure: measureToldVisits },
   { name: "jobs", rounds: 5, measure: measureJobs },
   { name: "clients", rounds: 3, measure: measureClients },
   { name: "memory", rounds: 1, measure: measureMemory },

@@ -53,9 +53,10 @@ export function serve(
   { command }: Pick<Build, "command">,
   data: string,
   more: readonly string[] = [],
+  env: Starting["env"] = {},
 ): Promise<Server> {
   const words = [command, "serve", "--data", data, "--port", "0"];
-  return startServer([...words, "--json", "--log", "error", ...more]);
+  return startServer([...words, "--json", "--log", "error", ...more], { env });
 }
 
 /** What `node:http` costs when it says the same. */
