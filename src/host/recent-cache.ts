@@ -92,7 +92,7 @@ type Met<Value> = {
   readonly entry: Entry<Value>;
 };
 
-/** A cache that takes ever more would hold the hand for ever, and the others would keep all theirs. */
+/** One that takes ever more would hold the hand for ever, and the others would keep all theirs. */
 function* goRound<Value>(caches: ReadonlySet<Entries<Value>>): Generator<Met<Value>, undefined> {
   for (const entries of caches) {
     let left = entries.size;

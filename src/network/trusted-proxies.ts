@@ -24,7 +24,7 @@ export function createTrust(proxies: TrustedProxies | undefined): Trusts {
   return rememberLast(matchNetworks(proxies.networks));
 }
 
-/** Nearly all requests come by one proxy, and to look at its address costs a tenth of a redirect. */
+/** Nearly all come by one proxy, and to look at its address costs a tenth of a redirect. */
 function rememberLast(trusts: (address: string) => boolean): Trusts {
   let last: { readonly address: string; readonly isTrusted: boolean } | undefined;
   return (address, hop) => {

@@ -6,7 +6,7 @@ import { isFor, updateWebhook, type OwnWebhook } from "./webhooks.ts";
 
 /** What webhooks are still to be told: what is due, and what came of it. */
 
-/** Where an event is among those of its webhook; what tells of very many links has several parts. */
+/** Where an event is among its webhook's; what tells of very many links has several parts. */
 export type Place = Pick<DeliveryTable, "number" | "part">;
 
 export type Delivery = Place &

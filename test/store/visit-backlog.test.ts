@@ -67,7 +67,7 @@ test("those who wait for one project's visits at once have them put together onc
   expect(writes).toBeLessThanOrEqual(2);
 });
 
-test("a folding that fails is told to those who waited for it, and the next ones try again", async () => {
+test("a folding that fails is told to those who waited for it, and others try again", async () => {
   await using world = await createWorld();
   const { store } = world;
   const projectId = await addProject(store);

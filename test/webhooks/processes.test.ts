@@ -24,7 +24,7 @@ async function openOther(): Promise<Store> {
   return openStore(await world.openSql(), neverRing);
 }
 
-/** What another process delivers, which has looked by now, and writes nothing until it may go on. */
+/** What another process delivers, which has looked, and writes nothing until it may go on. */
 async function deliverLate() {
   const hasLooked = createGate();
   const mayGoOn = createGate();

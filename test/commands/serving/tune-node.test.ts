@@ -1,9 +1,9 @@
 import { createHook } from "node:async_hooks";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { keepTick } from "../../../src/commands/serving/tune-node.ts";
 import { collectGarbage } from "../../support/measure-held.ts";
 
-it("keeps one tick, so that V8 does not forget what ticks are like where there is none", async () => {
+test("one tick is kept, so that V8 does not forget what ticks are like", async () => {
   const held = listTicksOf(keepTick);
   const passing = listTicksOf(() => process.nextTick(() => undefined));
   await collectGarbage();
