@@ -115,6 +115,7 @@ webhooks create, webhooks list, webhooks revoke ID, webhooks test ID, webhooks r
                        install.matched, job.finished, approval.waiting (all)
   --json               {id, project_id, url, events, secret}, {webhooks}, {revoked}, {test} or
                        {resent}
+  A test goes out from this terminal, with its --webhook-private; what happens, from waypost serve.
 
 import FILE
   FILE                 CSV with columns named like the fields of a link, a JSON list of links, or

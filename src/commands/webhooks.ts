@@ -20,7 +20,7 @@ import {
   mostWebhooks,
   type Webhook,
 } from "../store/webhooks.ts";
-import { findUrlFault } from "../webhooks/reach.ts";
+import { findMend, findUrlFault } from "../webhooks/reach.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, printJson, say } from "./terminal/output.ts";
 
@@ -121,6 +121,7 @@ async function list(config: Config, flags: WebhookFlags): Promise<void> {
     return listWebhooks(db, project && (await requireProject(db, project)).id);
   });
   if (webhooks.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
+  sayMends(webhooks);
   if (flags.json === true) return printJson({ webhooks: webhooks.map(present) });
   const zone = readTimeZone(config);
   const rows = webhooks.map((webhook) => [
@@ -135,6 +136,14 @@ async function list(config: Config, flags: WebhookFlags): Promise<void> {
   ]);
   const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST TRIED", "OUTCOME", "WAITING", "GIVEN UP"];
   print(formatTable([heads, ...rows]));
+}
+
+/** Once of all that have the same fault. */
+function sayMends(webhooks: readonly Webhook[]): void {
+  for (const fault of new Set(webhooks.map(({ last_fault }) => last_fault))) {
+    const next = findMend(fault);
+    if (next !== undefined) say(`${fault}: ${next}.`);
+  }
 }
 
 type Acting = {
@@ -178,10 +187,12 @@ async function revoke({ config, store, webhook, isJson }: Acting): Promise<void>
 }
 
 async function test({ config, store, webhook, isJson }: Acting): Promise<boolean> {
-  const fault = await testWebhook(store, webhook, config);
-  if (isJson) printJson({ test: { delivered: fault === undefined, fault: fault ?? null } });
-  else say(fault === undefined ? "The receiver took it." : `It was not taken: ${fault}.`);
-  return fault === undefined;
+  const tested = await testWebhook(store, webhook, config);
+  const { delivered, fault, next } = tested;
+  if (isJson) printJson({ test: tested });
+  else if (delivered) say("The receiver took it.");
+  else say(`It was not taken: ${fault}${next === undefined ? "" : `; ${next}`}.`);
+  return delivered;
 }
 
 async function resend({ config, store, webhook, isJson }: Acting): Promise<void> {

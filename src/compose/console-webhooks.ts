@@ -13,7 +13,7 @@ import {
 } from "../store/webhooks.ts";
 import type { Db } from "../store/tenant.ts";
 import { quote } from "../text/show-hidden.ts";
-import { findUrlFault } from "../webhooks/reach.ts";
+import { findMend, findUrlFault } from "../webhooks/reach.ts";
 import { describeReceiver, describeWebhookChange } from "./by-hand.ts";
 import { readOwn, type Acting, type ConsoleAct } from "./console-act.ts";
 import { changesKeys, makeOnce, managesKeys, readProject, revokeOne } from "./console-making.ts";
@@ -61,7 +61,8 @@ function present({ created_at, last_at, failing_since, ...webhook }: Webhook, zo
   const write = (time: number | null) => (time === null ? null : writeLocalTime(time, zone));
   const times = { created_at, last_at, failing_since };
   const written = Object.entries(times).map(([name, time]) => [name, write(time)] as const);
-  return { ...webhook, ...Object.fromEntries(written) };
+  const next = findMend(webhook.last_fault);
+  return { ...webhook, ...Object.fromEntries(written), ...(next !== undefined && { next }) };
 }
 
 /** Another project's is not there. */
@@ -148,8 +149,8 @@ async function revoke(args: JsonObject, acting: Acting): Promise<JsonObject> {
 
 async function test(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const webhook = await requireOwn(args, acting);
-  const fault = await testWebhook(readOwn(acting).store, webhook, acting.config);
-  return { test: { delivered: fault === undefined, fault: fault ?? null } };
+  const tested = await testWebhook(readOwn(acting).store, webhook, acting.config);
+  return { test: tested };
 }
 
 async function resend(args: JsonObject, acting: Acting): Promise<JsonObject> {

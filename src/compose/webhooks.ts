@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
 import { insertWebhook, readSecret, type OwnWebhook, type Webhook } from "../store/webhooks.ts";
 import { createDeliverer, type Deliverer } from "../webhooks/deliverer.ts";
-import { reachReceivers } from "../webhooks/reach.ts";
+import { findMend, reachReceivers } from "../webhooks/reach.ts";
 import { sendMessage } from "../webhooks/send-message.ts";
 import { createSecret } from "../webhooks/sign.ts";
 import { clock, random, setAlarm } from "./embedded.ts";
@@ -35,8 +35,26 @@ export async function makeWebhook(
   return { id, project_id, url, events, secret };
 }
 
-/** Sends a message that tells of nothing; answers why it was not taken, for people. */
+type Tested = {
+  readonly delivered: boolean;
+  /** Why it was not taken, for people. */
+  readonly fault: string | null;
+  /** What mends that, where it is known. */
+  readonly next?: string;
+};
+
+/** Sends a message that tells of nothing, from here and as the settings of this process let it. */
 export async function testWebhook(
+  store: Pick<Store, "db">,
+  webhook: OwnWebhook & Pick<Webhook, "url">,
+  config: Config,
+): Promise<Tested> {
+  const fault = (await sendTest(store, webhook, config)) ?? null;
+  const next = findMend(fault);
+  return { delivered: fault === null, fault, ...(next !== undefined && { next }) };
+}
+
+async function sendTest(
   { db }: Pick<Store, "db">,
   { url, ...webhook }: OwnWebhook & Pick<Webhook, "url">,
   config: Config,

@@ -6,7 +6,7 @@ import {
   normalizeAddress,
   type Network,
 } from "../network/ip-address.ts";
-import { resolveHost, type Reach } from "../network/hosts/pinned-connection.ts";
+import { noPublicHost, resolveHost, type Reach } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 
 /** Where webhooks may lead. */
@@ -36,10 +36,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   const addresses = readAddresses(hostname);
   const { isPublic } = reachReceivers(networks);
   if (addresses?.some(isPublic) === false) {
-    return (
-      `leads to ${hostname}, which is not of the public internet; WAYPOST_WEBHOOK_PRIVATE names ` +
-      "the private networks that webhooks may lead to, for this command and for waypost serve"
-    );
+    return `leads to ${hostname}, which is not of the public internet; ${whatNamesNetworks}`;
   }
   // A name may lead into a named network.
   const mayBeNamed = addresses === undefined || !addresses.some(isPublicAddress);
@@ -47,6 +44,18 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   if (protocol !== "https:") return plainHttp;
   return isUsualPort(port) ? undefined : "can't have a port below 1024 other than 443";
 }
+
+/**
+ * What mends that an attempt ended so, as a sentence without its stop, where a setting does. Each
+ * process has settings of its own: what one delivers, another may refuse.
+ */
+export function findMend(fault: string | null): string | undefined {
+  return fault === noPublicHost ? whatNamesNetworks : undefined;
+}
+
+const whatNamesNetworks =
+  "WAYPOST_WEBHOOK_PRIVATE names the private networks that webhooks may lead to: for waypost " +
+  "serve where that starts, for a command where it is typed";
 
 const plainHttp =
   "must be an https address; plain http is for networks that WAYPOST_WEBHOOK_PRIVATE names";

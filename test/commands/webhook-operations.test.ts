@@ -1,8 +1,15 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
-import { signInAt } from "../support/console-http.ts";
+import {
+  createFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { readFormToken, signInAt } from "../support/console-http.ts";
 import { findFreePort, startSession } from "../support/listening.ts";
 import { refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
 import { measured, readSeries } from "../support/scrape.ts";
@@ -140,4 +147,33 @@ test("the console of a session over stdio says that nothing is delivered there",
   const { text } = await tab.open("/webhooks");
   expect(text.replace(/\s+/g, " ")).toContain("it does not run for this folder");
   expect((await run(create())).stderr).toContain("Nothing serves this folder now.");
+});
+
+// Last, for this serve delivers nothing.
+test("where serve no longer names a network, the setting is told, not the receiver", async () => {
+  serving = await startServe(folder.path);
+  const fault = "no host of the public internet";
+  change("update deliveries set next_at = 0");
+  change("update webhooks set rests_until = 0");
+  await waitUntil(async () => {
+    const { webhooks } = await runJson(["webhooks", "list", "--data", folder.path]);
+    return webhooks.some((one: { readonly last_fault: unknown }) => one.last_fault === fault);
+  });
+  change(`update webhooks set failing_since = failing_since - ${hour_ms}`);
+  const { code, lines } = await examine();
+  expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 events wait: `)]]);
+  expect(lines.join()).toContain(
+    `see to where it leads, then waypost webhooks test ${id}; WAYPOST_WEBHOOK_PRIVATE names the ` +
+      "private networks that webhooks may lead to: for waypost serve where that starts, ",
+  );
+  const tab = await signInAt(serving);
+  const told = "WAYPOST_WEBHOOK_PRIVATE names the private networks";
+  for (const page of ["/webhooks", `/webhooks/${id}`]) {
+    const { text } = await tab.open(page);
+    expect(text.replace(/\s+/g, " ").split(told)).toHaveLength(2);
+  }
+  const form_token = await readFormToken(tab);
+  const tested = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
+  const refusal = `It was not taken: ${fault}; ${told}`;
+  expect([tested.status, tested.text]).toEqual([422, expect.stringContaining(refusal)]);
 });

@@ -144,8 +144,49 @@ test("a test says whether the receiver took it, and fails where it did not", asy
     code: 1,
     stdout: '{"test":{"delivered":false,"fault":"status 418"}}\n',
   });
-  const elsewhere = await run(["webhooks", "test", id, "--data", folder.path]);
-  expect(elsewhere.stderr).toBe("It was not taken: no host of the public internet.\n");
+});
+
+test("a test from where the network is not named says which setting names it", async () => {
+  const [{ id }] = await list();
+  receiver.doing(take);
+  receiver.received.length = 0;
+  const fault = "no host of the public internet";
+  const elsewhere = ["webhooks", "test", id, "--data", folder.path];
+  expect(await run(elsewhere)).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `It was not taken: ${fault}; ${namesNetworks}.\n`,
+  });
+  const told = await run([...elsewhere, "--json"]);
+  expect([told.code, JSON.parse(told.stdout)]).toEqual([
+    1,
+    { test: { delivered: false, fault, next: namesNetworks } },
+  ]);
+  expect(receiver.received).toEqual([]);
+  const { stdout } = await run(["--help"]);
+  expect(stdout).toMatch(/A test goes out from this terminal, with its --webhook-private/);
+});
+
+const namesNetworks =
+  "WAYPOST_WEBHOOK_PRIVATE names the private networks that webhooks may lead to: for waypost " +
+  "serve where that starts, for a command where it is typed";
+
+test("the list says once what mends that a receiver may not be reached", async () => {
+  const [{ id }] = await list();
+  const plain = await run(webhooks("list"));
+  expect(plain.stderr).toBe("");
+  const note = (fault: string | null) => {
+    const file = openDatabase(join(folder.path, "waypost.db"));
+    const quoted = fault === null ? "null" : `'${fault}'`;
+    file.exec(`update webhooks set last_fault = ${quoted} where id = '${id}'`);
+    file.close();
+  };
+  note("no host of the public internet");
+  for (const words of [[], ["--json"]]) {
+    const { code, stderr } = await run(webhooks("list", ...words));
+    expect([code, stderr]).toEqual([0, `no host of the public internet: ${namesNetworks}.\n`]);
+  }
+  note(null);
 });
 
 test("a webhook of all events, and its end", async () => {
@@ -189,7 +230,10 @@ test.each([
 
 test.each([
   ["http://example.com", "must be an https address"],
-  ["https://10.0.0.1/x", "leads to 10.0.0.1, which is not of the public internet"],
+  [
+    "https://10.0.0.1/x",
+    `leads to 10.0.0.1, which is not of the public internet; ${namesNetworks}`,
+  ],
 ])("%s is refused where no private network is named", async (url, fault) => {
   const refused = await run(["webhooks", "create", "--url", url, "--data", folder.path]);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`--url ${fault}`) });

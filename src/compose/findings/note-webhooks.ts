@@ -3,6 +3,7 @@ import { writeLocalTime } from "../../contract/local-time.ts";
 import { findOverdue } from "../../store/deliveries.ts";
 import type { Store } from "../../store/store.ts";
 import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
+import { findMend } from "../../webhooks/reach.ts";
 import { readTimeZone } from "../time-zone.ts";
 import type { Note } from "./finding.ts";
 
@@ -59,9 +60,12 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
       "start waypost serve, which delivers them";
     found.push({ fault });
   } else if (failing_since !== null) {
+    const mend = findMend(last_fault);
+    const [cause, how] =
+      mend === undefined ? ["the receiver", ""] : ["where it leads", `; ${mend}`];
     const line =
       `${name} has taken nothing since ${tell(failing_since)} (${last_fault ?? "no answer"}); ` +
-      `${waiting} events wait: see to the receiver, then waypost webhooks test ${id}`;
+      `${waiting} events wait: see to ${cause}, then waypost webhooks test ${id}${how}`;
     found.push(failing_since <= now - patience_ms ? { fault: line } : { said: line });
   }
   if (dead > 0) {

@@ -23,6 +23,9 @@ export class NotAsked extends Error {
   override readonly name = "NotAsked";
 }
 
+/** Why nothing is asked of a host with no address, or with one that may not be connected to. */
+export const noPublicHost = "no host of the public internet";
+
 export const mostHeaders_bytes = 16 * 1024;
 
 /** All addresses of the URL's host; throws NotAsked where it may not be connected to. */
@@ -37,7 +40,7 @@ export async function findAddresses(
   // One that is not public among others would be the way around the rule. Nobody is told whether
   // there is such a host: by that, a stranger could learn which names a private network has.
   const isAllowed = address !== undefined && [address, ...others].every(isPublic);
-  if (!isAllowed) throw new NotAsked("no host of the public internet");
+  if (!isAllowed) throw new NotAsked(noPublicHost);
   return [address, ...others];
 }
 

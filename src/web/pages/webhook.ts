@@ -12,7 +12,7 @@ import {
 } from "../parts.ts";
 import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
-import { describeEvents, renderLast } from "./webhooks.ts";
+import { describeEvents, renderLast, renderMends } from "./webhooks.ts";
 
 /** One webhook: how its receiver does, what was given up, a message to try it, and its end. */
 export const webhookPage: Page = {
@@ -30,6 +30,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
   const dead = readRecords(answer.result, "dead");
   const body = html`${renderHead("Webhook", { name: "Webhooks", address: "/webhooks" })}
     ${renderNote(visit.url)} ${renderFault(fault)}
+    ${fault === undefined ? renderMends([webhook]) : ""}
     <section class="card" aria-label="Webhook">
       <div class="inside">
         <dl class="facts">
@@ -145,7 +146,10 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
     return show(visit, answer.kind === "failed" ? answer.failure.message : undefined);
   }
   if (resends) return { kind: "go", to: tellDone(back, "webhook_resent") };
-  const fault = readText(readRecord(answer.result, "test"), "fault");
-  if (fault !== "") return show(visit, `It was not taken: ${fault}.`);
+  const tested = readRecord(answer.result, "test");
+  const causes = [readText(tested, "fault"), readText(tested, "next")].filter(
+    (text) => text !== "",
+  );
+  if (causes.length > 0) return show(visit, `It was not taken: ${causes.join("; ")}.`);
   return { kind: "go", to: tellDone(back, "webhook_tested") };
 }

@@ -30,7 +30,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
       <h1>Webhooks</h1>
       ${account.mayUse("make_webhook") ? make : ""}
     </div>
-    ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""}
+    ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""} ${renderMends(webhooks)}
     <p class="soft">
       Programs of yours are told what happens in this project, by messages that are signed after
       Standard Webhooks.
@@ -76,6 +76,13 @@ function renderRow(webhook: JsonObject): Html {
 export function describeEvents(webhook: JsonObject): string {
   const events: readonly unknown[] = Array.isArray(webhook["events"]) ? webhook["events"] : [];
   return events.map(String).join(", ");
+}
+
+/** What mends that receivers do not take anything, where it is known: once for all of them. */
+export function renderMends(webhooks: readonly JsonObject[]): readonly Html[] {
+  const mends = new Set(webhooks.map((webhook) => readText(webhook, "next")));
+  mends.delete("");
+  return [...mends].map((mend) => html`<p class="note">${mend}.</p>`);
 }
 
 /** What came of the last attempt, and when that was. */
