@@ -4,7 +4,7 @@ import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
-import { isClientToken } from "./ids.ts";
+import { isClientToken } from "../text/client-token.ts";
 import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
 
 type Shown = Pick<ApiRequest, "headers">;

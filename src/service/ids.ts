@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock, Random } from "../contract/clock.ts";
+import { clientPrefix } from "../text/client-token.ts";
 
 /** What is made up rather than given: ids, generated paths, tokens. */
 
@@ -44,15 +45,9 @@ export function createToken(random: Random): string {
   return `waypost_${createCode(40, random)}`;
 }
 
-const clientPrefix = "waypost_client_";
-
-/** A new client key, which says what it is to whoever finds it. */
+/** A new client key. */
 export function createClientToken(random: Random): string {
   return clientPrefix + createCode(40, random);
-}
-
-export function isClientToken(token: string): boolean {
-  return token.startsWith(clientPrefix);
 }
 
 /** What is stored of a token. It is random itself, so it needs no salt and no slow hash. */

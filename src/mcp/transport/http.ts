@@ -4,9 +4,11 @@ import {
   originValidationResponse,
 } from "@modelcontextprotocol/server";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { messages } from "../../contract/messages.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Incoming } from "../../network/read-at-most.ts";
 import { readBearer } from "../../text/bearer-token.ts";
+import { isClientToken } from "../../text/client-token.ts";
 import { describeFault } from "../results/tool-failure.ts";
 import { createCallLimits } from "./call-limits.ts";
 import { createDirectHttp, type AnswerOptions } from "./direct-http.ts";
@@ -115,11 +117,15 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
 }
 
 function refuseToken(token: string | undefined): Response {
-  const [message, challenge] =
-    token === undefined
-      ? ["A token is missing. Send it in the header Authorization: Bearer <token>.", "Bearer"]
-      : ["The token is not known here.", 'Bearer error="invalid_token"'];
-  return respondWithError(401, REFUSED, message, { "www-authenticate": challenge });
+  const challenge = token === undefined ? "Bearer" : 'Bearer error="invalid_token"';
+  return respondWithError(401, REFUSED, explainRefusal(token), { "www-authenticate": challenge });
+}
+
+function explainRefusal(token: string | undefined): string {
+  if (token === undefined) {
+    return "A token is missing. Send it in the header Authorization: Bearer <token>.";
+  }
+  return isClientToken(token) ? messages.client_key_here : "The token is not known here.";
 }
 
 /** Whether it stays open the server says: one that is asked to stop lets it end. */

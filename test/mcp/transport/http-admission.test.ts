@@ -137,6 +137,18 @@ describe("of all hosts, origins, types and tokens", () => {
     expect(missing.headers["www-authenticate"]).toBe("Bearer");
     expect(JSON.parse(missing.text).error.message).toContain("Authorization: Bearer <token>");
   });
+
+  test("a client key is refused in the words in which REST refuses it", async () => {
+    const { headers, body } = modernCall(`waypost_client_${"2".repeat(40)}`, 1, "list_links");
+    const { mcp, api } = ground.serving.places;
+    const rest = await post(`${api}/links`, { method: "GET", headers });
+    const refused = await post(mcp, { headers, body });
+    expect([rest.status, refused.status]).toEqual([401, 401]);
+    const { message } = JSON.parse(refused.text).error;
+    expect(message).toBe(JSON.parse(rest.text).error);
+    expect(message).toContain("a client key is for an app's SDK");
+    expect(refused.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+  });
 });
 
 describe.concurrent("a body", () => {
