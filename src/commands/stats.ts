@@ -2,6 +2,8 @@ import { readTimeZone } from "../compose/time-zone.ts";
 import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import type { LinkStats } from "../contract/link-stats.ts";
+import { messages } from "../contract/messages.ts";
+import { Problem } from "../contract/problem.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import { isTimeZone } from "../text/time-zone.ts";
@@ -37,7 +39,7 @@ export async function runStats(
   const { name: zone } = readTimeZone(options.config);
   const stats = await withKnownBulk(options, async (session) => {
     const id = path === undefined ? undefined : await findId(path, session);
-    const body = await session.owner.call(linkStats.show, {
+    const asked = {
       filters,
       search,
       ...(id !== undefined && { id }),
@@ -46,7 +48,8 @@ export async function runStats(
       ...(flags.by !== undefined && { by: flags.by }),
       ...(flags.compare === true && { compare: "true" }),
       ...(isTimeZone(zone) && { time_zone: zone }),
-    });
+    };
+    const body = await session.owner.call(linkStats.show, asked).catch(refuseWithout);
     return body.stats;
   });
   if (flags.json === true) return printJson({ stats });
@@ -61,6 +64,18 @@ async function findId(path: string, { owner }: BulkSession): Promise<string> {
   const id = found[0]?.id;
   if (id !== undefined) return id;
   throw new UsageFault(`there is no link at ${quote(path, 200)}; waypost export lists them`);
+}
+
+/** The specification has no statistics: where there are none, nothing is wrong. */
+function refuseWithout(error: unknown): never {
+  if (!(error instanceof Problem) || error.status !== 404) throw error;
+  if (error.message === messages.link_not_found) throw error;
+  throw new UsageFault(
+    `this deployment tells no statistics: GET ${linkStats.show.path} is of Waypost's own API ` +
+      "alone; name a Waypost by --base-url (WAYPOST_BASE_URL), or leave that unset for one of " +
+      "your own",
+    { cause: error },
+  );
 }
 
 const widest = 40;

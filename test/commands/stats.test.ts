@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { messages } from "../../src/contract/messages.ts";
 import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
+import { startDeployment } from "../support/mcp-deployment.ts";
 
 /** How links did, at a terminal: with a real server that real visits came to before. */
 
@@ -47,9 +49,29 @@ test("one link is named by its path, and --json is for programs", async () => {
 
 test.each([
   [["nowhere"], /there is no link at "nowhere"/],
-  [["--from", "yesterday"], /from must be a date such as/],
+  [["--from", "yesterday"], /from must be a date such as .*; "yesterday" is neither\n$/],
+  [["--by", "weak"], /^waypost: by must be one of .*, not "weak"; did you mean week\n$/],
+  [["--from", ""], /from must be a date such as .*; "" is neither\n$/],
   [["a", "b"], /stats takes one path, or none/],
-])("%j is refused with what would do", async (more, said) => {
+])("%j is refused with what would do, and nothing else", async (more, said) => {
   const { code, stderr } = await run(words(...more));
   expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
+});
+
+test.each([
+  ["another API", "Not Found"],
+  ["an earlier Waypost", messages.route_unknown],
+])("a deployment of %s is said to tell no statistics", async (_, error) => {
+  await using deployment = await startDeployment((_, response) => {
+    response.writeHead(404, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error }));
+  });
+  const env = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "key" };
+  const { code, stdout, stderr } = await run(words(), { env });
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(
+    /^waypost: this deployment tells no statistics: .*link_stats.*; [^\n]+\n$/,
+  );
+  expect(stderr).toContain("WAYPOST_BASE_URL");
+  expect(stderr).not.toContain("doctor");
 });

@@ -9,20 +9,24 @@ export function explainFailure(error: unknown): string | undefined {
   const advice = advise(error);
   if (advice === undefined || !(error instanceof Error)) return undefined;
   // A deployment elsewhere words its refusals as it likes.
-  const cause = showHidden(error.message).replace(/\s+/g, " ");
-  return `${cause.replace(/\.$/, "")}; ${advice}`;
+  const cause = showHidden(error.message).replace(/\s+/g, " ").replace(/\.$/, "");
+  return advice === "" ? cause : `${cause}; ${advice}`;
 }
 
 function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
-  if (error instanceof Problem) {
-    return [401, 403].includes(error.status) ? otherKey : "waypost doctor looks for why";
-  }
+  if (error instanceof Problem) return adviseRefused(error.status);
   if (error instanceof OtherProject) return "set the key that the job was begun with";
   if (error instanceof PlanExpired) return "make it again: import the file, or undo the job";
   return error instanceof ListChanging
     ? "try again when nobody else adds or deletes links"
     : undefined;
+}
+
+function adviseRefused(status: number): string {
+  if ([401, 403].includes(status)) return otherKey;
+  // What was given is wrong, and the words of the refusal say what would do.
+  return [400, 422].includes(status) ? "" : "waypost doctor looks for why";
 }
 
 const otherKey = "set another key (WAYPOST_API_KEY); waypost tools shows what this one may do";
