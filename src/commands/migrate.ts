@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import { isHeldElsewhere, listDatabases, withDatabases } from "../compose/copied-databases.ts";
-import { requireData } from "../compose/embedded.ts";
+import { requireData, requireOwn } from "../compose/embedded.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { CopiedDatabase, CopiedSum } from "../copies/copied-database.ts";
@@ -36,10 +36,7 @@ export async function runMigrate(
   { to, json }: FlagValues<typeof migrateFlags>,
 ): Promise<void> {
   const place = readTarget(to, config);
-  const { base_url } = config;
-  if (base_url !== undefined) {
-    throw new UsageFault("migrate moves a store of our own; leave --base-url unset");
-  }
+  requireOwn(config);
   requireData(config);
   if (isHeldElsewhere(config)) throw refuseBusy();
   const signal = listenForStop(stopped);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { UsageFault } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
 import type { Clock, Random } from "../contract/clock.ts";
 import { guardWrites } from "../sql/guard-writes.ts";
 import { openPostgres } from "../sql/postgres.ts";
@@ -104,12 +104,24 @@ async function openTables(
 }
 
 /** As `withEmbedded`, but a folder without a store is a mistyped one. */
-export function withKnownEmbedded<Result>(
-  place: DataPlace,
+export async function withKnownEmbedded<Result>(
+  place: CommandPlace,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
+  requireOwn(place);
   requireData(place);
   return withEmbedded(place, work);
+}
+
+type CommandPlace = DataPlace & Partial<Pick<Config, "base_url">>;
+
+/** A deployment elsewhere would know nothing of what is made here. */
+export function requireOwn({ base_url }: Pick<CommandPlace, "base_url">): void {
+  if (base_url === undefined) return;
+  throw new UsageFault(
+    "this is done where the deployment runs, which --base-url (WAYPOST_BASE_URL) says is " +
+      "elsewhere; do it there, or leave the address unset for a store of our own",
+  );
 }
 
 export function requireData(place: DataPlace): void {
@@ -121,9 +133,10 @@ export function requireData(place: DataPlace): void {
 
 /** Runs a command on the embedded store and closes it, whatever happens. */
 export async function withEmbedded<Result>(
-  place: DataPlace,
+  place: CommandPlace,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
+  requireOwn(place);
   const { store } = await openEmbedded(place);
   try {
     return await work(store);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -180,4 +180,30 @@ test("no token is in a list, a log, a message, or the bytes of the data", async 
   for (const text of [...bytes, ...said, stdout, stderr]) {
     expect(tokens.filter((token) => text.includes(token))).toEqual([]);
   }
+});
+
+test.each([
+  ["keys", "create"],
+  ["keys", "create", "--client"],
+  ["keys", "list"],
+  ["keys", "revoke", "some-id"],
+  ["projects", "create"],
+  ["projects", "list"],
+  ["projects", "update", "default"],
+  ["webhooks", "create", "--url", "https://hooks.example/"],
+  ["webhooks", "list"],
+  ["bin", "list"],
+  ["migrate", "--to", "sqlite:/nowhere/else"],
+])("of a deployment elsewhere nothing is made or shown here: %s %s", async (...command) => {
+  await using nothing = await createFolder();
+  const env = { WAYPOST_BASE_URL: "https://api.example" };
+  for (const data of [nothing.path, folder.path]) {
+    const told = await run([...command, "--data", data], { env });
+    expect(told).toMatchObject({ code: 2, stdout: "" });
+    expect(told.stderr).toBe(
+      "waypost: this is done where the deployment runs, which --base-url (WAYPOST_BASE_URL) says " +
+        "is elsewhere; do it there, or leave the address unset for a store of our own\n",
+    );
+  }
+  expect(existsSync(nothing.path)).toBe(false);
 });
