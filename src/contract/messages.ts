@@ -54,6 +54,7 @@ export const messages = {
   body_invalid: "The request body is not valid JSON.",
   body_not_object: "The request body must be a JSON object.",
   parameter_missing: (name: string) => `Required parameter is missing: ${name}.`,
+  parameter_repeated: (name: string) => `${name} must be given once.`,
   fields_ignored: (names: string) => `Ignored fields: ${names}.`,
   query_unknown: (names: string, known: string) =>
     `There is no parameter ${names} here: there ${known === "" ? "is none" : `are ${known}`}.`,
@@ -71,6 +72,7 @@ export const messages = {
   templates_off: "The project can't use page templates: they are not switched on for it.",
   template_not_found: "The project has no page template",
   template_version_not_found: "Page template or version not found",
+  stats_id: "id must be the id of a link, or left out for all.",
   stats_date: (name: string, given: string, today: string) =>
     `${name} must be a date such as ${today}, which is today, or a time such as ` +
     `${today}T09:00; ${given} is neither.`,

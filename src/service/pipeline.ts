@@ -5,6 +5,7 @@ import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import { messages } from "../contract/messages.ts";
+import { Problem } from "../contract/problem.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { findToldAddress } from "../network/client-address.ts";
@@ -102,12 +103,14 @@ function handle(
   });
 }
 
-/** The last of each, as for a list; what is empty says nothing. */
+/** The specification has none of these: what is empty or there twice is a mistake, and is told. */
 function readNamed(query: URLSearchParams, schema: z.ZodObject): Readonly<Record<string, string>> {
-  const given = Object.keys(schema.shape).map((name) => [name, query.getAll(name).at(-1)] as const);
-  return Object.fromEntries(
-    given.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),
-  );
+  const named = Object.keys(schema.shape).flatMap((name) => {
+    const [value, ...more] = query.getAll(name);
+    if (more.length > 0) throw new Problem(422, messages.parameter_repeated(name));
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(named);
 }
 
 function readTold({ address, headers }: CarriedRequest): string | undefined {

@@ -33,7 +33,9 @@ export type StatsQuery = {
 };
 
 type Given = Readonly<
-  Partial<Record<"from" | "to" | "by" | "compare" | "time_zone" | "rows", string | undefined>>
+  Partial<
+    Record<"id" | "from" | "to" | "by" | "compare" | "time_zone" | "rows", string | undefined>
+  >
 >;
 
 const usualRows = 10;
@@ -45,6 +47,7 @@ const mostUsualDays = 31;
 const mostUsualWeeks = 26;
 
 export function readStatsQuery(given: Given, now: number): StatsQuery {
+  if (given.id === "") throw refuse(messages.stats_id);
   const zone = readZone(given.time_zone);
   const today = writeDate(now, zone);
   const asked = readPeriod(given, zone, now);
