@@ -27,6 +27,8 @@ export function placeProblem(
  * the endpoint's fields follows a comma or an "and"; other sentences stay whole.
  */
 function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallProblem[] {
+  const parameter = findParameter(endpoint, sentence);
+  if (parameter !== undefined) return [{ field: parameter, message: sentence }];
   const labels = listLabels(endpoint);
   const names = [...labels.keys()];
   if (names.length === 0) return [{ message: sentence }];
@@ -36,6 +38,12 @@ function splitSentence(endpoint: Endpoint | undefined, sentence: string): CallPr
     const field = label === undefined ? undefined : labels.get(label);
     return field === undefined ? { message } : { field, message };
   });
+}
+
+/** What is wrong with a parameter of a query is told of one alone, and begins with its name. */
+function findParameter(endpoint: Endpoint | undefined, sentence: string): string | undefined {
+  const names = Object.keys(endpoint?.query?.shape ?? {});
+  return names.find((name) => sentence.startsWith(`${name} `));
 }
 
 /**

@@ -107,6 +107,19 @@ test("one link is named as anywhere else, and its days are the user's", async ()
 });
 
 test.each([
+  ["from", { from: "x" }],
+  ["to", { to: "x" }],
+  ["time_zone", { time_zone: "Mars" }],
+  ["from", { from: "2026-01-10", to: "2026-01-09" }],
+  ["from", { from: "2010-01-10", to: "2026-01-09" }],
+  ["by", { by: "hour", from: "2025-01-10" }],
+])("the problem names the field %s of %j", async (field, given) => {
+  const { error } = (await assistant.callTool("link_stats", given)).structured;
+  expect(error.problems).toEqual([{ field, message: error.message }]);
+  expect(error.next).toBe("Correct the fields named in problems and call link_stats again.");
+});
+
+test.each([
   [{ from: "last week" }, "validation_failed", /today.*last week.* is neither/],
   [{ by: "device" }, "invalid_arguments", /platform/],
   [{ id: "nowhere" }, "not_found", /nowhere/],
