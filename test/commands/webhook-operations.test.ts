@@ -99,7 +99,7 @@ test("a receiver that fails is told of, and is a fault once it has for minutes",
   const old = await examine();
   expect(old.code).toBe(1);
   expect(old.lines).toEqual([
-    expect.stringMatching(/^FAULT .*\(status 500\); 1 events wait: .* waypost webhooks test /),
+    expect.stringMatching(/^FAULT .*\(status 500\); 1 event waits: .* waypost webhooks test /),
   ]);
   expect(old.lines.join()).not.toContain("for=tests");
 });
@@ -110,7 +110,11 @@ test("what was given up is told of with how it is sent again", async () => {
   const { code, lines } = await examine();
   expect([code, lines]).toEqual([
     0,
-    [expect.stringMatching(`1 events for .* were given up.*waypost webhooks resend ${id}`)],
+    [
+      expect.stringMatching(
+        `1 event for .* was given up.*waypost webhooks resend ${id} has it sent again`,
+      ),
+    ],
   ]);
   expect(await readCounts()).toMatchObject({ waiting: 0, given_up: 1 });
   receiver.doing(take);
@@ -131,7 +135,9 @@ test("where nothing serves, whoever makes a webhook or has one is told who deliv
   const { code, lines } = await examine();
   expect(code).toBe(1);
   expect(lines).toEqual([
-    expect.stringMatching(/^FAULT .*nobody delivers to .*: 1 events wait.* start waypost serve/),
+    expect.stringMatching(
+      /^FAULT .*nobody delivers to .*: 1 event waits, since .* start waypost serve/,
+    ),
   ]);
   change("update projects set suspended = 1");
   expect((await examine()).lines).not.toEqual(lines);

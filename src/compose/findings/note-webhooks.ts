@@ -36,7 +36,7 @@ export async function noteWebhooks(
   if (told > mostTold) note({ about, said: `and ${told - mostTold} more: waypost webhooks list` });
   if (told > 0) return;
   const count = webhooks.length === 1 ? "one" : String(webhooks.length);
-  note({ about, said: `${count}, taken by every receiver; ${waiting} events wait` });
+  note({ about, said: `${count}, taken by every receiver; ${tellWaiting(waiting)}` });
 }
 
 type Looked = {
@@ -55,8 +55,9 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
   const isLeftAlone = last_at === null || last_at <= now - patience_ms;
   const found: Told[] = [];
   if (overdue !== undefined && isLeftAlone) {
+    const since = waiting === 1 ? "since" : "the first since";
     const fault =
-      `nobody delivers to ${name}: ${waiting} events wait, the first since ${tell(overdue)}; ` +
+      `nobody delivers to ${name}: ${tellWaiting(waiting)}, ${since} ${tell(overdue)}; ` +
       "start waypost serve, which delivers them";
     found.push({ fault });
   } else if (failing_since !== null) {
@@ -65,12 +66,20 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
       mend === undefined ? ["the receiver", ""] : ["where it leads", `; ${mend}`];
     const line =
       `${name} has taken nothing since ${tell(failing_since)} (${last_fault ?? "no answer"}); ` +
-      `${waiting} events wait: see to ${cause}, then waypost webhooks test ${id}${how}`;
+      `${tellWaiting(waiting)}: see to ${cause}, then waypost webhooks test ${id}${how}`;
     found.push(failing_since <= now - patience_ms ? { fault: line } : { said: line });
   }
   if (dead > 0) {
-    const line = `${dead} events for ${name} were given up, and are kept for a week: `;
-    found.push({ said: `${line}waypost webhooks resend ${id} has them sent again` });
+    const [lost, them] =
+      dead === 1
+        ? [`1 event for ${name} was given up, and is`, "it"]
+        : [`${dead} events for ${name} were given up, and are`, "them"];
+    const resend = `waypost webhooks resend ${id} has ${them} sent again`;
+    found.push({ said: `${lost} kept for a week: ${resend}` });
   }
   return found;
+}
+
+function tellWaiting(waiting: number): string {
+  return waiting === 1 ? "1 event waits" : `${waiting} events wait`;
 }
