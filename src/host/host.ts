@@ -104,6 +104,8 @@ function createRoute(options: HostOptions): Route {
     const { key, target, isScanned } = asked;
     const known = isMessage ? undefined : answerKnown({ site, key, request, target, isScanned });
     if (known !== undefined) return known;
+    // This flattens the text that the key was put together as, so that a kept key does not hold a
+    // whole long url in memory.
     const path = key.slice(1);
     const languages = request.headers["accept-language"];
     return answerAsked({ site, path, key, request, target, languages, isScanned }, isMessage);

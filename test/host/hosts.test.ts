@@ -223,6 +223,10 @@ describe("a method", () => {
     },
   );
 
+  test("POST is for no path that cannot be decoded, whatever it brings", async () => {
+    expect((await host.visit("/%zz", { method: "POST", body: {} })).status).toBe(405);
+  });
+
   test("HEAD is answered as GET is, without the body", async () => {
     for (const path of ["/spring", "/nothing", "/spring.qr", "/.well-known/assetlinks.json"]) {
       const { date: _, ...head } = (await host.visit(path, { method: "HEAD" })).headers;
