@@ -8,8 +8,10 @@ import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-
 import { noteUsageFault, type Finding, type Note } from "../compose/findings/finding.ts";
 import { listSettingNotes } from "../compose/findings/list-setting-notes.ts";
 import { noteCountries } from "../compose/findings/note-countries.ts";
+import { noteProxies } from "../compose/findings/note-proxies.ts";
 import { noteStore } from "../compose/findings/note-store.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
+import { findStatement } from "../compose/listening/find-statement.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
 import { writeDistribution } from "../compose/spread-tables.ts";
@@ -64,12 +66,11 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   if (!trySettings(config, note)) return false;
   await noteCountries(config, clock.now(), note);
   const deployment = await tryOpen(options, note);
-  if (deployment !== undefined) {
-    try {
-      await examine(options, deployment, note);
-    } finally {
-      await deployment.close();
-    }
+  try {
+    await tryProxies(config, deployment, note);
+    if (deployment !== undefined) await examine(options, deployment, note);
+  } finally {
+    await deployment?.close();
   }
   return findings.every(({ fault }) => fault === undefined);
 }
@@ -130,6 +131,21 @@ async function tryOpen(
     else if (error.isEmpty) noteFirstStart(config, note);
     else note({ about, said: earlier });
     return undefined;
+  }
+}
+
+async function tryProxies(
+  config: Config,
+  deployment: Deployment | undefined,
+  note: Note,
+): Promise<void> {
+  const store = deployment?.own?.store;
+  try {
+    // Nobody listens for a folder without a store.
+    const listener = store && (await findStatement(config));
+    await noteProxies({ config, store, listener }, note);
+  } catch (error) {
+    noteUsageFault("proxies", error, note);
   }
 }
 

@@ -35,6 +35,7 @@ import { openTraces } from "../compose/open-traces.ts";
 import { renewConnections } from "../compose/renew-connections.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { createSharedSessions, type SharedSessions } from "../compose/shared-sessions.ts";
+import { createProxyWatch } from "../compose/watch-proxies.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
@@ -150,6 +151,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const { url, links } = addresses;
   const listening = { url, links, isTemporary: false };
   const readListening = () => Promise.resolve(listening);
+  const proxies = createProxyWatch(config.trusted_proxies, clock);
+  const readServedBy = () => ({ kind: "serve", hasMetProxy: proxies.hasMet() }) as const;
   const assistant = createAssistant({ ...serving, state, openPage, readListening });
   await assistant.loadUnfinished();
   // Before anybody is served: where the store is away now, the start fails, and nothing else.
@@ -171,10 +174,10 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     identify,
     onError: (error) => log.debug({ error: String(error) }, "protocol error"),
   });
-  const parts = { ...serving, state, assistant, hostnames };
+  const parts = { ...serving, state, assistant, hostnames, readServedBy };
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log, "approval page") });
   const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
-  const folder = own && joinFolder({ ...serving, listening });
+  const folder = own && joinFolder({ ...parts, listening });
   const deliverer = own && openDeliverer(own.store, { config, state, report });
   setRequestHandlers(server, {
     api: own?.http,
@@ -193,6 +196,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
       serving.shareNumbers,
     ),
     trustedProxies: config.trusted_proxies,
+    lookAtFirst: proxies.look,
     answerProcess: folder?.answer,
   });
   if (serving.isJoining) await claimPort(server, config);

@@ -202,6 +202,7 @@ function makeHandlers(
       ...showing,
       identify: identifyOwn(deployment),
       hostnames,
+      readServedBy: () => ({ kind: "stdio" }),
       addresses: { url, mcp: undefined },
       consoleCommand: `${command} console --data ${quoteWord(resolve(config.data))}`,
     }),

@@ -6,6 +6,7 @@ import type { Addresses } from "./addresses.ts";
 import type { Assistant, Caller } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
 import type { LazyState } from "./lazy-state.ts";
+import type { ServedBy } from "./watch-proxies.ts";
 
 /** What the console of a process is made of. */
 
@@ -19,6 +20,7 @@ export type ConsoleParts = Pick<PageOptions, "onDecided" | "onRefused"> & {
   /** Whose secret it is, as for callers of MCP. */
   readonly identify: (secret: string) => Promise<Caller | undefined>;
   readonly hostnames: readonly string[];
+  readonly readServedBy: () => ServedBy;
   readonly addresses: Pick<Addresses, "url"> & { readonly mcp: string | undefined };
   /** As the person types them. */
   readonly consoleCommand: string;

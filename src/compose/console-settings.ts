@@ -11,6 +11,7 @@ import { clock } from "./embedded.ts";
 import type { Finding } from "./findings/finding.ts";
 import { listSettingNotes } from "./findings/list-setting-notes.ts";
 import { noteCountries } from "./findings/note-countries.ts";
+import { noteProxies } from "./findings/note-proxies.ts";
 import { noteStore } from "./findings/note-store.ts";
 import { readDatabaseUrl } from "./secrets.ts";
 import { readTimeZone } from "./time-zone.ts";
@@ -53,13 +54,16 @@ async function describeStore({ deployment, config }: Acting) {
 }
 
 /** What `waypost doctor` says of a process that runs. */
-async function listFindings({ deployment, config }: Acting): Promise<readonly Finding[]> {
+async function listFindings(acting: Acting): Promise<readonly Finding[]> {
+  const { config, readServedBy } = acting;
+  const store = acting.deployment.own?.store;
   const findings: Finding[] = [];
   const note = (finding: Finding) => void findings.push(finding);
   const now = clock.now();
   for (const said of listSettingNotes(config)) note({ about: "configuration", said });
   await noteCountries(config, now, note);
-  if (deployment.own !== undefined) await noteStore(deployment.own.store, config, now, note);
+  if (store !== undefined) await noteStore(store, config, now, note);
+  await noteProxies({ config, store, listener: readServedBy() }, note);
   return findings;
 }
 

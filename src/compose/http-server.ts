@@ -76,6 +76,8 @@ export type RequestHandlers = {
   readonly answerScrape?: AnswerScrape | undefined;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies: TrustedProxies | undefined;
+  /** Looks at the first request of each connection. */
+  readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
   /** Answers other processes of the data folder, and tells whether it was one that asked. */
   readonly answerProcess?:
     ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
@@ -189,7 +191,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const openConsole = once(() => handlers.console && listen(handlers.console));
 
   return (request: IncomingMessage, response: ServerResponse): void => {
-    unused.delete(request.socket);
+    if (unused.delete(request.socket)) handlers.lookAtFirst?.(request);
     const host = readHostname(request);
     const answerHere = () => answerOwn(request, response);
     const isOwn =

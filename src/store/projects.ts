@@ -44,6 +44,18 @@ async function findOne(
   return toProject({ ...row, links_count: links });
 }
 
+/** The first by name of the hosts that projects are served at beside our own; undefined without. */
+export async function findVerifiedDomain(db: Db): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("projects")
+    .select("custom_domain")
+    .where("custom_domain_verified", "=", 1)
+    .orderBy("custom_domain")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.custom_domain ?? undefined;
+}
+
 export async function listProjects(db: Db, query: ListQuery): Promise<Page<StoredProject>> {
   const columns = { created_at: { column: "created_at" } };
   const source = { table: "projects", columns, ownRows: sql<SqlBool>`1 = 1` };

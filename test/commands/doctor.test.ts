@@ -184,15 +184,6 @@ test("a password in the address of a deployment is refused, and never shown", as
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });
 
-test("a proxy that is not trusted is told of, for it hides all addresses", async () => {
-  await using folder = await createFolder();
-  const words = ["doctor", "--data", folder.path, "--link-origin", "https://{subdomain}.a.example"];
-  expect((await run(words)).stdout).toContain("WAYPOST_TRUSTED_PROXIES names none");
-  expect((await run(words.slice(0, 3))).stdout).not.toContain("WAYPOST_TRUSTED_PROXIES");
-  const trusting = await run([...words, "--trusted-proxies", "loopback"]);
-  expect(trusting.stdout).not.toContain("names none");
-});
-
 test("proxies that are believed are shown", async () => {
   await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path, "--trusted-proxies", "10.0.0.0/8"];

@@ -1,6 +1,17 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { get } from "node:http";
+import { describe, expect, test } from "vitest";
 import { readToken } from "../support/assistant-world.ts";
-import { createFolder, startServe, type Serving } from "../support/command.ts";
+import {
+  createFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { signInAt } from "../support/console-http.ts";
+import { startSession } from "../support/listening.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
 
 /** Clients behind a proxy, as `waypost serve` tells them apart. */
@@ -76,4 +87,82 @@ test("the log says from which address an approval page was answered, and no more
   for (const secret of ["canary", token, new URL(page).pathname.split("/").at(-1)]) {
     expect(stderr).not.toContain(secret);
   }
+});
+
+const namesNone = "WAYPOST_TRUSTED_PROXIES names none";
+
+async function doctor({ path }: Folder, words: readonly string[] = [], env = {}) {
+  const { code, stdout } = await run(["doctor", "--data", path, ...words], { env });
+  return { code, stdout, warned: stdout.split("\n").filter((line) => line.startsWith("WARN")) };
+}
+
+/** By a connection of its own, as most who come are. */
+async function visit({ places }: Serving, headers: Record<string, string> = {}): Promise<void> {
+  const host = `default.localhost:${new URL(places.url).port}`;
+  const asked = get(`${places.url}/nothing`, { agent: false, headers: { host, ...headers } });
+  const [response] = await once(asked, "response");
+  response.resume();
+  await once(response, "end");
+}
+
+describe("doctor warns of a proxy that is not trusted, for it hides all addresses", () => {
+  test("where addresses of ours are https, which Waypost itself is not", async () => {
+    await using folder = await createFolder();
+    const origin = ["--link-origin", "https://{subdomain}.a.example"];
+    for (const words of [origin, ["--public-url", "https://waypost.a.example"]]) {
+      const { code, warned } = await doctor(folder, words);
+      expect([code, warned]).toEqual([0, [expect.stringContaining(namesNone)]]);
+    }
+    expect((await doctor(folder)).warned).toEqual([]);
+    expect((await doctor(folder, [...origin, "--trusted-proxies", "loopback"])).warned).toEqual([]);
+  });
+
+  test("where a project's own domain is verified, whose links are https", async () => {
+    await using folder = await createFolder();
+    const update = ["projects", "update", "default", "--data", folder.path];
+    await runJson([...update, "--custom-domain", "go.example"]);
+    expect((await doctor(folder)).warned).toEqual([]);
+    await runJson([...update, "--verify-domain"]);
+    const { code, stdout, warned } = await doctor(folder);
+    expect([code, warned]).toEqual([0, [expect.stringContaining(namesNone)]]);
+    expect(stdout).toMatch(/^WARN +proxies +go\.example is https, .*set WAYPOST_TRUSTED_PROXIES/m);
+    expect((await doctor(folder, ["--trusted-proxies", "loopback"])).warned).toEqual([]);
+  });
+
+  test("where serve has met a request that somebody passed on whom it does not trust", async () => {
+    for (const name of ["x-forwarded-for", "forwarded"]) {
+      await using folder = await createFolder();
+      const elsewhere = ["--trusted-proxies", "192.168.0.0/16"];
+      await using serving = await startServe(folder.path, elsewhere);
+      await visit(serving);
+      expect((await doctor(folder, elsewhere)).warned).toEqual([]);
+      await visit(serving, { [name]: "for=203.0.113.9" });
+      const { code, stdout, warned } = await doctor(folder, elsewhere);
+      expect([code, warned.length]).toEqual([0, 1]);
+      expect(stdout).toMatch(/^WARN +proxies +.*WAYPOST_TRUSTED_PROXIES does not name/m);
+      expect(stdout).not.toContain("203.0.113.9");
+      const { text } = await (await signInAt(serving)).open("/settings");
+      expect(text).toContain("WAYPOST_TRUSTED_PROXIES does not name");
+    }
+  });
+
+  test("not where whoever passes requests on is trusted, nor where nobody is said to", async () => {
+    await using folder = await createFolder();
+    const words = ["--trusted-proxies", "loopback"];
+    await using serving = await startServe(folder.path, words);
+    await visit(serving, { "x-forwarded-for": "203.0.113.9" });
+    await visit(serving);
+    expect((await doctor(folder, words)).warned).toEqual([]);
+  });
+
+  test("not while this machine's own assistant alone serves the links", async () => {
+    await using folder = await createFolder();
+    const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.a.example" };
+    const session = await startSession({ data: folder.path, port: 0, env });
+    // Whoever tells an address listens by then.
+    await session.askAddress();
+    expect((await doctor(folder, [], env)).warned).toEqual([]);
+    await session.stop();
+    expect((await doctor(folder, [], env)).warned).toEqual([expect.stringContaining(namesNone)]);
+  });
 });

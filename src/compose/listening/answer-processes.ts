@@ -1,15 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Listening } from "../../mcp/access/listening.ts";
+import type { ServedBy } from "../watch-proxies.ts";
 import type { Signer } from "./signer.ts";
 
 /** What a listener says to other processes of its data folder, which prove that they are. */
 
 /** What the listener says of itself. */
-export type Statement = Listening & {
-  /** A stdio process leaves the port when `serve` asks for it. */
-  readonly kind: "serve" | "stdio";
-};
+export type Statement = Listening & ServedBy;
 
 export type ProcessAnswers = {
   /** Whether that was for us; else it is a request like any other. */
@@ -21,7 +19,7 @@ export type ProcessAnswers = {
 type AnswerOptions = {
   readonly signer: Signer;
   readonly port: number;
-  readonly statement: Statement;
+  readonly readStatement: () => Statement;
   /** Called for `serve`, which needs the port; left out where it is not given away. */
   readonly onAskedToLeave?: () => void;
 };
@@ -39,14 +37,14 @@ export const handedOver = "handed over\n";
 const mostFollowers = 1000;
 
 export function createProcessAnswers(options: AnswerOptions): ProcessAnswers {
-  const { signer, port, statement, onAskedToLeave } = options;
+  const { signer, port, readStatement, onAskedToLeave } = options;
   /** By what each was told to sign if it wants us to leave. */
   const followers = new Map<string, ServerResponse>();
 
   /** Answers who we are; the end of the answer is the end of our listening. */
   function answerFollower(nonce: string, response: ServerResponse): void {
     const challenge = randomBytes(16).toString("base64url");
-    const said = JSON.stringify({ ...statement, challenge });
+    const said = JSON.stringify({ ...readStatement(), challenge });
     const proof = signer.sign("answer", port, nonce, said);
     followers.set(challenge, response);
     response.once("close", () => followers.delete(challenge));

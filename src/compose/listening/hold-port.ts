@@ -45,7 +45,7 @@ export async function holdPort(wanted: number, holding: Holding): Promise<HeldPo
   const processes = createProcessAnswers({
     signer,
     port,
-    statement: { kind: "stdio", ...listening },
+    readStatement: () => ({ kind: "stdio", ...listening }),
     onAskedToLeave: () => onAskedToLeave(held),
   });
   setRequestHandlers(server, { ...makeHandlers(listening), answerProcess: processes.answer });

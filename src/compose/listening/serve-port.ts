@@ -5,6 +5,7 @@ import type { Listening } from "../../mcp/access/listening.ts";
 import { readCode } from "../data-folder.ts";
 import { clock } from "../embedded.ts";
 import { listenAt } from "../http-server.ts";
+import type { ServedBy } from "../watch-proxies.ts";
 import { createProcessAnswers, type ProcessAnswers } from "./answer-processes.ts";
 import { askListener } from "./ask-listener.ts";
 import {
@@ -71,6 +72,7 @@ type Joining = {
   readonly config: Config;
   readonly port: number;
   readonly listening: Listening;
+  readonly readServedBy: () => ServedBy;
   readonly report: (error: unknown) => unknown;
 };
 
@@ -81,14 +83,15 @@ type ServedFolder = ProcessAnswers & {
 };
 
 /** Undefined where the secret cannot be read: the folder is served all the same. */
-export function joinFolder({ config, port, listening, report }: Joining): ServedFolder | undefined {
+export function joinFolder(joining: Joining): ServedFolder | undefined {
+  const { config, port, listening, readServedBy, report } = joining;
   const { data, host } = config;
   const own = { host: nameReachable(host), port };
   const signer = tryOpenSigner(data, report);
   if (signer === undefined) return undefined;
-  const statement = { kind: "serve", ...listening } as const;
+  const readStatement = () => ({ ...listening, ...readServedBy() });
   return {
-    ...createProcessAnswers({ signer, port, statement }),
+    ...createProcessAnswers({ signer, port, readStatement }),
     announce: async () => {
       const noted = takeNote(signer).catch(report);
       // Whoever holds the note up holds up no server.

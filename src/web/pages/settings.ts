@@ -50,11 +50,10 @@ function renderSettings(result: JsonObject): Html {
 /** As the doctor says it at the terminal, which looks at more. */
 function renderFindings(findings: readonly JsonObject[]): Html {
   const shown = findings.map((finding) => {
-    const fault = readText(finding, "fault");
-    const text = fault === "" ? readText(finding, "said") : fault;
+    const wrong = readText(finding, "fault") || readText(finding, "warning");
     return html`<div>
       <dt>${writeLabel(readText(finding, "about"))}</dt>
-      <dd>${fault === "" ? text : html`<p class="fault">${text}</p>`}</dd>
+      <dd>${wrong === "" ? readText(finding, "said") : html`<p class="fault">${wrong}</p>`}</dd>
     </div>`;
   });
   return html`<section class="card" aria-labelledby="findings">

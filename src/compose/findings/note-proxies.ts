@@ -1,0 +1,42 @@
+import type { Config } from "../../config.ts";
+import { findVerifiedDomain } from "../../store/projects.ts";
+import type { Store } from "../../store/store.ts";
+import type { ServedBy } from "../watch-proxies.ts";
+import type { Note } from "./finding.ts";
+
+type Looked = {
+  readonly config: Config;
+  /** Undefined where the links live elsewhere, or in no store as yet. */
+  readonly store: Pick<Store, "db"> | undefined;
+  /** Who listens; undefined where nobody does. */
+  readonly listener: ServedBy | undefined;
+};
+
+/** Whether a proxy is in front that is not trusted; nothing is said where none is known to be. */
+export async function noteProxies(looked: Looked, note: Note): Promise<void> {
+  const { listener } = looked;
+  // What stdio serves is for this machine alone, and trusts nobody in front, whatever is set.
+  if (listener?.kind === "stdio") return;
+  const cause = listener?.hasMetProxy === true ? met : await findUnnamed(looked);
+  if (cause !== undefined) note({ about: "proxies", warning: `${cause}: ${hiddenAddresses}` });
+}
+
+const met = "requests come through a proxy that WAYPOST_TRUSTED_PROXIES does not name";
+
+/** Nothing here ends TLS: whatever is https has something in front that does. */
+async function findUnnamed({ config, store }: Looked): Promise<string | undefined> {
+  if (config.trusted_proxies !== undefined) return undefined;
+  const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store.db)));
+  if (https === undefined) return undefined;
+  return `${https} is https, so a proxy is in front and WAYPOST_TRUSTED_PROXIES names none`;
+}
+
+function findHttpsAddress({ base_url, link_origin, public_url }: Config): string | undefined {
+  const origin = base_url === undefined ? link_origin : undefined;
+  return [origin, public_url].find((address) => address?.startsWith("https:"));
+}
+
+const hiddenAddresses =
+  "no client's address can be told, limits count them all as one, and installs on iOS are " +
+  "matched seldom; set WAYPOST_TRUSTED_PROXIES to its network (loopback where it runs on this " +
+  "machine) and start waypost serve again";
