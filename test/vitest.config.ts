@@ -27,6 +27,7 @@ const onBoth = [
   "test/store/{chores,project-keys,visit-backlog,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
   "test/webhooks/*.test.ts",
+  "test/attribution/population-in-stores.test.ts",
   "test/host/{clicks,first-visits,hosts,paths,restored,visits-again}.test.ts",
   "test/bulk/{bulk,simulator,virtual-time}.test.ts",
   "test/bulk/apply/{apply-rows,doubt,every-step,go-on-with-lost,lease,two-jobs}.test.ts",

@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import { chooseVisit } from "../../src/attribution/choose-visit.ts";
 import { learnCrowd, measureCrowd, type Learned } from "../../src/attribution/crowding.ts";
 import { mostAlike, mostRecent } from "../../src/store/deferred-visits.ts";
-import { makePopulation, type Made, type MadeInstall, type MadeVisit } from "./population.ts";
+import {
+  hasClearVisit,
+  makePopulation,
+  type Made,
+  type MadeInstall,
+  type MadeVisit,
+} from "./population.ts";
 
 /** How often an install gets its own link, another phone's, or none, over 10,000 installs. */
 
@@ -67,14 +73,6 @@ function play(made: Omit<Made, "count">): Counts {
 
 function isSameLink(visit: MadeVisit | undefined, { leadsTo }: MadeInstall): boolean {
   return visit !== undefined && visit.leadsTo === leadsTo;
-}
-
-function hasClearVisit({ phone, leadsTo }: MadeInstall, here: readonly MadeVisit[]): boolean {
-  const own = here.findLast((visit) => visit.phone === phone && visit.leadsTo === leadsTo);
-  const look = JSON.stringify(own?.marks);
-  return (
-    own !== undefined && here.every((one) => one === own || JSON.stringify(one.marks) !== look)
-  );
 }
 
 /** How long it takes until all behind an address have come, and how many visits lead to nothing. */

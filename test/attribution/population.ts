@@ -1,6 +1,6 @@
 import type { Visit } from "../../src/attribution/choose-visit.ts";
 import type { Seen } from "../../src/attribution/compare-phones.ts";
-import { joinMarks, type Marks } from "../../src/attribution/marks.ts";
+import { joinMarks } from "../../src/attribution/marks.ts";
 import { readFingerprint } from "../../src/attribution/read-fingerprint.ts";
 import { readRequest } from "../../src/attribution/read-request.ts";
 
@@ -11,12 +11,20 @@ import { readRequest } from "../../src/attribution/read-request.ts";
 export type MadeVisit = Visit & {
   readonly at: number;
   readonly phone: number;
+  /** What its browser tells; nothing by a script where that does not run. */
+  readonly told: {
+    readonly agent: string;
+    readonly language: string;
+    readonly script: object | undefined;
+  };
 };
 
 export type MadeInstall = {
   readonly at: number;
   readonly phone: number;
   readonly seen: Seen;
+  /** What its app tells. */
+  readonly fingerprint: object;
   /** Where its own visit led; undefined where it came without one. */
   readonly leadsTo: string | undefined;
 };
@@ -76,6 +84,8 @@ const minute_ms = 60_000;
 export type Made = {
   readonly seed: number;
   readonly count: number;
+  /** Behind each address it begins within this time; within a day where nothing is said. */
+  readonly begin_ms?: number;
   /** All that happens behind one address happens within this time. */
   readonly spell_ms: number;
   /** For each install so many visits that lead to none. */
@@ -88,12 +98,13 @@ export type Made = {
 
 export function makePopulation(made: Made): Population {
   const { seed, count, spell_ms, idle, most = 50, elsewhere = 0 } = made;
+  const { begin_ms = 24 * 60 * minute_ms } = made;
   const chance = createChance(seed);
   const visits: MadeVisit[] = [];
   const installs: MadeInstall[] = [];
   let id = 0;
   for (let house = 0; installs.length < count; house += 1) {
-    const begin = chance() * 24 * 60 * minute_ms;
+    const begin = chance() * begin_ms;
     const phones = makeHouse({ house, most }, chance, () => (id += 1));
     for (const phone of phones) {
       const at = begin + chance() * spell_ms;
@@ -102,8 +113,8 @@ export function makePopulation(made: Made): Population {
       if (!isOrganic) {
         visits.push(makeVisit(phone, leadsTo, at - (0.3 + chance() * 8) * minute_ms));
       }
-      const seen = seeInstall(phone);
-      installs.push({ at, phone: phone.id, seen, leadsTo: isOrganic ? undefined : leadsTo });
+      const own = isOrganic ? undefined : leadsTo;
+      installs.push({ at, phone: phone.id, ...seeInstall(phone), leadsTo: own });
       // Somebody there looks at a link as well, and installs nothing.
       if (chance() >= idle) continue;
       const other = pick(phones, chance);
@@ -116,6 +127,18 @@ export function makePopulation(made: Made): Population {
     visits: [...visits, ...others].toSorted((one, other) => one.at - other.at),
     installs: installs.slice(0, count).toSorted((one, other) => one.at - other.at),
   };
+}
+
+/** Whether no other visit from where it asks resembles its own. */
+export function hasClearVisit(
+  { phone, leadsTo }: MadeInstall,
+  here: readonly MadeVisit[],
+): boolean {
+  const own = here.findLast((visit) => visit.phone === phone && visit.leadsTo === leadsTo);
+  const look = JSON.stringify(own?.marks);
+  return (
+    own !== undefined && here.every((one) => one === own || JSON.stringify(one.marks) !== look)
+  );
 }
 
 /** Phones of all kinds that come again and again, for as long as anybody installs. */
@@ -157,21 +180,22 @@ function makeHouse({ house, most }: House, chance: Chance, count: () => number):
 }
 
 function makeVisit(phone: Phone, leadsTo: string, at: number): MadeVisit {
-  const told = phone.runsScript ? readFingerprint(describeScreen(phone)) : {};
-  const marks = joinMarks(told, readRequest(writeAgent(phone), phone.language));
-  return { at, phone: phone.id, leadsTo, marks, address: phone.address };
+  const script = phone.runsScript ? describeScreen(phone) : undefined;
+  const told = { agent: writeAgent(phone), language: phone.language, script };
+  const marks = joinMarks(readFingerprint({ ...script }), readRequest(told.agent, told.language));
+  return { at, phone: phone.id, leadsTo, marks, address: phone.address, told };
 }
 
-function seeInstall(phone: Phone): Seen {
+function seeInstall(phone: Phone): Pick<MadeInstall, "seen" | "fingerprint"> {
   const { model, version, language } = phone;
-  const marks: Marks = readFingerprint({
+  const fingerprint = {
     ...describeScreen(phone),
     os_version: `${version}.0`,
     device_model: model[0],
     languages: [language],
     simulator: false,
-  });
-  return { marks, address: phone.address };
+  };
+  return { seen: { marks: readFingerprint(fingerprint), address: phone.address }, fingerprint };
 }
 
 function describeScreen({ model: [, width, height, ratio], zone, language }: Phone) {

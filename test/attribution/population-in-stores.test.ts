@@ -1,0 +1,193 @@
+import { expect, test } from "vitest";
+import type { AnswerApi } from "../../src/contract/api-message.ts";
+import { limits } from "../../src/contract/limits.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import { iosFirstLaunch } from "../sdk/recorded.ts";
+import { readAnswer, type Read } from "../sdk/readers.ts";
+import { neverRing } from "../support/alarms.ts";
+import { openInstallWorld, type InstallWorld } from "../support/install-world.ts";
+import { openForEach } from "../support/open-for.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import {
+  hasClearVisit,
+  makePopulation,
+  type Made,
+  type MadeInstall,
+  type MadeVisit,
+} from "./population.ts";
+
+/**
+ * A made population that visits the pages of links, and installs that ask four processes of one
+ * store for theirs: all that happens within a minute happens at once.
+ */
+
+const minute_ms = 60_000;
+const hour_ms = 60 * minute_ms;
+const processes = 4;
+
+let host: InstallWorld;
+openForEach(openInstallWorld, (opened) => {
+  host = opened;
+});
+
+type Answered = {
+  readonly install: MadeInstall;
+  /** What has been visited from where it asks, within the time for which a visit waits. */
+  readonly here: readonly MadeVisit[];
+  readonly answers: readonly Read[];
+};
+
+async function play(made: Made): Promise<readonly Answered[]> {
+  const { visits, installs } = makePopulation(made);
+  await addLinks(visits);
+  const stores = await Promise.all(Array.from({ length: processes - 1 }, openOther));
+  const servers = [host.world.answer, ...stores.map((store) => host.startAnother(store))];
+  const answered: Answered[] = [];
+  const minutes = listMinutes([...visits, ...installs]);
+  for (const [index, now] of minutes.entries()) {
+    await visitPages(visits, now);
+    const recent = visits.filter((visit) => isRecent(visit, now));
+    const asking = installs.filter((install) => findMinute(install) === now);
+    const asked = asking.map(async (install) => {
+      const here = recent.filter(({ address }) => isSame(address, install.seen.address));
+      return { install, here, answers: await ask(install, servers) };
+    });
+    answered.push(...(await Promise.all(asked)));
+    host.world.advance(((minutes[index + 1] ?? now) - now) * minute_ms);
+  }
+  await Promise.all(stores.map((store) => store.close()));
+  return answered;
+}
+
+async function addLinks(visits: readonly MadeVisit[]): Promise<void> {
+  const { ios_app_id: id } = (await host.world.call("GET", `/links/${host.link.id}`)).body;
+  for (const path of new Set(visits.map(({ leadsTo }) => leadsTo))) {
+    await host.add("link", { path, ios_app: { id }, ios_deferred_deep_linking_enabled: true });
+  }
+}
+
+async function openOther(): Promise<Store> {
+  return openStore(await host.world.openSql(), neverRing);
+}
+
+type Timed = { readonly at: number };
+
+const findMinute = ({ at }: Timed) => Math.ceil(at / minute_ms);
+
+function listMinutes(all: readonly Timed[]): readonly number[] {
+  return [...new Set(all.map(findMinute))].toSorted((one, other) => one - other);
+}
+
+function isRecent(visit: MadeVisit, now: number): boolean {
+  const waited = now - findMinute(visit);
+  return waited >= 0 && waited * minute_ms < limits.deferred_visit_ms;
+}
+
+function isSame(one: MadeVisit["address"], other: MadeVisit["address"]): boolean {
+  return one?.group === other?.group;
+}
+
+/** Each adds its number to the link, by which it is known again in what an app is told. */
+async function visitPages(visits: readonly MadeVisit[], now: number): Promise<void> {
+  const opened = visits.map(async (visit, number) => {
+    if (findMinute(visit) !== now) return;
+    const { agent, language, script } = visit.told;
+    const headers = { "accept-language": language };
+    const given = { from: writeAddress(visit.address), agent, headers };
+    const path = `/${visit.leadsTo}?visit=${number}`;
+    if (script === undefined) await host.open(path, given);
+    else expect((await host.visitPage(path, given, script)).status).toBe(204);
+  });
+  await Promise.all(opened);
+  const come = visits.filter((visit) => findMinute(visit) <= now);
+  // What a page's request alone has told is written beside its answer.
+  if (come.some((visit) => findMinute(visit) === now && visit.told.script === undefined)) {
+    await waitUntil(async () => (await host.listRows()).length === come.length);
+  }
+}
+
+/**
+ * One phone in four gets no answer in time, and asks another process while the first is still about
+ * it; and it has no name by which it could be known again.
+ */
+async function ask(
+  { phone, seen, fingerprint }: MadeInstall,
+  servers: readonly AnswerApi[],
+): Promise<readonly Read[]> {
+  const isNameless = phone % 4 === 0;
+  const idfv = `1D6B0C2E-6F0A-4E0B-9F43-${String(phone).padStart(12, "0")}`;
+  const told = { ...fingerprint, ...(!isNameless && { idfv }) };
+  const sent = { ...iosFirstLaunch, body: JSON.stringify({ fingerprint: told, platform: "ios" }) };
+  const places = isNameless ? [phone / 4, phone / 4 + 1] : [phone];
+  const answers = places.map(async (place) => {
+    const server = servers[place % processes];
+    return readAnswer("ios", await host.install(writeAddress(seen.address), sent, server));
+  });
+  return Promise.all(answers);
+}
+
+/** Each house has an address of its own, of no network that is known to be shared. */
+function writeAddress(address: MadeVisit["address"]): string {
+  const house = Number(address?.group.replace("house-", ""));
+  return `93.184.${house >> 8}.${house & 255}`;
+}
+
+/** Whoever visits the same link gets what is meant for both. */
+function isRight({ install, here }: Answered, { link }: Read): boolean {
+  const path = link?.["path"];
+  const isOwn = here.some(({ phone, leadsTo }) => phone === install.phone && leadsTo === path);
+  return isOwn || install.leadsTo === path;
+}
+
+function judge(answered: readonly Answered[]) {
+  const judged = answered.map((one) => {
+    const matched = one.answers.filter((answer) => answer.matched);
+    const right = matched.filter((answer) => isRight(one, answer));
+    return { isClear: hasClearVisit(one.install, one.here), matched, right };
+  });
+  const clear = judged.filter(({ isClear }) => isClear);
+  const high = countHigh(judged.flatMap(({ matched }) => matched));
+  return {
+    high,
+    wrongAtHigh: high - countHigh(judged.flatMap(({ right }) => right)),
+    clear: clear.length,
+    clearMatched: clear.filter(({ right }) => right.length > 0).length,
+  };
+}
+
+function countHigh(answers: readonly Read[]): number {
+  return answers.filter(({ confidence }) => confidence === "high").length;
+}
+
+/** What their visits' addresses added, of all that were told. */
+function listTold(answered: readonly Answered[]): readonly string[] {
+  const told = answered.flatMap(({ answers }) => answers.filter(({ matched }) => matched));
+  return told.map(({ link }) => new URL(String(link?.["full_url"])).search.slice(1)).toSorted();
+}
+
+async function listUsed(): Promise<readonly string[]> {
+  const used = (await host.listRows()).filter(({ used_until }) => used_until !== null);
+  return used.map(({ query }) => query.replace(/^\?/, "")).toSorted();
+}
+
+/**
+ * Over a week most are sure; within hours nobody is, several ask at once, and some are told of
+ * another phone's link, less surely.
+ */
+test.each([
+  { hours: 168, seed: 2, count: 250, leastHigh: 100 },
+  { hours: 3, seed: 3, count: 500, leastHigh: 0 },
+])(
+  "four processes match a made population of $hours hours rightly, and use each visit once",
+  async ({ hours, seed, count, leastHigh }) => {
+    const spell_ms = hours * hour_ms;
+    const answered = await play({ seed, count, begin_ms: 1.5 * hour_ms, spell_ms, idle: 0.5 });
+    const counts = judge(answered);
+    const world = JSON.stringify(counts);
+    expect(counts.high, world).toBeGreaterThanOrEqual(leastHigh);
+    expect(counts.wrongAtHigh, world).toBeLessThanOrEqual(counts.high / 1000);
+    expect(counts.clearMatched / counts.clear, world).toBeGreaterThanOrEqual(0.6);
+    // Nobody here visits one link twice: as many are used as are told, and none is told twice.
+    expect(listTold(answered)).toEqual(await listUsed());
+  },
+);
