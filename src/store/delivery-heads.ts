@@ -80,7 +80,10 @@ async function loadHeads(
     .select([...deliveryColumns, "next_at"])
     .where("number", "in", numbers)
     .execute();
-  const name = ({ number, part }: Place) => `${number} ${part}`;
-  const byPlace = new Map(rows.map((row) => [name(row), row]));
-  return places.flatMap((place) => byPlace.get(name(place)) ?? []);
+  const byPlace = new Map(rows.map((row) => [namePlace(row), row]));
+  return places.flatMap((place) => byPlace.get(namePlace(place)) ?? []);
+}
+
+function namePlace({ number, part }: Place): string {
+  return `${number} ${part}`;
 }
