@@ -1,7 +1,9 @@
 import type { Clock } from "../contract/clock.ts";
+import { messages } from "../contract/messages.ts";
 import { readOutageCode, type Problem } from "../contract/problem.ts";
 import { packPage } from "../network/pack-page.ts";
 import type { Incoming } from "../network/read-at-most.ts";
+import { isClientToken } from "../text/client-token.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
 import { findAsset, isAsset } from "./assets.ts";
@@ -79,6 +81,7 @@ async function answer(asked: Asked): Promise<Response> {
   }
   if (!methods.has(method)) return tell(405, "Not in this way", "Open it in a browser.");
   if (isAsset(url.pathname)) return answerAsset(url.pathname, request);
+  if (showsClientKey(request)) return refuseClientKey();
   const place = readPlace(asked, options.publicUrl);
   if (place === undefined) return tell(403, "Not over plain http", insecure);
   if (method === "POST" && !isFromHere(request, place)) return tellUnread("foreign");
@@ -135,6 +138,15 @@ const unread: Readonly<Record<Unread, readonly [status: number, title: string, t
 
 function tellUnread(why: Unread): Response {
   return tell(...unread[why]);
+}
+
+/** Whoever takes an app's key to be one of ours is told, and not sent to sign in. */
+function showsClientKey({ headers }: Request): boolean {
+  return isClientToken((headers.get("authorization") ?? "").replace(/^bearer\s+/i, ""));
+}
+
+function refuseClientKey(): Response {
+  return tell(401, "Not with this key", messages.client_key_here, [["www-authenticate", "Bearer"]]);
 }
 
 function answerAsset(path: string, request: Request): Response {

@@ -154,6 +154,15 @@ test("a client key is made of one form once, shown, and revoked after a yes", as
   const ask = async () =>
     (await serving.call("POST", "/links/attribute", { key: token, body: { url: "x" } })).status;
   expect([await ask(), await status(token)]).toEqual([200, 401]);
+  const shown = { accept: "text/html", authorization: `Bearer ${token}` };
+  const page = await fetch(new URL("/keys", serving.places.url), {
+    headers: shown,
+    redirect: "manual",
+  });
+  expect([page.status, await page.text()]).toEqual([
+    401,
+    expect.stringContaining("Not with this key"),
+  ]);
   expect((await tab.post("/keys/client", { form_token, once })).status).toBe(409);
   const { client_keys } = await runJson(inFolder("keys", "list"));
   expect(client_keys).toHaveLength(1);
