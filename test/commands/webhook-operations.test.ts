@@ -167,7 +167,7 @@ test("where serve no longer names a network, the setting is told, not the receiv
   });
   change(`update webhooks set failing_since = failing_since - ${hour_ms}`);
   const { code, lines } = await examine();
-  expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 events wait: `)]]);
+  expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 event waits: `)]]);
   expect(lines.join()).toContain(
     `see to where it leads, then waypost webhooks test ${id}; WAYPOST_WEBHOOK_PRIVATE names the ` +
       "private networks that webhooks may lead to: for waypost serve where that starts, ",
