@@ -38,6 +38,8 @@ const create = (...words: readonly string[]) => [
 /** Changes the rows as time would. */
 function change(statement: string): void {
   const file = openDatabase(join(folder.path, "waypost.db"));
+  // The process that serves may be writing.
+  file.exec("PRAGMA busy_timeout = 10000");
   file.exec(statement);
   file.close();
 }
