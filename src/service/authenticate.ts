@@ -4,6 +4,7 @@ import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
+import { readShownKey } from "../text/bearer-token.ts";
 import { isClientToken } from "../text/client-token.ts";
 import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
 
@@ -40,7 +41,7 @@ export function authenticateApp(
 
 /** Where no key is needed, any is let be but an app's, which is for what apps ask alone. */
 export function refuseClientKey({ headers }: Shown, query: URLSearchParams): void {
-  const token = authorization.exec(headers["authorization"] ?? "")?.[2] ?? "";
+  const token = readShownKey(headers["authorization"] ?? "") ?? "";
   const isShown = [token, ...query.getAll("api_key")].some((given) => isClientToken(given.trim()));
   if (isShown) throw unauthorized(messages.client_key_here);
 }
@@ -57,12 +58,9 @@ function readShown({ headers }: Shown, query: URLSearchParams, wanting: Wanting)
   return readToken(headers["authorization"] ?? "", query.getAll(keyParameter), wanting);
 }
 
-/** As clients write it: `Token x`, `Token token=x`, `Token token="x"`, `Bearer x`. */
-const authorization = /^(?:token|bearer)[ \t]+(?:token=)?("?)([^\s",]+)\1[ \t]*$/i;
-
 /** The same key may be sent twice; two different keys are refused. */
 function readToken(header: string, parameters: readonly string[], wanting: Wanting): string {
-  const headerToken = authorization.exec(header)?.[2];
+  const headerToken = readShownKey(header);
   if (header.trim() !== "" && headerToken === undefined) {
     throw unauthorized(wanting.malformed);
   }

@@ -3,6 +3,7 @@ import { messages } from "../contract/messages.ts";
 import { readOutageCode, type Problem } from "../contract/problem.ts";
 import { packPage } from "../network/pack-page.ts";
 import type { Incoming } from "../network/read-at-most.ts";
+import { readShownKey } from "../text/bearer-token.ts";
 import { isClientToken } from "../text/client-token.ts";
 import type { Account } from "./account.ts";
 import { leave } from "./act.ts";
@@ -142,7 +143,8 @@ function tellUnread(why: Unread): Response {
 
 /** Whoever takes an app's key to be one of ours is told, and not sent to sign in. */
 function showsClientKey({ headers }: Request): boolean {
-  return isClientToken((headers.get("authorization") ?? "").replace(/^bearer\s+/i, ""));
+  const header = headers.get("authorization") ?? "";
+  return isClientToken(readShownKey(header) ?? header);
 }
 
 function refuseClientKey(): Response {
