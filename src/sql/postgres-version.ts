@@ -1,5 +1,6 @@
 import { translatePostgresFault } from "./postgres-faults.ts";
 import type { RunStatement } from "./run-statements.ts";
+import { shareNext } from "./share-next.ts";
 
 type Watched = {
   readonly run: RunStatement;
@@ -16,16 +17,14 @@ const again_ms = [100, 1000, 10_000];
 
 /**
  * Whoever asks is answered by a look that begins after the asking, or a change that was committed
- * between would stay unseen. There is one at a time, and all that ask meanwhile share the next. The
- * numbers of all writers are compared as they stand: none of them is ever there twice.
+ * between would stay unseen. The numbers of all writers are compared as they stand: none of them is
+ * ever there twice.
  */
 export function createVersionReader({ run, isSpread, now }: Watched) {
   let known = "";
   let version = 0;
   let changedAt = now();
   let looks: readonly number[] = [];
-  let current: Promise<number> | undefined;
-  let next: Promise<number> | undefined;
 
   async function ask(): Promise<number> {
     const { rows } = await run(selectWriters);
@@ -42,25 +41,11 @@ export function createVersionReader({ run, isSpread, now }: Watched) {
     return version;
   }
 
-  function begin(): Promise<number> {
-    next = undefined;
-    const answer = ask()
-      .catch((error: unknown) => {
-        throw translatePostgresFault(error);
-      })
-      .finally(() => {
-        // Else it stays until the next begins: nobody may begin a third between.
-        if (next === undefined) current = undefined;
-      });
-    current = answer;
-    return answer;
-  }
-
-  return (): Promise<number> => {
-    if (current === undefined) return begin();
-    // One that failed was for those who asked before.
-    return (next ??= current.then(begin, begin));
-  };
+  return shareNext(() =>
+    ask().catch((error: unknown) => {
+      throw translatePostgresFault(error);
+    }),
+  );
 }
 
 const selectWriters = {

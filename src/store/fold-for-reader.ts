@@ -1,14 +1,9 @@
+import { shareNext } from "../sql/share-next.ts";
 import { foldVisits, type Folding } from "./fold-visits.ts";
 import type { Db } from "./tenant.ts";
 
-type Line = {
-  last: Promise<void>;
-  /** It begins when the last one has ended, and takes along whoever comes until then. */
-  next: Promise<void> | undefined;
-};
-
-/** The foldings of each store that somebody waits for, by their projects. */
-const lines = new WeakMap<Db, Map<string, Line>>();
+/** What folds for those who wait, in each store by their projects, while it does. */
+const foldings = new WeakMap<Db, Map<string, () => Promise<void>>>();
 
 /**
  * Folds a project's visits for somebody who waits: what is written down by now is folded then. All
@@ -16,22 +11,14 @@ const lines = new WeakMap<Db, Map<string, Line>>();
  * hold as many counts, and find most of them taken.
  */
 export function foldForReader(store: Folding, projectId: string): Promise<void> {
-  const ofStore = lines.get(store.db) ?? new Map<string, Line>();
-  lines.set(store.db, ofStore);
-  const line = ofStore.get(projectId) ?? { last: Promise.resolve(), next: undefined };
-  ofStore.set(projectId, line);
-
-  async function fold(): Promise<void> {
-    line.next = undefined;
-    try {
-      await foldVisits(store, projectId, { isPatient: false });
-    } finally {
-      if (line.next === undefined) ofStore.delete(projectId);
-    }
-  }
-
-  // A fault of the last one is told to those who waited for that.
-  line.next ??= line.last.then(fold, fold);
-  line.last = line.next;
-  return line.last;
+  const ofStore = foldings.get(store.db) ?? new Map<string, () => Promise<void>>();
+  foldings.set(store.db, ofStore);
+  const fold =
+    ofStore.get(projectId) ??
+    shareNext(
+      () => foldVisits(store, projectId, { isPatient: false }),
+      () => ofStore.delete(projectId),
+    );
+  ofStore.set(projectId, fold);
+  return fold();
 }
