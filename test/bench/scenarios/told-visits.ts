@@ -27,9 +27,6 @@ const settings = {
 /** Visitors of so many countries come by so many sites: no two of their numbers share a factor. */
 const countries = ["DE", "US", "FR", "GB", "JP"];
 const sites = 7;
-const agent =
-  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
-  "Chrome/121.0.0.0 Safari/537.36";
 
 export async function* measureToldVisits({ build, extent, findGround }: Subject): Rounds {
   const ground = await findGround();
@@ -41,7 +38,7 @@ export async function* measureToldVisits({ build, extent, findGround }: Subject)
   const nextSite = createRing(Array.from({ length: sites }, (__, site) => site));
   const visit = createVisit(server, ground.small.subdomain);
   const ask = (path: string): Question => {
-    const { headers, ...question } = visit(path, agent);
+    const { headers, ...question } = visit(path);
     const told = {
       "x-forwarded-for": "203.0.113.7",
       [countryHeader]: nextCountry(),
