@@ -23,7 +23,7 @@ const rooms: Readonly<Record<string, string>> = {
   attribution: "",
   audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
-  template: "text look",
+  template: "text look contract/rules",
   metrics: "text contract",
   traces: "text sql contract",
   copies: "sql",

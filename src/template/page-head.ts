@@ -1,3 +1,4 @@
+import { isAppScheme } from "../contract/rules/app-rules.ts";
 import { escapeText } from "../text/escape-html.ts";
 import { isWebAddress } from "./html-rules.ts";
 import type { PageIosApp, PageSubject } from "./page-input.ts";
@@ -78,9 +79,12 @@ function describeBanner(
   return [...parts, `app-argument=${address.replaceAll(",", "%2C")}`].join(", ");
 }
 
-/** The link's path under the app's own scheme; without one, the link itself. */
+/**
+ * The link's path under the app's own scheme; without one, the link itself. A stored scheme may be
+ * older than the rule that refuses it.
+ */
 function addressIn(address: string, scheme: string | null): string {
-  if (!isFilled(scheme)) return address;
+  if (scheme === null || !isAppScheme(scheme)) return address;
   return address.replace(/^https?:\/\/[^/]*\/?/i, `${scheme}://`);
 }
 

@@ -65,6 +65,20 @@ describe("a page", () => {
     ]);
   });
 
+  test("names no stored custom scheme that belongs to the system", async () => {
+    const custom_scheme = "intent";
+    await host.world.store.write(async (db) => {
+      await db.updateTable("ios_apps").set({ custom_scheme }).execute();
+      await db.updateTable("android_apps").set({ custom_scheme }).execute();
+    });
+    for (const agent of [iPhone, phone]) {
+      const { text } = await host.visit("/spring", { agent });
+      const link = `http://default.localhost:${host.port}/spring`;
+      expect(text).toContain(`<meta property="al:ios:url" content="${link}">`);
+      expect(text).toContain(`<meta property="al:android:url" content="${link}">`);
+    }
+  });
+
   test("has the design of the published template, from the next visit on", async () => {
     const read = async () => (await host.visit("/spring", { agent: iPhone })).text;
     expect(await read()).not.toContain("Sesame");

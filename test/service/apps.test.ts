@@ -25,6 +25,18 @@ const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345" } as const;
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] } as const;
 const wrongTeam = "Team is the wrong length (should be 10 characters)";
 
+/** Each belongs to a browser, a store or an operating system. */
+const systemSchemes =
+  "http HTTPS x-safari-https X-Safari-HTTP intent Intent:// android-app itms itmss itms-services " +
+  "itms-apps ITMS-APPSS:// market market:// tel SMS:// mailto view-source file filesystem " +
+  "javascript JavaScript data:// vbscript about Blob:// search-ms ms-settings MS-word ms-";
+const schemeRefusals = ["no scheme", ...systemSchemes.split(" ")].map((custom_scheme) => {
+  return [{ custom_scheme }, "Custom scheme is invalid"] as const;
+});
+/** These resemble a system's schemes and belong to apps. */
+const appSchemes = ["msteams", "marketplace", "telegram", "itmsy", "x-shop", "fileshop"];
+const schemeForms = appSchemes.map((scheme) => ["custom_scheme", scheme, scheme] as const);
+
 const long = `a.${"b".repeat(500)}`;
 const iosRefusals = [
   [{ bundle_id: null }, "Bundle is invalid and Bundle can't be blank"],
@@ -44,17 +56,7 @@ const iosRefusals = [
   [{ team_id: "ABCDE1234" }, wrongTeam],
   [{ team_id: "ABCDE123456" }, wrongTeam],
   [{ clip_bundle_id: "not a bundle" }, "Clip bundle is invalid"],
-  [{ custom_scheme: "no scheme" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "javascript" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "JavaScript" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "data://" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "vbscript" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "file" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "filesystem" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "Blob://" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "about" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "http" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "HTTPS" }, "Custom scheme is invalid"],
+  ...schemeRefusals,
   [{ name: "n".repeat(501) }, "Name is invalid"],
   [{ name: "Shop\0" }, "Name is invalid"],
   [{ name: "Shop \ud83c" }, "Name is invalid"],
@@ -96,9 +98,7 @@ const androidRefusals = [
   [{ fingerprints: [":AA:BB"] }, badPrint],
   [{ fingerprints: ["AA BB"] }, badPrint],
   [{ fingerprints: ["AA:BB", "nonsense"] }, badPrint],
-  [{ custom_scheme: "no scheme" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "javascript://" }, "Custom scheme is invalid"],
-  [{ custom_scheme: "JAVAscript" }, "Custom scheme is invalid"],
+  ...schemeRefusals,
   [{ name: "n".repeat(501) }, "Name is invalid"],
   [{ name: "\0" }, "Name is invalid"],
   [{ name: "\udf00 shop" }, "Name is invalid"],
@@ -120,6 +120,7 @@ const iosForms = [
   ["custom_scheme", "example://", "example"],
   ["custom_scheme", "example", "example"],
   ["custom_scheme", "ex-ample.1+2://", "ex-ample.1+2"],
+  ...schemeForms,
   ["custom_scheme", "", null],
   ["custom_scheme", "://", null],
   ["name", "", null],
@@ -131,6 +132,7 @@ const androidForms = [
   ["fingerprints", [sha256], [sha256.toUpperCase()]],
   ["fingerprints", ["aa:bb", "", "  ", "0f:1E"], ["AA:BB", "0F:1E"]],
   ["fingerprints", [" aa:bb "], ["AA:BB"]],
+  ...schemeForms,
   ["custom_scheme", "example://", "example"],
   ["custom_scheme", "", null],
   ["name", "", null],

@@ -324,12 +324,15 @@ describe("the Open button", () => {
     ).toEqual({ ...intentButton, scheme: "shop" });
   });
 
-  test.each(["javascript", "data:x", "a b", "https"])("never takes the scheme %j", (scheme) => {
-    expect(button("ios", { ios_app: { ...ios_app, custom_scheme: scheme } })).toBeUndefined();
-    expect(button("android", { android_app: { ...android_app, custom_scheme: scheme } })).toEqual(
-      intentButton,
-    );
-  });
+  test.each(["javascript", "data:x", "a b", "https", "intent"])(
+    "never takes the scheme %j",
+    (scheme) => {
+      expect(button("ios", { ios_app: { ...ios_app, custom_scheme: scheme } })).toBeUndefined();
+      expect(button("android", { android_app: { ...android_app, custom_scheme: scheme } })).toEqual(
+        intentButton,
+      );
+    },
+  );
 });
 
 test("nobody is sent anywhere but to the web and the own store, whatever the fields hold", () => {

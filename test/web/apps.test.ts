@@ -107,13 +107,19 @@ test("what the API refuses stands beside its field, in the API's own sentence", 
   const tab = await signInAt(serving);
   const { text: form } = await tab.open("/apps/android/new");
   expect(form).toContain("SHA-256 fingerprints");
-  const shown = await tab.submit({ package_name: "not a name", name: hostile });
+  const shown = await tab.submit({
+    package_name: "not a name",
+    name: hostile,
+    custom_scheme: "intent",
+  });
   expect(shown.status).toBe(422);
   expect(shown.text).toContain('<p class="error" id="package_name-0">Package name is invalid</p>');
   expect(shown.text).toContain('id="fingerprints-0">Fingerprints can&#39;t be blank</p>');
+  expect(shown.text).toContain('id="custom_scheme-0">Custom scheme is invalid</p>');
   expect(shown.text).not.toContain("<script>alert");
   const typed = {
     package_name: "com.example.b",
+    custom_scheme: "",
     fingerprints: `${fingerprint}\r\n\r\n ${fingerprint} `,
   };
   expect((await tab.submit(typed)).text).toContain("Register the Android app");

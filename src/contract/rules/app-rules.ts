@@ -31,18 +31,14 @@ const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 const fingerprintPattern = /^[0-9A-F]{2}(:[0-9A-F]{2})+$/;
 const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
-/** Schemes that run code or open something else than an app. */
-const forbiddenSchemes = new Set([
-  "javascript",
-  "data",
-  "vbscript",
-  "file",
-  "filesystem",
-  "blob",
-  "about",
-  "http",
-  "https",
-]);
+/** Schemes of browsers, app stores and operating systems. Some of them run code or spend money. */
+const systemSchemes = new Set(
+  (
+    "about android-app blob data file filesystem http https intent itms itmss javascript mailto " +
+    "market search-ms sms tel vbscript view-source"
+  ).split(" "),
+);
+const systemSchemePrefixes = ["itms-", "ms-", "x-safari-"];
 
 /** Checks a whole iOS app; on update, what is stored with the changes applied. */
 export function checkIosApp(fields: IosAppFields): Checked<IosAppValues> {
@@ -97,7 +93,7 @@ function checkIdentifier(field: string, value: string, pattern: RegExp): FieldPr
 function checkShared(values: { name: string | null; custom_scheme: string | null }) {
   return [
     ...checkOptional("name", values.name, isName),
-    ...checkOptional("custom_scheme", values.custom_scheme, isScheme),
+    ...checkOptional("custom_scheme", values.custom_scheme, isAppScheme),
   ];
 }
 
@@ -117,8 +113,14 @@ function isName(value: string): boolean {
   return value.length <= limits.name_characters && isStorable(value);
 }
 
-function isScheme(value: string): boolean {
-  return isIdentifier(schemePattern)(value) && !forbiddenSchemes.has(value.toLowerCase());
+/** Whether an app may have this custom scheme. */
+export function isAppScheme(scheme: string): boolean {
+  const folded = scheme.toLowerCase();
+  return (
+    isIdentifier(schemePattern)(scheme) &&
+    !systemSchemes.has(folded) &&
+    !systemSchemePrefixes.some((prefix) => folded.startsWith(prefix))
+  );
 }
 
 /**

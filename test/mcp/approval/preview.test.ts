@@ -131,6 +131,22 @@ describe("no one is asked about", () => {
   });
 });
 
+test("a custom scheme of the system is refused before a person is asked", async () => {
+  const { id } = await assistant.plant("ios_app", iosApp);
+  const problems = [{ field: "custom_scheme", message: "Custom scheme is invalid" }];
+  const calls: readonly (readonly [string, Args])[] = [
+    ["register_ios_app", { ...iosApp, bundle_id: "com.other" }],
+    ["register_android_app", androidApp],
+    ["update_ios_app", { id }],
+  ];
+  for (const [tool, args] of calls) {
+    const { error } = (await assistant.callTool(tool, { ...args, custom_scheme: "itms-services" }))
+      .structured;
+    expect(error).toMatchObject({ code: "validation_failed", effect: "none", problems });
+  }
+  expect(assistant.writes).toEqual([]);
+});
+
 describe("what is shown", () => {
   test("of a link: name, address, path, where it leads, clicks and id", async () => {
     const { id } = await assistant.plant("link", {
