@@ -31,7 +31,7 @@ async function openConsole(parts: ConsoleParts) {
     secretName: config.base_url === undefined ? "API key" : "Token of this gateway",
     consoleCommand,
     openRows: async () => (await state.open()).consoleSessions,
-    takeTry: async (address) => (await state.open()).signInTries.take(address),
+    takeTry: async (secret, address) => (await state.open()).signInTries.take(secret, address),
     readPinCheck: async () => {
       const hash = await readPin();
       return hash === undefined ? undefined : (pin) => checkPin(pin, hash);

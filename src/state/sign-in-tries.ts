@@ -2,17 +2,18 @@ import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { StateTables } from "./tables.ts";
 
-/** How often an address may fail to sign in at the console, over all processes. */
+/**
+ * How often an address may fail to sign in at the console, over all processes. Wrong
+ * keys use up no tries of the PIN.
+ */
 export type SignInTries = {
-  /**
-   * Takes one of the address's tries before anything is checked, so that many at once get no more
-   * than one after another would. Undefined when they are used up.
-   */
-  readonly take: (address: string) => Promise<TakenTry | undefined>;
+  /** Takes one of the address's tries. Undefined when they are used up. */
+  readonly take: (secret: SignInSecret, address: string) => Promise<TakenTry | undefined>;
 };
 
+type SignInSecret = "key" | "pin";
+
 type TakenTry = {
-  /** It was no wrong one. */
   readonly giveBack: () => Promise<void>;
 };
 
@@ -24,9 +25,10 @@ export function createSignInTries(
   { now }: Pick<Clock, "now">,
 ): SignInTries {
   return {
-    take: (address) =>
+    take: (secret, client) =>
       write(async (db) => {
         const at = now();
+        const address = `${secret} ${client}`;
         await db
           .deleteFrom("sign_in_tries")
           .where("at", "<=", at - memory_ms)

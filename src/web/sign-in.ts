@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { findAddressGroup } from "../network/ip-address.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import { readOwnAddress } from "./own-address.ts";
@@ -22,6 +23,7 @@ export type SignInOptions = {
   readonly consoleCommand: string;
   /** Undefined where the address has failed too often within the hour. */
   readonly takeTry: (
+    secret: "key" | "pin",
     address: string,
   ) => Promise<{ readonly giveBack: () => Promise<void> } | undefined>;
   /** Whether this is the operator's PIN; undefined where none is set. */
@@ -60,7 +62,7 @@ export function writeSignInAddress(origin: string, token: string): string {
 }
 
 export async function answerSignIn(signingIn: SigningIn): Promise<Response | Signed> {
-  const { url, form, place, options, sessions } = signingIn;
+  const { url, form, place, sessions } = signingIn;
   const token = url.pathname.slice(start.length + 1);
   const isOnce = token !== "";
   if (isOnce && !(await sessions.isAddress(token))) return renderOver();
@@ -69,39 +71,58 @@ export async function answerSignIn(signingIn: SigningIn): Promise<Response | Sig
   const isOurs = visit !== undefined && isFormToken(form.read("form_token"), visit);
   const again = { isOnce, next: form.read("next"), kept: form.read("kept") };
   if (!isOurs) return render(signingIn, { ...again, fault: "This page was old. Try once more." });
-  const taken = await options.takeTry(signingIn.address ?? "here");
-  if (taken === undefined) return render(signingIn, { ...again, status: 429, fault: tooMany });
-  const opened: Opened = isOnce
+  const opened = isOnce
     ? await openOnce(token, form, signingIn)
-    : { secret: form.read("key").trim() };
-  if ("fault" in opened) return render(signingIn, { ...again, status: 403, fault: opened.fault });
-  const account = await options.identify(opened.secret, signingIn.address);
-  if (account === undefined) {
-    const fault = `That ${options.secretName} is not valid here. Copy it once more, whole.`;
-    return render(signingIn, { ...again, status: 403, fault });
-  }
-  await taken.giveBack();
-  return begin(signingIn, account, opened.secret);
+    : await openByKey(form.read("key").trim(), signingIn);
+  if ("fault" in opened) return render(signingIn, { ...again, ...opened });
+  return begin(signingIn, opened.account, opened.secret);
 }
 
-const tooMany = "Too many wrong sign-ins came from your address. Try again in an hour.";
+type Opened =
+  | { readonly account: Account; readonly secret: string }
+  | { readonly status: 403 | 429; readonly fault: string };
 
-type Opened = { readonly secret: string } | { readonly fault: string };
+/**
+ * A key is too long to guess, so the right one signs in however many wrong ones came from the same
+ * address. Only wrong ones are counted, after the check.
+ */
+async function openByKey(secret: string, { options, address }: SigningIn): Promise<Opened> {
+  const { identify, secretName, takeTry } = options;
+  const account = await identify(secret, address);
+  if (account !== undefined) return { account, secret };
+  if ((await takeTry("key", groupAddress(address))) === undefined) {
+    const fault = `Too many wrong sign-ins came from your address. Use a valid ${secretName}.`;
+    return { status: 429, fault };
+  }
+  const fault = `That ${secretName} is not valid here. Copy it once more, whole.`;
+  return { status: 403, fault };
+}
 
-/** Whoever comes first has it; a wrong PIN leaves it as it is. */
-async function openOnce(
-  token: string,
-  form: Form,
-  { options, sessions }: SigningIn,
-): Promise<Opened> {
+/**
+ * A PIN is short enough to guess, so a try is taken before the check: many requests at once get no
+ * more tries than one after another. A wrong PIN leaves the address as it is.
+ */
+async function openOnce(token: string, form: Form, signingIn: SigningIn): Promise<Opened> {
+  const { options, sessions, address } = signingIn;
   const checkPin = await options.readPinCheck();
-  if (checkPin !== undefined && !(await checkPin(form.read("pin")))) {
-    return { fault: "The PIN is wrong." };
+  if (checkPin !== undefined) {
+    const taken = await options.takeTry("pin", groupAddress(address));
+    if (taken === undefined) return { status: 429, fault: tooManyPins };
+    if (!(await checkPin(form.read("pin")))) return { status: 403, fault: "The PIN is wrong." };
+    await taken.giveBack();
   }
   const secret = await sessions.takeAddress(token);
-  return secret === undefined ? { fault: over } : { secret };
+  if (secret === undefined) return { status: 403, fault: over };
+  const account = await options.identify(secret, address);
+  return account === undefined ? { status: 403, fault: over } : { account, secret };
 }
 
+/** A client may have all addresses of an IPv6 network of 64 bits. */
+function groupAddress(address: string | undefined): string {
+  return address === undefined ? "unknown" : findAddressGroup(address);
+}
+
+const tooManyPins = "Too many wrong PINs came from your address. Try again in an hour.";
 const over = "This address was used already, or its ten minutes are over.";
 
 /** A session is never one that a browser had before. */

@@ -191,7 +191,7 @@ test("nobody but a terminal is shown such an address", async () => {
   expect(finished.stderr).toContain("in a terminal alone");
 });
 
-test("an address may fail to sign in twenty times an hour, over all processes", async () => {
+test("an address has twenty wrong keys an hour, and a right key signs in after them", async () => {
   await using place = await createFolder();
   await using one = await startServe(place.path);
   await using two = await startServe(place.path);
@@ -203,9 +203,50 @@ test("an address may fail to sign in twenty times an hour, over all processes", 
   }
   expect(new Set(statuses)).toEqual(new Set([403]));
   for (const tab of tabs) {
-    const { status, text } = await tab.submit({ key: one.key });
-    expect([status, text.includes("Try again in an hour.")]).toEqual([429, true]);
+    const { status, text } = await tab.submit({ key: "wrong" });
+    expect([status, text.includes("Too many wrong sign-ins")]).toEqual([429, true]);
+    expect((await tab.submit({ key: one.key })).path).toBe("/");
+    expect(readSession(tab)).not.toBe("");
   }
+});
+
+test("wrong keys of one client address do not throttle another client address", async () => {
+  await using place = await createFolder();
+  const words = ["--public-url", "https://links.example.com", "--trusted-proxies", "loopback"];
+  await using open = await startServe(place.path, words);
+  const host = "links.example.com";
+  const origin = "https://links.example.com";
+  const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
+  await tab.open("/sign-in", { host });
+  const tryFrom = async (address: string) => {
+    const from = { host, origin, "x-forwarded-for": address };
+    return (await tab.submit({ key: "wrong" }, from)).status;
+  };
+  for (let turn = 0; turn < 20; turn += 1) {
+    expect(await tryFrom(`2001:db8:1:2:${turn + 1}::1`)).toBe(403);
+  }
+  expect(await tryFrom("2001:db8:1:2::1")).toBe(429);
+  expect(await tryFrom("2001:db8:1:3::1")).toBe(403);
+});
+
+test("after twenty wrong PINs at a one-time address the right one is refused too", async () => {
+  await using place = await createFolder();
+  const file = join(dirname(place.path), "pin");
+  await writeFile(file, "135790", { mode: 0o600 });
+  await using asking = await startServe(place.path, [], {
+    env: { WAYPOST_APPROVAL_PIN_FILE: file },
+  });
+  const tab = browse(asking.places.url);
+  await tab.open("/sign-in");
+  for (let turn = 0; turn < 21; turn += 1) await tab.submit({ key: "wrong" });
+  const { pathname } = new URL(await readAddress(`console --data ${place.path}`));
+  await tab.open(pathname);
+  // Wrong keys have not used up the tries of the PIN.
+  for (let turn = 0; turn < 20; turn += 1) {
+    expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
+  }
+  expect((await tab.submit({ pin: "135790" })).status).toBe(429);
+  expect(readSession(tab)).toBe("");
 });
 
 test("where a PIN is set, the one-time address and each approval ask for it", async () => {

@@ -204,6 +204,20 @@ describe("a page that asks for a PIN", () => {
     expect((await callOther()).deleted).toBeDefined();
   });
 
+  test("gives a right PIN's try back to its own key, and none to a key that guessed", async () => {
+    await assistant.plant("link", { path: "f" });
+    for (const path of ["a", "b", "c", "d"]) {
+      const url = await ask(path);
+      for (let guess = 0; guess < 5; guess += 1) await assistant.press(url, "approve", "000000");
+    }
+    const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
+    // The clock stands still here, so the tries of both keys have the same time.
+    const { url } = (await callTool("delete_link", { id: "e" })).structured.error.approval;
+    expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
+    expect((await assistant.visit(await ask("f"))).html).toContain("can only be declined");
+    expect(looked).toHaveLength(21);
+  });
+
   test("takes a press without its number for no try at all", async () => {
     for (let row = 0; row < 51; row += 1) await assistant.plant("link", { path: `row-${row}` });
     const filters = [{ field: "path", condition: "start", value: "row-" }];
