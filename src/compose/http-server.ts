@@ -7,7 +7,7 @@ import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress, readArrival } from "../network/client-address.ts";
-import { inTurn, type AnswerRequest } from "../network/in-turn.ts";
+import { limitUnanswered, type AnswerRequest } from "../network/limit-unanswered.ts";
 import { request_ms } from "../network/read-at-most.ts";
 import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
@@ -42,7 +42,7 @@ const quiet_ms = 100;
 export type HttpServer = Server & {
   /** Its connections over which nothing was asked: browsers open some. */
   readonly unused: Set<Socket>;
-  /** What answers each request, one after the other on each connection. */
+  /** Answers each request. */
   answer: AnswerRequest;
 };
 
@@ -90,7 +90,7 @@ export function createHttpServer(): HttpServer {
   const server = Object.assign(createServer(serverLimits), own);
   server.on(
     "request",
-    inTurn((request, response) => server.answer(request, response)),
+    limitUnanswered((request, response) => server.answer(request, response)),
   );
   server.on("connection", (socket) => {
     unused.add(socket);

@@ -2,6 +2,7 @@ import { getRequestListener } from "@hono/node-server";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { limits } from "../../contract/limits.ts";
+import { limitUnanswered } from "../../network/limit-unanswered.ts";
 
 /**
  * A page for a process that serves nothing else: a listener on loopback that is open only while
@@ -73,10 +74,8 @@ function closeNow(server: Server): void {
 
 async function listen(fetch: (request: Request) => Promise<Response>): Promise<Server> {
   const listener = getRequestListener(fetch);
-  const server = createServer(
-    serverLimits,
-    (request, response) => void listener(request, response),
-  );
+  const answer = limitUnanswered((request, response) => void listener(request, response));
+  const server = createServer(serverLimits, answer);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen({ host, port: 0 }, resolve);
   });

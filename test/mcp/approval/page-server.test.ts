@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect, type AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
 
@@ -48,6 +49,21 @@ describe("the listener", () => {
     expect(second).toBe(first.replace("first", "second"));
     expect(await listener.open(path, "first")).toBe(first);
     expect(await visit(first)).toBe("/approve/first");
+  });
+
+  test("does not read a connection further that has 100 unanswered requests", async () => {
+    let asked = 0;
+    const busy = createPageServer(() => {
+      asked += 1;
+      return new Promise(() => undefined);
+    });
+    const { port } = new URL(await busy.open(path, "first"));
+    const client = connect(Number(port), "127.0.0.1");
+    client.write("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".repeat(1000));
+    for (let turns = 0; turns < 200 || asked === 0; turns += 1) await setImmediate();
+    expect(asked).toBe(100);
+    client.destroy();
+    busy.close();
   });
 
   test("closes a moment after the last one was answered", async () => {
