@@ -36,6 +36,8 @@ export type Client = {
    * afterwards, whatever becomes of it: for questions whose answer is all that matters.
    */
   readonly tryOnce: (endpoint: Endpoint, asked: AskedOnce) => Promise<Outcome>;
+  /** Whether the server's clock agrees with ours, as far as its replies show. */
+  readonly isSameTime: () => boolean;
 };
 
 type CallOptions = {
@@ -123,6 +125,7 @@ export function createClient(options: ClientOptions): Client {
       const limits = { signal, deadline, since_ms, doubt: undefined };
       return tryInTurn(state, { ...limits, endpoint, input, text }).catch(readEnd);
     },
+    isSameTime: state.skew.isNone,
   };
 }
 

@@ -26,6 +26,7 @@ export function openClient({ origin, send, own }: Deployment, parts: ClientParts
   return {
     call: (endpoint, input, signal = life, options) =>
       client.call(endpoint, input, signal, options),
+    isSameTime: client.isSameTime,
     tryOnce: (endpoint, asked) => client.tryOnce(endpoint, { signal: life, ...asked }),
   };
 }

@@ -19,6 +19,9 @@ const { links, iosApps, androidApps, projects } = contract;
 /** So many overwrites in ten minutes need no yes of their own; the next one asks. */
 export const unaskedOverwrites = { most: 20, granted: 100, window_ms: 10 * 60_000 } as const;
 
+/** A link without clicks moves to another path without a question while it is younger than this. */
+export const unaskedMove_ms = 10 * 60_000;
+
 export const approvalRules = {
   destroys: {
     when: "deletes something, or replaces the links' page or its draft",
@@ -46,7 +49,9 @@ export const approvalRules = {
     tools: [links.update.tool, links.upsert.tool],
   },
   moves_path: {
-    when: "moves a link that has clicks, or may have some, to another path",
+    when:
+      "moves a link to another path, if the link has clicks, is older than " +
+      `${unaskedMove_ms / 60_000} minutes, or either is unknown`,
     tools: [links.update.tool],
   },
   many_rows: {

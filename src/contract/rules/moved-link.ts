@@ -41,11 +41,10 @@ export function movesDestination(before: JsonObject | undefined, fields: LinkFie
   });
 }
 
-/** Whether the link's address changes although there are visitors who know it. */
+/** Whether the link's address changes. A link that cannot be read may have any path. */
 export function movesPath(before: JsonObject | undefined, { path }: LinkFields): boolean {
   if (path === undefined) return false;
-  if (before === undefined) return true;
-  return normalizeForSearch(path ?? "") !== before["path"] && before["clicks"] !== 0;
+  return normalizeForSearch(path ?? "") !== before?.["path"];
 }
 
 type Choice = NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]> | null;

@@ -26,6 +26,7 @@ export type KeyContext = DestinationLimits &
     readonly access: Access;
     /** Asks the deployment, and learns from every answer what the key may do. */
     readonly call: Client["call"];
+    readonly isSameTime: Client["isSameTime"];
     /** Plans and jobs of all keys; each is shown its own. */
     readonly bulk: Bulk;
     /** The deployment's address. */
@@ -149,6 +150,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   return {
     ...limits,
     ...exploring,
+    isSameTime: client.isSameTime,
     bulk,
     origin,
     checksConditions,

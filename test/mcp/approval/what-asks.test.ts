@@ -170,16 +170,6 @@ describe("a link that is there", () => {
     expect(await readPreview("update_link", { id, android_fallback_url: there })).toBeUndefined();
   });
 
-  test("is moved to another path only when a person approves, once it has clicks", async () => {
-    const { id } = await assistant.plant("link", { path: "spring" });
-    expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
-    await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
-    expect(await readPreview("update_link", { id, path: "autumn" })).toContain(
-      '"summer" → "autumn"',
-    );
-    expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
-  });
-
   test("that the key may not read is led nowhere unasked", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });

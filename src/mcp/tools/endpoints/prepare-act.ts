@@ -14,6 +14,7 @@ import { readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { findRecord } from "./find-record.ts";
 import { findTarget } from "./find-target.ts";
+import { isFreshMove, type FreshnessCall } from "./is-fresh-move.ts";
 import type { NewApp } from "./preview-app.ts";
 import { readTouched, type TouchedLinks } from "./read-touched.ts";
 import { settleApps } from "./settle-apps.ts";
@@ -41,7 +42,13 @@ export type Act = {
 
 /** What an act is about, as far as the key may read it. */
 export type Target =
-  | { readonly state: "known"; readonly id: string; readonly record: JsonObject }
+  | {
+      readonly state: "known";
+      readonly id: string;
+      readonly record: JsonObject;
+      /** Whether no visitor can know its path yet; left out where that does not matter. */
+      readonly isFresh?: boolean | undefined;
+    }
   /** It is there, or may be. */
   | { readonly state: "unread"; readonly id: string }
   /** It is about to be made. */
@@ -64,7 +71,7 @@ export async function prepareAct(
     ? await settleApps(named, call)
     : { input: named, registered: listOwn(endpoint, kind, named), chosen: [] };
   for (const app of registered) requireRegistration(endpoint, app.kind, call);
-  const target = await readTarget(endpoint, input, call);
+  const target = await judgeTarget(endpoint, input, call);
   const isEnd = endpoint.method === "DELETE" && target.state === "known";
   const touched = isEnd ? await readTouched(kind, target.record, call) : undefined;
   const beside = chosen.map(pickLasting);
@@ -93,6 +100,16 @@ export function describeState(act: Act): unknown {
   const record = target.state === "known" ? pickLasting(target.record) : target.state;
   const apps = registered.length === 0 ? null : input;
   return { target: record, apps, beside, touched: touched?.count, reasons };
+}
+
+async function judgeTarget(
+  endpoint: Endpoint,
+  input: JsonObject,
+  call: FreshnessCall & Asking,
+): Promise<Target> {
+  const target = await readTarget(endpoint, input, call);
+  if (target.state !== "known" || endpoint !== links.update) return target;
+  return { ...target, isFresh: await isFreshMove(target.record, input, call) };
 }
 
 /** The target as it is now. A key that may not read it may change it, and less is known then. */
@@ -144,7 +161,10 @@ function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
   // The arguments were checked by the schema of this body.
   const fields = input as LinkFields;
   if (movesDestination(before, fields)) reasons.push("moves_destination");
-  if (endpoint === links.update && movesPath(before, fields)) reasons.push("moves_path");
+  const isFresh = target.state === "known" && target.isFresh === true;
+  if (endpoint === links.update && movesPath(before, fields) && !isFresh) {
+    reasons.push("moves_path");
+  }
   return reasons;
 }
 

@@ -30,6 +30,8 @@ export type Step = {
   readonly anew?: string | null;
   readonly input: JsonObject;
   readonly now: Reading;
+  /** Whether no visitor can know the path that a link has now; left out where it stays. */
+  readonly isFresh?: boolean | undefined;
   /** What it will be then; null for nothing. */
   readonly wanted: JsonObject | null;
   /** What became different after the change, and is lost by the undo: field by field. */

@@ -1,8 +1,10 @@
+import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKindNamed } from "../../../contract/resource-kind.ts";
 import { isSame, listEdited } from "../../../contract/rules/writable-fields.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
 import { findRecord, readRecord, type Reading } from "../endpoints/find-record.ts";
+import { isFreshMove } from "../endpoints/is-fresh-move.ts";
 import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
 import { describeEffect } from "./describe-effect.ts";
@@ -49,12 +51,18 @@ export async function planUndo(change: Change, history: History, call: Asking): 
     const isUnknown = isDoubtful || (effect.id === null && effect.before === null);
     const settled = isUnknown ? await settleEffect(effect, template, call) : effect;
     const plan = await planEffect(settled, { change, history, call, template });
-    if ("steps" in plan) steps.push(...plan.steps);
+    if ("steps" in plan) for (const step of plan.steps) steps.push(await judgeStep(step, call));
     // What came along may be lacking, but not what it was about.
     else if (effect.kind === change.kind) throw new NotUndoable(plan.why);
     else lacking.push(plan.why);
   }
   return { change, steps, isDoubtful, lacking, template };
+}
+
+async function judgeStep(step: Step, call: Asking): Promise<Step> {
+  const { endpoint, input, now } = step;
+  if (endpoint !== contract.links.update || !now) return step;
+  return { ...step, isFresh: await isFreshMove(now, input, call) };
 }
 
 type Planning = {

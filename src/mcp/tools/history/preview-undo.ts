@@ -142,7 +142,7 @@ function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
       ? { state: "absent" }
       : now === undefined
         ? { state: "unread", id: id ?? "" }
-        : { state: "known", id: id ?? "", record: now };
+        : { state: "known", id: id ?? "", record: now, isFresh: step.isFresh };
   const isApp = kind.group === "apps";
   const registered = now === null && isApp ? [{ kind, fields: wanted ?? {} }] : [];
   return completeAct({ endpoint, kind, given: input, input, target, registered, beside: [] });

@@ -1,0 +1,39 @@
+import { unaskedMove_ms } from "../../../contract/approval-rules.ts";
+import type { FilterInput } from "../../../contract/filters.ts";
+import { contract } from "../../../contract/index.ts";
+import type { JsonObject } from "../../../contract/json.ts";
+import { movesPath } from "../../../contract/rules/moved-link.ts";
+import { readIfAllowed } from "../../results/tool-failure.ts";
+import type { KeyContext } from "../../access/key-context.ts";
+import type { Call } from "../tool.ts";
+
+export type FreshnessCall = Pick<Call, "ask"> & {
+  readonly keyContext: Pick<KeyContext, "clock" | "isSameTime">;
+};
+
+/**
+ * Whether a change moves a link whose path no visitor can know: one without clicks that was made a
+ * moment ago. The API shows no times, so the link's age is known by the filters that find it.
+ */
+export async function isFreshMove(
+  before: JsonObject,
+  input: JsonObject,
+  { ask, keyContext }: FreshnessCall,
+): Promise<boolean> {
+  const { id, path, clicks } = before;
+  if (!movesPath(before, input) || clicks !== 0) return false;
+  if (typeof path !== "string") return false;
+  const value = new Date(keyContext.clock.now() - unaskedMove_ms).toISOString();
+  const isAmong = async (condition: "gteq" | "lt") => {
+    const filters: readonly FilterInput[] = [
+      { field: "path", condition: "eq", value: path },
+      { field: "created_at", condition, value },
+    ];
+    const page = await readIfAllowed(() => ask(contract.links.index, { filters }));
+    return page?.links.some((link) => link.id === id);
+  };
+  // A server that ignores the filter answers with the link both times.
+  const isFresh = (await isAmong("gteq")) === true && (await isAmong("lt")) === false;
+  // With another clock over there, the answers prove nothing.
+  return isFresh && keyContext.isSameTime();
+}
