@@ -1,12 +1,4 @@
-import {
-  decisive,
-  differ,
-  isAlike,
-  isAnother,
-  isElsewhere,
-  isSamePlace,
-  type Seen,
-} from "./compare-phones.ts";
+import { decisive, differ, isAlike, isAnother, isSamePlace, type Seen } from "./compare-phones.ts";
 import type { Crowd } from "./crowding.ts";
 import { estimateDoubt } from "./estimate-doubt.ts";
 import { markNames, type MarkName } from "./marks.ts";
@@ -32,7 +24,7 @@ export type Chosen<One extends Visit> = {
   readonly score: number;
 };
 
-/** Together with the address they make 100. */
+/** Together with an address that is not shared they make 100. */
 const points: Readonly<Record<MarkName, number>> = {
   screen: 15,
   zone: 12,
@@ -78,11 +70,10 @@ export function chooseVisit<One extends Visit>(
     listRivals(one).every((rival) => isBehind(install, rival, one)),
   );
   if (best === undefined) return undefined;
-  const { visit, score, alike, isSameAddress } = best;
+  const { visit, score, alike } = best;
   const here = visits.filter((seen) => seen !== visit && isSamePlace(install, seen)).length;
-  const doubt = estimateDoubt({ install, visit, alike, isSameAddress, here, ...known });
-  const isContradicted = markNames.some((name) => differ(install.marks, visit.marks, name));
-  const confidence = judge(best, doubt, isContradicted);
+  const doubt = estimateDoubt({ install, visit, alike, here, ...known });
+  const confidence = judge(install, best, doubt);
   // What is only just likely is not told where anything else could be meant at all.
   const isRivalled = listRivals(best).length > 0;
   if (confidence === undefined || (confidence === "low" && isRivalled)) return undefined;
@@ -97,46 +88,50 @@ type Rated<One extends Visit> = {
   readonly score: number;
   /** The marks that both tell, and that are the same. */
   readonly alike: readonly MarkName[];
-  readonly isSameAddress: boolean;
 };
 
 /** Nothing where it cannot be the same phone, or nobody could tell. */
 function rate<One extends Visit>(install: Seen, visit: One): readonly Rated<One>[] {
   const isPhone = visit.marks.device !== undefined;
   if (!isPhone || isAnother(install.marks, visit.marks)) return [];
-  const isSameAddress = isSamePlace(install, visit);
-  if (!isSameAddress && isElsewhere(install, visit)) return [];
+  // Models, languages and zones are few enough to be guessed: without a common address there is
+  // no match.
+  if (!isSamePlace(install, visit)) return [];
   const alike = markNames.filter((name) => isAlike(install.marks, visit.marks, name));
   const sum = alike.reduce((total, name) => total + points[name], 0);
-  const score = sum + (isSameAddress ? addressPoints : 0);
-  // Without an address all that is decisive has to be told, and to be the same.
-  const isTold = isSameAddress || isAllTold(alike);
-  return isTold && score >= leastPoints ? [{ visit, score, alike, isSameAddress }] : [];
+  const isShared = isFromShared(install);
+  const score = sum + (isShared ? 0 : addressPoints);
+  // A shared address proves little: all decisive marks have to be told and to be the same.
+  const isTold = !isShared || isAllTold(alike);
+  return isTold && score >= leastPoints ? [{ visit, score, alike }] : [];
 }
 
 /**
  * By what it tells, and what is not so. What a phone does not tell makes it no other one: of iOS 26
  * only Safari tells the version, and whose script did not run tells next to nothing.
  */
-function isBehind(install: Seen, rival: Rated<Visit>, { visit, isSameAddress }: Rated<Visit>) {
+function isBehind(install: Seen, rival: Rated<Visit>, { visit }: Rated<Visit>) {
   const against = markNames.filter(
     (name) =>
       differ(install.marks, rival.visit.marks, name) && !differ(install.marks, visit.marks, name),
   );
-  const sum = against.reduce((total, name) => total + points[name], 0);
-  const isElsewhereOnly = isSameAddress && !rival.isSameAddress;
-  return sum + (isElsewhereOnly ? addressPoints : 0) >= margin;
+  return against.reduce((total, name) => total + points[name], 0) >= margin;
 }
 
 function judge(
-  { alike, isSameAddress }: Rated<Visit>,
+  install: Seen,
+  { visit, alike }: Rated<Visit>,
   doubt: number,
-  isContradicted: boolean,
 ): Chosen<Visit>["confidence"] | undefined {
   if (doubt > mostDoubt.low) return undefined;
-  if (!isSameAddress || doubt > mostDoubt.medium) return "low";
+  if (isFromShared(install) || doubt > mostDoubt.medium) return "low";
+  const isContradicted = markNames.some((name) => differ(install.marks, visit.marks, name));
   const isWhole = isAllTold(alike) && alike.includes("minor") && !isContradicted;
   return isWhole && doubt <= mostDoubt.high ? "high" : "medium";
+}
+
+function isFromShared({ address }: Seen): boolean {
+  return address?.isShared === true;
 }
 
 function isAllTold(alike: readonly MarkName[]): boolean {

@@ -5,11 +5,12 @@ import type { MarkName, Marks } from "./marks.ts";
 /** A phone's marks, and where its requests come from. */
 export type Seen = {
   readonly marks: Marks;
-  /** Undefined where an address would tell nothing, for too many share it. */
+  /** Undefined where it is not known. */
   readonly address: SeenAddress | undefined;
 };
 
-type SeenAddress = { readonly group: string; readonly family: "ipv4" | "ipv6" };
+/** Of a shared address the other phones are not known, nor how many they are. */
+type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
 /** Marks that one phone has but once: where they differ, it is another one. */
 export const decisive = [
@@ -34,12 +35,4 @@ export function isAlike(one: Marks, other: Marks, name: MarkName): boolean {
 
 export function isSamePlace({ address: one }: Seen, { address: other }: Seen): boolean {
   return one !== undefined && one.group === other?.group;
-}
-
-/**
- * A phone that goes from one network to another has another kind of address there, or one that
- * tells nothing. Two addresses of one kind are two places.
- */
-export function isElsewhere({ address: one }: Seen, { address: other }: Seen): boolean {
-  return one !== undefined && one.family === other?.family;
 }

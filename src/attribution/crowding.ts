@@ -37,7 +37,9 @@ export function learnCrowd(
 export function measureCrowd(recent: readonly Seen[], part = 1): Crowd {
   const counts = new Map<string, number>();
   for (const { address } of recent) {
-    if (address !== undefined) counts.set(address.group, (counts.get(address.group) ?? 0) + 1);
+    // How many share a carrier's address says nothing about homes and offices.
+    if (address === undefined || address.isShared) continue;
+    counts.set(address.group, (counts.get(address.group) ?? 0) + 1);
   }
   const sizes = [...counts.values()];
   const visits = sizes.reduce((sum, size) => sum + size, 0);

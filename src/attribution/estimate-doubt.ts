@@ -8,7 +8,6 @@ type Choice = {
   readonly visit: Seen;
   /** The marks in which the visit is like the install. */
   readonly alike: readonly MarkName[];
-  readonly isSameAddress: boolean;
   /** The others that visit from where the install asks, all of them. */
   readonly here: number;
   /** The project's latest, wherever they are from: by them it is known how many look alike. */
@@ -38,7 +37,7 @@ const usualOthers = 0.03;
  * others have visited from where he is, and that one of them looks like him.
  */
 export function estimateDoubt(choice: Choice): number {
-  const { install, visit, alike, isSameAddress, here, recent, crowd } = choice;
+  const { install, visit, alike, here, recent, crowd } = choice;
   // The visit itself may be among them: it is no other phone that looks like it.
   const elsewhere = recent.filter((seen) => seen !== visit && !isSamePlace(install, seen));
   const lookalikes = elsewhere.filter((seen) =>
@@ -49,8 +48,9 @@ export function estimateDoubt(choice: Choice): number {
   const unseen = elsewhere.length / (elsewhere.length + 10);
   const known = lookalikes + unseen + usualVisits * share;
   const likeness = known / (elsewhere.length + usualVisits);
-  // Without an address, whoever comes by himself is one of all who install, the visitor among them.
-  const neighbours = isSameAddress ? here + countUnseen(crowd) : recent.length;
+  // All recent visitors may be behind a shared address, the visitor among them.
+  const isShared = install.address?.isShared === true;
+  const neighbours = isShared ? recent.length : here + countUnseen(crowd);
   const isUpdated = differ(install.marks, visit.marks, "minor");
   return organic * neighbours * likeness * (isUpdated ? updated : 1);
 }

@@ -25,12 +25,6 @@ export function sealMarks(marks: Marks, seal: Seal): Marks {
   return Object.fromEntries(sealed);
 }
 
-/** One hash for all that is decisive; undefined where not all of it is told. */
-export function sealLook({ device, screen, zone, language }: Marks, seal: Seal) {
-  const told = [device, screen, zone, language];
-  return told.includes(undefined) ? undefined : seal("look", told.join(" "));
-}
-
 /** One hash for everything: what has the same was seen twice. */
 export function sealAll({ marks, address }: Seen, seal: Seal): string {
   const all = markNames.map((name) => marks[name] ?? "");

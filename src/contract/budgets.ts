@@ -8,13 +8,23 @@ export const budgets = {
 } as const;
 export type BudgetName = keyof typeof budgets;
 
+export type AddressBudget = {
+  readonly limit: number;
+  readonly window_ms: number;
+  /** After so many more the other processes are told: a quarter of the limit by default. */
+  readonly step?: number;
+};
+
 /** Requests per client address and window, for endpoints that no secret key is shown to. */
 export const addressBudgets = {
   keyless: { limit: 60, window_ms: 60_000 },
   // A carrier has many customers behind one address, and an app tells of each opening.
   app_openings: { limit: 600, window_ms: 60_000 },
   app_installs: { limit: 60, window_ms: 60_000 },
-} as const;
+  // Guesses at the visits of others behind the same shared address. They are few enough for each
+  // to be reported to the other processes.
+  shared_misses: { limit: 20, window_ms: 60 * 60_000, step: 1 },
+} as const satisfies Record<string, AddressBudget>;
 export type AddressBudgetName = keyof typeof addressBudgets;
 
 /** A deployment's clock may be a little slower than ours. */

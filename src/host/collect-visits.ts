@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { joinMarks, type Marks } from "../attribution/marks.ts";
 import { readFingerprint } from "../attribution/read-fingerprint.ts";
 import { readRequest } from "../attribution/read-request.ts";
-import { createSeal, sealAll, sealLook, sealMarks, type Seal } from "../attribution/seal-marks.ts";
+import { createSeal, sealAll, sealMarks, type Seal } from "../attribution/seal-marks.ts";
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
@@ -13,6 +13,7 @@ import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts"
 import { findLatestEnd } from "../store/deferred-visits.ts";
 import { readSealKey } from "../store/store-secrets.ts";
 import type { Store } from "../store/store.ts";
+import { toFlag } from "../store/tables.ts";
 import { createVisitLimit } from "./limit-visits.ts";
 import { nameVisit, readVisitTime } from "./name-visit.ts";
 import { createNotedWriter } from "./write-noted-visits.ts";
@@ -71,7 +72,8 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     const arrival = readArrival(socket.remoteAddress, headers);
     const address = findToldAddress(findClientAddress(arrival, trusts), arrival);
     const place = findPlace(address);
-    if (!limit.takes(place?.group ?? "")) return;
+    // Many people behind one shared address must not use up each other's share.
+    if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
     const requested = readRequest(headers["user-agent"] ?? "", headers["accept-language"]);
     const marks = joinMarks(told ?? {}, requested);
     if (marks.device === undefined) return;
@@ -82,8 +84,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       link_id: hosted.link.id,
       query,
       address: place === undefined ? null : seal("address", place.group),
-      family: place?.family ?? null,
-      look: sealLook(marks, seal) ?? null,
+      is_shared: toFlag(place?.isShared === true),
       whole: sealAll({ marks, address: place }, seal),
       marks: JSON.stringify(sealMarks(marks, seal)),
       ends_at: visitedAt + limits.deferred_visit_ms,

@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 
-/** So many visits of one place are noted in a minute, and so many of places that nobody knows. */
+/** So many visits of one place are noted in a minute, and so many of shared or unknown places. */
 const mostOfPlace = 120;
 const mostOfNobody = 6000;
 const window_ms = 60_000;
@@ -13,7 +13,7 @@ export function createVisitLimit({ monotonic }: Pick<Clock, "monotonic">) {
   let endsAt = -Infinity;
 
   return {
-    /** An empty place is one that nobody knows. */
+    /** The empty text represents all places that are shared or unknown. */
     takes: (place: string): boolean => {
       const now = monotonic();
       if (now >= endsAt || counts.size >= mostPlaces) {

@@ -1,31 +1,31 @@
-import {
-  findAddressGroup,
-  matchNetworks,
-  normalizeAddress,
-  readFamily,
-  listNetworks,
-} from "./ip-address.ts";
+import { findAddressGroup, matchNetworks, normalizeAddress, listNetworks } from "./ip-address.ts";
 import { isPublicAddress } from "./public-address.ts";
-
 /**
- * An address by which a phone may be known again for some minutes, or undefined: one of a private
- * network or of a carrier's (RFC 6598) is everybody's, and so is one of those behind which carriers
- * and iCloud Private Relay are known to put their customers, thousands at a time.
+ * Where a client's requests come from, in the form that can be compared: an IPv4 address as it is,
+ * an IPv6 address by its /64. Undefined for a text that is no address.
  */
 export function findPlace(text: string | undefined): Place | undefined {
   const address = normalizeAddress(text ?? "");
-  if (address === undefined || !isPublicAddress(address) || isShared(address)) return undefined;
-  return { group: findAddressGroup(address), family: readFamily(address) };
+  if (address === undefined) return undefined;
+  const isShared = !isPublicAddress(address) || isKnownAsShared(address);
+  return { group: findAddressGroup(address), isShared };
 }
 
-type Place = { readonly group: string; readonly family: "ipv4" | "ipv6" };
+export type Place = {
+  readonly group: string;
+  /**
+   * Whether many strangers have this address at the same time: private networks, RFC 6598, and the
+   * addresses behind which carriers and iCloud Private Relay put their customers.
+   */
+  readonly isShared: boolean;
+};
 
 /**
  * What is known to be shared. Which other addresses a carrier puts its customers behind, no list
  * tells: of them a phone is known again as if it were alone, as far as others that visit from there
  * do not show that it is not.
  */
-const isShared = matchNetworks(
+const isKnownAsShared = matchNetworks(
   listNetworks(
     // The networks of all 13,581 prefixes of Apple's list of where Private Relay comes out,
     // https://mask-api.icloud.com/egress-ip-ranges.csv (a copy of 13 April 2026).

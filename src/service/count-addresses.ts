@@ -1,5 +1,5 @@
 import type { Awaitable } from "../contract/awaitable.ts";
-import { addressBudgets, type AddressBudgetName } from "../contract/budgets.ts";
+import { addressBudgets, type AddressBudget, type AddressBudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { digestOf } from "../text/digest.ts";
@@ -12,39 +12,52 @@ import { openWindow, spendFrom, type Tell, type Window } from "./shared-windows.
 export type AddressCounter = {
   /** Counts a request, or refuses it when the address has had its share. */
   readonly spend: (address: string, budget: AddressBudgetName) => Awaitable<void>;
+  /** Undoes one spending. */
+  readonly giveBack: (address: string, budget: AddressBudgetName) => void;
 };
 
-/** Of more than that the oldest are forgotten, so that nobody can fill the memory. */
+/** Of more than that in one budget the oldest are forgotten, so that nobody can fill the memory. */
 const mostAddresses = 10_000;
 /** Others are told of each quarter: strangers who ask now and then lead to no write. */
 const parts = 4;
 
 export function createAddressCounter(clock: Pick<Clock, "monotonic">, tell?: Tell): AddressCounter {
-  /** In the order in which they end, for all are equally long. */
-  const windows = new Map<string, Window>();
+  const budgets = new Map<AddressBudgetName, Map<string, Window>>();
 
-  function makeRoom(now: number): void {
-    for (const [name, { ends }] of windows) {
-      if (ends > now && windows.size < mostAddresses) return;
-      windows.delete(name);
-    }
+  /** Those of one budget are in the order in which they end, for all are equally long. */
+  function findWindows(budget: AddressBudgetName): Map<string, Window> {
+    const windows = budgets.get(budget) ?? new Map<string, Window>();
+    budgets.set(budget, windows);
+    return windows;
   }
 
   return {
     spend: (address, budget) => {
-      const { limit, window_ms } = addressBudgets[budget];
+      const { limit, window_ms, step = limit / parts }: AddressBudget = addressBudgets[budget];
+      const windows = findWindows(budget);
       const now = clock.monotonic();
       const name = nameOf(findAddressGroup(address), budget);
       let window = windows.get(name);
       if (window === undefined || window.ends <= now) {
         windows.delete(name);
-        makeRoom(now);
-        window = openWindow(name, now + window_ms, window);
+        makeRoom(windows, now);
+        window = openWindow(name, { now, window_ms }, window);
         windows.set(name, window);
       }
-      return spendFrom(window, { limit, step: limit / parts }, clock, tell);
+      return spendFrom(window, { limit, step }, clock, tell);
+    },
+    giveBack: (address, budget) => {
+      const window = findWindows(budget).get(nameOf(findAddressGroup(address), budget));
+      if (window !== undefined && window.spent > 0) window.spent -= 1;
     },
   };
+}
+
+function makeRoom(windows: Map<string, Window>, now: number): void {
+  for (const [name, { ends }] of windows) {
+    if (ends > now && windows.size < mostAddresses) return;
+    windows.delete(name);
+  }
 }
 
 /** No visitor's address is ever written down. */

@@ -34,7 +34,7 @@ export function createBudgetCounters(clock: Pick<Clock, "monotonic">, tell?: Tel
       let window = windows.get(name);
       if (window === undefined || window.ends <= now) {
         if (windows.size >= pruneAt) prune(now);
-        window = openWindow(name, now + window_ms, window);
+        window = openWindow(name, { now, window_ms }, window);
         windows.set(name, window);
       }
       return spendFrom(window, { limit, step: limit / steps }, clock, tell);

@@ -8,6 +8,7 @@ import type { ClientHolder } from "../store/client-keys.ts";
 import type { Visit } from "../stats/visit.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
+import type { AddressCounter } from "./count-addresses.ts";
 import type { Precondition } from "./precondition.ts";
 import type { Caller } from "./require-access.ts";
 import type { WaitInQueue } from "./template-queue.ts";
@@ -31,6 +32,7 @@ export type Services = {
   /** Counts what apps tell of themselves: opens and installs. Left out as the one above. */
   readonly noteVisit?: ((visit: Visit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;
+  readonly addresses: AddressCounter;
   /** Told of each request by whose key it was. */
   readonly noteKeyUse?: ((keyId: string) => void) | undefined;
 };

@@ -1,20 +1,15 @@
 import { chooseVisit, type Chosen, type Visit } from "../attribution/choose-visit.ts";
+import type { Seen } from "../attribution/compare-phones.ts";
 import { learnCrowd, measureCrowd } from "../attribution/crowding.ts";
 import type { Marks } from "../attribution/marks.ts";
 import { readAsker, readFingerprint } from "../attribution/read-fingerprint.ts";
-import {
-  createSeal,
-  sealAsker,
-  sealLook,
-  sealMarks,
-  type Seal,
-} from "../attribution/seal-marks.ts";
+import { createSeal, sealAsker, sealMarks, type Seal } from "../attribution/seal-marks.ts";
 import type { Confidence } from "../contract/app-sdk.ts";
 import type { Waiter } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
-import { findPlace } from "../network/shared-address.ts";
+import { findPlace, type Place } from "../network/shared-address.ts";
 import { findCrowd, keepCrowd } from "../store/crowds.ts";
 import {
   findTold,
@@ -70,29 +65,60 @@ export async function matchInstall(
   { fingerprint, address }: Install,
   signal: Signal,
 ): Promise<Matched | undefined> {
-  const { store, clock, random } = services;
+  const { store, random } = services;
   const seal = createSeal(await readSealKey(store, random), tenant.projectId);
   const told = readFingerprint(fingerprint);
   const usedBy = sealAsker(readAsker(fingerprint), told, seal);
-  const place = sealPlace(findPlace(address), seal);
+  const before = await tellAgain(services, tenant, usedBy);
+  const place = findPlace(address);
+  if (before !== undefined || place === undefined) return before;
+  const seen = { marks: sealMarks(told, seal), address: sealPlace(place, seal) };
+  const find = async () => {
+    const chosen = await findChosen(services, tenant, seen);
+    const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
+    const matched = use && (await useVisit(services, tenant, use, signal));
+    // Its own first request may have been answered meanwhile, and nobody has heard it.
+    return matched ?? tellAgain(services, tenant, usedBy);
+  };
+  return place.isShared ? limitMisses(services.addresses, place.group, find) : find();
+}
+
+/** The visit that the install most likely follows, among those from its own address. */
+async function findChosen(
+  { store, clock }: Services,
+  tenant: Tenant,
+  seen: Seen & { readonly address: Place },
+): Promise<Chosen<StoredVisit> | undefined> {
   const now = clock.now();
-  const asked = { address: place?.group, look: sealLook(told, seal), now };
-  const [before, found, known] = await Promise.all([
-    tellAgain(services, tenant, usedBy),
-    findVisits(tenant, asked),
+  const [found, known] = await Promise.all([
+    findVisits(tenant, { address: seen.address.group, now }),
     findCrowd(tenant),
   ]);
-  if (before !== undefined) return before;
-  const { alike, recent } = readVisits(found);
-  const seen = { marks: sealMarks(told, seal), address: place };
+  const { here, recent } = readVisits(found);
   const shown = measureCrowd(recent, readPart(recent, now));
   const crowd = learnCrowd(known, shown, { now, window_ms: limits.deferred_visit_ms });
   if (crowd !== known) await keepCrowd(store, tenant.projectId, crowd, known);
-  const chosen = chooseVisit(seen, alike, { recent, crowd });
-  const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
-  const matched = use && (await useVisit(services, tenant, use, signal));
-  // Its own first request may have been answered meanwhile, and nobody has heard it.
-  return matched ?? tellAgain(services, tenant, usedBy);
+  return chooseVisit(seen, here, { recent, crowd });
+}
+
+/**
+ * A stranger behind the same carrier could try one model of phone after another. The guess is
+ * counted before it is looked up, so that guesses sent at once do not exceed the limit together.
+ */
+async function limitMisses<Found>(
+  { spend, giveBack }: Services["addresses"],
+  address: string,
+  find: () => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  await spend(address, "shared_misses");
+  let isMiss = false;
+  try {
+    const found = await find();
+    isMiss = found === undefined;
+    return found;
+  } finally {
+    if (!isMiss) giveBack(address, "shared_misses");
+  }
 }
 
 /** The same by the address that the page's button has copied, which names the visit. */
@@ -158,10 +184,13 @@ async function findCounted(
   return link?.ios_deferred_deep_linking_enabled === true ? link : undefined;
 }
 
-/** Of visits that lead to the same and could each be the one, what all of them bring is told. */
+/**
+ * When several visits lead to the same place and each could be the one, their common query is told.
+ * Queries name people, so whoever shares an address with strangers gets none.
+ */
 function readChosen({ visit: { row }, others, confidence, score }: Chosen<StoredVisit>) {
-  const query = others.reduce((shared, other) => keepShared(shared, other.row.query), row.query);
-  return { row, query, confidence, score };
+  const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);
+  return { row, query: row.is_shared === 1 ? "" : common, confidence, score };
 }
 
 /** How much of the time for which a visit waits the latest of them are of. */
@@ -172,25 +201,25 @@ function readPart(recent: readonly StoredVisit[], now: number): number {
   return Math.min(1, Math.max(1000, waited_ms) / limits.deferred_visit_ms);
 }
 
-function sealPlace(place: ReturnType<typeof findPlace>, seal: Seal): ReturnType<typeof findPlace> {
-  return place && { ...place, group: seal("address", place.group) };
+function sealPlace(place: Place, seal: Seal): Place {
+  return { ...place, group: seal("address", place.group) };
 }
 
 /** A visit in both lists is one and the same, and is not taken for another phone's. */
-function readVisits({ alike, recent }: FoundVisits) {
-  const read = new Map([...alike, ...recent].map((row) => [row.id, readVisit(row)]));
+function readVisits({ here, recent }: FoundVisits) {
+  const read = new Map([...here, ...recent].map((row) => [row.id, readVisit(row)]));
   const list = (rows: readonly DeferredVisitTable[]) =>
     rows.flatMap(({ id }) => read.get(id) ?? []);
-  return { alike: list(alike), recent: list(recent) };
+  return { here: list(here), recent: list(recent) };
 }
 
 function readVisit(row: DeferredVisitTable): StoredVisit {
-  const { link_id, address, family } = row;
+  const { link_id, address, is_shared } = row;
   return {
     row,
     leadsTo: link_id,
     // The link host wrote this column, as the JSON of hashes.
     marks: JSON.parse(row.marks) as Marks,
-    address: address === null || family === null ? undefined : { group: address, family },
+    address: address === null ? undefined : { group: address, isShared: is_shared === 1 },
   };
 }

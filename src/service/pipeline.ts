@@ -10,7 +10,6 @@ import type { ClientHolder } from "../store/client-keys.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { findToldAddress } from "../network/client-address.ts";
 import { authenticate, authenticateApp, refuseClientKey } from "./authenticate.ts";
-import type { AddressCounter } from "./count-addresses.ts";
 import type { BudgetCounters } from "./count-budgets.ts";
 import type { Services } from "./handler.ts";
 import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
@@ -53,7 +52,6 @@ type Asked = {
   readonly keyCache: KeyCache;
   readonly clientKeys: ClientKeyCache;
   readonly budgets: BudgetCounters;
-  readonly addresses: AddressCounter;
   readonly signal: Waiter;
 };
 
@@ -157,9 +155,9 @@ function admitKey(
 }
 
 /** A call within this process has no address, and is not a stranger's. */
-function spendOfAddress({ request: { address }, addresses, endpoint }: Asked): Awaitable<void> {
+function spendOfAddress({ request: { address }, services, endpoint }: Asked): Awaitable<void> {
   if (address === undefined) return undefined;
-  return addresses.spend(address, endpoint.address_budget ?? "keyless");
+  return services.addresses.spend(address, endpoint.address_budget ?? "keyless");
 }
 
 /** It is only read. */

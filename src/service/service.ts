@@ -46,7 +46,7 @@ type LookUp = () => Promise<KnownKey | undefined>;
 /** What was said of a key, and of where links lived then. */
 type Known = { readonly known: KnownKey; readonly linkOrigin: string };
 
-export type ServiceOptions = Omit<Services, "waitInQueue"> & {
+export type ServiceOptions = Omit<Services, "waitInQueue" | "addresses"> & {
   readonly setAlarm: SetAlarm;
   readonly report: Report;
   readonly watchRequest?: WatchRequest | undefined;
@@ -69,13 +69,13 @@ const router = createRouter(pairHandlers().map((pair) => [pair[0], pair] as cons
 /** The whole API as one function from an API message to its reply. */
 export function createService(options: ServiceOptions): Service {
   const { monotonic } = options.clock;
+  const tell = createTell(options.store, options.clock);
+  const budgets = createBudgetCounters(options.clock, tell);
   const services: Services = {
     ...options,
     waitInQueue: createTemplateQueue(createCheckQueue({ monotonic })),
+    addresses: createAddressCounter(options.clock, tell),
   };
-  const tell = createTell(services.store, services.clock);
-  const budgets = createBudgetCounters(services.clock, tell);
-  const addresses = createAddressCounter(services.clock, tell);
   const keyCache = createKeyCache(services.store, services.clock);
   const clientKeys = createClientKeyCache(services.store, services.clock);
   const knownKeys = new WeakMap<KeyHolder, Known>();
@@ -90,7 +90,7 @@ export function createService(options: ServiceOptions): Service {
     if (url.length > limits.address_characters) throw new Problem(414, messages.address_too_long);
     const { target, params } = found;
     const [endpoint, handler] = target;
-    const counted = { keyCache, clientKeys, budgets, addresses };
+    const counted = { keyCache, clientKeys, budgets };
     return answer({ endpoint, handler, request, params, services, ...counted, signal });
   }
 

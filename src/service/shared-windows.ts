@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Awaitable } from "../contract/awaitable.ts";
+import { addressBudgets, budgets } from "../contract/budgets.ts";
 import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { Clock } from "../contract/clock.ts";
 import { rateLimited } from "../contract/problem.ts";
@@ -19,6 +20,7 @@ export type Window = {
   readonly name: string;
   /** By the clock that never jumps. */
   readonly ends: number;
+  readonly window_ms: number;
   spent: number;
   /** How many of these the others can see. */
   told: number;
@@ -38,8 +40,13 @@ export type SharedBudget = {
 export type Tell = (window: Window) => Promise<boolean>;
 
 /** What others have told before is still true when a new window begins. */
-export function openWindow(name: string, ends: number, before: Window | undefined): Window {
-  return { name, ends, spent: 0, told: 0, others: before?.others ?? [], telling: undefined };
+export function openWindow(
+  name: string,
+  { now, window_ms }: { readonly now: number; readonly window_ms: number },
+  before: Window | undefined,
+): Window {
+  const others = before?.others ?? [];
+  return { name, ends: now + window_ms, window_ms, spent: 0, told: 0, others, telling: undefined };
 }
 
 /**
@@ -85,8 +92,10 @@ function countOthers({ others }: Window, now: number): number {
   return sum;
 }
 
-/** No window is longer. */
-const longest_ms = 60_000;
+const longest_ms = Math.max(
+  ...[...Object.values(budgets), ...Object.values(addressBudgets)].map((one) => one.window_ms),
+);
+const dropEvery_ms = 60_000;
 /** A store that takes no write is not tried again with each request. */
 const pause_ms = 1000;
 
@@ -125,13 +134,13 @@ export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Te
     const names = rows.map(({ name }) => name);
     const found = await readOtherCounts(store.db, names, { process, now: at.now });
     for (const window of windows) window.others = found.flatMap((row) => readOther(row, window));
-    if (at.monotonic - droppedAt >= longest_ms) {
+    if (at.monotonic - droppedAt >= dropEvery_ms) {
       droppedAt = at.monotonic;
-      await dropEndedCounts(store, at.now, latest(at.now));
+      await dropEndedCounts(store, at.now, latest(at.now, longest_ms));
     }
 
-    function readOther(row: (typeof found)[number], { name }: Window): readonly OtherWindow[] {
-      if (row.name !== name || row.ends_at > latest(at.now)) return [];
+    function readOther(row: (typeof found)[number], window: Window): readonly OtherWindow[] {
+      if (row.name !== window.name || row.ends_at > latest(at.now, window.window_ms)) return [];
       return [{ spent: row.spent, ends: at.monotonic + row.ends_at - at.now }];
     }
   }
@@ -156,6 +165,6 @@ export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Te
 }
 
 /** What lies further ahead was written before a clock was set back. */
-function latest(now: number): number {
-  return now + longest_ms + mostSkew_ms;
+function latest(now: number, window_ms: number): number {
+  return now + window_ms + mostSkew_ms;
 }

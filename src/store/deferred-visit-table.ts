@@ -5,11 +5,10 @@ export type DeferredVisitTable = {
   readonly link_id: string;
   /** What the visit's address added to the link. */
   readonly query: string;
-  /** Null where it would tell nothing. */
+  /** Null where it is not known. */
   readonly address: string | null;
-  readonly family: "ipv4" | "ipv6" | null;
-  /** All marks by which a phone is told from others, as one; null where one is not known. */
-  readonly look: string | null;
+  /** 1 for an address that many strangers share. */
+  readonly is_shared: 0 | 1;
   /** Everything that was seen, as one. */
   readonly whole: string;
   /** Each mark, as JSON. */

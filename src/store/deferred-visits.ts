@@ -77,8 +77,7 @@ function takeTold(row: Written) {
   return {
     query: row.ref("excluded.query"),
     address: row.ref("excluded.address"),
-    family: row.ref("excluded.family"),
-    look: row.ref("excluded.look"),
+    is_shared: row.ref("excluded.is_shared"),
     whole: row.ref("excluded.whole"),
     marks: row.ref("excluded.marks"),
   };
@@ -89,25 +88,24 @@ function isUnused(row: Written) {
 }
 
 type Asked = {
-  readonly address: string | undefined;
-  readonly look: string | undefined;
+  readonly address: string;
   readonly now: number;
 };
 
 export type FoundVisits = {
-  /** Those from where the install asks, and those of phones that look like it. */
-  readonly alike: readonly DeferredVisitTable[];
+  /** Those from where the install asks. */
+  readonly here: readonly DeferredVisitTable[];
   /** The project's latest, by which it is known how many look alike. */
   readonly recent: readonly DeferredVisitTable[];
 };
 
-/** More from one address, or of one look, and nobody could be told from anybody. */
-export const mostAlike = 100;
+/** With more visits from one address, phones behind it cannot be distinguished. */
+export const mostHere = 100;
 export const mostRecent = 500;
 
 export async function findVisits(
   { db, projectId }: Tenant,
-  { address, look, now }: Asked,
+  { address, now }: Asked,
 ): Promise<FoundVisits> {
   const waiting = () =>
     db
@@ -116,15 +114,11 @@ export async function findVisits(
       .where("project_id", "=", projectId)
       .where((row) => isWaiting(row, now))
       .orderBy("ends_at", "desc");
-  const [here, likeIt, recent] = await Promise.all([
-    address === undefined
-      ? []
-      : waiting().where("address", "=", address).limit(mostAlike).execute(),
-    look === undefined ? [] : waiting().where("look", "=", look).limit(mostAlike).execute(),
+  const [here, recent] = await Promise.all([
+    waiting().where("address", "=", address).limit(mostHere).execute(),
     waiting().limit(mostRecent).execute(),
   ]);
-  const all = new Map([...here, ...likeIt].map((visit) => [visit.id, visit]));
-  return { alike: [...all.values()], recent };
+  return { here, recent };
 }
 
 /** A visit that still waits, by what its page names it. */
@@ -180,7 +174,7 @@ type Use = {
  */
 export async function takeVisit(
   { db, projectId }: Tenant,
-  { id, link_id, whole, address, look }: DeferredVisitTable,
+  { id, link_id, whole, address }: DeferredVisitTable,
   { now, usedBy, told, isNamed }: Use,
 ): Promise<boolean> {
   const before = usedBy === undefined ? undefined : await findTold({ db, projectId }, usedBy, now);
@@ -205,10 +199,8 @@ export async function takeVisit(
   if (numUpdatedRows === 0n) return false;
   if (isNamed) return true;
   const alike = use().where("link_id", "=", link_id).where("whole", "=", whole);
-  // What is whole has both in it: by either an index finds the few that it can be.
-  const [column, value] =
-    address === null ? (["look", look] as const) : (["address", address] as const);
-  await alike.where(column, value === null ? "is" : "=", value).execute();
+  // The address is a part of the whole: an index finds the few rows by it.
+  await alike.where("address", "=", address).execute();
   return true;
 }
 

@@ -32,6 +32,7 @@ import { crowds, postgresCrowds } from "./migrations/019-crowds.ts";
 import { postgresUsedVisits, usedVisits } from "./migrations/020-used-visits.ts";
 import { refusedDeliveries } from "./migrations/021-refused-deliveries.ts";
 import { deliveryNumbers } from "./migrations/022-delivery-numbers.ts";
+import { visitPlaces } from "./migrations/023-visit-places.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -80,6 +81,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       usedVisits,
       refusedDeliveries,
       deliveryNumbers,
+      visitPlaces,
     ],
   },
   postgres: {
@@ -101,6 +103,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresUsedVisits,
       refusedDeliveries,
       deliveryNumbers,
+      visitPlaces,
     ],
   },
 };

@@ -81,7 +81,7 @@ function explainIos(explained: ExplainedLink, options: InstallOptions): InstallT
     why:
       "Once, within 10 minutes, if the phone looks the same from the same address; not where two " +
       "visits could be meant, Safari on an iPad never, mobile data or a relay only while hardly " +
-      "anybody else visits the project's links." +
+      "anybody else visits the project's links, and then without the visit's query." +
       (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
 }

@@ -9,7 +9,7 @@ import { agents } from "./agents.ts";
 
 /** Two phones, what their browsers and the SDK in the app tell of them, and which is which. */
 
-const home = { group: "198.51.100.7", family: "ipv4" } as const;
+const home = { group: "198.51.100.7", isShared: false } as const;
 
 /** As the page's script and DeviceFingerprint.swift tell of one and the same phone. */
 const screen = {
@@ -54,7 +54,7 @@ function install(more: object = {}, from: Pick<Seen, "address"> = { address: hom
 const choose = (seen: Seen, ...visits: readonly Visit[]) =>
   chooseVisit(seen, visits, { recent: visits, crowd: measureCrowd(visits) });
 const otherPhone = { ...screen, screen_width: 430, screen_height: 932, language: "de" };
-const place = (at: number) => ({ group: `203.0.113.${at}`, family: "ipv4" }) as const;
+const place = (at: number) => ({ group: `203.0.113.${at}`, isShared: false }) as const;
 const others = (count: number) =>
   Array.from({ length: count }, (_, at) =>
     visit({ script: { ...otherPhone, screen_width: 300 + at }, leadsTo: `${at}` }),
@@ -139,22 +139,33 @@ describe("one visit", () => {
 });
 
 describe("an address", () => {
-  const nowhere = { address: undefined };
-  const mobile = { group: "2a01:598:1:2", family: "ipv6" } as const;
+  const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
-  test("that tells nothing leaves what all marks say, and that is not much", () => {
-    expect(level(install({}, nowhere), visit())).toBe("low");
-    expect(level(install(), visit({ address: undefined }))).toBe("low");
-    expect(level(install({}, nowhere), visit({ script: {} }))).toBeUndefined();
+  test("that is not known is the same as no other, not even as an unknown one", () => {
+    const nowhere = { address: undefined };
+    expect(level(install({}, nowhere), visit())).toBeUndefined();
+    expect(level(install(), visit(nowhere))).toBeUndefined();
+    expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("of another kind may be the same phone on another network", () => {
-    expect(level(install({}, { address: mobile }), visit())).toBe("low");
-  });
-
-  test("of the same kind is another place", () => {
-    const office = { group: "203.0.113.9", family: "ipv4" } as const;
+  test("that differs excludes the visit, whether it is shared or not", () => {
+    const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
+    expect(level(install({}, relay), visit())).toBeUndefined();
+    expect(level(install(), visit(relay))).toBeUndefined();
+  });
+
+  test("that strangers share gives low at most, and only where all decisive marks agree", () => {
+    expect(choose(install({}, relay), visit(relay))).toMatchObject({
+      confidence: "low",
+      score: 60,
+    });
+    expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
+  });
+
+  test("that strangers share does not count towards how many phones share an address", () => {
+    expect(measureCrowd([visit(relay), visit(relay)])).toEqual({ visits: 0, others: 0 });
+    expect(measureCrowd([visit(), visit(), visit(relay)])).toEqual({ visits: 2, others: 2 });
   });
 
   test("that others visit from makes nobody sure, and very many nobody at all", () => {
@@ -169,11 +180,12 @@ describe("an address", () => {
     expect(chooseAmong(latest, [visit(), ...others(99)])).toBeUndefined();
   });
 
-  test("that is not known leaves a visit to itself: no other phone looks like it", () => {
+  test("that strangers share gives no match once many wait in the whole project", () => {
     const away = (at: number) => visit({ address: place(at), script: otherPhone });
-    expect(level(install({}, nowhere), visit(), away(1), away(2), away(3))).toBe("low");
+    const own = visit(relay);
+    expect(level(install({}, relay), own, away(1), away(2), away(3))).toBe("low");
     const many = Array.from({ length: 20 }, (_, at) => away(at));
-    expect(level(install({}, nowhere), visit(), ...many)).toBeUndefined();
+    expect(level(install({}, relay), own, ...many)).toBeUndefined();
   });
 });
 
@@ -201,9 +213,13 @@ describe("two visits", () => {
     expect(choose(install(), colleague, own)).toBeUndefined();
   });
 
-  test("are never one that is just likely", () => {
-    const away = { address: undefined };
-    expect(level(install(), visit(away), visit({ ...away, leadsTo: "summer" }))).toBeUndefined();
+  test("of which one is only just likely give no match, though the other is less likely", () => {
+    const summer = visit({ agent: agents.safari18, leadsTo: "summer" });
+    expect(level(install(), visit(), summer)).toBe("medium");
+    expect(level(install(), visit(), ...others(3))).toBe("low");
+    expect(level(install(), visit(), summer, ...others(2))).toBeUndefined();
+    const sameLink = visit({ agent: agents.safari18 });
+    expect(level(install(), visit(), sameLink, ...others(2))).toBe("low");
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { chooseVisit } from "../../src/attribution/choose-visit.ts";
 import { learnCrowd, measureCrowd, type Learned } from "../../src/attribution/crowding.ts";
-import { mostAlike, mostRecent } from "../../src/store/deferred-visits.ts";
+import { mostHere, mostRecent } from "../../src/store/deferred-visits.ts";
 import {
   hasClearVisit,
   makePopulation,
@@ -52,7 +52,7 @@ function play(made: Omit<Made, "count">): Counts {
     const here = open.filter(({ address }) => address?.group === install.seen.address?.group);
     const recent = open.slice(-mostRecent);
     crowd = learnCrowd(crowd, measureCrowd(recent), { now: install.at, window_ms });
-    const chosen = chooseVisit(install.seen, here.slice(-mostAlike), { recent, crowd });
+    const chosen = chooseVisit(install.seen, here.slice(-mostHere), { recent, crowd });
     const isClear = hasClearVisit(install, here);
     // Whoever visits the same link gets what is meant for both.
     const isRight = chosen?.visit.phone === install.phone || isSameLink(chosen?.visit, install);

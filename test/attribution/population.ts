@@ -169,7 +169,7 @@ function makeHouse({ house, most }: House, chance: Chance, count: () => number):
   const size = 1 + Math.floor(chance() * most);
   return Array.from({ length: size }, () => ({
     id: count(),
-    address: { group: `house-${house}`, family: "ipv4" } as const,
+    address: { group: `house-${house}`, isShared: false } as const,
     model: pick(models, chance),
     version: pick(versions, chance),
     language: pick(languages, chance),

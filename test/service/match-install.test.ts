@@ -195,10 +195,13 @@ describe("an app that was installed after a visit", () => {
   });
 
   test.each(["10.0.0.7", "100.64.1.1", "172.226.3.4", "2a02:26f7:1::1", "174.200.1.1"])(
-    "is just likely from %s, which is many people's",
+    "from the shared address %s gets its link at low, without the visit's query",
     async (shared) => {
-      await visit("/spring", { from: shared });
-      expect(await match(shared)).toMatchObject({ matched: true, confidence: "low" });
+      await visit("/spring?ref=anna", { from: shared });
+      const { matched, confidence, link } = await match(shared);
+      expect([matched, confidence]).toEqual([true, "low"]);
+      expect(link?.["url"]).toBe("https://example.com/spring");
+      expect(link?.["full_url"]).not.toContain("anna");
     },
   );
 });
@@ -370,7 +373,7 @@ test("of phones and addresses nothing is kept but hashes", async () => {
   for (const word of [home, "393x852", "Berlin", "iphone", "gregory", "de-de"]) {
     expect(text.toLowerCase()).not.toContain(word.toLowerCase());
   }
-  expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", family: "ipv4" });
+  expect(row).toMatchObject({ link_id: host.link.id, query: "ref=anna", is_shared: 0 });
 });
 
 test("an app that says little of its phone is matched all the same", async () => {

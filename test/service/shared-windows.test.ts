@@ -103,7 +103,8 @@ test("nothing is written before a twentieth is spent, and once for each after th
 
 test("what is over is taken away, and what a clock that was set back has left", async () => {
   await using world = await createWorld();
-  const ahead = world.clock.now() + 10 * 60_000;
+  // No window is longer than an hour.
+  const ahead = world.clock.now() + 2 * 60 * 60_000;
   const left = { name: "a", process: "b", spent: 600, ends_at: ahead };
   await world.store.write((db) => db.insertInto("request_counts").values(left).execute());
   const [one, other] = [startProcess(world), startProcess(world)];
@@ -126,4 +127,15 @@ test("a process that cannot tell the others counts alone, and tries once a secon
   world.advance(1000);
   expect(await countPassed([alone], 400, { key: world.key })).toBe(300);
   expect(tries).toBe(2);
+});
+
+test("a count left by a clock set back half an hour fills no shorter window", async () => {
+  await using world = await createWorld();
+  const asked = { key: world.key };
+  expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
+  const { store, now } = world;
+  const ahead = { ends_at: now() + 30 * 60_000 };
+  await store.write((db) => db.updateTable("request_counts").set(ahead).execute());
+  world.advance(60_000);
+  expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
 });

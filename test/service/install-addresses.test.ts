@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import type { AnswerApi } from "../../src/contract/api-message.ts";
+import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/install-world.ts";
+import { openForEach } from "../support/open-for.ts";
+
+/** Installs and visits from different addresses, and from those that many strangers share. */
+
+let host: InstallWorld;
+openForEach(openInstallWorld, (opened) => {
+  host = opened;
+});
+
+const visit: InstallWorld["visitPage"] = (...given) => host.visitPage(...given);
+const install: InstallWorld["install"] = (...given) => host.install(...given);
+const match: InstallWorld["match"] = (...given) => host.match(...given);
+const rows = () => host.listRows();
+
+describe("an install from another address gets no visit, however alike its phone is", () => {
+  const someIpv6 = "2a00:1450:4001:82a::200e";
+
+  test.each([
+    ["the visit came over IPv4 and the install over IPv6", home, someIpv6],
+    ["the visit came over IPv6 and the install over IPv4", someIpv6, home],
+    ["the install's IPv6 network is a neighbour", someIpv6, "2a00:1450:4001:82b::200e"],
+    ["the install asks from a shared address", home, "172.226.3.4"],
+    ["the visit came from a shared address", "172.226.3.4", home],
+    ["both addresses are of one shared range", "172.226.3.4", "172.226.3.5"],
+    ["both are of one shared IPv6 range", "2a02:26f7:1::1", "2a02:26f7:1:1::1"],
+  ])("%s", async (_, visitor, other) => {
+    await visit("/spring?ref=anna", { from: visitor });
+    expect(await match(other)).toMatchObject({ matched: false });
+    expect(await match(visitor)).toMatchObject({ matched: true });
+  });
+
+  test("an address that a proxy hides is shared with no one", async () => {
+    await visit("/spring", { from: "172.226.3.4" });
+    const { address: _, ...row } = (await rows())[0] ?? {};
+    const hidden = { ...row, address: null };
+    await host.world.store.write((db) => db.updateTable("deferred_visits").set(hidden).execute());
+    expect(await match("203.0.113.77, 10.0.0.1")).toMatchObject({ matched: false });
+  });
+});
+
+describe("misses from a shared address", () => {
+  const relay = "172.226.3.4";
+  const guess = async (by?: AnswerApi) => {
+    phones += 1;
+    return (await install(relay, startFirst(phones), by)).status;
+  };
+  let phones = 1000;
+
+  async function missAll(by: readonly (AnswerApi | undefined)[], count = 20): Promise<void> {
+    for (let turn = 0; turn < count; turn += 1) expect(await guess(by[turn % by.length])).toBe(200);
+  }
+
+  test("are limited to 20 an hour, and the next install gets 429", async () => {
+    await missAll([undefined], 10);
+    host.world.advance(60_000);
+    await missAll([undefined], 10);
+    await visit("/spring", { from: relay });
+    expect(await guess()).toBe(429);
+    // Another shared address has misses of its own.
+    expect(await match("172.226.3.5")).toMatchObject({ matched: false });
+    host.world.advance(59 * 60_000);
+    await visit("/spring", { from: relay });
+    expect(await match(relay)).toMatchObject({ matched: true });
+  });
+
+  test("are limited when all of them are sent at once", async () => {
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => guess()));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20);
+  });
+
+  test("count for all processes of one store, and after a restart", async () => {
+    const processes = [host.world.answer, host.startAnother()];
+    await missAll(processes);
+    const more = [];
+    for (const by of [...processes, host.startAnother()]) {
+      more.push(await guess(by), await guess(by));
+    }
+    // A process may answer once more before it has read what the others counted.
+    expect(more.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
+    for (const by of processes) expect(await guess(by)).toBe(429);
+  });
+
+  test("do not count what was matched or told again", async () => {
+    for (let turn = 0; turn < 25; turn += 1) {
+      await visit("/spring", { from: relay });
+      expect(await guess()).toBe(200);
+    }
+    const statuses = [];
+    await visit("/spring", { from: relay });
+    for (let turn = 0; turn < 25; turn += 1) {
+      statuses.push((await install(relay, startFirst(7))).status);
+      if (turn % 12 === 11) host.world.advance(60_000);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  test("from an address of its own have no such limit", async () => {
+    for (let turn = 0; turn < 50; turn += 1) {
+      expect(await match()).toMatchObject({ matched: false });
+    }
+  });
+});
