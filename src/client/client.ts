@@ -38,6 +38,8 @@ export type Client = {
   readonly tryOnce: (endpoint: Endpoint, asked: AskedOnce) => Promise<Outcome>;
   /** Whether the server's clock agrees with ours, as far as its replies show. */
   readonly isSameTime: () => boolean;
+  /** Throws where a call now would fail because the key's budget is spent. */
+  readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
 type CallOptions = {
@@ -126,7 +128,21 @@ export function createClient(options: ClientOptions): Client {
       return tryInTurn(state, { ...limits, endpoint, input, text }).catch(readEnd);
     },
     isSameTime: state.skew.isNone,
+    requireBudget: (endpoint) => requireBudget(state, endpoint),
   };
+}
+
+/** Takes a place in the budget as a call would, and leaves it at once. */
+async function requireBudget({ rateLimiter }: ClientState, endpoint: Endpoint): Promise<void> {
+  if (endpoint.budget === undefined) return;
+  const place = rateLimiter.queue(endpoint.budget);
+  try {
+    const wait_ms = await place.readWait_ms();
+    const call = { endpoint, input: {}, doubt: undefined };
+    if (wait_ms >= callDeadline_ms) throw failLimited(call, wait_ms);
+  } finally {
+    await place.leave(false);
+  }
 }
 
 /** What ended a try before it left. */

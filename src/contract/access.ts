@@ -38,6 +38,8 @@ export type KnownKey = {
   readonly linkInReferrer?: boolean;
   /** Likewise: whether the App Store button hands the address over by the clipboard. */
   readonly clipboard?: boolean;
+  /** How many links the project may have on the Free plan; left out, as many as it likes. */
+  readonly linkLimit?: number;
   /** The hosts that the project's links may lead to; undefined is any. */
   readonly destinations?: readonly string[] | undefined;
 };

@@ -151,6 +151,7 @@ function describeKnown(
     binDays: limits.bin_days,
     linkInReferrer: project?.link_in_referrer === true,
     clipboard: project?.clipboard === true,
+    ...(project?.plan === "free" && { linkLimit: project.max_links }),
     destinations: restoreDestinations(project?.destinations ?? null),
   };
 }

@@ -27,6 +27,7 @@ export type KeyContext = DestinationLimits &
     /** Asks the deployment, and learns from every answer what the key may do. */
     readonly call: Client["call"];
     readonly isSameTime: Client["isSameTime"];
+    readonly requireBudget: Client["requireBudget"];
     /** Plans and jobs of all keys; each is shown its own. */
     readonly bulk: Bulk;
     /** The deployment's address. */
@@ -151,6 +152,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     ...limits,
     ...exploring,
     isSameTime: client.isSameTime,
+    requireBudget: client.requireBudget,
     bulk,
     origin,
     checksConditions,

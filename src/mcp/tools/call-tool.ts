@@ -162,6 +162,11 @@ function makeCall(running: Running, extras: Extras): Call {
     requireAct: (endpoint) => {
       if (!keyContext.isActAllowed(endpoint)) throw refuseTakenAway(endpoint);
     },
+    requireBudget: async (endpoint) => {
+      await keyContext.requireBudget(endpoint).catch((error: unknown) => {
+        throw explainEnd({ tool: tool.name, endpoint }, error);
+      });
+    },
     write: (endpoint, input, known) =>
       journalWrite(endpoint, input, known, {
         ask: asking,

@@ -92,6 +92,8 @@ export type Call = {
   readonly noteActing: () => void;
   /** Throws where the operator lets no tool do what this endpoint does. */
   readonly requireAct: (endpoint: Endpoint) => void;
+  /** Throws where the endpoint would fail now because the key's budget is spent. */
+  readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
   /** As `ask`, for what changes something: it is noted in the history before and after. */
   readonly write: <E extends Endpoint>(
     endpoint: E,

@@ -286,8 +286,8 @@ describe("a key that may act but not look", () => {
     const key = await assistant.world.addKey({ scopes: ["ios_apps.update"] });
     const preview = await readPreview("update_ios_app", { id, team_id: iosApp.team_id }, key);
     expect(preview).toContain('- team_id: becomes "ABCDE12345"');
-    const emptied = await readPreview("update_ios_app", { id, bundle_id: "" }, key);
-    expect(emptied).toContain('- bundle_id: becomes ""');
+    const emptied = await readPreview("update_ios_app", { id, custom_scheme: "" }, key);
+    expect(emptied).toContain('- custom_scheme: becomes ""');
     expect(await readPreview("update_ios_app", { id, name: "Other" }, key)).toBeUndefined();
   });
 

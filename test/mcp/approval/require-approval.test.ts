@@ -277,11 +277,17 @@ describe("a page that waits", () => {
 test("an act that the deployment refuses has used its approval up", async () => {
   await using assistant = await createAssistantWorld();
   const { id } = await assistant.plant("ios_app", { bundle_id: "com.a", team_id: "ABCDE12345" });
-  await assistant.plant("ios_app", { bundle_id: "com.b", team_id: "ABCDE12345" });
   const call = () => assistant.callTool("update_ios_app", { id, bundle_id: "com.b" });
   const { url } = (await call()).structured.error.approval;
   await assistant.press(url, "approve");
 
+  // Another client takes the name between the approval and the write.
+  assistant.interrupt("approved", async () => {
+    await assistant.plant("ios_app", { bundle_id: "com.b", team_id: "ABCDE12345" });
+  });
   expect((await call()).structured.error.code).toBe("validation_failed");
+  const { body } = await assistant.world.call("GET", "/ios_apps");
+  const taken = body.ios_apps.find((app: { bundle_id: string }) => app.bundle_id === "com.b");
+  await assistant.world.call("DELETE", `/ios_apps/${taken.id}`);
   expect((await call()).structured.error.code).toBe("approval_required");
 });

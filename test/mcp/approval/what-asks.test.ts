@@ -323,11 +323,14 @@ describe("overwrites that nobody is asked about", () => {
     }
     await renameTimes(20);
     expect((await rename("x".repeat(5000))).error).toMatchObject({ code: "validation_failed" });
-    await assistant.plant("link", { path: "taken" });
     const move = { id: "spring", path: "taken" };
     const refused = await call("update_link", move);
     expect(refused.error).toMatchObject({ code: "approval_required" });
     await assistant.press(refused.error.approval.url, "approve");
+    // Another client takes the path between the approval and the write.
+    assistant.interrupt("approved", async () => {
+      await assistant.plant("link", { path: "taken" });
+    });
     expect((await call("update_link", move)).error).toMatchObject({ code: "validation_failed" });
     // What was refused has let no others through.
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });

@@ -294,8 +294,8 @@ describe("hostile text that the service itself keeps", () => {
     ["delete_ios_app", { id: "com.a" }, false],
     ["delete_android_app", { id: "com.a.b" }, false],
     // Our own service refuses these before anybody is asked; a deployment elsewhere may not.
-    ["update_ios_app", { id: "com.a", bundle_id: `com.b${hiding}` }, true],
-    ["update_android_app", { id: "com.a.b", fingerprints: [hostile] }, true],
+    ["update_ios_app", { id: "com.a", custom_scheme: `shop${hiding}` }, true],
+    ["update_android_app", { id: "com.a.b", custom_scheme: hostile }, true],
   ])("is shown in the question before %s, on lines of our own", async (tool, args, isRemote) => {
     const there = { isRemote, beside: assistant.world };
     for (const mode of ["guarded", "two-step"] as const) {

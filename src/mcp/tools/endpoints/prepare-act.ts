@@ -34,6 +34,8 @@ export type Act = {
   readonly registered: readonly NewApp[];
   /** The apps that it chooses, as they are now: it is shown with them. */
   readonly beside: readonly unknown[];
+  /** Kinds whose app it chooses by an id that no app has. */
+  readonly missing: readonly ResourceKind[];
   /** The links that its target's end would touch, where that is known. */
   readonly touched?: TouchedLinks | undefined;
   /** Why a person has to approve of it; none where nobody is asked. */
@@ -67,15 +69,16 @@ export async function prepareAct(
   const writesLink = endpoint.body === links.create.body;
   const id = endpoint.params && (await findTarget(kind, String(given["id"]), call));
   const named = id === undefined ? given : { ...given, id };
-  const { input, registered, chosen } = writesLink
+  const { input, registered, chosen, missing } = writesLink
     ? await settleApps(named, call)
-    : { input: named, registered: listOwn(endpoint, kind, named), chosen: [] };
+    : { input: named, registered: listOwn(endpoint, kind, named), chosen: [], missing: [] };
   for (const app of registered) requireRegistration(endpoint, app.kind, call);
   const target = await judgeTarget(endpoint, input, call);
   const isEnd = endpoint.method === "DELETE" && target.state === "known";
   const touched = isEnd ? await readTouched(kind, target.record, call) : undefined;
   const beside = chosen.map(pickLasting);
-  return completeAct({ endpoint, kind, given, input, target, registered, beside, touched });
+  const found = { target, registered, beside, missing, touched };
+  return completeAct({ endpoint, kind, given, input, ...found });
 }
 
 /** What follows from what is sent, and from what is there. */

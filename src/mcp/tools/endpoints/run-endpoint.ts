@@ -73,14 +73,16 @@ async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite>
 }
 
 async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
-  refuseInvalid(act, call);
   const { endpoint, given, target } = act;
+  await refuseInvalid(act, call, endpoint.tool);
+  const preview = await previewAct(act, call);
+  await call.requireBudget(endpoint);
   return {
     tool: endpoint.tool,
     args: given,
     target: target.state === "absent" ? "" : target.id,
     state: describeState(act),
-    preview: await previewAct(act, call),
+    preview,
   };
 }
 

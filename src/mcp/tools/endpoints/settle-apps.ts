@@ -20,6 +20,7 @@ type Asking = Pick<Call, "ask" | "keyContext">;
 export async function settleApps(input: JsonObject, call: Asking): Promise<SettledApps> {
   const registered: NewApp[] = [];
   const chosen: JsonObject[] = [];
+  const missing: ResourceKind[] = [];
   const settled: Record<string, unknown> = { ...input };
   for (const kind of kinds) {
     const choice = input[kind.name];
@@ -33,13 +34,14 @@ export async function settleApps(input: JsonObject, call: Asking): Promise<Settl
       ? await findIdentified(kind, name, fields, call)
       : await readChosen(kind, fields["id"], call);
     if (app) chosen.push(app);
+    if (!isNamed && app === null) missing.push(kind);
     if (!isNamed) continue;
     if (app) settled[kind.name] = { id: app["id"] };
     else if (app === null && !canRegister(kind, fields)) {
       throw await refuseUnregistered(kind, name, call);
     } else if (bringsNewApp(fields)) registered.push({ kind, fields });
   }
-  return { input: settled, registered, chosen };
+  return { input: settled, registered, chosen, missing };
 }
 
 export type SettledApps = {
@@ -48,6 +50,8 @@ export type SettledApps = {
   readonly registered: readonly NewApp[];
   /** Apps that are registered, as they are now. */
   readonly chosen: readonly JsonObject[];
+  /** Kinds whose app is chosen by an id that no app has. */
+  readonly missing: readonly ResourceKind[];
 };
 
 const kinds = [findKind(iosApps.show), findKind(androidApps.show)];
@@ -82,7 +86,7 @@ function canRegister({ name }: ResourceKind, fields: JsonObject): boolean {
   });
 }
 
-/** An app that is not there is the API's to refuse. */
+/** Null where no app has the id. */
 async function readChosen(
   kind: ResourceKind,
   id: unknown,

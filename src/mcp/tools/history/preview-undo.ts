@@ -134,7 +134,7 @@ async function previewStep(
   return previewSaving(step.input, template);
 }
 
-function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
+export function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
   // The kinds of steps are those of resources.
   const kind = findKindNamed(step.kind) as ResourceKind;
   const target: Target =
@@ -145,14 +145,15 @@ function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
         : { state: "known", id: id ?? "", record: now, isFresh: step.isFresh };
   const isApp = kind.group === "apps";
   const registered = now === null && isApp ? [{ kind, fields: wanted ?? {} }] : [];
-  return completeAct({ endpoint, kind, given: input, input, target, registered, beside: [] });
+  const found = { target, registered, beside: [], missing: [] };
+  return completeAct({ endpoint, kind, given: input, input, ...found });
 }
 
 function readTemplateReasons({ endpoint }: Step): readonly ApprovalReason[] {
   return endpoint.effect === "destroy" ? ["destroys"] : [];
 }
 
-function isTemplate({ endpoint }: Step): boolean {
+export function isTemplate({ endpoint }: Step): boolean {
   return endpoint.feature === publish.feature;
 }
 

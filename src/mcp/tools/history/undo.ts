@@ -22,6 +22,7 @@ import { carryOutUndo } from "./carry-out-undo.ts";
 import { templateId } from "./journal-write.ts";
 import { readAnyWrite } from "./list-changes.ts";
 import { NotUndoable, planUndo, type Undo } from "./plan-undo.ts";
+import { refuseInvalidUndo } from "./refuse-invalid-undo.ts";
 import { describeUndoState, listReasons, previewUndo } from "./preview-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
 
@@ -131,13 +132,16 @@ async function requireApproval(
   call: Call,
 ): Promise<ApprovedOverwrite> {
   const { change, steps } = planned;
-  const describe = async () => ({
-    tool: name,
-    args: { change_id: change.id },
-    target: change.target_id ?? "",
-    state: describeUndoState(planned),
-    preview: await previewUndo(planned, call),
-  });
+  const describe = async () => {
+    await refuseInvalidUndo(planned, call, name);
+    return {
+      tool: name,
+      args: { change_id: change.id },
+      target: change.target_id ?? "",
+      state: describeUndoState(planned),
+      preview: await previewUndo(planned, call),
+    };
+  };
   if (listReasons(planned).length === 0) {
     const overwrites = steps.some(({ endpoint }) => endpoint.overwrites);
     return overwrites ? call.approveOverwrite(describe) : uncounted;

@@ -84,14 +84,19 @@ type TemplateAct = {
 
 async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOverwrite> {
   const { endpoint, given, input, state } = act;
-  const describeRequest = async () => ({
-    tool: endpoint.tool,
-    args: given,
-    target: readId(given) ?? "page_template",
-    // Approved with this version and this draft; for others there has to be another approval.
-    state,
-    preview: await describe(endpoint, input, state, call),
-  });
+  const describeRequest = async () => {
+    if (endpoint === save) await refuseUnpublishable(save, pickText(input), call);
+    const preview = await describe(endpoint, input, state, call);
+    await call.requireBudget(endpoint);
+    return {
+      tool: endpoint.tool,
+      args: given,
+      target: readId(given) ?? "page_template",
+      // Approved with this version and this draft; for others there has to be another approval.
+      state,
+      preview,
+    };
+  };
   if (endpoint.effect === "destroy") {
     await call.approve(await describeRequest());
     await requireShown(call.keyContext, {
@@ -122,7 +127,7 @@ async function settleText(
       unread.map((field) => ({ field, message })),
     );
   }
-  await refuseUnpublishable(text, call);
+  await refuseUnpublishable(publish, text, call);
   return { ...given, ...text };
 }
 
@@ -146,13 +151,15 @@ export function describeCondition({ live, draft, isAbsent }: TemplateState): Con
 }
 
 /** What the API would refuse afterwards is refused before a person is asked. */
-async function refuseUnpublishable(
+export async function refuseUnpublishable(
+  endpoint: Endpoint,
   text: Partial<TemplateText>,
   { ask, keyContext, signal }: Call,
 ): Promise<void> {
   // Our own service shows css alone on the starter's body; of others nobody knows.
   const isShown = keyContext.checksConditions && text.body === "" && text.css !== "";
-  if (text.body !== undefined && isBlank(text.body) && !isShown) {
+  const isBlankBody = text.body !== undefined && isBlank(text.body) && !isShown;
+  if (endpoint === publish && isBlankBody) {
     const problem = validationFailed([faultOf("body", "can't be blank")]);
     throw explainEnd({ tool: publish.tool, endpoint: publish }, problem);
   }

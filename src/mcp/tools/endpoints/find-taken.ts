@@ -1,0 +1,92 @@
+import type { JsonObject } from "../../../contract/json.ts";
+import { contract } from "../../../contract/index.ts";
+import { paging } from "../../../contract/limits.ts";
+import { takenFault, type FieldProblem } from "../../../contract/problem.ts";
+import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
+import type { Call } from "../tool.ts";
+import { findRecord } from "./find-record.ts";
+import { listPage, listRows } from "./found-rows.ts";
+
+/** Values that must be unique in a project and that another record already has. */
+
+type Asking = Pick<Call, "ask">;
+
+const { links, projects } = contract;
+
+/** Lists are read so far; the deployment itself refuses what stands further back. */
+const mostPages = 5;
+
+export async function findTakenName(
+  kind: ResourceKind,
+  fields: JsonObject,
+  ownId: string | undefined,
+  call: Asking,
+): Promise<readonly FieldProblem[]> {
+  const { key = "" } = kind;
+  const value = fields[key];
+  if (typeof value !== "string") return [];
+  const other = await readIfPossible(() => findRecord(kind, value, call));
+  return other && other["id"] !== ownId ? [takenFault(key)] : [];
+}
+
+/** A path is taken as well where it is the short path of another link. */
+export async function isAddressTaken(
+  path: string,
+  ownId: string | undefined,
+  call: Asking,
+): Promise<boolean> {
+  const other = await readIfPossible(() => findRecord(findKind(links.show), path, call));
+  if (other && other["id"] !== ownId) return true;
+  const filters = [{ field: "shortened_path", condition: "eq", value: path } as const];
+  const rows = await readIfPossible(() => listRows(links.index, { filters }, call));
+  return (rows ?? []).some(
+    ({ id, shortened_path: short }) =>
+      id !== ownId && typeof short === "string" && normalizeForSearch(short) === path,
+  );
+}
+
+/** The host names of other projects; the API has no filters for projects. */
+export async function findTakenHosts(
+  fields: JsonObject,
+  ownId: string | undefined,
+  call: Asking,
+): Promise<readonly FieldProblem[]> {
+  const rows = (await readIfPossible(() => readProjects(call))) ?? [];
+  return ["subdomain", "custom_domain"].flatMap((field) => {
+    const wanted = normalizeHost(fields[field]);
+    const isTaken =
+      wanted !== "" &&
+      rows.some((row) => row["id"] !== ownId && normalizeHost(row[field]) === wanted);
+    return isTaken ? [takenFault(field)] : [];
+  });
+}
+
+async function readProjects(call: Asking): Promise<readonly JsonObject[]> {
+  const all: JsonObject[] = [];
+  for (let page = 1; page <= mostPages; page += 1) {
+    const { rows, hasMore } = await listPage(
+      projects.index,
+      { page, limit: paging.max_limit },
+      call,
+    );
+    all.push(...rows);
+    if (!hasMore) break;
+  }
+  return all;
+}
+
+function normalizeHost(host: unknown): string {
+  return typeof host === "string" ? host.trim().toLowerCase() : "";
+}
+
+/** Undefined where the list cannot be read: the server itself refuses what is taken. */
+async function readIfPossible<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  }
+}

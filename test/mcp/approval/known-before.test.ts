@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/** No one approves a call that fails for a reason known before the question. */
+
+const there = "https://example.com/spring";
+const other = "https://other.example/spring";
+const iosApp = { bundle_id: "com.example.shop", team_id: "ABCDE12345" };
+const print = Array.from({ length: 32 }, () => "AB").join(":");
+const androidApp = { package_name: "com.example.shop", fingerprints: [print] };
+const nobody = "00000000-0000-4000-8000-000000000000";
+
+let assistant: AssistantWorld;
+
+/** The tool refuses with the API's own words, in place of a question to a person. */
+async function expectRefused(
+  tool: string,
+  args: Args,
+  message: string,
+  code = "validation_failed",
+) {
+  const error = await callRefused(assistant, tool, args);
+  expect(error).toMatchObject({ code, message, effect: "none" });
+  return error;
+}
+
+/** From here on another key calls the tools. */
+async function connect(key: string): Promise<void> {
+  assistant = { ...assistant, ...(await assistant.connect({ key })) };
+}
+
+async function expectAsked(tool: string, args: Args = {}) {
+  const { code, approval } = await callRefused(assistant, tool, args);
+  expect(code).toBe("approval_required");
+  return approval;
+}
+
+async function readApiError(method: string, path: string, body: unknown): Promise<unknown> {
+  return (await assistant.world.call(method, path, { body })).body.error;
+}
+
+describe.each([
+  ["in this process", false],
+  ["of a remote server", true],
+])("before a key of the service %s approves", (_, isRemote) => {
+  openForEach(
+    () => createAssistantWorld({ isRemote }),
+    async (opened) => {
+      assistant = opened;
+      await assistant.plant("ios_app", iosApp);
+      await assistant.plant("android_app", androidApp);
+    },
+  );
+
+  test("register_ios_app lists every problem, the taken bundle id too", async () => {
+    const args = { bundle_id: "com.example.shop", team_id: "X", clip_bundle_id: "a b" };
+    const message =
+      "Bundle has already been taken, Team is the wrong length (should be 10 characters), and " +
+      "Clip bundle is invalid";
+    expect(await readApiError("POST", "/ios_apps", { ios_app: args })).toBe(message);
+    const { problems } = await expectRefused("register_ios_app", args, message);
+    expect(problems.map(({ field }: { field: string }) => field)).toEqual([
+      "bundle_id",
+      "team_id",
+      "clip_bundle_id",
+    ]);
+    await expectRefused("register_ios_app", iosApp, "Bundle has already been taken");
+  });
+
+  test("register_android_app lists every problem, the taken package name too", async () => {
+    const args = { package_name: "com.example.shop", fingerprints: ["AB:CD", "nothing"] };
+    const message = "Package name has already been taken and Fingerprints is invalid";
+    expect(await readApiError("POST", "/android_apps", { android_app: args })).toBe(message);
+    await expectRefused("register_android_app", args, message);
+    await expectRefused("register_android_app", androidApp, "Package name has already been taken");
+  });
+
+  test("an app that changes keeps to the rules, and to names that are free", async () => {
+    const { id } = await assistant.plant("ios_app", { ...iosApp, bundle_id: "com.example.b" });
+    const taken = { id, bundle_id: "com.example.shop", team_id: "X" };
+    const message =
+      "Bundle has already been taken and Team is the wrong length (should be 10 characters)";
+    await expectRefused("update_ios_app", taken, message);
+    const android = { ...androidApp, package_name: "com.example.b" };
+    const { id: androidId } = await assistant.plant("android_app", android);
+    await expectRefused(
+      "update_android_app",
+      { id: androidId, package_name: "com.example.shop" },
+      "Package name has already been taken",
+    );
+    const kept = { id, bundle_id: "com.example.b", team_id: "ABCDE54321" };
+    await expectAsked("update_ios_app", kept);
+  });
+
+  test("a link moves to no path that another link has, as its path or short path", async () => {
+    await assistant.plant("link", { path: "taken" });
+    const short = await assistant.plant("link", { path: "long", options: { shorten: true } });
+    const { shortened_path } = (await assistant.world.call("GET", `/links/${short.id}`)).body;
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const message = "Path has already been taken";
+    await expectRefused("update_link", { id, url: other, path: "/taken" }, message);
+    await expectRefused("update_link", { id, url: other, path: shortened_path }, message);
+    const android_app = { package_name: "com.example.new", fingerprints: [print] };
+    await expectRefused("create_link", { path: "taken", android_app }, message);
+    await expectRefused("upsert_link", { path: shortened_path, android_app }, message);
+    await expectAsked("update_link", { id, url: other, path: "spring" });
+  });
+
+  test("a link chooses no app that does not exist", async () => {
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const apps = { ios_app: { id: nobody }, android_app: { id: nobody } };
+    const message = "iOS app not found and Android app not found";
+    expect(await readApiError("PATCH", `/links/${id}`, apps)).toBe(message);
+    await expectRefused("update_link", { id, url: other, ...apps }, message);
+    await expectRefused("upsert_link", { path: "spring", url: other, ...apps }, message);
+  });
+
+  test("store tokens come together", async () => {
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    const message = "Provider token must be sent together with campaign token";
+    await expectRefused("update_link", { id, url: other, provider_token: "1" }, message);
+  });
+
+  test("a project gets no subdomain or domain that another project has", async () => {
+    const { world } = assistant;
+    await world.addProject({ name: "A", subdomain: "taken", custom_domain: "go.example.com" });
+    const { id } = await world.addProject({ name: "B", subdomain: "mine" });
+    await using master = await createAssistantWorld({ key: world.master, isRemote, beside: world });
+    assistant = master;
+    const args = { id, subdomain: "Taken", custom_domain: "go.example.com", name: "" };
+    const message =
+      "Name can't be blank, Subdomain has already been taken, and Custom domain has already " +
+      "been taken";
+    const said = await world.call("PATCH", `/projects/${id}`, {
+      key: world.master,
+      body: { project: args },
+    });
+    expect(said.body.error).toBe(message);
+    await expectRefused("update_project", args, message);
+  });
+
+  test("the budget for publishing has a place left", async () => {
+    const body = "<h1>Hello</h1>{% store_buttons %}";
+    for (let spent = 0; spent < 60; spent += 1) {
+      await callDone(assistant, "preview_template", { body });
+    }
+    const error = await callRefused(assistant, "publish_template", { body, css: "" });
+    expect(error).toMatchObject({ code: "rate_limited", effect: "none", retry: "later" });
+    assistant.advance(61_000);
+    await expectAsked("publish_template", { body, css: "" });
+  });
+});
+
+describe("before a key of our own service approves", () => {
+  openForEach(createAssistantWorld, (opened) => {
+    assistant = opened;
+  });
+
+  test("the plan of the project allows the fields and one more link", async () => {
+    const { world } = assistant;
+    const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 1 });
+    const key = await world.addKey({ project });
+    const body = { path: "spring", url: there };
+    expect((await world.call("POST", "/links", { key, body })).status).toBe(201);
+    await connect(key);
+    const pro = { id: "spring", url: other, referrer: "a=b" };
+    const needsPro = "The Pro plan is needed for referrer.";
+    await expectRefused("update_link", pro, needsPro, "plan_required");
+    const ios_app = iosApp;
+    const isFull = "The Free plan allows 1 links; this project has them all.";
+    await expectRefused("create_link", { path: "new", ios_app }, isFull, "plan_required");
+    await expectAsked("update_link", { id: "spring", ios_app });
+  });
+
+  test("the key may overwrite what an upsert finds", async () => {
+    await assistant.plant("link", { path: "spring", url: there });
+    const scopes = ["links.index", "links.show", "links.create"] as const;
+    await connect(await assistant.world.addKey({ scopes }));
+    const args = { path: "spring", url: other };
+    const { message } = await callRefused(assistant, "upsert_link", args);
+    expect(message).toContain("links.update");
+  });
+
+  test("a draft that overwrites for the 21st time is valid", async () => {
+    const body = "<h1>Hello</h1>{% store_buttons %}";
+    for (let saved = 0; saved < 21; saved += 1) {
+      await callDone(assistant, "save_template", { body: `${body}${saved}` });
+    }
+    const { code } = await callRefused(assistant, "save_template", { body: "<p>No buttons</p>" });
+    expect(code).toBe("validation_failed");
+    await expectAsked("save_template", { body });
+  });
+
+  test("an undo finds the app's bundle id free", async () => {
+    const { id } = await assistant.plant("ios_app", iosApp);
+    const { url } = await expectAsked("delete_ios_app", { id });
+    await assistant.press(url, "approve");
+    await callDone(assistant, "delete_ios_app", { id });
+    await expectAsked("undo");
+    await assistant.plant("ios_app", iosApp);
+    await expectRefused("undo", {}, "Bundle has already been taken");
+  });
+
+  test("an undo finds the link's old path free, and its app in place", async () => {
+    const app = await assistant.plant("ios_app", iosApp);
+    const ios_app = { id: app.id };
+    const { id } = await assistant.plant("link", { path: "spring", url: there, ios_app });
+    const args = { id, path: "summer", url: other, ios_app: null };
+    const { url } = await expectAsked("update_link", args);
+    await assistant.press(url, "approve");
+    await callDone(assistant, "update_link", args);
+    await expectAsked("undo");
+    await assistant.plant("link", { path: "spring" });
+    expect((await assistant.world.call("DELETE", `/ios_apps/${app.id}`)).status).toBe(204);
+    const message = "Path has already been taken and iOS app not found";
+    await expectRefused("undo", {}, message);
+  });
+});
