@@ -14,7 +14,6 @@ export type Confidence = (typeof confidences)[number];
 
 const attributedLink = z.object({
   id: z.string(),
-  name: z.string().nullable(),
   path: z.string().nullable(),
   shortened_path: z.string().nullable(),
   /** The link's `url`, with the parameters of the visit in its query. */

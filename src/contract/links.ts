@@ -31,10 +31,10 @@ export type Link = z.output<typeof link>;
 export type ReadLink = Read<Link>;
 
 export const linkFields = z.object({
-  name: text("Display name."),
+  name: text("Internal display name."),
   path: text("Path, without the leading slash, ? or #; generated when it is left out."),
   url: text("Opened on desktop; http or https."),
-  social_title: text("Title when shared on social media."),
+  social_title: text("Title that visitors see."),
   social_description: text("Description when shared on social media."),
   social_image_url: text("Image when shared on social media; http or https."),
   ios_fallback_url: text("Opened on iOS when the app is not installed; http, https or itms-apps."),

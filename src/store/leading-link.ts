@@ -10,17 +10,17 @@ import type { Tenant } from "./tenant.ts";
  */
 
 const textColumns = [
-  "name",
   "social_title",
   "social_description",
   "social_image_url",
 ] as const satisfies readonly (keyof ShownLink)[];
 type TextColumn = (typeof textColumns)[number];
 
+/** A link's name is internal: visitors get no answer that contains it. */
 const isLeading = (
   column: keyof ShownLink,
-): column is Exclude<keyof ShownLink, TextColumn | "clicks"> =>
-  column !== "clicks" && !textColumns.some((text) => text === column);
+): column is Exclude<keyof ShownLink, TextColumn | "clicks" | "name"> =>
+  column !== "clicks" && column !== "name" && !textColumns.some((text) => text === column);
 export const leadingColumns = shownColumns.filter(isLeading);
 
 export type LeadingLink = Pick<Link, (typeof leadingColumns)[number]>;

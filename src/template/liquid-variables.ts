@@ -1,10 +1,11 @@
 import { cut } from "./liquid-filters.ts";
 import type { PageSubject } from "./page-input.ts";
+import { readVisibleTitle } from "./visible-title.ts";
 
 /** What Liquid can name, with the sentence that documents it. */
 const variables = {
   link: {
-    name: "The link's name.",
+    name: "The title that visitors see: social_title, else the app's name, else the host.",
     url: "Where the link leads on desktop.",
     path: "The link's path.",
     address: "The whole address of the link.",
@@ -30,9 +31,10 @@ const variables = {
 type Documented = { readonly [name: string]: string | Documented };
 
 /** The values of one page: those that are documented, and nothing else. */
-export function buildVariables({ link, apps, platform, project }: PageSubject): object {
+export function buildVariables(subject: PageSubject): object {
+  const { link, apps, platform, project } = subject;
   return {
-    link: pick(variables.link, link),
+    link: pick(variables.link, { ...link, name: readVisibleTitle(subject) }),
     apps: {
       ios: apps.ios === undefined ? null : pick(variables.apps.ios, apps.ios),
       android: apps.android === undefined ? null : pick(variables.apps.android, apps.android),

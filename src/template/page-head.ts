@@ -2,13 +2,14 @@ import { isAppScheme } from "../contract/rules/app-rules.ts";
 import { escapeText } from "../text/escape-html.ts";
 import { isWebAddress } from "./html-rules.ts";
 import type { PageIosApp, PageSubject } from "./page-input.ts";
+import { isFilled, readVisibleTitle } from "./visible-title.ts";
 
 /**
  * What programs read of a page: those that show a shared link (Open Graph, Twitter), iOS (the
  * Smart App Banner and the App Clip card), and those that open apps from it (App Links).
  */
 export function renderHead(subject: PageSubject): string {
-  const title = readTitle(subject);
+  const title = readVisibleTitle(subject);
   return [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
@@ -19,14 +20,6 @@ export function renderHead(subject: PageSubject): string {
     ...describeSharing(subject, title),
     ...describeApps(subject),
   ].join("");
-}
-
-function readTitle({ link, project }: PageSubject): string {
-  return [link.social_title, link.name, project.name].find(isFilled) ?? link.address;
-}
-
-function isFilled(text: string | null): text is string {
-  return text !== null && text.trim() !== "";
 }
 
 function describeSharing({ link, project }: PageSubject, title: string): readonly string[] {

@@ -1,7 +1,6 @@
 /** What a link's page is made from, and what can be wrong with a template. */
 
 export type PageLink = {
-  readonly name: string | null;
   readonly url: string | null;
   readonly path: string;
   readonly social_title: string | null;

@@ -2,7 +2,6 @@ import type { PageButton, PageLink, PageSubject } from "./page-input.ts";
 
 /** The link that a preview shows where no other is asked for. */
 export const sampleLink: PageLink = {
-  name: "Spring sale",
   url: "https://www.example.com/spring",
   path: "spring",
   social_title: "Spring sale: 20% off everything",
@@ -26,7 +25,6 @@ export const sampleApps = {
 const project = { name: "Example Shop" } as const;
 
 const bareLink: PageLink = {
-  name: null,
   url: null,
   path: "a",
   social_title: null,

@@ -14,7 +14,7 @@ export const starter: TemplateSource = {
   {% assign app = apps.ios.name | default: apps.android.name %}
 {% endif %}
 {% assign app = app | default: project.name | strip %}
-{% assign title = link.social_title | default: link.name | default: project.name | strip %}
+{% assign title = link.name | strip %}
 {% assign scheme = link.social_image_url | slice: 0, 8 | downcase %}
 <main class="page">
   <article class="card">

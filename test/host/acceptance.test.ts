@@ -53,7 +53,7 @@ test("apps and a link are made, and its visitors meet what explain_link promised
   await call("register_android_app", android_app);
   const { link } = await call("create_link", {
     path: "spring",
-    name: "Spring sale",
+    social_title: "Spring sale",
     url: linkAddress("/.well-known/assetlinks.json"),
     ios_app: { bundle_id: ios_app.bundle_id },
     android_app: { package_name: android_app.package_name },

@@ -114,7 +114,6 @@ test("a browser visits, the app's request follows, and the link arrives, once", 
     confidence: "high",
     match_score: 100,
     link: {
-      name: "Spring",
       url: "https://example.com/spring?ref=anna",
       full_url: `http://${hostOf(at(1))}/spring?ref=anna`,
       deep_link_value: "/spring",

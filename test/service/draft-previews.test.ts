@@ -22,9 +22,9 @@ async function plant(link: object): Promise<string> {
 }
 
 test("shows what would be changed of a link, and changes nothing", async () => {
-  const link_id = await plant({ path: "spring", name: "Spring", url });
+  const link_id = await plant({ path: "spring", social_title: "Spring", url });
   const before = (await world.call("GET", `/links/${link_id}`)).body;
-  const link_fields = { name: "May <b>", url: "https://example.com/may" };
+  const link_fields = { social_title: "May <b>", url: "https://example.com/may" };
   const { status, text } = await preview({ link_id, link_fields });
   expect([status, text.includes("<h1>May &lt;b&gt; at spring</h1>")]).toEqual([200, true]);
   const desktop = { headers: { "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64)" } };
@@ -35,7 +35,7 @@ test("shows what would be changed of a link, and changes nothing", async () => {
 test("shows a link that is not there yet, and takes no path for it", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "ABCDE12345", name: "Shop" };
   const app = (await world.call("POST", "/ios_apps", { body: { ios_app } })).body.id;
-  const link_fields = { name: "New", path: "/new/", ios_app: { id: app } };
+  const link_fields = { social_title: "New", path: "/new/", ios_app: { id: app } };
   const { status, text } = await preview({ link_fields });
   expect([status, text.includes("<h1>New at new/</h1>")]).toEqual([200, true]);
   expect(text).toContain('content="Shop"');

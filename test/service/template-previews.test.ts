@@ -32,7 +32,7 @@ test("is a page of its own, which no cache keeps and no frame can use", async ()
   expect(headers.get("cache-control")).toBe("no-store");
   expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*sandbox/);
   expect(text).toMatch(/^<!doctype html>\n<html lang="en">/);
-  expect(text).toContain("<h1>Spring sale in Default</h1>");
+  expect(text).toContain("<h1>Spring sale: 20% off everything in Default</h1>");
   expect(text).toContain(css);
   expect((await world.call("GET", "/page_template/versions")).status).toBe(404);
 });
@@ -50,7 +50,7 @@ test("without anything it shows the starter template, until there is a draft", a
 test("takes what is left out from the draft", async () => {
   await world.call("PATCH", "/page_template", { body: { body, css } });
   const painted = await preview({ css: "h1{color:blue}" });
-  expect(painted.text).toContain("<h1>Spring sale in Default</h1>");
+  expect(painted.text).toContain("<h1>Spring sale: 20% off everything in Default</h1>");
   expect(painted.text).toContain("h1{color:blue}");
   const rewritten = await preview({ body: "<h2>x</h2>{% store_buttons %}" });
   expect(rewritten.text).toContain(css);
@@ -85,7 +85,7 @@ describe("of a link", () => {
     const link = await world.call("POST", "/links", {
       body: {
         path: "summer",
-        name: "Summer <b>",
+        social_title: "Summer <b>",
         url: "https://www.example.com/summer",
         enable_forced_redirect: true,
         ios_app: { bundle_id: "com.shop" },

@@ -153,7 +153,7 @@ describe("in a browser", () => {
       "",
     );
     const shown = hostileFields.flatMap((text) => {
-      const link = { ...sampleLink, name: text, social_title: text, url: text };
+      const link = { ...sampleLink, social_title: text, url: text };
       const named = { ...sample, link, project: { name: text } };
       return [named, { ...named, template }].map(
         (input) => [text, strip(renderLinkPage(input))] as const,

@@ -19,7 +19,7 @@ function find(body: string) {
 function subjectNamed(name: string): PageSubject {
   const [sample] = samples;
   if (sample === undefined) throw new Error("there is no sample");
-  return { ...sample, link: { ...sample.link, name } };
+  return { ...sample, link: { ...sample.link, social_title: name } };
 }
 
 function render(body: string, name: string): string {

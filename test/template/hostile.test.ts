@@ -97,7 +97,7 @@ describe.each(["default page", "template"])("a hostile field on the %s", (where)
 
 test("what a template puts out is the text, letter by letter", () => {
   for (const text of ["<b>&amp;\"'`</b>", "{{ x }}{% y %}", "a < b && c > d"]) {
-    const link = { ...sampleLink, name: text };
+    const link = { ...sampleLink, social_title: text };
     const template = compileTemplate({ body: "{{ link.name }}{% store_buttons %}", css: "" });
     const { html } = renderLinkPage({ ...sample, link, template });
     const [, body = ""] = /<body class="ios">(.*?)<div/s.exec(html) ?? [];
@@ -106,7 +106,7 @@ test("what a template puts out is the text, letter by letter", () => {
 });
 
 function placeEverywhere(text: string): readonly PageInput[] {
-  const link = { ...sampleLink, name: text, social_title: text, social_description: text };
+  const link = { ...sampleLink, social_title: text, social_description: text };
   const addresses = { url: text, social_image_url: text, path: text };
   const ios = { ...sampleApps.ios, name: text, app_store_id: text, clip_bundle_id: text };
   const android = { ...sampleApps.android, name: text, package_name: text };

@@ -100,7 +100,7 @@ test("its QR code is seen, and saved as a picture", async () => {
 
 test("a page is written, seen, published, and met by visitors", async () => {
   await choose("Page template");
-  const text = "<h1>Hello from {{ link.name }}</h1>{% store_buttons %}";
+  const text = "<h1>Hello from {{ link.path }}</h1>{% store_buttons %}";
   await page.getByLabel("Body", { exact: true }).fill(text);
   await saveShot(page, "first-day 6");
   await press("button", "Publish…");
@@ -124,7 +124,7 @@ test("a file of links is brought in", async () => {
   await press("button", "Create 2 links");
   await page.locator("#progress .tag", { hasText: "Done" }).waitFor();
   await saveShot(page, "first-day 9");
-  expect((await visit("/summer")).text).toContain("Hello from Summer");
+  expect((await visit("/summer")).text).toContain("Hello from summer");
 });
 
 test("a deleted link is brought back", async () => {

@@ -21,6 +21,7 @@ stores there are \`referrer\` (Android) and \`provider_token\` with \`campaign_t
 fields that are not saved yet what each visitor meets. Settle its \`problems\` with the user
 first; each has its \`fix\`. What matters most:
 - an app without its store id leaves those who lack it at the page;
+- \`name\` is internal: visitors see \`social_title\`, else the app's name, else the host;
 - \`social_title\`, \`social_description\` and \`social_image_url\` are what a messenger shows: a
   picture of 1200 × 630;
 - \`enable_forced_redirect\` skips the page, and with it the choice between app and browser.

@@ -106,7 +106,6 @@ function describeLink(link: Link, query: string, origin: string): AttributedLink
   const path = link.path ?? "";
   return {
     id: link.id,
-    name: link.name,
     path: link.path,
     shortened_path: link.shortened_path,
     url: writeUrl(link.url === null ? null : addQuery(link.url, query)),

@@ -33,7 +33,7 @@ const groups: readonly Group[] = [
   {
     name: "Link",
     fields: [
-      { name: "name", kind: "text", hint: "For you and your assistant." },
+      { name: "name", kind: "text", hint: "For you and your assistant, not for visitors." },
       { name: "path", kind: "text", hint: "Behind the host. A new link without one is given one." },
       {
         name: "url",
@@ -58,7 +58,11 @@ const groups: readonly Group[] = [
   {
     name: "When it is shared",
     fields: [
-      { name: "social_title", kind: "text" },
+      {
+        name: "social_title",
+        kind: "text",
+        hint: "What visitors read. Without it: the app's name, else the host.",
+      },
       { name: "social_image_url", kind: "text" },
       { name: "social_description", kind: "area", isBroad: true },
     ],
