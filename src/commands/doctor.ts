@@ -7,6 +7,7 @@ import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
 import { noteUsageFault, type Finding, type Note } from "../compose/findings/finding.ts";
 import { listSettingNotes } from "../compose/findings/list-setting-notes.ts";
+import { noteCustomDomains } from "../compose/findings/note-custom-domains.ts";
 import { noteCountries } from "../compose/findings/note-countries.ts";
 import { noteProxies } from "../compose/findings/note-proxies.ts";
 import { noteStore } from "../compose/findings/note-store.ts";
@@ -123,6 +124,7 @@ async function tryOpen(
     const deployment = await openDeployment({ config, readLinkOrigin, report, ...looking });
     if (deployment.own === undefined) return deployment;
     await noteStore(deployment.own.store, config, clock.now(), note);
+    await noteCustomDomains(deployment.own.store, note);
     const isSpreadable = flags.database === true && readDatabaseUrl(config) !== undefined;
     if (isSpreadable) for (const line of writeDistribution()) print(line);
     return deployment;

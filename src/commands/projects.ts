@@ -1,5 +1,6 @@
 import { listLinkOrigins } from "../compose/addresses.ts";
 import { projectSettings } from "../compose/by-hand.ts";
+import { findRecordFault, writeDomainRecord } from "../compose/domain-record.ts";
 import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
 import { embeddedOrigin } from "../compose/deployment.ts";
 import { requireProject } from "../compose/find-project.ts";
@@ -9,6 +10,7 @@ import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
+import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
@@ -31,6 +33,7 @@ export const projectFlags = {
   "not-found": { type: "string" },
   "custom-domain": { type: "string" },
   "verify-domain": { type: "boolean" },
+  "assume-verified": { type: "boolean" },
   json: { type: "boolean" },
 } as const;
 
@@ -46,6 +49,7 @@ export async function runProjects(
   const settings = { ...readSettings(flags), linkOrigins: listLinkOrigins(config) };
   if (subcommand === "list" && name === undefined) return showProjects(config, flags);
   if (subcommand === "create" && name === undefined) {
+    if (flags["verify-domain"] === true) throw new UsageFault(verifyLater);
     requireDomain(settings, fields.custom_domain);
     const made = { id: null, name: fields.name ?? null, realm: embeddedOrigin };
     return withEmbedded(config, (store) =>
@@ -57,13 +61,19 @@ export async function runProjects(
   }
   if (subcommand === "update" && name !== undefined && rest.length === 0) {
     return withEmbedded(config, async (store) => {
-      const { id } = await requireProject(store.db, name);
+      const project = await requireProject(store.db, name);
+      const { id } = project;
+      const domain = readDomain(fields, project);
+      if (flags["verify-domain"] === true) await requireRecord(id, domain);
       const changed = { id, name: null, realm: id, tool: "projects update" };
       return writeProject({ config, store, flags }, changed, async (db) => {
         const before = await requireProject(db, id);
         requireDomain(settings, fields.custom_domain ?? before.custom_domain);
-        const project = await changeProject(db, { clock }, before, fields, settings);
-        return { before, project };
+        const after = await changeProject(db, { clock }, before, fields, settings);
+        // Another process may have changed the domain since its record was looked up.
+        const isOther = flags["verify-domain"] === true && after.custom_domain !== domain;
+        if (isOther) throw new UsageFault("the custom domain was changed meanwhile; try again");
+        return { before, project: after };
       });
     });
   }
@@ -77,7 +87,31 @@ function requireDomain(
   domain: string | null | undefined,
 ): void {
   if (settings.custom_domain_verified !== true || !isBlank(domain)) return;
-  throw new UsageFault("--verify-domain needs a custom domain; add --custom-domain");
+  throw new UsageFault("--assume-verified needs a custom domain; add --custom-domain");
+}
+
+const verifyLater =
+  "--verify-domain looks for a DNS record that names the project, so create the project first: " +
+  "its output shows the record. To skip the check, pass --assume-verified";
+
+/** The domain after the change, in the form in which it is stored. */
+function readDomain(fields: ProjectFields, { custom_domain }: StoredProject): string | null {
+  return fields.custom_domain === undefined
+    ? custom_domain
+    : checkProject({ custom_domain: fields.custom_domain }).values.custom_domain;
+}
+
+async function requireRecord(projectId: string, domain: string | null): Promise<void> {
+  if (domain === null) {
+    throw new UsageFault("--verify-domain needs a custom domain; add --custom-domain");
+  }
+  const record = writeDomainRecord(projectId, domain);
+  const fault = await findRecordFault(record);
+  if (fault === undefined) return;
+  throw new UsageFault(
+    `the TXT record ${record.name} "${record.value}" ${fault}; add it to the domain's DNS ` +
+      "and try again later, or pass --assume-verified",
+  );
 }
 
 type Written = { readonly before: StoredProject | null; readonly project: StoredProject };
@@ -103,9 +137,18 @@ async function writeProject(
       return { ...named, ...compareRecords(before, { name, ...after }) };
     },
   );
-  if (flags.json === true) return print(JSON.stringify(project));
-  print(project.id);
+  const { id, custom_domain, custom_domain_verified } = project;
+  const isWaiting = custom_domain !== null && !custom_domain_verified;
+  const record = isWaiting ? writeDomainRecord(id, custom_domain) : undefined;
+  if (flags.json === true) {
+    return print(JSON.stringify({ ...project, ...(record && { domain_record: record }) }));
+  }
+  print(id);
   say(`Project ${project.subdomain} (${describe(project)}).`);
+  if (record === undefined) return;
+  say(`To verify ${custom_domain}, add this record to its DNS:`);
+  say(`  ${record.name}  TXT  "${record.value}"`);
+  say(`Then run: waypost projects update ${project.subdomain} --verify-domain`);
 }
 
 async function showProjects(config: Config, flags: ProjectFlags): Promise<void> {
@@ -172,7 +215,9 @@ function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
     ...(flags.destinations !== undefined && { destinations: readHosts(flags.destinations) }),
     ...(flags.home !== undefined && { home_url: flags.home || null }),
     ...(flags["not-found"] !== undefined && { not_found_url: flags["not-found"] || null }),
-    ...(flags["verify-domain"] === true && { custom_domain_verified: true }),
+    ...((flags["verify-domain"] === true || flags["assume-verified"] === true) && {
+      custom_domain_verified: true,
+    }),
   };
 }
 

@@ -56,19 +56,22 @@ export function createSites(options: SitesOptions) {
     hostname: string,
     before: Site | undefined,
   ): Promise<Omit<Site, "serial"> | undefined> {
-    const place = readHostname(hostname, options);
-    const project = await findSite(db, place.field, place.value, before?.project.id);
-    if (project === undefined) return undefined;
+    const read = readHostname(hostname, options);
+    const names = { hostname, subdomain: read?.subdomain };
+    const found = await findSite(db, names, before?.project.id);
+    if (found === undefined) return undefined;
+    const { project, by } = found;
     const { linkOrigin, secondOrigin } = options;
     const origin = fillLinkOrigin(linkOrigin, project);
-    const isFirst = place.field === "subdomain" && !place.isSecond;
+    const isSecond = by === "subdomain" && read?.isSecond === true;
+    const isFirst = by === "subdomain" && !isSecond;
     return {
       project,
       tenant: { db, projectId: project.id },
       origin,
       visitedOrigin: isFirst ? fillSubdomain(linkOrigin, project) : origin,
       secondOrigin: secondOrigin && fillSubdomain(secondOrigin, project),
-      isSecond: place.isSecond,
+      isSecond,
     };
   }
 
@@ -87,7 +90,7 @@ export function createSites(options: SitesOptions) {
 
   return {
     /** Whether a host name is below a link origin, whether a project has it or not. */
-    isLinkHost: (hostname: string) => readHostname(hostname, options).field === "subdomain",
+    isLinkHost: (hostname: string) => readHostname(hostname, options) !== undefined,
 
     /** Undefined where no project is served under that name. */
     find: (hostname: string): Awaitable<Site | undefined> =>
@@ -98,16 +101,15 @@ export function createSites(options: SitesOptions) {
   };
 }
 
-type Hostname = {
-  readonly field: "subdomain" | "custom_domain";
-  readonly value: string;
-  readonly isSecond: boolean;
-};
+type Hostname = { readonly subdomain: string; readonly isSecond: boolean };
 
-function readHostname(hostname: string, { linkOrigin, secondOrigin }: SitesOptions): Hostname {
+/** Undefined for a name that neither link origin's pattern covers. */
+function readHostname(
+  hostname: string,
+  { linkOrigin, secondOrigin }: SitesOptions,
+): Hostname | undefined {
   const second = secondOrigin && matchLinkHost(secondOrigin, hostname);
-  if (second !== undefined) return { field: "subdomain", value: second, isSecond: true };
-  const value = matchLinkHost(linkOrigin, hostname);
-  if (value !== undefined) return { field: "subdomain", value, isSecond: false };
-  return { field: "custom_domain", value: hostname, isSecond: false };
+  if (second !== undefined) return { subdomain: second, isSecond: true };
+  const subdomain = matchLinkHost(linkOrigin, hostname);
+  return subdomain === undefined ? undefined : { subdomain, isSecond: false };
 }

@@ -51,17 +51,18 @@ export async function findAddressedLink(
   return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }
 
-/** The project whose link host an address is on: its subdomain, or its verified custom domain. */
+/** The project whose link host an address is on: its verified custom domain, or its subdomain. */
 export async function findHostedProject(
   db: Db,
   { readLinkOrigin, secondOrigin }: Services,
   { hostname }: Pick<Address, "hostname">,
 ): Promise<StoredProject | undefined> {
+  const named = await findProjectNamed(db, "custom_domain", hostname);
+  if (named?.custom_domain_verified === true) return named;
   const origins = [readLinkOrigin(), ...(secondOrigin === undefined ? [] : [secondOrigin])];
   for (const origin of origins) {
     const subdomain = matchLinkHost(origin, hostname);
     if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
   }
-  const project = await findProjectNamed(db, "custom_domain", hostname);
-  return project?.custom_domain_verified === true ? project : undefined;
+  return undefined;
 }

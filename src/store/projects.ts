@@ -1,4 +1,4 @@
-import { sql, type SqlBool } from "kysely";
+import { sql, type NotNull, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
@@ -54,6 +54,21 @@ export async function findVerifiedDomain(db: Db): Promise<string | undefined> {
     .limit(1)
     .executeTakeFirst();
   return row?.custom_domain ?? undefined;
+}
+
+/** More of them are looked up by no one at once. */
+const mostDomains = 50;
+
+/** The projects with a domain of their own, verified or not, by its name. */
+export async function listCustomDomains(db: Db) {
+  return db
+    .selectFrom("projects")
+    .select(["id", "subdomain", "custom_domain", "custom_domain_verified"])
+    .where("custom_domain", "is not", null)
+    .$narrowType<{ custom_domain: NotNull }>()
+    .orderBy("custom_domain")
+    .limit(mostDomains)
+    .execute();
 }
 
 export async function listProjects(db: Db, query: ListQuery): Promise<Page<StoredProject>> {

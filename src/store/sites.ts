@@ -1,5 +1,5 @@
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
-import { prepareQuery } from "./prepared-query.ts";
+import { prepareQuery, prepareRows } from "./prepared-query.ts";
 import { readFlags } from "./projects.ts";
 import type { ProjectFlag } from "./tables.ts";
 import type { Db } from "./tenant.ts";
@@ -29,39 +29,46 @@ const shownColumns = [
   "not_found_url",
 ] as const;
 
-const select = {
-  subdomain: prepareSelect("subdomain"),
-  custom_domain: prepareSelect("custom_domain"),
+/** The project that is served at a host name, and which of its names that is. */
+export type FoundSite = {
+  readonly project: SiteProject;
+  readonly by: "subdomain" | "custom_domain";
 };
 
 /**
- * The project that is served under a subdomain, or under a domain of its own. Where its rows are on
+ * The project whose verified custom domain is this host name, or else the one with the subdomain
+ * that the link origin's pattern reads in it. Where its rows are on
  * one of many machines, only its id tells on which: who has found it before says it, and need not
  * wait for the one answer before the other is asked for.
  */
 export async function findSite(
   db: Db,
-  field: "subdomain" | "custom_domain",
-  value: string,
+  { hostname, subdomain }: { readonly hostname: string; readonly subdomain: string | undefined },
   expectedId: string | undefined,
-): Promise<SiteProject | undefined> {
-  const [row, expected] = await Promise.all([
-    select[field](db, [value]),
+): Promise<FoundSite | undefined> {
+  const [rows, expected] = await Promise.all([
+    // No project has an empty subdomain.
+    selectNamed(db, [hostname, subdomain ?? ""]),
     expectedId === undefined ? undefined : selectGeneration(db, [expectedId]),
   ]);
+  const isVerified = (row: (typeof rows)[number]) =>
+    row.custom_domain === hostname && row.custom_domain_verified === 1;
+  const own = rows.find(isVerified);
+  const row = own ?? rows.find((each) => each.subdomain === subdomain);
   if (row === undefined) return undefined;
   const tally = row.id === expectedId ? expected : await selectGeneration(db, [row.id]);
   // It was deleted a moment ago.
   if (tally === undefined) return undefined;
-  const site = { ...row, generation: tally.generation, ...readFlags(row) };
-  return field === "custom_domain" && !site.custom_domain_verified ? undefined : site;
+  const project = { ...row, generation: tally.generation, ...readFlags(row) };
+  return { project, by: own === undefined ? "subdomain" : "custom_domain" };
 }
 
-function prepareSelect(column: "subdomain" | "custom_domain") {
-  return prepareQuery((db) =>
-    db.selectFrom("projects").select(shownColumns).where(column, "=", ""),
-  );
-}
+const selectNamed = prepareRows((db) =>
+  db
+    .selectFrom("projects")
+    .select(shownColumns)
+    .where((eb) => eb.or([eb("custom_domain", "=", ""), eb("subdomain", "=", "")])),
+);
 
 const selectGeneration = prepareQuery((db) =>
   db.selectFrom("tallies").select("generation").where("project_id", "=", ""),

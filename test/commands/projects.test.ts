@@ -54,7 +54,7 @@ describe("a project", () => {
   test("is made with every setting that is given", async () => {
     const settings = ["--plan", "free", "--max-links", "5", "--templates", "off"];
     const switches = ["--link-in-referrer", "on", "--suspend", "on"];
-    const domain = ["--custom-domain", "Go.Example.com", "--verify-domain"];
+    const domain = ["--custom-domain", "Go.Example.com", "--assume-verified"];
     const names = ["--name", "All", "--subdomain", "all"];
     const words = [...names, ...settings, ...switches, ...domain];
     expect(await runJson(inFolder("create", ...words))).toMatchObject({
@@ -124,12 +124,12 @@ describe("a change reaches the running service within a second", () => {
 
     await update("--custom-domain", "links.shop.example");
     expect(await answers()).toEqual([404, 404]);
-    await update("--verify-domain");
+    await update("--assume-verified");
     expect(await answers()).toEqual([200, 404]);
     const moved = await update("--custom-domain", "new.shop.example");
     expect(moved.custom_domain_verified).toBe(false);
     expect(await answers()).toEqual([404, 404]);
-    await update("--verify-domain");
+    await update("--assume-verified");
     expect(await answers()).toEqual([404, 200]);
     expect(await update("--custom-domain", "")).toMatchObject({ custom_domain: null });
     expect(await answers()).toEqual([404, 404]);
@@ -198,7 +198,9 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["create", ...names, "--templates", "yes"], "--templates takes on or off"],
     [["create", ...names, "--link-in-referrer", "1"], "--link-in-referrer takes on or off"],
     [["create", ...names, "--suspend", "true"], "--suspend takes on or off"],
-    [["create", ...names, "--verify-domain"], "--verify-domain"],
+    [["create", ...names, "--verify-domain"], "create the project first"],
+    [["create", ...names, "--assume-verified"], "--assume-verified needs a custom domain"],
+    [["update", "default", "--verify-domain"], "--verify-domain needs a custom domain"],
     [["create", ...names, "--destinations", "https://a.example"], "--destinations has "],
     [["update", "default", "--destinations", "*"], "--destinations has "],
     [["update", "default", "--home", "shop.example"], "Home url must be an http or https address"],

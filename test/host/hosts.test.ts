@@ -46,6 +46,28 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
+  test("in the link origin is the project's whose verified domain it is", async () => {
+    const visit = async () => {
+      const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
+      return headers.location ?? status;
+    };
+    const address = `http://go.localhost/spring`;
+    const resolve = async () => {
+      const given = { key: null, body: { url: address } };
+      return (await host.world.call("POST", "/short_links/resolve", given)).body.url;
+    };
+    await change({ custom_domain: "go.localhost" });
+    expect([await visit(), await resolve()]).toEqual([404, undefined]);
+    await change({ custom_domain_verified: true });
+    expect([await visit(), await resolve()]).toEqual([`${url}other`, `${url}other`]);
+    // Another project's subdomain does not take the name away, but an unverified domain has none.
+    await host.world.addProject({ subdomain: "go" });
+    expect([await visit(), await resolve()]).toEqual([`${url}other`, `${url}other`]);
+    await change({ custom_domain_verified: false });
+    expect([await visit(), await resolve()]).toEqual([404, undefined]);
+    await change({ custom_domain: "go.other.example" });
+  });
+
   test.each([
     "localhost",
     "127.0.0.1",

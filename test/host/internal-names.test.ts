@@ -30,6 +30,8 @@ const readTitles = (html: string) => [
   /<h1[^>]*>(.*?)<\/h1>/.exec(html)?.[1],
 ];
 
+const four = (title: string) => [title, title, title, title];
+
 /** Everything that the link host answers about the link, by what was asked. */
 async function readHost(): Promise<readonly (readonly [string, string])[]> {
   const { open } = world;
@@ -79,7 +81,6 @@ test("no answer of the link host or the SDK routes contains a link's name", asyn
 
 test("the title is the social title, else the app's name, else the host", async () => {
   const read = async () => readTitles((await world.open("/spring")).text);
-  const four = (title: string) => [title, title, title, title];
   const [app] = (await world.world.call("GET", "/ios_apps")).body.ios_apps;
   for (const isPublished of [false, true]) {
     if (isPublished) await publish();

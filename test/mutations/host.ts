@@ -38,8 +38,8 @@ export const host: readonly Mutation[] = [
     id: "H5",
     file: "src/store/sites.ts",
     what: "an unverified custom domain is served",
-    find: `field === "custom_domain" && !site.custom_domain_verified ? undefined : site`,
-    replace: `field === "custom_domain" && site.custom_domain === null ? undefined : site`,
+    find: "row.custom_domain === hostname && row.custom_domain_verified === 1;",
+    replace: "row.custom_domain === hostname;",
     tests: ["test/host/hosts.test.ts"],
   },
   {

@@ -10,7 +10,11 @@ export function writeProjectAddress(id: string): string {
 }
 
 export const projectFields: readonly Field[] = [
-  { name: "name", kind: "text", hint: "Visitors see it where a link has no name." },
+  {
+    name: "name",
+    kind: "text",
+    hint: "Visitors see it on the host's own pages and beside a link's title.",
+  },
   {
     name: "subdomain",
     kind: "text",
@@ -58,7 +62,7 @@ export const settingFields: readonly Field[] = [
     name: "custom_domain_verified",
     label: "The custom domain is verified",
     kind: "check",
-    hint: "It leads to this service, and the links are there.",
+    hint: "Your word for it. `waypost projects update --verify-domain` checks the DNS instead.",
   },
   {
     name: "templates_enabled",

@@ -1,0 +1,32 @@
+import { findRecordFault, writeDomainRecord } from "../domain-record.ts";
+import { listCustomDomains } from "../../store/projects.ts";
+import type { Store } from "../../store/store.ts";
+import type { Note } from "./finding.ts";
+
+/** Which projects' own domains are unverified, or have lost the DNS record that verified them. */
+export async function noteCustomDomains({ db }: Pick<Store, "db">, note: Note): Promise<void> {
+  const projects = await listCustomDomains(db);
+  const faults = await Promise.all(
+    projects.map(({ id, custom_domain }) => findRecordFault(writeDomainRecord(id, custom_domain))),
+  );
+  for (const [index, project] of projects.entries()) {
+    const warning = describeDomain(project, faults[index]);
+    if (warning !== undefined) note({ about: "domains", warning });
+  }
+}
+
+type Domain = Awaited<ReturnType<typeof listCustomDomains>>[number];
+
+function describeDomain(project: Domain, fault: string | undefined): string | undefined {
+  const { id, subdomain, custom_domain, custom_domain_verified } = project;
+  const { name, value } = writeDomainRecord(id, custom_domain);
+  const record = `TXT record ${name} "${value}"`;
+  const verify = `waypost projects update ${subdomain} --verify-domain`;
+  if (custom_domain_verified === 1) {
+    if (fault === undefined) return undefined;
+    return `${custom_domain} is verified, but the ${record} ${fault}; add it again`;
+  }
+  const state = `${custom_domain} is not verified, so its links do not open there`;
+  if (fault === undefined) return `${state}; its TXT record is right: run ${verify}`;
+  return `${state}: the ${record} ${fault}; add it, then run ${verify}`;
+}
