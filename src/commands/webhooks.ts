@@ -133,9 +133,10 @@ async function list(config: Config, flags: WebhookFlags): Promise<void> {
     webhook.last_fault ?? (webhook.last_at === null ? "" : "delivered"),
     String(webhook.waiting),
     String(webhook.dead),
+    String(webhook.dropped),
   ]);
   const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST TRIED", "OUTCOME", "WAITING", "GIVEN UP"];
-  print(formatTable([heads, ...rows]));
+  print(formatTable([[...heads, "DROPPED"], ...rows]));
 }
 
 /** Once of all that have the same fault. */

@@ -12,7 +12,7 @@ export type Sources = {
   /** What came of delivering to webhooks in this process. */
   readonly deliveries?: Readonly<Record<"delivered" | "failed" | "given_up", number>> | undefined;
   /** What the store has of their events; undefined where it does not tell now. */
-  readonly events?: Readonly<Record<"waiting" | "given_up", number>> | undefined;
+  readonly events?: Readonly<Record<"waiting" | "given_up" | "dropped", number>> | undefined;
 };
 
 type StoreCounts = {
@@ -121,7 +121,7 @@ const gauges: readonly Pulled[] = [
   },
   {
     name: "waypost_webhook_events",
-    help: "Events in the store that wait for the receivers of webhooks, or were given up",
+    help: "Events in the store that wait for the receivers of webhooks, were given up, or dropped",
     label: "state",
     aggregator: "max",
     read: ({ events = {} }) => events,

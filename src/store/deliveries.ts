@@ -230,17 +230,25 @@ export async function sendAgain(
   return Number(numUpdatedRows);
 }
 
-/** How many events wait for their receivers, and how many were given up, of all projects. */
+/** How many events of all projects wait for receivers, were given up, or were dropped. */
 export async function countDeliveries(
   db: Db,
-): Promise<Readonly<Record<"waiting" | "given_up", number>>> {
+): Promise<Readonly<Record<"waiting" | "given_up" | "dropped", number>>> {
   const rows = await db
     .selectFrom("deliveries")
     .select(({ fn }) => ["state", fn.countAll<number | string>().as("count")])
     .groupBy("state")
     .execute();
+  const lost = await db
+    .selectFrom("webhooks")
+    .select(({ fn }) => fn.sum<number | string | null>("dropped").as("dropped"))
+    .executeTakeFirst();
   const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
-  return { waiting: counts.get("waiting") ?? 0, given_up: counts.get("dead") ?? 0 };
+  return {
+    waiting: counts.get("waiting") ?? 0,
+    given_up: counts.get("dead") ?? 0,
+    dropped: Number(lost?.dropped ?? 0),
+  };
 }
 
 /** Since when the first of those waits that were due by then; of a suspended project none is. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import { untried_at } from "./deliveries.ts";
+import { limitOutbox } from "./outbox-size.ts";
 import { readTally, tallyEvent, type Tally } from "./project-tallies.ts";
 import type { DeliveryTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
@@ -65,6 +66,9 @@ export async function queueEvents(
     // One that was told elsewhere before may be here already.
     await insert.onConflict((conflict) => conflict.doNothing()).execute();
   }
+  if (rows.length === 0) return;
+  const added = rows.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+  await limitOutbox({ db, projectId }, added);
 }
 
 const beginning = {

@@ -33,6 +33,7 @@ import { postgresUsedVisits, usedVisits } from "./migrations/020-used-visits.ts"
 import { refusedDeliveries } from "./migrations/021-refused-deliveries.ts";
 import { deliveryNumbers } from "./migrations/022-delivery-numbers.ts";
 import { visitPlaces } from "./migrations/023-visit-places.ts";
+import { outboxSize } from "./migrations/024-outbox-size.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -82,6 +83,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       refusedDeliveries,
       deliveryNumbers,
       visitPlaces,
+      outboxSize,
     ],
   },
   postgres: {
@@ -104,6 +106,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       refusedDeliveries,
       deliveryNumbers,
       visitPlaces,
+      outboxSize,
     ],
   },
 };

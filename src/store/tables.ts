@@ -4,6 +4,7 @@ import type { ProjectPages, ProjectValues } from "../contract/rules/project-rule
 import type { Role } from "../contract/scopes-and-roles.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { CrowdTable, DeferredVisitTable } from "./deferred-visit-table.ts";
+import type { TallyTable } from "./tally-table.ts";
 
 /**
  * The rows as they lie in the database, the same in every engine: flags are 0 or 1, times are
@@ -59,20 +60,6 @@ export type ProjectTable = ProjectValues &
     /** The hosts that links may lead to, with commas between them; null is any. */
     readonly destinations: string | null;
   };
-
-/** What changes with every link write, kept apart from what people edit. */
-export type TallyTable = {
-  readonly project_id: string;
-  readonly links: number;
-  /** Goes up with every write to the project's links or apps: counted lists are valid for one. */
-  readonly generation: number;
-  /** Links up to this id are in the project's trigram index; null where there is none. */
-  readonly indexed_to: string | null;
-  /** Goes up when visits are written down: what was counted by clicks is valid for one. */
-  readonly clicked: number;
-  /** How many webhooks the project has: a write asks no further where it is none, or null. */
-  readonly webhooks: number | null;
-};
 
 type KeyTable = Times & {
   readonly id: string;
@@ -261,6 +248,8 @@ export type WebhookTable = OfProject & {
   readonly last_event: string | null;
   readonly last_at: number | null;
   readonly last_fault: string | null;
+  /** How many of its events were dropped, for the project's outbox was full. */
+  readonly dropped: number;
 };
 
 /** What a webhook has still to be told of, or could not be; what has arrived is gone. */

@@ -18,6 +18,7 @@ export type Webhook = Pick<
   | "last_event"
   | "last_at"
   | "last_fault"
+  | "dropped"
 > & {
   readonly events: readonly WebhookEvent[];
   /** How many of its events wait to be delivered, and how many were given up. */
@@ -44,11 +45,12 @@ export async function insertWebhook(
   const { db, projectId: project_id } = tenant;
   if (!(await countWebhook(tenant, 1))) return false;
   const rest = { runner: null, runs_until: 0, failures: 0, failing_since: null, rests_until: 0 };
+  const dropped = 0;
   const last = { last_event: null, last_at: null, last_fault: null };
   const row = { ...given, project_id, events: JSON.stringify(events), created_at: now };
   await db
     .insertInto("webhooks")
-    .values({ ...row, ...rest, ...last })
+    .values({ ...row, ...rest, ...last, dropped })
     .execute();
   return true;
 }
@@ -153,6 +155,7 @@ const shownColumns = [
   "last_event",
   "last_at",
   "last_fault",
+  "dropped",
 ] as const satisfies readonly (keyof WebhookTable)[];
 
 function selectWebhooks(db: Db) {

@@ -140,6 +140,7 @@ const samples = [
   'select "id", "project_id", "url" from "webhooks" order by "created_at", "id"',
   'select "id", "project_id", "url" from "webhooks" where "id" = $1',
   'select "state", count(*) as "count" from "deliveries" group by "state"',
+  'select sum("dropped") as "dropped" from "webhooks"',
   'delete from "deferred_visits" where (("ends_at" <= $1 or "ends_at" > $2) and ' +
     '("used_until" is null or ("used_until" <= $3 or "used_until" > $4)))',
   'select * from "chores"',

@@ -60,6 +60,10 @@ export const everywhere: readonly { readonly text: RegExp; readonly why: string 
     why: "whoever watches over it asks now and then how many there are",
   },
   {
+    text: /^select sum\("dropped"\) as "dropped" from "webhooks"$/,
+    why: "whoever watches over it asks now and then how many were dropped",
+  },
+  {
     text: /^(select "id"|delete) from "deferred_visits" where \(\("ends_at" <= \$1 or [^()]+\)/,
     why: "once a minute, what is over",
   },

@@ -18,14 +18,14 @@ test("attempts are counted by what came of them, and events by where they stand"
   const webhook = await addWebhook(world, receiver.url, ["link.created"]);
   await world.call("POST", "/links", { body: { path: "one" } });
   const { deliverDue, measure } = deliverIn(world);
-  expect(await countDeliveries(db)).toEqual({ waiting: 1, given_up: 0 });
+  expect(await countDeliveries(db)).toEqual({ waiting: 1, given_up: 0, dropped: 0 });
   await deliverDue();
   expect(measure()).toEqual({ delivered: 1, failed: 0, given_up: 0 });
   receiver.doing(refuse);
   await world.call("POST", "/links", { body: { path: "two" } });
   await deliverDue();
   expect(measure()).toEqual({ delivered: 1, failed: 1, given_up: 0 });
-  expect(await countDeliveries(db)).toEqual({ waiting: 1, given_up: 0 });
+  expect(await countDeliveries(db)).toEqual({ waiting: 1, given_up: 0, dropped: 0 });
 
   const made = world.now();
   expect(await findOverdue(db, webhook, made)).toBeUndefined();
@@ -36,6 +36,6 @@ test("attempts are counted by what came of them, and events by where they stand"
     world.advance(hour_ms);
   }
   expect(measure()).toMatchObject({ delivered: 1, given_up: 1 });
-  expect(await countDeliveries(db)).toEqual({ waiting: 0, given_up: 1 });
+  expect(await countDeliveries(db)).toEqual({ waiting: 0, given_up: 1, dropped: 0 });
   expect(await findOverdue(db, webhook, world.now())).toBeUndefined();
 });

@@ -62,6 +62,7 @@ const missing: Reply = {
 
 function listFacts(webhook: JsonObject): readonly (readonly [string, Html | string])[] {
   const failing = renderTime(readText(webhook, "failing_since"));
+  const dropped = readNumber(webhook, "dropped");
   return [
     ["Leads to", html`<bdi>${readText(webhook, "url")}</bdi>`],
     ["Is told of", describeEvents(webhook)],
@@ -69,6 +70,7 @@ function listFacts(webhook: JsonObject): readonly (readonly [string, Html | stri
     ["Last attempt", renderLast(webhook)],
     ...(failing === "" ? [] : [["Takes nothing since", failing] as const]),
     ["Waiting", String(readNumber(webhook, "waiting"))],
+    ...(dropped === 0 ? [] : [["Dropped", `${dropped}, as more than 20 MB waited`] as const]),
   ];
 }
 
