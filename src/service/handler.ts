@@ -1,3 +1,4 @@
+import type { AddressBudgetName } from "../contract/budgets.ts";
 import type { Via } from "../contract/api-message.ts";
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random, Waiter } from "../contract/clock.ts";
@@ -54,6 +55,8 @@ type Call<E extends Endpoint> = {
   readonly body: Body<E>;
   /** Where it comes from, unless a proxy that is not trusted hides it. */
   readonly address: string | undefined;
+  /** Charges the caller's address for more than the endpoint's own budget. */
+  readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
   /** The `User-Agent` header; empty where there is none. */
   readonly agent: string;
   readonly precondition: Precondition;

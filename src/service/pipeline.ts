@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { ApiReply, CarriedRequest, Via } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import type { AddressBudgetName } from "../contract/budgets.ts";
 import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
@@ -30,6 +31,7 @@ export type AnyHandler = (call: {
   readonly query: unknown;
   readonly body: unknown;
   readonly address: string | undefined;
+  readonly spend: (budget: AddressBudgetName) => Awaitable<void>;
   readonly agent: string;
   readonly precondition: Precondition;
   readonly isPatient: boolean;
@@ -81,10 +83,8 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
 
 type Understood = Pick<Parameters<AnyHandler>[0], "caller" | "list" | "query" | "body">;
 
-function handle(
-  { handler, request, params, services, signal }: Asked,
-  { caller, list, query, body }: Understood,
-): Awaitable<Handled> {
+function handle(asked: Asked, { caller, list, query, body }: Understood): Awaitable<Handled> {
+  const { handler, request, params, services, signal } = asked;
   return handler({
     services,
     caller,
@@ -93,6 +93,7 @@ function handle(
     query,
     body,
     address: readTold(request),
+    spend: (budget) => spendOfAddress(asked, budget),
     agent: request.headers["user-agent"] ?? "",
     precondition: readPrecondition(request.headers),
     isPatient: readUrgency(request.headers) >= patientUrgency,
@@ -125,15 +126,16 @@ function warn(fields: readonly string[], filters: readonly string[]): string | u
 }
 
 function admit(asked: Asked, query: URLSearchParams): Awaitable<KeyHolder | ClientHolder | null> {
+  const own = asked.endpoint.address_budget ?? "keyless";
   switch (asked.endpoint.auth) {
     case "none":
-      return andThen(spendOfAddress(asked), () => {
+      return andThen(spendOfAddress(asked, own), () => {
         refuseClientKey(asked.request, query);
         return null;
       });
     case "client":
       // Whoever guesses at keys is counted as well.
-      return andThen(spendOfAddress(asked), () =>
+      return andThen(spendOfAddress(asked, own), () =>
         authenticateApp(asked.request, query, asked.clientKeys),
       );
     case "project":
@@ -155,9 +157,11 @@ function admitKey(
 }
 
 /** A call within this process has no address, and is not a stranger's. */
-function spendOfAddress({ request: { address }, services, endpoint }: Asked): Awaitable<void> {
-  if (address === undefined) return undefined;
-  return services.addresses.spend(address, endpoint.address_budget ?? "keyless");
+function spendOfAddress(
+  { request: { address }, services }: Asked,
+  budget: AddressBudgetName,
+): Awaitable<void> {
+  return address === undefined ? undefined : services.addresses.spend(address, budget);
 }
 
 /** It is only read. */

@@ -15,7 +15,10 @@ export type Visit = {
 /** What is told apart of visits. */
 export type VisitFacts = {
   readonly platform: Platform;
-  /** The link's own address, a short one, its QR code, or the button of its page. */
+  /**
+   * The link's own address, a short one, its QR code, or the button of its page. An install that an
+   * app reported itself is `reported`: no visit vouches for it.
+   */
   readonly source: Source;
   /** Two capital letters; nothing where it is not known. */
   readonly country?: string | undefined;
@@ -27,7 +30,7 @@ export type VisitFacts = {
 export const visitEvents = ["click", "open", "install"] as const;
 export type VisitEvent = (typeof visitEvents)[number];
 
-export type Source = "address" | "short" | "qr" | "button";
+export type Source = "address" | "short" | "qr" | "button" | "reported";
 /** Its presses follow a click, and are none. */
 export const pressSource: Source = "button";
 

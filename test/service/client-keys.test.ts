@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { apiPrefix, listEndpoints, served } from "../../src/contract/index.ts";
+import { webhookEvents } from "../../src/contract/webhook-events.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
 import { deleteClientKey, listClientKeys } from "../../src/store/client-keys.ts";
 import { deleteProject, updateProject } from "../../src/store/projects.ts";
+import { insertWebhook } from "../../src/store/webhooks.ts";
 import { noteClick } from "../support/note-click.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
@@ -166,7 +168,7 @@ describe("an app asks with its client key", () => {
     await world.clicks.flush(world.project.id);
     const { db } = world.store;
     const batches = await db.selectFrom("visit_batches").select("body").execute();
-    for (const kind of ["open android address", "open ios short", "install android qr"]) {
+    for (const kind of ["open android address", "open ios short", "install android reported"]) {
       expect(batches.map(({ body }) => body).join("\n")).toContain(kind);
     }
     expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
@@ -176,6 +178,23 @@ describe("an app asks with its client key", () => {
     noteClick(world.clicks, world.project.id, (await make({ path: "shoes" })).id);
     const { body } = await ask(`${host}/shoes`, { is_deferred: true });
     expect(body.link.clicks).toBe(1);
+  });
+
+  test("and its own report of an install is high for the SDK and reported for others", async () => {
+    const { store, project, now } = world;
+    const webhook = { id: project.id, url: "https://example.com", events: webhookEvents };
+    const tenant = { projectId: project.id };
+    await make({ path: "shoes" });
+    const given = { ...webhook, secret: "whsec_1" };
+    await store.write((db) => insertWebhook({ ...tenant, db }, given, now()));
+    const { body } = await ask(`${host}/shoes`, { is_deferred: true });
+    expect(body).toMatchObject({ matched: true, confidence: "high" });
+    const told = await store.db.selectFrom("deliveries").select("body").execute();
+    expect(told.map((row) => JSON.parse(row.body))).toMatchObject([
+      { type: "install.matched", data: { confidence: "reported" } },
+    ]);
+    const { stats } = (await world.call("GET", "/link_stats?by=source")).body;
+    expect(stats.rows).toMatchObject([{ key: "reported", installs: 1 }]);
   });
 
   test("and of an install on the Pro plan alone", async () => {
@@ -268,6 +287,25 @@ describe("a client key", () => {
     expect([...statuses]).toEqual([200, 401]);
     expect(await send(client, "203.0.113.9")).toBe(429);
     expect(await send(client, "203.0.113.10")).toBe(200);
+  });
+
+  test.each([
+    ["", {}],
+    [" behind a proxy that is not trusted", { "x-forwarded-for": "198.51.100.7" }],
+  ])("reports at most 60 installs a minute from one address%s", async (_, more) => {
+    await make({ path: "shoes" });
+    const url = `${origin}${apiPrefix}/links/attribute`;
+    const authorization = `Bearer ${client}`;
+    const send = async (is_deferred: boolean, address: string) => {
+      const headers = { "content-type": "application/json", authorization, ...more };
+      const body = JSON.stringify({ url: `${host}/shoes`, is_deferred });
+      return (await world.answer({ method: "POST", url, headers, body, address })).status;
+    };
+    for (let turn = 0; turn < 60; turn += 1) expect(await send(true, "203.0.113.9")).toBe(200);
+    expect(await send(true, "203.0.113.9")).toBe(429);
+    // Openings have their own budget, and so has another address.
+    expect(await send(false, "203.0.113.9")).toBe(200);
+    expect(await send(true, "203.0.113.10")).toBe(200);
   });
 
   test("is kept as a hash alone", async () => {

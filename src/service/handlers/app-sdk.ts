@@ -16,11 +16,12 @@ import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
 
 /** What an app is told of the link that opened it, or that it was installed for. */
 export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
-  attribute: async ({ services, caller, body, signal }) => {
+  attribute: async ({ services, caller, body, spend, signal }) => {
     const { project } = caller;
+    const isInstall = body.is_deferred === true;
+    if (isInstall) await spend("app_installs");
     // None of ours is longer, and to read what anybody may send takes its time.
     if ((body.url ?? "").length > limits.web_address_characters) return { body: noMatch };
-    const isInstall = body.is_deferred === true;
     // Deferred deep linking is of the Pro plan; an app that is there opens by any link.
     if (isInstall && project.plan !== "pro") return { body: noMatch };
     const pasted = readPasteMark(body.url ?? "");
@@ -38,7 +39,8 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const platform = body.platform === "ios" ? "ios" : "android";
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
-      const install = { link, platform, ...sure } as const;
+      // The app's word is all there is. SDKs fail at unknown words, so their answer says `high`.
+      const install = { link, platform, ...sure, confidence: "reported" } as const;
       await tellOfReferred(services, project.id, install, signal);
     }
     // Last: where the above was not done, the app asks again.
@@ -46,7 +48,7 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
       projectId: project.id,
       linkId: link.id,
       platform,
-      source: found.source,
+      source: isInstall ? "reported" : found.source,
       isInstall,
     });
     const origin = fillLinkOrigin(services.readLinkOrigin(), project);

@@ -183,6 +183,7 @@ const words: Readonly<Record<string, string>> = {
   short: "A short address",
   qr: "QR code",
   button: "The page's button, after a click",
+  reported: "Installs that apps reported themselves",
   direct: "No page, or none that says so",
   unknown: "Not known",
   ios: "iOS",
