@@ -24,21 +24,24 @@ const ownerKeyFile = "owner.key";
 const httpTokenFile = "http.token";
 const listenerKeyFile = "listener.key";
 
-export function prepareDataFolder(folder: string): void {
+export function prepareDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     makeFolder(resolve(folder));
     requireUsable(folder);
+    requireTrustedOwner(folder, uid);
     if (isOpenToOthers(folder)) chmodSync(folder, 0o700);
   });
 }
 
 /** Throws what `prepareDataFolder` would, and makes and changes nothing. */
-export function checkDataFolder(folder: string): void {
+export function checkDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     let nearest = resolve(folder);
     while (!existsSync(nearest)) nearest = dirname(nearest);
     requireUsable(nearest);
-    if (existsSync(folder)) isOpenToOthers(folder);
+    if (!existsSync(folder)) return;
+    requireTrustedOwner(folder, uid);
+    isOpenToOthers(folder);
   });
 }
 
@@ -58,6 +61,15 @@ function requireUsable(folder: string): void {
     throw new UsageFault(`${folder} is a file; --data (WAYPOST_DATA) takes a folder`);
   }
   accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+}
+
+/** The owner of a folder can read and replace everything in it. Windows has no user ids. */
+export function requireTrustedOwner(folder: string, uid = process.getuid?.()): void {
+  const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || uid === undefined || uid === 0 || owner === 0 || owner === uid) return;
+  throw new UsageFault(
+    `the data folder ${folder} belongs to another user; pass a folder of your own with --data`,
+  );
 }
 
 /** By hand, for Node's recursive mkdir never returns in places such as /proc. */

@@ -18,6 +18,7 @@ import {
   databaseFile,
   findOwnerKeyFile,
   prepareDataFolder,
+  requireTrustedOwner,
   hasDatabase,
   requireNotEmptied,
 } from "./data-folder.ts";
@@ -71,7 +72,8 @@ export async function openEmbedded(
 ): Promise<Embedded> {
   const { isLook = false, noteStore } = options;
   const { data } = place;
-  if (!isLook) prepareDataFolder(data);
+  if (isLook) requireTrustedOwner(data);
+  else prepareDataFolder(data);
   const sql = await openTables(place, options);
   const store = await openStore(sql, setAlarm, isLook, noteStore);
   // The same connections serve for other tables as well.

@@ -7,7 +7,7 @@ import type { Sql } from "../sql/sql.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
 import { openState, openStateFile, type State } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
-import { prepareDataFolder, stateFile } from "./data-folder.ts";
+import { prepareDataFolder, requireTrustedOwner, stateFile } from "./data-folder.ts";
 import { clock, random } from "./embedded.ts";
 import { removeEndedFiles } from "./export-files.ts";
 import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
@@ -49,7 +49,8 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
   let removing: NodeJS.Timeout | undefined;
 
   async function open(): Promise<State> {
-    if (!isLook) prepareDataFolder(data);
+    if (isLook) requireTrustedOwner(data);
+    else prepareDataFolder(data);
     const state = await openTables();
     opened = state;
     if (isLook) return state;

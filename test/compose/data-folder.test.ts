@@ -1,8 +1,21 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { keepToken, prepareDataFolder } from "../../src/compose/data-folder.ts";
-import { createFolder, type Folder } from "../support/command.ts";
+import {
+  checkDataFolder,
+  keepToken,
+  prepareDataFolder,
+  requireTrustedOwner,
+} from "../../src/compose/data-folder.ts";
+import { createFolder, run, runJson, type Folder } from "../support/command.ts";
 
 /** The folder that everything lives in: whose it is, and who else may look into it. */
 
@@ -52,6 +65,37 @@ test("a closed folder of someone else's things is taken, and stays as it is", as
   makeFolder(folder, "700", ["notes.txt"]);
   prepareDataFolder(folder.path);
   expect(readMode(folder.path)).toBe("700");
+});
+
+test("a folder of another user is refused, unless it is root's or Waypost runs as root", async () => {
+  await using folder = await createFolder();
+  makeFolder(folder, "777", ["waypost.db"]);
+  const me = process.getuid?.() ?? 0;
+  const owner = me === 0 ? 4242 : me;
+  if (me === 0) chownSync(folder.path, owner, owner);
+  for (const use of [prepareDataFolder, checkDataFolder, requireTrustedOwner]) {
+    expect(() => use(folder.path, owner + 1)).toThrow("belongs to another user");
+    expect(readMode(folder.path)).toBe("777");
+    expect(() => requireTrustedOwner(folder.path, owner)).not.toThrow();
+    expect(() => requireTrustedOwner(folder.path, 0)).not.toThrow();
+    expect(() => requireTrustedOwner("/", owner)).not.toThrow();
+  }
+});
+
+test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user", async () => {
+  await using folder = await createFolder();
+  await runJson(["keys", "create", "--data", folder.path]);
+  chmodSync(join(folder.path, ".."), 0o755);
+  for (const name of ["", ...readdirSync(folder.path)]) {
+    chownSync(join(folder.path, name), 4242, 4242);
+    chmodSync(join(folder.path, name), 0o777);
+  }
+  const under = ["setpriv", "--reuid=4243", "--regid=4243", "--clear-groups"];
+  for (const words of [["keys", "list"], ["tools"], ["doctor"], ["serve", "--port", "0"]]) {
+    const { code, stdout, stderr } = await run([...words, "--data", folder.path], { under });
+    expect([words, code]).toEqual([words, words[0] === "doctor" ? 1 : 2]);
+    expect(stdout + stderr).toContain("belongs to another user");
+  }
 });
 
 test("a token is kept once, for its owner alone: who comes later has the first one's", async () => {
