@@ -71,7 +71,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "shared",
-          globalSetup: "test/tools/bundle-reader-thread.js",
+          globalSetup: "test/support/build-if-older.ts",
           include: ["test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...counting, ...onPostgres],
           // The files of a worker share its modules: loading them anew was a fifth of the time.
@@ -84,7 +84,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "postgres",
-          globalSetup: "test/support/postgres-setup.ts",
+          globalSetup: ["test/support/build-if-older.ts", "test/support/postgres-setup.ts"],
           setupFiles: "test/support/postgres-statements.ts",
           include: [...onPostgres, ...onBoth],
           exclude: [...configDefaults.exclude, ...onSqlite],

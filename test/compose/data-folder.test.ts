@@ -67,7 +67,7 @@ test("a closed folder of someone else's things is taken, and stays as it is", as
   expect(readMode(folder.path)).toBe("700");
 });
 
-test("a folder of another user is refused, unless it is root's or Waypost runs as root", async () => {
+test("a folder of another user is refused, except root's, and except by root", async () => {
   await using folder = await createFolder();
   makeFolder(folder, "777", ["waypost.db"]);
   const me = process.getuid?.() ?? 0;

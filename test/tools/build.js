@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
-import { setup as bundleReaderThread } from "./bundle-reader-thread.js";
+import { bundleReaderThread } from "./bundle-reader-thread.js";
 import { deferred, late } from "./deferred.js";
 
 /**

@@ -1,10 +1,10 @@
 import { bundle } from "./bundle.js";
 
 /**
- * Bundles what the thread of long reads runs. It is the one part that is built for tests of the
- * source as well, for Node 20 starts no thread from TypeScript: vitest calls it by this name.
+ * Bundles what the thread of long reads runs. Tests of the source use it as well, because Node 20
+ * starts no thread from TypeScript.
  */
-export async function setup() {
+export async function bundleReaderThread() {
   await bundle({
     entryPoints: ["src/sql/reader-thread.ts"],
     outfile: "dist/reader-thread.js",

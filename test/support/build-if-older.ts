@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** What the command is built from. */
+const sources = ["src", "test/tools", "package.json"].map((name) => join(root, name));
+/** The last file that the build writes. */
+const built = join(root, "dist/program.js");
+
+/** Run once before the tests, many of which start the built command. */
+export function setup(): void {
+  if (!isOlder(built, sources)) return;
+  execFileSync(process.execPath, ["test/tools/build.js"], { cwd: root, stdio: "inherit" });
+}
+
+/** Whether something in these folders changed after the file was written, or it is missing. */
+export function isOlder(file: string, places: readonly string[]): boolean {
+  const writtenAt = readTime(file);
+  return writtenAt === undefined || places.some((place) => isNewer(place, writtenAt));
+}
+
+/** The time of a folder changes when a file in it comes or goes. */
+function isNewer(place: string, time: number): boolean {
+  const nested = statSync(place).isDirectory()
+    ? readdirSync(place, { recursive: true, encoding: "utf8" })
+    : [];
+  return ["", ...nested].some((name) => (readTime(join(place, name)) ?? 0) > time);
+}
+
+function readTime(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+}
