@@ -9,15 +9,6 @@ export type Incoming = Pick<IncomingMessage, "headers" | "rawHeaders" | "iterato
 /** A message with a body; where there is Node's own, its `Request` is not to be read. */
 export type WithBody = Request | Incoming;
 
-/** The bytes of a message's body; undefined where they are more than that. */
-export function readAtMost(
-  message: WithBody,
-  most: number,
-  pause?: Pause,
-): Promise<Buffer | undefined> {
-  return readHead(message, { most, head: most, pause });
-}
-
 /** Whoever has sent so much waits until the rest of it may come; undefined where it never may. */
 export type Pause = { readonly after: number; readonly until: () => Promise<Rest | undefined> };
 
@@ -28,10 +19,11 @@ type Rest = {
   readonly note: (size: number) => void;
 };
 
-/** The first bytes of a body that is read to its end; undefined where that has more than `most`. */
-export async function readHead(
+/** The bytes of a message's body; undefined where they are more than that. */
+export async function readAtMost(
   message: WithBody,
-  { most, head, pause }: Reading,
+  most: number,
+  pause?: Pause,
 ): Promise<Buffer | undefined> {
   if (Number(readLength(message) ?? 0) > most) return undefined;
   const chunks: Uint8Array[] = [];
@@ -41,7 +33,6 @@ export async function readHead(
   // They are counted as they arrive: a declared length may lie, and there may be none.
   for await (const chunk of body) {
     if (chunk === undefined) return undefined;
-    const room = head - size;
     size += chunk.byteLength;
     if (size > most) return undefined;
     rest?.note(size);
@@ -51,16 +42,10 @@ export async function readHead(
       rest = await pause.until();
       if (rest === undefined) return undefined;
     }
-    if (room > 0) chunks.push(room < chunk.byteLength ? chunk.subarray(0, room) : chunk);
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
-
-type Reading = {
-  readonly most: number;
-  readonly head: number;
-  readonly pause?: Pause | undefined;
-};
 
 /** In bytes, where it says so. */
 export function readLength(message: WithBody): string | null | undefined {

@@ -14,7 +14,7 @@ import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, isHere, readPlace, type Place } from "./place.ts";
-import { isUpload, readForm, readTyped, readUpload, type Unread } from "./read-form.ts";
+import { isUpload, mostSignedOutBytes, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken } from "./session.ts";
 import type { SessionRows, Sessions } from "./session.ts";
@@ -22,7 +22,10 @@ import {
   answerSignIn,
   isSignIn,
   renderSignInAgain,
+  renderUploadAgain,
+  respondTooLong,
   type Signed,
+  type SigningIn,
   type SignInOptions,
 } from "./sign-in.ts";
 
@@ -46,13 +49,17 @@ export type ConsoleOptions = SignInOptions & {
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
+/** More forms of signed-out visitors than this are refused at a time. */
+const mostSignedOut = 32;
+
 export function createConsole(options: ConsoleOptions): Console {
   const sessions = createSessions(options);
+  const signedOut = { count: 0 };
   return {
     fetch: async (request, address, incoming) => {
       const url = new URL(request.url);
       try {
-        const asked = { request, url, address, incoming, options, sessions };
+        const asked = { request, url, address, incoming, options, sessions, signedOut };
         return await packPage(await answer(asked), request);
       } catch (error) {
         const problem = options.explainStoreFault(error);
@@ -71,6 +78,8 @@ type Asked = {
   readonly incoming: Incoming | undefined;
   readonly options: ConsoleOptions;
   readonly sessions: Sessions;
+  /** Forms of signed-out visitors that are being read or answered. */
+  readonly signedOut: { count: number };
 };
 
 async function answer(asked: Asked): Promise<Response> {
@@ -86,44 +95,59 @@ async function answer(asked: Asked): Promise<Response> {
   const place = readPlace(asked, options.publicUrl);
   if (place === undefined) return tell(403, "Not over plain http", insecure);
   if (method === "POST" && !isFromHere(request, place)) return tellUnread("foreign");
-  if (method === "POST" && isUpload(request)) return answerUpload(asked, place);
-  const form = method === "POST" ? await readForm(asked) : undefined;
-  if (typeof form === "string") return tellUnread(form);
-  const signingIn = { ...asked, place, form };
-  if (isSignIn(url.pathname)) {
-    const signed = await answerSignIn(signingIn);
-    return signed instanceof Response ? signed : begin(signed, place);
-  }
-  const token = place.cookies.read("session");
+  const token = isSignIn(url.pathname) ? undefined : place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, asked);
-  const isLeaving = url.pathname === "/sign-out" && form !== undefined;
-  if (token === undefined || account === undefined) {
-    return isLeaving ? respondGo("/sign-in") : renderSignInAgain(signingIn);
-  }
+  if (token === undefined || account === undefined) return answerSignedOut(asked, place);
+  const form = method === "POST" ? await readSent(asked, account) : undefined;
+  if (typeof form === "string") return tellUnread(form);
   const signedIn = { token, account, form, url, place };
+  const isLeaving = isSignOut(url) && form !== undefined;
   return isLeaving ? signOut(signedIn, asked, place) : answerVisit(signedIn);
 }
+
+function isSignOut({ pathname }: URL): boolean {
+  return pathname === "/sign-out";
+}
+
+/** A file is held whole, so only a signed-in visitor may send one. */
+async function readSent(asked: Asked, account: Account): Promise<Form | Unread> {
+  if (!isUpload(asked.request)) return readForm(asked);
+  const [page] = findPage(asked.url.pathname, account);
+  return page?.takesFile === true ? readUpload(asked) : "foreign";
+}
+
+/** Anyone can send these forms: they are short, and few are held at a time. */
+async function answerSignedOut(asked: Asked, place: Place): Promise<Response> {
+  const { request, url, signedOut } = asked;
+  if (request.method !== "POST") return answerSigningIn({ ...asked, place, form: undefined });
+  if (isSignOut(url)) return respondGo("/sign-in");
+  if (isUpload(request)) return renderUploadAgain({ ...asked, place, form: undefined });
+  if (signedOut.count >= mostSignedOut) return tell(503, "Waypost is busy", busy, retrySoon);
+  signedOut.count += 1;
+  try {
+    const form = await readForm(asked, mostSignedOutBytes);
+    if (form === "too long") return respondTooLong();
+    if (typeof form === "string") return tellUnread(form);
+    return await answerSigningIn({ ...asked, place, form });
+  } finally {
+    signedOut.count -= 1;
+  }
+}
+
+async function answerSigningIn(signingIn: SigningIn): Promise<Response> {
+  if (!isSignIn(signingIn.url.pathname)) return renderSignInAgain(signingIn);
+  const signed = await answerSignIn(signingIn);
+  return signed instanceof Response ? signed : begin(signed, signingIn.place);
+}
+
+const busy = "Too many people are signing in. Try again in a moment.";
+const retrySoon = [["retry-after", "1"]] as const;
 
 async function signOut(signedIn: SignedIn, { sessions }: Asked, { cookies }: Place) {
   const { token, form } = signedIn;
   if (!isOurs(form, token)) return respondGo(markNotSent("/"));
   await sessions.end(token);
   return respondGo("/sign-in", [["set-cookie", cookies.write("session", "")]]);
-}
-
-/** Of whoever is not signed in no file is held, and none is kept until they are. */
-async function answerUpload(asked: Asked, place: Place): Promise<Response> {
-  const { url } = asked;
-  const token = place.cookies.read("session");
-  const account = token === undefined ? undefined : await findAccount(token, asked);
-  if (token === undefined || account === undefined) {
-    return renderSignInAgain({ ...asked, place, form: await readTyped(asked) });
-  }
-  const [page] = findPage(url.pathname, account);
-  if (page?.takesFile !== true) return tellUnread("foreign");
-  const form = await readUpload(asked);
-  if (typeof form === "string") return tellUnread(form);
-  return answerVisit({ token, account, form, url, place });
 }
 
 const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {

@@ -1,10 +1,12 @@
-import { readAtMost, readHead, type Incoming } from "../network/read-at-most.ts";
+import { readAtMost, type Incoming } from "../network/read-at-most.ts";
 import { createForm, type Form } from "./page.ts";
 
 /** What a form has sent: its fields, and a file where it is one with a file. */
 
 /** A page template as browsers send it, and once more within the form of whoever signs in again. */
 const bodyBytes = 1024 * 1024;
+/** Anyone may send as much. */
+export const mostSignedOutBytes = 64 * 1024;
 /** As much as an assistant may hand over at once. */
 export const mostFileBytes = 4_000_000;
 /** With the form around it. */
@@ -20,10 +22,13 @@ export function isUpload({ headers }: Request): boolean {
   return /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
 }
 
-export async function readForm({ request, incoming }: Sent): Promise<Form | Unread> {
+export async function readForm(
+  { request, incoming }: Sent,
+  most = bodyBytes,
+): Promise<Form | Unread> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return "foreign";
-  const bytes = await readAtMost(incoming ?? request, bodyBytes);
+  const bytes = await readAtMost(incoming ?? request, most);
   if (bytes === undefined || hasTooMany(bytes)) return "too long";
   return createForm(new URLSearchParams(bytes.toString("utf8")));
 }
@@ -38,28 +43,6 @@ function hasTooMany(bytes: Buffer): boolean {
   return true;
 }
 
-/** The fields of a form with a file stand before the file, and are short. */
-const headBytes = 16 * 1024;
-
-/**
- * What a form with a file says without it; undefined where it is longer than any of ours. The file
- * goes by unheld, so that a browser has sent all of it when it is answered.
- */
-export async function readTyped({ request, incoming }: Sent): Promise<Form | undefined> {
-  const head = await readHead(incoming ?? request, { most: uploadBytes, head: headBytes });
-  const type = request.headers.get("content-type") ?? "";
-  if (head === undefined) return undefined;
-  // Where it was cut off, it is ended there.
-  const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? [];
-  const end = Buffer.from(`\r\n--${quoted ?? plain ?? ""}--\r\n`);
-  const isCut = head.byteLength === headBytes;
-  const data = await readData(isCut ? Buffer.concat([head, end]) : head, type);
-  const params = new URLSearchParams();
-  for (const [name, value] of data ?? []) if (typeof value === "string") params.append(name, value);
-  return createForm(params);
-}
-
-/** It is held whole, so that only who is signed in may send one. */
 export async function readUpload({ request, incoming }: Sent): Promise<Form | Unread> {
   const bytes = await readAtMost(incoming ?? request, uploadBytes);
   if (bytes === undefined) return "too long";

@@ -6,6 +6,7 @@ import { readOwnAddress } from "./own-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { renderFault, renderHidden, renderPin } from "./parts.ts";
 import { isHere, type Place } from "./place.ts";
+import { mostSignedOutBytes } from "./read-form.ts";
 import { respondGo, respondPage } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
@@ -41,7 +42,7 @@ export type Signed = {
   readonly cookies: readonly string[];
 };
 
-type SigningIn = {
+export type SigningIn = {
   readonly url: URL;
   readonly address: string | undefined;
   readonly options: SignInOptions;
@@ -152,6 +153,8 @@ function readNext(next: string, { origin }: Place): URL {
 
 /** A PIN is typed for what is shown beside it, and stands in no other page. */
 const unkept = new Set(["form_token", "pin"]);
+/** Sent again within the sign-in form, beside its own fields. */
+const mostKeptBytes = mostSignedOutBytes - 4096;
 
 /** Where nobody is signed in, or nobody is any more: what a form held is kept. */
 export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {
@@ -163,8 +166,27 @@ export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {
   }
   const kept = new URLSearchParams();
   for (const [name, value] of form.entries) if (!unkept.has(name)) kept.append(name, value);
+  const sentAgain = new URLSearchParams({ kept: String(kept) });
+  if (String(sentAgain).length > mostKeptBytes) return Promise.resolve(respondTooLong());
   const fault = "Your session is over. Sign in again: what you typed is shown again then.";
   return render(signingIn, { isOnce: false, next, kept: String(kept), fault, status: 401 });
+}
+
+/** Files of signed-out visitors are not read. */
+export function renderUploadAgain(signingIn: SigningIn): Promise<Response> {
+  const { pathname, search } = signingIn.url;
+  const fault = "Your session is over. Sign in again, then choose the file once more.";
+  return render(signingIn, { isOnce: false, next: pathname + search, fault, status: 401 });
+}
+
+/** Once the visitor is signed in, the same form is shown again, with what was typed. */
+export function respondTooLong(): Response {
+  const body = html`<h1>Too long</h1>
+    <p>
+      You are signed out, and this form is too long to keep. Sign in in another tab, then reload
+      this page: your browser sends the form again.
+    </p>`;
+  return respondPage(413, { title: "Too long", body, frame: undefined });
 }
 
 type Shown = {
