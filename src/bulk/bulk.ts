@@ -20,6 +20,7 @@ import {
 import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
+import { listWrittenLinks } from "./plan/written-links.ts";
 import { summarizePlan, type PlanSummary } from "./plan/summarize-plan.ts";
 import type { InTime } from "./select/limit-time.ts";
 import { readWithin, type ReadWithin } from "./select/read-within.ts";
@@ -97,11 +98,14 @@ export function createBulk(options: RunnerOptions): Bulk {
     findPlan: async (id, owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).plans.find(id), owner) : undefined,
     listRows: async ({ id }, page) => (await openState()).plans.listRows(id, page),
-    summarize: (plan, { key_print, call }, { job, signal: given } = {}) => {
+    summarize: (plan, { key_print, call, realm }, { job, signal: given } = {}) => {
       const signal = limit(given);
-      return line.run(key_print, signal, async () =>
-        summarizePlan({ call, signal, clock }, readWrites(await openState(), plan, job)),
-      );
+      return line.run(key_print, signal, async () => {
+        const state = await openState();
+        const readWritten = (since: number) => listWrittenLinks(state, realm, since);
+        const asking = { call, signal, clock, readWritten };
+        return summarizePlan(asking, plan, readWrites(state, plan, job));
+      });
     },
     findJob: async (id, owner) =>
       isStorable(id) ? onlyOwn(await (await openState()).jobs.find(id), owner) : undefined,

@@ -14,6 +14,8 @@ export type Owner = {
   readonly key_id?: string;
   /** The deployment's address. */
   readonly origin: string;
+  /** Whose history knows what was written lately; left out, nobody is shown what is planned. */
+  readonly realm?: string | undefined;
   readonly call: Client["call"];
   /** By what the request is known in logs for which the work is done. */
   readonly requestId?: string | undefined;

@@ -106,12 +106,16 @@ export const ownLinkFilters = {
   android_app_name: "text",
 } as const satisfies FilterFields;
 
+/** Waypost asks its own service by these fields, and offers them to no one. */
+export const internalLinkFilters = { updated_at: "time" } as const satisfies FilterFields;
+
 /** Whether a field of a list is one that only our own service filters by. */
 export function isOwnField(
   list: { readonly own?: FilterFields } | undefined,
   field: string,
 ): boolean {
-  return Object.hasOwn(list?.own ?? {}, field);
+  if (list?.own === undefined) return false;
+  return Object.hasOwn(list.own, field) || Object.hasOwn(internalLinkFilters, field);
 }
 
 /** The name in `f` of a text that is searched for; no field is called so. */

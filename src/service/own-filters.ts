@@ -1,5 +1,6 @@
 import {
   askedConditions,
+  internalLinkFilters,
   searchName,
   toPlainFilter,
   type Filter,
@@ -7,6 +8,7 @@ import {
   type FilterInput,
 } from "../contract/filters.ts";
 import { messages } from "../contract/messages.ts";
+import { parseTime } from "../contract/parse-time.ts";
 import { Problem } from "../contract/problem.ts";
 import { findSearchFault } from "../contract/rules/read-search.ts";
 import { isStorable } from "../contract/text.ts";
@@ -47,6 +49,7 @@ const none: OwnFilters = { filters: [], search: undefined, applied: [] };
 type Test = Filter["tests"][number];
 
 function readTest(name: string, values: readonly string[], fields: FilterFields): Test {
+  if (name === changedBefore && Object.keys(fields).length > 0) return readUpdated(name, values);
   for (const [field, kind] of Object.entries(fields)) {
     for (const condition of askedConditions) {
       if (name !== `${field}_${condition}`) continue;
@@ -55,6 +58,14 @@ function readTest(name: string, values: readonly string[], fields: FilterFields)
     }
   }
   throw refuse(name, nameKnown(fields));
+}
+
+const changedBefore = "updated_at_lt";
+
+/** The one internal filter. Messages that list the known filters leave it out. */
+function readUpdated(name: string, values: readonly string[]): Test {
+  const value = parseTime(String(readValue(name, "lt", values)));
+  return { field: "updated_at", kind: internalLinkFilters.updated_at, condition: "lt", value };
 }
 
 function nameKnown(fields: FilterFields): string {

@@ -39,6 +39,7 @@ export function describeLinks(
     [addressField]: { addressesOf: projectId, key: "links.id" },
     clicks: { column: "links.clicks" },
     created_at: { column: "links.created_at" },
+    updated_at: { column: "links.updated_at" },
     created_via: { ...created_via, isNullable: false, isUnsorted: true },
     ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: appText(projectId, "android_app", "package_name"),

@@ -1,56 +1,100 @@
 import type { Clock } from "../../contract/clock.ts";
 import { listUnreadRows } from "../../contract/deviations.ts";
 import { paging } from "../../contract/limits.ts";
+import type { ReadMeta } from "../../contract/fields.ts";
+import type { ListInput } from "../../contract/filters.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
+import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
+import { askOwn } from "../select/own-filters.ts";
 import { listHosts } from "./destination-hosts.ts";
 import { readIfAllowed } from "./read-if-allowed.ts";
 
-/** Which hosts no older link of the project leads to, as far as a few requests can tell. */
+/** Which hosts no link leads to that has not changed for a day, as far as a few requests show. */
 
 export type Looked = {
   /** How many links of the project were looked at. */
   readonly links: number;
-  /** Whether these are all that are old enough. */
+  /** Whether these are all that have not changed for a day. */
   readonly isWhole: boolean;
 };
 
-type Looking = Asking & { readonly clock: Clock };
+export type Looking = Asking & {
+  readonly clock: Clock;
+  /** Ids and paths of the links that Waypost itself has written since a time. */
+  readonly readWritten: (since: number) => Promise<ReadonlySet<string>>;
+};
 
 /** The API finds no link by its host; the most clicked ones are looked at, and no more of them. */
 const mostPages = 5;
 const mostPaths = paging.max_limit;
 /**
- * A link asks nobody when it is made, so that one that was made right before a plan must not make
- * its host a known one.
+ * No one is asked when a link is made, or gets its first destination. So a link that changed right
+ * before a plan must not make its host a known one.
  */
 const newest_ms = 24 * 60 * 60_000;
 
 /** The paths are those of links of the plan that lead to a host already. */
 export async function findUnseenHosts(
-  { call, signal, clock }: Looking,
+  looking: Looking,
   hosts: ReadonlyMap<string, readonly string[]>,
 ): Promise<{ readonly unseen: ReadonlySet<string>; readonly looked: Looked }> {
   const unseen = new Set(hosts.keys());
   let looked = { links: 0, isWhole: false };
-  const value = new Date(clock.now() - newest_ms).toISOString();
-  const isOlder = { field: "created_at", condition: "lt", value } as const;
+  const readOlder = createReadOlder(looking);
   const drop = (found: readonly ReadLink[]) => {
     for (const link of found) for (const host of listHosts(link)) unseen.delete(host);
   };
   const sort = { field: "clicks", direction: "desc" } as const;
   for (let page = 1; page <= mostPages && unseen.size > 0 && !looked.isWhole; page += 1) {
-    const asked = { page, limit: paging.max_limit, filters: [isOlder], sort };
-    const found = await readIfAllowed(() => call(links.index, asked, signal));
+    const found = await readIfAllowed(() => readOlder({ page, sort }));
     if (found === undefined) return { unseen, looked };
     drop(found.links);
-    const isLast = typeof found.meta.next !== "number" && listUnreadRows(found).length === 0;
-    looked = { links: looked.links + found.links.length, isWhole: isLast };
+    looked = { links: looked.links + found.links.length, isWhole: found.isLast };
   }
   const paths = [...unseen].flatMap((host) => hosts.get(host) ?? []).slice(0, mostPaths);
   if (looked.isWhole || paths.length === 0) return { unseen, looked };
-  const own = { field: "path", condition: "in", value: paths } as const;
-  const asked = { limit: paging.max_limit, filters: [isOlder, own] };
-  drop((await readIfAllowed(() => call(links.index, asked, signal)))?.links ?? []);
+  const filters = [{ field: "path", condition: "in", value: paths } as const];
+  drop((await readIfAllowed(() => readOlder({ filters })))?.links ?? []);
   return { unseen, looked };
+}
+
+type Older = { readonly links: readonly ReadLink[]; readonly isLast: boolean };
+
+/**
+ * Reads links that have not changed for a day. Our own service knows when a link changed. Of a
+ * remote server's links only the age is sure, and what Waypost's own history knows of them.
+ */
+function createReadOlder(looking: Looking): (input: ListInput) => Promise<Older> {
+  const { call, signal, clock, readWritten } = looking;
+  const since = clock.now() - newest_ms;
+  const value = new Date(since).toISOString();
+  let written: Promise<ReadonlySet<string>> | undefined;
+  return async (input) => {
+    const ask = (field: string): ListInput => {
+      const older = { field, condition: "lt", value } as const;
+      return { ...input, limit: paging.max_limit, filters: [older, ...(input.filters ?? [])] };
+    };
+    const own = written === undefined ? await askOwn(looking, ask("updated_at")) : undefined;
+    if (own !== undefined) return { links: own.links, isLast: isLastPage(own) };
+    written ??= readWritten(since);
+    const page = await call(links.index, ask("created_at"), signal);
+    const recent = await written;
+    const isOld = ({ id, path, ...rest }: ReadLink) => {
+      const updated = parseTime(String(readUpdated(rest)));
+      const isUpdated = updated !== null && updated >= since;
+      return !isUpdated && !recent.has(id) && !recent.has(path ?? "");
+    };
+    return { links: page.links.filter(isOld), isLast: isLastPage(page) };
+  };
+}
+
+/** The specification shows no such time, but a server may. */
+function readUpdated({ updated_at }: JsonObject): unknown {
+  return updated_at;
+}
+
+function isLastPage(page: { readonly meta: ReadMeta }): boolean {
+  return typeof page.meta.next !== "number" && listUnreadRows(page).length === 0;
 }

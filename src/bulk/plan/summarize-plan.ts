@@ -1,13 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "../../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { bringsNewApp } from "../../contract/rules/app-rules.ts";
-import type { PlanRow } from "../../state/plans.ts";
-import type { Asking } from "../owner.ts";
+import type { Plan, PlanRow } from "../../state/plans.ts";
 import { readApps, type NamedApp } from "./app-names.ts";
 import { listHosts } from "./destination-hosts.ts";
 import { listChanges } from "./list-changes.ts";
-import { findUnseenHosts, type Looked } from "./seen-hosts.ts";
+import { findUnseenHosts, type Looked, type Looking } from "./seen-hosts.ts";
 
 /**
  * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,
@@ -67,7 +65,8 @@ const appKinds = [
 ] as const;
 
 export async function summarizePlan(
-  asking: Asking & { readonly clock: Clock },
+  asking: Looking,
+  { undoes }: Pick<Plan, "undoes">,
   batches: AsyncIterable<readonly PlanRow[]>,
 ): Promise<PlanSummary> {
   const tally = createTally();
@@ -77,7 +76,9 @@ export async function summarizePlan(
     await nextTurn();
   }
   const { hosts, before, fields, counts } = tally;
-  const candidates = new Map([...hosts.keys()].map((host) => [host, before.get(host) ?? []]));
+  // What an undo puts back are the hosts that the undone change has replaced.
+  const judged = undoes === null ? [...hosts.keys()] : [];
+  const candidates = new Map(judged.map((host) => [host, before.get(host) ?? []]));
   const { unseen, looked } = await findUnseenHosts(asking, candidates);
   const counted = [...hosts].map(([host, links]) => ({ host, links, isNew: unseen.has(host) }));
   const changed = [...fields].map(([field, { links, to }]) => ({

@@ -144,7 +144,7 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
   const unseen =
     looked.links === 0
       ? "no link is known to lead there for a day"
-      : `not seen in the project's ${looked.links} ${place} that are older than a day`;
+      : `not seen in the project's ${looked.links} ${place} that have not changed for a day`;
   const news = isNew ? `; NEW: ${unseen}` : "";
   const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};
   const read = typed?.slice("https://".length) ?? host;

@@ -69,7 +69,7 @@ describe("of updates of which the last lead elsewhere", () => {
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
       '- would lead to "evil.example": 25 links; NEW: not seen in the project\'s 45 links ' +
-        "that are older than a day",
+        "that have not changed for a day",
       '- would lead to "shop.example": 20 links',
       "- url changes: to different values on all 45",
     ]);
@@ -130,6 +130,16 @@ describe("a host is new", () => {
     expect(text).toContain('- would lead to "evil.example": 2 links; NEW: not seen in the project');
   });
 
+  test("although an old link without a destination got its first one there", async () => {
+    await assistant.plant("link", { path: "bare" });
+    await plant(1);
+    const first = await assistant.callTool("update_link", { id: "bare", url: other });
+    expect(first.isError).toBe(false);
+    expect((await ask(moveAway)).text).toContain('"evil.example": 1 link; NEW');
+    assistant.setClock(2 * day_ms + 2);
+    expect((await ask(moveAway)).text).not.toContain("NEW");
+  });
+
   test("and is not where a link of the plan has led there for long", async () => {
     await assistant.plant("link", { path: "p0", url: other });
     const { store, project } = assistant.world;
@@ -141,6 +151,64 @@ describe("a host is new", () => {
     const rows = [{ path: "p0", url: `${other}/2` }];
     const { text } = await ask({ operation: "update", rows });
     expect(text).toContain("evil.example");
+    expect(text).not.toContain("NEW");
+  });
+});
+
+const moveAway = { operation: "update", rows: [{ path: "p0", url: `${other}/2` }] };
+
+/** The preview of a plan that leads a link to the host, after Waypost led another one there. */
+async function askAfter(lead: (remote: AssistantWorld, id: string) => Promise<unknown>) {
+  const { id } = await assistant.plant("link", { path: "bare" });
+  await plant(1);
+  await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
+  remote.setClock(day_ms + 1);
+  await lead(remote, id);
+  const { plan } = (await remote.callTool("plan_links", moveAway)).structured;
+  const { error } = (await remote.callTool("apply_plan", { plan_id: plan.id })).structured;
+  return String(error.approval.preview);
+}
+
+describe("on a remote server, which shows no times of links", () => {
+  test("a host is new although Waypost gave it an old link as its first destination", async () => {
+    const text = await askAfter((remote, id) => remote.callTool("update_link", { id, url: other }));
+    expect(text).toContain('"evil.example": 1 link; NEW');
+  });
+
+  test("a host is new although a job of Waypost has led an old link there", async () => {
+    const text = await askAfter(async (remote) => {
+      const rows = [{ path: "bare", url: other }];
+      const asked = { operation: "update", rows };
+      const { plan } = (await remote.callTool("plan_links", asked)).structured;
+      const args = { plan_id: plan.id };
+      const { error } = (await remote.callTool("apply_plan", args)).structured;
+      await remote.press(error.approval.url, "approve");
+      const { job } = (await remote.callTool("apply_plan", args)).structured;
+      expect(job.state).toBe("done");
+    });
+    expect(text).toContain('"evil.example": 1 link; NEW');
+  });
+
+  test("a host is known where an old link leads that Waypost has not written", async () => {
+    const text = await askAfter((_, id) =>
+      assistant.world.call("PATCH", `/links/${id}`, { body: { url: other } }),
+    );
+    expect(text).not.toContain("NEW");
+  });
+});
+
+describe("the plan that undoes a job", () => {
+  test("calls no host new that the job itself replaced", async () => {
+    await plant(1);
+    const { plan } = (await assistant.callTool("plan_links", moveAway)).structured;
+    const { callTool } = await assistant.connect({ elicit: undefined });
+    const args = { plan_id: plan.id };
+    const { error } = (await callTool("apply_plan", args)).structured;
+    await assistant.press(error.approval.url, "approve");
+    const { job } = (await callTool("apply_plan", args)).structured;
+    expect(job.state).toBe("done");
+    const { text } = await ask({ undo: job.id });
+    expect(text).toContain('would lead to "shop.example": 1 link');
     expect(text).not.toContain("NEW");
   });
 });

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { findUnseenHosts } from "../../../src/bulk/plan/seen-hosts.ts";
+import type { Client } from "../../../src/client/client.ts";
+import { createTestClock } from "../../support/test-clock.ts";
+
+/** Which links vouch for their host on a remote server. */
+
+const clock = createTestClock();
+const day_ms = 24 * 60 * 60_000;
+const host = "shop.example";
+
+const readWritten = () => Promise.resolve(new Set<string>());
+
+async function isSeen(link: object): Promise<boolean> {
+  const links = [{ id: "1", url: `https://${host}/`, ...link }];
+  // Only lists are asked for, and a remote server's link may have any further member.
+  const call = (() => Promise.resolve({ links, meta: {} })) as unknown as Client["call"];
+  const asking = { call, clock, readWritten, signal: new AbortController().signal };
+  const { unseen } = await findUnseenHosts(asking, new Map([[host, []]]));
+  return !unseen.has(host);
+}
+
+const writeTime = (age_ms: number) => new Date(clock.now() - age_ms).toISOString();
+
+test("a remote link that shows a change within a day does not vouch for its host", async () => {
+  expect(await isSeen({ updated_at: writeTime(day_ms) })).toBe(false);
+});
+
+test("a remote link that shows no change for a day vouches for its host", async () => {
+  expect(await isSeen({ updated_at: writeTime(day_ms + 1) })).toBe(true);
+  expect(await isSeen({ updated_at: "long ago" })).toBe(true);
+  expect(await isSeen({})).toBe(true);
+});
