@@ -42,7 +42,8 @@ const androidAppFields = z.object({
     .array(z.string())
     .nullish()
     .describe(
-      "Certificate fingerprints, colon-separated pairs; ask the user. Replaces the whole list.",
+      "SHA-256 certificate fingerprints, 32 colon-separated pairs each; Android ignores others. " +
+        "At most 100; ask the user. Replaces the whole list.",
     ),
   name: text("Display name."),
   custom_scheme: text("Custom URL scheme."),

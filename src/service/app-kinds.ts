@@ -1,7 +1,11 @@
 import { androidApps, iosApps } from "../contract/apps.ts";
 import { messages } from "../contract/messages.ts";
 import type { Checked } from "../contract/problem.ts";
-import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import {
+  checkAndroidApp,
+  checkIosApp,
+  findFingerprintWarning,
+} from "../contract/rules/app-rules.ts";
 import type { Scope } from "../contract/scopes-and-roles.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
 
@@ -17,6 +21,8 @@ export type AppKind<App, Fields, Values, Identifier extends string> = {
   readonly showScope: Scope;
   readonly apps: AppStore<App, Values>;
   readonly check: (fields: Fields) => Checked<Values>;
+  /** What the API accepts in these fields although the app will not work as meant. */
+  readonly findWarning: (fields: Fields) => string | undefined;
 };
 
 export const iosAppKind = {
@@ -27,6 +33,7 @@ export const iosAppKind = {
   showScope: iosApps.show.scope,
   apps: iosAppStore,
   check: checkIosApp,
+  findWarning: () => undefined,
 } as const;
 
 export const androidAppKind = {
@@ -37,4 +44,5 @@ export const androidAppKind = {
   showScope: androidApps.show.scope,
   apps: androidAppStore,
   check: checkAndroidApp,
+  findWarning: findFingerprintWarning,
 } as const;

@@ -63,6 +63,8 @@ type Call<E extends Endpoint> = {
   /** Its write lets others go first. */
   readonly isPatient: boolean;
   readonly via: Via | undefined;
+  /** Adds a text to the `Warning` header of a successful answer. */
+  readonly warn: (text: string) => void;
   /** Aborted when the client was answered that it took too long: nothing more may begin. */
   readonly signal: Waiter;
 };
@@ -93,6 +95,7 @@ export type WriteCall = {
   readonly precondition: Precondition;
   readonly isPatient: boolean;
   readonly via: Via | undefined;
+  readonly warn: (text: string) => void;
   readonly signal: Pick<Waiter, "hasLeft">;
 };
 

@@ -36,6 +36,7 @@ export type AnyHandler = (call: {
   readonly precondition: Precondition;
   readonly isPatient: boolean;
   readonly via: Via | undefined;
+  readonly warn: (text: string) => void;
   readonly signal: Waiter;
 }) => Awaitable<Handled>;
 
@@ -71,19 +72,23 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
     return andThen(read, ({ body, ignored }) => {
       if (endpoint.ours === true) refuseUnknown(query, endpoint, listed?.ignored ?? []);
       const named = endpoint.query === undefined ? null : readNamed(query, endpoint.query);
-      const handled = handle(asked, { caller, list: listed?.list ?? null, query: named, body });
-      const warning = warn(ignored, listed?.ignored ?? []);
+      // A set: a transaction that is repeated gives its warnings again.
+      const warnings = new Set(listIgnored(ignored, listed?.ignored ?? []));
+      const warn = (text: string) => void warnings.add(text);
+      const list = listed?.list ?? null;
+      const handled = handle(asked, { caller, list, query: named, body, warn });
       return andThen(handled, (result) => {
-        const headers = warning === undefined ? result.headers : { ...result.headers, warning };
+        const warning = [...warnings].map(writeWarning).join(", ");
+        const headers = warning === "" ? result.headers : { ...result.headers, warning };
         return respondWith(result.status ?? endpoint.success.status, result.body, headers);
       });
     });
   });
 }
 
-type Understood = Pick<Parameters<AnyHandler>[0], "caller" | "list" | "query" | "body">;
+type Understood = Pick<Parameters<AnyHandler>[0], "caller" | "list" | "query" | "body" | "warn">;
 
-function handle(asked: Asked, { caller, list, query, body }: Understood): Awaitable<Handled> {
+function handle(asked: Asked, { caller, list, query, body, warn }: Understood): Awaitable<Handled> {
   const { handler, request, params, services, signal } = asked;
   return handler({
     services,
@@ -98,6 +103,7 @@ function handle(asked: Asked, { caller, list, query, body }: Understood): Awaita
     precondition: readPrecondition(request.headers),
     isPatient: readUrgency(request.headers) >= patientUrgency,
     via: request.via,
+    warn,
     signal,
   });
 }
@@ -119,10 +125,9 @@ function readTold({ address, headers }: CarriedRequest): string | undefined {
 
 const noBody: ReadBody = { body: {}, ignored: [] };
 
-function warn(fields: readonly string[], filters: readonly string[]): string | undefined {
-  if (fields.length > 0) return writeWarning(messages.fields_ignored(fields.join(", ")));
-  if (filters.length === 0) return undefined;
-  return writeWarning(messages.filters_ignored(filters.join(", ")));
+function listIgnored(fields: readonly string[], filters: readonly string[]): readonly string[] {
+  if (fields.length > 0) return [messages.fields_ignored(fields.join(", "))];
+  return filters.length === 0 ? [] : [messages.filters_ignored(filters.join(", "))];
 }
 
 function admit(asked: Asked, query: URLSearchParams): Awaitable<KeyHolder | ClientHolder | null> {

@@ -241,6 +241,8 @@ async function chooseApp<
   else if (checked.problems.length === 0) {
     const { id, now } = createIdAndTime(call.services);
     await kind.apps.insert(tenant, id, checked.values, now);
+    const warning = kind.findWarning(fields);
+    if (warning !== undefined) call.warn(`${warning}.`);
     return id;
   }
   return null;

@@ -1,6 +1,6 @@
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
-import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
-import { canAndroidOpen, canIosOpen, selectAppLinkFingerprints } from "./decide-visit.ts";
+import { checkAndroidApp, checkIosApp, selectSha256 } from "../contract/rules/app-rules.ts";
+import { canAndroidOpen, canIosOpen } from "./decide-visit.ts";
 
 /**
  * What the domain vouches for by its two association files: the link host writes it into them, and
@@ -23,5 +23,5 @@ export function describeAndroidEntry(
 ): { readonly package_name: string; readonly fingerprints: readonly string[] } | undefined {
   if (!canAndroidOpen(app)) return undefined;
   const { package_name } = checkAndroidApp(app).values;
-  return { package_name, fingerprints: selectAppLinkFingerprints(app) };
+  return { package_name, fingerprints: selectSha256(app) };
 }

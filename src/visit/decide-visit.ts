@@ -2,7 +2,7 @@ import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { Checked } from "../contract/problem.ts";
 import { addQuery } from "../contract/rules/address-query.ts";
-import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import { checkAndroidApp, checkIosApp, selectSha256 } from "../contract/rules/app-rules.ts";
 import { findAddressFault, isStoreAddress } from "../contract/rules/store-address.ts";
 import { writeForHeader } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
@@ -112,13 +112,7 @@ export function canIosOpen(app: IosAppFields): boolean {
 }
 
 export function canAndroidOpen(app: AndroidAppFields): boolean {
-  return readPackageName(app) !== undefined && selectAppLinkFingerprints(app).length > 0;
-}
-
-/** Android verifies an app by SHA-256 alone; the API takes shorter fingerprints too. */
-export function selectAppLinkFingerprints(app: AndroidAppFields): readonly string[] {
-  const { fingerprints } = checkAndroidApp(app).values;
-  return fingerprints.filter((text) => /^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/.test(text));
+  return readPackageName(app) !== undefined && selectSha256(app).length > 0;
 }
 
 /** The first address that there is: the platform's fallback, its store, then `url`. */

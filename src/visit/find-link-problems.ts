@@ -1,14 +1,17 @@
 import * as z from "zod";
 import { androidApps, iosApps } from "../contract/apps.ts";
 import { links } from "../contract/links.ts";
-import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
+import {
+  checkAndroidApp,
+  checkIosApp,
+  findFingerprintWarning,
+} from "../contract/rules/app-rules.ts";
 import { addressFields, isStoreToken } from "../contract/rules/link-rules.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
 import {
   decideVisit,
   readDestination,
-  selectAppLinkFingerprints,
   type Destination,
   type Mobile,
   type Platform,
@@ -189,18 +192,11 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
 }
 
 function findFingerprintProblems(explained: ExplainedLink): readonly LinkProblem[] {
-  const app = explained.apps.android_app;
-  if (app === undefined) return [];
-  const { length: count } = checkAndroidApp(app).values.fingerprints;
-  const { length: good } = selectAppLinkFingerprints(app);
-  if (good === count) return [];
-  const share = `${count - good} of ${count} fingerprints`;
-  const message =
-    good === 0
-      ? "No fingerprint is SHA-256 (32 pairs), so Android will not open the app by itself."
-      : `${share} are not SHA-256 (32 pairs), and Android ignores them.`;
+  const { android_app } = explained.apps;
+  const warning = android_app && findFingerprintWarning(android_app);
+  if (warning === undefined) return [];
   const fix = fixOnApp(explained, "android", "all fingerprints as SHA-256");
-  return [describe("short_fingerprints", "android_app.fingerprints", message, fix)];
+  return [describe("short_fingerprints", "android_app.fingerprints", `${warning}.`, fix)];
 }
 
 function findCampaignProblems(explained: ExplainedLink): readonly LinkProblem[] {

@@ -74,6 +74,7 @@ const iosRefusals = [
 const noName = "Package name is invalid and Package name can't be blank";
 const noPrint = "Fingerprints can't be blank";
 const badPrint = "Fingerprints is invalid";
+const longPrint = "Fingerprints has an entry that is too long (maximum is 128 characters)";
 const androidRefusals = [
   [{ package_name: null }, noName],
   [{ package_name: "" }, noName],
@@ -98,6 +99,8 @@ const androidRefusals = [
   [{ fingerprints: [":AA:BB"] }, badPrint],
   [{ fingerprints: ["AA BB"] }, badPrint],
   [{ fingerprints: ["AA:BB", "nonsense"] }, badPrint],
+  [{ fingerprints: ["AA:BB", `${"AA:".repeat(42)}AAA`] }, `${longPrint} and ${badPrint}`],
+  [{ fingerprints: [`${"AA:".repeat(43)}AA`] }, longPrint],
   ...schemeRefusals,
   [{ name: "n".repeat(501) }, "Name is invalid"],
   [{ name: "\0" }, "Name is invalid"],
@@ -127,11 +130,13 @@ const iosForms = [
   ["name", "Été 漢字", "Été 漢字"],
 ] as const;
 
+const longest = `${"AA:".repeat(42)}AA`;
 const androidForms = [
   ["package_name", "com.Example_1.x2", "com.Example_1.x2"],
   ["fingerprints", [sha256], [sha256.toUpperCase()]],
   ["fingerprints", ["aa:bb", "", "  ", "0f:1E"], ["AA:BB", "0F:1E"]],
   ["fingerprints", [" aa:bb "], ["AA:BB"]],
+  ["fingerprints", [longest], [longest]],
   ...schemeForms,
   ["custom_scheme", "example://", "example"],
   ["custom_scheme", "", null],

@@ -52,6 +52,7 @@ test.each([
     caller: { ...holder, project },
     precondition: { tags: undefined, mustBeAbsent: false },
     isPatient: false,
+    warn: () => undefined,
     via: undefined,
     signal: staying,
   };

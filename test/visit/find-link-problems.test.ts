@@ -133,7 +133,7 @@ const rows: readonly Row[] = [
     apps: withAndroid({ fingerprints: [sha1] }),
     told: [
       "android_app.fingerprints",
-      "No fingerprint is SHA-256 (32 pairs), so Android will not open the app by itself.",
+      "Android will ignore all fingerprints and not open the app: only SHA-256 (32 pairs) counts.",
       "Ask the user for all fingerprints as SHA-256 and call update_android_app.",
     ],
   },
@@ -142,7 +142,7 @@ const rows: readonly Row[] = [
     apps: withAndroid({ fingerprints: [sha256, sha1] }),
     told: [
       "android_app.fingerprints",
-      "1 of 2 fingerprints are not SHA-256 (32 pairs), and Android ignores them.",
+      "Android will ignore 1 of 2 fingerprints: only SHA-256 (32 pairs) counts.",
       "Ask the user for all fingerprints as SHA-256 and call update_android_app.",
     ],
   },

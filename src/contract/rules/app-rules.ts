@@ -30,6 +30,9 @@ const teamIdLength = 10;
 const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 const fingerprintPattern = /^[0-9A-F]{2}(:[0-9A-F]{2})+$/;
+const sha256Pattern = /^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/;
+const mostFingerprints = 100;
+const fingerprintCharacters = 128;
 const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
 /** Schemes of browsers, app stores and operating systems. Some of them run code or spend money. */
 const systemSchemes = new Set(
@@ -74,13 +77,38 @@ export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppVal
   };
   const problems = [
     ...checkIdentifier("package_name", values.package_name, packageNamePattern),
-    ...(fingerprints.length === 0 ? [faultOf("fingerprints", "can't be blank")] : []),
-    ...(fingerprints.every((fingerprint) => fingerprintPattern.test(fingerprint))
-      ? []
-      : [faultOf("fingerprints", "is invalid")]),
+    ...checkFingerprints(fingerprints),
     ...checkShared(values),
   ];
   return { values, problems };
+}
+
+/** Android verifies an app by SHA-256 only; the API accepts other fingerprints too. */
+export function selectSha256(app: AndroidAppFields): readonly string[] {
+  return checkAndroidApp(app).values.fingerprints.filter((text) => sha256Pattern.test(text));
+}
+
+/** Describes fingerprints that the API accepts and Android ignores, without a final period. */
+export function findFingerprintWarning(app: AndroidAppFields): string | undefined {
+  const { length: count } = checkAndroidApp(app).values.fingerprints;
+  const { length: good } = selectSha256(app);
+  if (good === count) return undefined;
+  const reason = "only SHA-256 (32 pairs) counts";
+  if (good === 0) return `Android will ignore all fingerprints and not open the app: ${reason}`;
+  return `Android will ignore ${count - good} of ${count} fingerprints: ${reason}`;
+}
+
+function checkFingerprints(fingerprints: readonly string[]): FieldProblem[] {
+  const faults: string[] = [];
+  if (fingerprints.length === 0) faults.push("can't be blank");
+  if (fingerprints.length > mostFingerprints) {
+    faults.push(`has too many entries (maximum is ${mostFingerprints})`);
+  }
+  if (fingerprints.some(({ length }) => length > fingerprintCharacters)) {
+    faults.push(`has an entry that is too long (maximum is ${fingerprintCharacters} characters)`);
+  }
+  if (!fingerprints.every((text) => fingerprintPattern.test(text))) faults.push("is invalid");
+  return faults.map((fault) => faultOf("fingerprints", fault));
 }
 
 /** An empty identifier is both invalid and blank: the spec's example sentence says so, in order. */

@@ -1,6 +1,7 @@
 import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../contract/resource-kind.ts";
+import { findFingerprintWarning } from "../../contract/rules/app-rules.ts";
 import { describeAndroidEntry, describeIosEntry } from "../../visit/association-entries.ts";
 import type { Fact, Line } from "./approval-request.ts";
 
@@ -18,7 +19,10 @@ export function describeAssociation(
     ...listMissing(old, fresh).map((text) => ({ kind: "removed", text }) as const),
     ...listMissing(fresh, old).map((text) => ({ kind: "added", text }) as const),
   ];
-  return lines.length === 0 ? [] : [{ name: file.name, kind: "lines", lines }];
+  const warning = after && file.findWarning?.(after);
+  const warnings = warning === undefined ? [] : [warning];
+  if (lines.length > 0) return [{ name: file.name, kind: "lines", lines, warnings }];
+  return warning === undefined ? [] : [{ name: file.name, text: "stays as it is", warnings }];
 }
 
 function listMissing(lines: readonly string[], others: readonly string[]): readonly string[] {
@@ -28,6 +32,8 @@ function listMissing(lines: readonly string[], others: readonly string[]): reado
 type AssociationFile = {
   readonly name: string;
   readonly list: (app: JsonObject) => readonly string[];
+  /** What of the app the system ignores. */
+  readonly findWarning?: (app: JsonObject) => string | undefined;
 };
 
 const files: Readonly<Record<string, AssociationFile>> = {
@@ -46,5 +52,6 @@ const files: Readonly<Record<string, AssociationFile>> = {
       const entry = describeAndroidEntry(app);
       return (entry?.fingerprints ?? []).map((print) => `${entry?.package_name} ${print}`);
     },
+    findWarning: findFingerprintWarning,
   },
 };

@@ -1,5 +1,5 @@
 import { listWarnings } from "../../client/warnings.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { CallProblem } from "./call-problem.ts";
 
@@ -15,8 +15,11 @@ export function noteWarned(warned: Warned, body: unknown): void {
 
 /** A success with what it leaves out: a field or a filter that was ignored, say. */
 export function tellWarnings(result: JsonObject, warned: Warned): JsonObject {
-  if (warned.size === 0) return result;
-  const told = [...warned].slice(0, mostTold).map((text): CallProblem => {
+  const known = listProblems(result);
+  const isKnown = (text: string) =>
+    known.some((problem) => isJsonObject(problem) && problem["message"] === text);
+  const news = [...warned].filter((text) => !isKnown(text));
+  const told = news.slice(0, mostTold).map((text): CallProblem => {
     return { message: `The deployment warned: ${quote(text, mostCharacters)}` };
   });
   return tellProblems(result, told);
@@ -25,7 +28,9 @@ export function tellWarnings(result: JsonObject, warned: Warned): JsonObject {
 /** A success, and what is to be known besides, if anything. */
 export function tellProblems(result: JsonObject, told: readonly CallProblem[]): JsonObject {
   if (told.length === 0) return result;
-  const { problems } = result;
-  const own: readonly unknown[] = Array.isArray(problems) ? problems : [];
-  return { ...result, problems: [...own, ...told] };
+  return { ...result, problems: [...listProblems(result), ...told] };
+}
+
+function listProblems({ problems }: JsonObject): readonly unknown[] {
+  return Array.isArray(problems) ? problems : [];
 }

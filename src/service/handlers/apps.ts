@@ -35,7 +35,7 @@ function handleApps<
   kind: AppKind<App, Fields, Values, Identifier>,
   describePage: (items: App[], meta: Meta) => AppPage,
 ) {
-  const { identifier, notFound: message, apps, check } = kind;
+  const { identifier, notFound: message, apps, check, findWarning } = kind;
 
   async function find(tenant: Tenant, id: string): Promise<App> {
     const app = await apps.find(tenant, id);
@@ -54,29 +54,38 @@ function handleApps<
     return values;
   }
 
+  function warn(call: WriteCall & { readonly body: Fields }): void {
+    const warning = findWarning(call.body);
+    if (warning !== undefined) call.warn(`${warning}.`);
+  }
+
   return {
     index: async (call: WriteCall & { readonly list: ListQuery }) => {
       const { items, meta } = await apps.list(readTenant(call), call.list);
       return { body: describePage([...items], meta) };
     },
 
-    create: async (call: WriteCall & { readonly body: Fields }) => ({
-      body: await writeTenant(call, async (tenant) => {
+    create: async (call: WriteCall & { readonly body: Fields }) => {
+      warn(call);
+      const body = await writeTenant(call, async (tenant) => {
         const { id, now } = createIdAndTime(call.services);
         return apps.insert(tenant, id, await readValues(tenant, call.body), now);
-      }),
-    }),
+      });
+      return { body };
+    },
 
     show: async (call: OneApp) => ({ body: await find(readTenant(call), call.params.id) }),
 
-    update: async (call: OneApp & { readonly body: Fields }) => ({
-      body: await writeTenant(call, async (tenant) => {
+    update: async (call: OneApp & { readonly body: Fields }) => {
+      warn(call);
+      const body = await writeTenant(call, async (tenant) => {
         const before = await find(tenant, call.params.id);
         requireCondition(call.precondition, before);
         const values = await readValues(tenant, { ...before, ...call.body }, before.id);
         return apps.update(tenant, before.id, values, call.services.clock.now());
-      }),
-    }),
+      });
+      return { body };
+    },
 
     destroy: (call: OneApp) => removeApp(call, kind),
 

@@ -120,6 +120,11 @@ describe("a broken rule is told by its field", () => {
       "android_app.fingerprints",
       "Fingerprints is invalid",
     ],
+    [
+      { android_app: { package_name: "a.b", fingerprints: [`${"AB:".repeat(43)}AB`] } },
+      "android_app.fingerprints",
+      "Fingerprints has an entry that is too long (maximum is 128 characters)",
+    ],
   ])("%j", (fields, field, message) => {
     // What to do follows, where the sentence does not say so by itself.
     const told = [{ row: 2, field, message: expect.stringContaining(message) }];

@@ -131,6 +131,42 @@ describe("no one is asked about", () => {
   });
 });
 
+test("the approval of an Android app says which fingerprints Android will ignore", async () => {
+  const all = "(beware: Android will ignore all fingerprints and not open the app: ";
+  expect(await readPreview("register_android_app", androidApp)).toContain(all);
+  const brought = { path: "a", android_app: { package_name: "com.new.app", fingerprints: prints } };
+  expect(await readPreview("create_link", brought)).toContain(all);
+  const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
+  const { id } = await assistant.plant("android_app", androidApp);
+  const update = (fingerprints: readonly string[]) =>
+    readPreview("update_android_app", { id, fingerprints });
+  expect(await update(["AA:BB:02"])).toContain(`- assetlinks.json: stays as it is ${all}`);
+  const one = "(beware: Android will ignore 1 of 2 fingerprints: only SHA-256 (32 pairs) counts)";
+  expect(await update([sha256, "AA:BB:02"])).toContain(
+    `- assetlinks.json: + "com.example.app ${sha256}" ${one}`,
+  );
+  expect(await update([sha256])).not.toContain("beware");
+});
+
+test("the result of a write says once which fingerprints Android will ignore", async () => {
+  const approve = async (tool: string, args: Args) => {
+    const { error } = (await assistant.callTool(tool, args)).structured;
+    await assistant.press(error.approval.url, "approve");
+    return (await assistant.callTool(tool, args)).structured.problems;
+  };
+  const message =
+    "Android will ignore all fingerprints and not open the app: only SHA-256 (32 pairs) counts.";
+  const fix = "Ask the user for all fingerprints as SHA-256 and call update_android_app.";
+  const problems = [{ field: "fingerprints", message, fix }];
+  expect(await approve("register_android_app", androidApp)).toEqual(problems);
+  const { id } = await assistant.plant("android_app", { ...androidApp, package_name: "a.b" });
+  const change = { id, fingerprints: ["AA:BB:02"] };
+  expect(await approve("update_android_app", change)).toEqual(problems);
+  const android_app = { package_name: "com.new.app", fingerprints: prints };
+  const ofLink = await approve("create_link", { url: "https://shop.example/", android_app });
+  expect(ofLink).toEqual([{ field: "android_app.fingerprints", message, fix }]);
+});
+
 test("a custom scheme of the system is refused before a person is asked", async () => {
   const { id } = await assistant.plant("ios_app", iosApp);
   const problems = [{ field: "custom_scheme", message: "Custom scheme is invalid" }];

@@ -2,6 +2,7 @@ import { pickFields } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { addQuery } from "../../../contract/rules/address-query.ts";
+import { findFingerprintWarning } from "../../../contract/rules/app-rules.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizePath } from "../../../contract/rules/link-path.ts";
 import { isBlank } from "../../../contract/text.ts";
@@ -14,8 +15,8 @@ import type { KnownApps } from "../../results/present-link.ts";
 import type { Act } from "./prepare-act.ts";
 
 /**
- * What explain_link would find in a link that was just written, as far as the answer tells: nothing
- * more is asked of a deployment, so that an app that is not known there counts as a good one.
+ * The problems of a link or an Android app that was just written, as far as the answer shows them.
+ * No further call is made, so an app that is not known counts as a good one.
  */
 export function findWrittenProblems(
   { endpoint, input, target }: Pick<Act, "endpoint" | "input" | "target">,
@@ -23,6 +24,7 @@ export function findWrittenProblems(
   apps: KnownApps,
   { known }: Pick<KeyContext, "known">,
 ): readonly CallProblem[] {
+  if (endpoint.body === contract.androidApps.create.body) return findAppProblems(body);
   if (endpoint.body !== contract.links.create.body || typeof body["id"] !== "string") return [];
   const before = target.state === "known" ? target.record : {};
   const { ios_app: _ios, android_app: _android, ...sent } = pickFields(endpoint, input);
@@ -34,6 +36,14 @@ export function findWrittenProblems(
   const explained = readExplainedLink(link, findApps(link, apps), options);
   const found = findLinkProblems(explained).filter(({ code }) => code !== "app_unknown");
   return found.map(({ code: _code, ...problem }) => problem);
+}
+
+function findAppProblems(app: JsonObject): readonly CallProblem[] {
+  const warning = findFingerprintWarning(app);
+  if (warning === undefined) return [];
+  const { tool } = contract.androidApps.update;
+  const fix = `Ask the user for all fingerprints as SHA-256 and call ${tool}.`;
+  return [{ field: "fingerprints", message: `${warning}.`, fix }];
 }
 
 const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;

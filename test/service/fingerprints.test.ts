@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { createWorld } from "../support/world.ts";
+
+/** How many fingerprints an Android app may have, and the warning for those Android ignores. */
+
+const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
+const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] };
+
+test("an Android app has at most 100 fingerprints", async () => {
+  await using world = await createWorld();
+  const body = { android_app: { ...androidApp, fingerprints: Array(100).fill(sha256) } };
+  const made = await world.call("POST", "/android_apps", { body });
+  expect([made.status, made.body.fingerprints]).toEqual([201, body.android_app.fingerprints]);
+  body.android_app.fingerprints.push(sha256);
+  const refused = await world.call("PATCH", `/android_apps/${made.body.id}`, { body });
+  const error = "Fingerprints has too many entries (maximum is 100)";
+  expect([refused.status, refused.body]).toEqual([422, { error }]);
+});
+
+const allIgnored =
+  '299 waypost "Android will ignore all fingerprints and not open the app: ' +
+  'only SHA-256 (32 pairs) counts."';
+const oneIgnored =
+  '299 waypost "Android will ignore 1 of 2 fingerprints: only SHA-256 (32 pairs) counts."';
+
+test("a write that sends fingerprints other than SHA-256 is accepted with a warning", async () => {
+  await using world = await createWorld();
+  const send = async (method: string, path: string, body: object) => {
+    const reply = await world.call(method, path, { body });
+    expect(reply.status, reply.text).toBeLessThan(300);
+    return { warning: reply.headers.get("warning"), id: reply.body.id };
+  };
+  const { warning, id } = await send("POST", "/android_apps", { android_app: androidApp });
+  expect(warning).toBe(allIgnored);
+  const change = async (android_app: object) =>
+    (await send("PATCH", `/android_apps/${id}`, { android_app })).warning;
+  expect(await change({ fingerprints: [sha256, "AA:BB"] })).toBe(oneIgnored);
+  expect(await change({ name: "Example" })).toBeNull();
+  expect(await change({ fingerprints: [sha256] })).toBeNull();
+  expect(await change({ fingerprints: ["AA:BB"], colour: "red" })).toBe(
+    `299 waypost "Ignored fields: colour.", ${allIgnored}`,
+  );
+});
+
+test("a link warns of fingerprints other than SHA-256 only when it registers the app", async () => {
+  await using world = await createWorld();
+  for (const warning of [allIgnored, null]) {
+    const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });
+    expect([reply.status, reply.headers.get("warning")]).toEqual([201, warning]);
+  }
+});
