@@ -17,7 +17,7 @@ export type AddressBudget = {
 
 /** Requests per client address and window, for endpoints that no secret key is shown to. */
 export const addressBudgets = {
-  keyless: { limit: 60, window_ms: 60_000 },
+  keyless: { limit: 1200, window_ms: 60_000 },
   // A carrier has many customers behind one address, and an app tells of each opening.
   app_openings: { limit: 600, window_ms: 60_000 },
   app_installs: { limit: 60, window_ms: 60_000 },

@@ -17,19 +17,20 @@ import { connectV1 } from "../support/mcp-clients.ts";
 
 /** Clients behind a proxy, as `waypost serve` tells them apart. */
 
-async function resolve({ places }: Serving, headers: Record<string, string>): Promise<number> {
-  const response = await fetch(`${places.api}/short_links/resolve`, {
+/** Calls that show no client key are counted before they are refused: 60 a minute and address. */
+async function match({ places }: Serving, headers: Record<string, string>): Promise<number> {
+  const response = await fetch(`${places.api}/fingerprints/match`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ url: "http://default.localhost/nothing" }),
+    body: "{}",
   });
   await response.text();
   return response.status;
 }
 
 async function spend(serving: Serving, headers: Record<string, string>): Promise<void> {
-  const calls = Array.from({ length: 60 }, () => resolve(serving, headers));
-  expect(new Set(await Promise.all(calls))).toEqual(new Set([404]));
+  const calls = Array.from({ length: 60 }, () => match(serving, headers));
+  expect(new Set(await Promise.all(calls))).toEqual(new Set([401]));
 }
 
 test("a forwarded address counts where the proxy is trusted, and nowhere else", async () => {
@@ -38,18 +39,18 @@ test("a forwarded address counts where the proxy is trusted, and nowhere else", 
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
   // What a client writes itself stands further left.
   const forged = { "x-forwarded-for": "203.0.113.10, 203.0.113.9" };
-  expect(await resolve(serving, forged)).toBe(429);
-  expect(await resolve(serving, { forwarded: "for=203.0.113.9" })).toBe(429);
-  expect(await resolve(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(404);
-  expect(await resolve(serving, {})).toBe(404);
+  expect(await match(serving, forged)).toBe(429);
+  expect(await match(serving, { forwarded: "for=203.0.113.9" })).toBe(429);
+  expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(401);
+  expect(await match(serving, {})).toBe(401);
 });
 
 test("without the setting every client is the one that is connected", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await spend(serving, { "x-forwarded-for": "203.0.113.9" });
-  expect(await resolve(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(429);
-  expect(await resolve(serving, { forwarded: "for=203.0.113.11" })).toBe(429);
+  expect(await match(serving, { "x-forwarded-for": "203.0.113.10" })).toBe(429);
+  expect(await match(serving, { forwarded: "for=203.0.113.11" })).toBe(429);
 });
 
 test("the log says from which address an approval page was answered, and no more", async () => {
