@@ -254,7 +254,7 @@ const nothingThere: Reply = {
     <p><a class="button" href="/">Go to the start</a></p>`,
 };
 
-function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
+async function send(reply: Reply, visit: Visit, headers: Cookies = []): Promise<Response> {
   if (reply.kind === "go") {
     const isOfBefore = visit.kept !== undefined && visit.isLeft !== true;
     return respondGo(isOfBefore ? markNotSent(reply.to) : reply.to, headers);
@@ -265,7 +265,8 @@ function send(reply: Reply, visit: Visit, headers: Cookies = []): Response {
   }
   if (reply.kind === "frame") return respondFrame(reply.markup, visit.account.isOwn, headers);
   const { status = 200, ...page } = reply;
-  const frame = { ...visit, entries: listEntries(visit, pages) };
+  const waiting = (await visit.account.listWaiting()).length;
+  const frame = { ...visit, entries: listEntries(visit, pages), waiting };
   return respondPage(status, { ...page, frame }, headers);
 }
 

@@ -18,6 +18,8 @@ export type Shell = {
 
 type Frame = Pick<Visit, "account" | "url" | "formToken" | "kept" | "isLeft"> & {
   readonly entries: readonly Entry[];
+  /** How many approvals wait for the person. */
+  readonly waiting: number;
 };
 
 type Entry = NonNullable<Page["entry"]> & { readonly isHere: boolean };
@@ -45,7 +47,7 @@ export function renderShell({ title, body, frame, nonce, hasFrames = false }: Sh
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
         <link rel="icon" href="${icon}" />
-        <title>${title} – Waypost</title>
+        <title>${renderTitleCount(frame)}${title} – Waypost</title>
         ${styles.map(
           (address) => html`<link rel="stylesheet" nonce="${nonce}" href="${address}" />`,
         )}
@@ -70,6 +72,7 @@ function renderFramed(body: Html, frame: Frame): Html {
     <div class="shell">
       <header class="rail">
         <a class="brand" href="/">${trust(mark)} Waypost</a>
+        ${renderWaits(frame.waiting)}
         <button type="button" class="opener" popovertarget="menu">
           ${drawIcon("M2.5 4.5h11M2.5 8h11M2.5 11.5h11")} Menu
         </button>
@@ -84,6 +87,18 @@ function renderFramed(body: Html, frame: Frame): Html {
       </header>
       <main id="main" tabindex="-1">${renderAgain(frame)} ${body}</main>
     </div>`;
+}
+
+function renderTitleCount(frame: Frame | undefined): string {
+  return frame === undefined || frame.waiting === 0 ? "" : `(${frame.waiting}) `;
+}
+
+/** In view on every page, also where the menu is closed. */
+function renderWaits(waiting: number): Html {
+  const link = html`<a href="/"
+    >${waiting} waiting<span class="hidden"> for your approval</span></a
+  >`;
+  return html`<p id="waits" class="waits">${waiting === 0 ? "" : link}</p>`;
 }
 
 const notSent = "again";

@@ -13,6 +13,11 @@ html { scroll-padding-top: 4.5rem; }
   padding: 0 var(--s4); background: var(--side); border-bottom: 1px solid var(--line); }
 .rail .brand { display: flex; align-items: center; min-height: 2.75rem; }
 .rail .mark { margin-right: var(--s2); }
+.waits:empty { display: none; }
+.waits a { display: inline-flex; align-items: center; min-height: 2rem; padding: 0 var(--s3);
+  border-radius: 1rem; background: var(--accent-soft); color: var(--accent); font-weight: 550;
+  font-size: var(--small); text-decoration: none; }
+.waits a:hover { text-decoration: underline; }
 .menu { color: inherit; background: var(--side); border: 0; border-top: 1px solid var(--line);
   width: auto; height: auto; max-height: calc(100vh - 3.5rem);
   max-height: calc(100dvh - 3.5rem); overflow-y: auto;

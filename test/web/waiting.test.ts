@@ -137,6 +137,56 @@ test("an assistant that calls itself the console waits for a person all the same
   expect((await hand.open("/")).text).toContain("Waypost console");
 });
 
+test.each([
+  ["phone", { width: 390, height: 844 }],
+  ["desktop", { width: 1280, height: 800 }],
+])("every page shows how many approvals wait, in the window of a %s", async (name, viewport) => {
+  const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
+  const own = { ...serving, key };
+  const { page, complaints } = await openConsole(browser, own, { viewport });
+  const count = page.locator("#waits").getByRole("link");
+  await page.goto(`${serving.places.url}/links`);
+  expect([await page.title(), await count.count()]).toEqual(["Links – Waypost", 0]);
+
+  const pages: string[] = [];
+  for (const path of [`first-${name}`, `second-${name}`]) {
+    await serving.call("POST", "/links", { body: { path } });
+    const { error } = await callTool(own, "delete_link", { id: path });
+    pages.push(`/waiting/${error.approval.url.split("/").at(-1)}`);
+  }
+  for (const path of ["/links", "/links/new", "/history", "/apps", "/nowhere", pages[0] ?? ""]) {
+    await page.goto(serving.places.url + path);
+    expect(await page.title(), path).toMatch(/^\(2\) .* – Waypost$/);
+    expect(await count.innerText(), path).toMatch(/^2 waiting/);
+    expect(await count.isVisible(), path).toBe(true);
+  }
+  await page.goto(`${serving.places.url}/links`);
+  expect(await page.title()).toBe("(2) Links – Waypost");
+  await lookAtPage(page, `count ${name}`);
+  await page.setViewportSize(viewport);
+  await count.click();
+  await page.getByRole("heading", { name: "Waiting for you" }).waitFor();
+
+  // The start page looks again by itself, and shows the new count.
+  const hand = await signIn(key);
+  await hand.open(pages[0] ?? "");
+  await hand.submit({ decision: "declined" });
+  await page.locator("#waits", { hasText: "1 waiting" }).waitFor();
+  expect(await page.title()).toBe("(1) Start – Waypost");
+  expect((await hand.open("/links")).text).toContain("<title>(1) Links – Waypost</title>");
+  const other = await signIn();
+  expect((await other.open(pages[1] ?? "")).status).toBe(404);
+  expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
+});
+
+test("another key's approvals are not counted", async () => {
+  const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
+  await askToDelete("of-another-key");
+  expect((await (await signIn(key)).open("/links")).text).toContain(
+    "<title>Links – Waypost</title>",
+  );
+});
+
 test("it is told who asks, for whose links, by which key, and for how long it waits", async () => {
   await serving.call("POST", "/links", { body: { path: "told" } });
   const call = modernCall(serving.key, 1, "delete_link", { id: "told" });
