@@ -7,7 +7,7 @@ import { faultOf, notFound, validationFailed, type FieldProblem } from "../contr
 import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Fact } from "../mcp/approval/approval-request.ts";
-import { changeProject } from "../service/write-project.ts";
+import { changeProject, checkPages } from "../service/write-project.ts";
 import { findProject, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import { quote } from "../text/show-hidden.ts";
 import { listLinkOrigins } from "./addresses.ts";
@@ -49,9 +49,9 @@ async function requireProject(id: unknown, acting: Acting): Promise<StoredProjec
 async function changeSettings({ id, ...given }: JsonObject, acting: Acting): Promise<JsonObject> {
   const { store } = readOwn(acting);
   const project = await requireProject(id, acting);
-  const settings = parseSettings(given, project);
-  if (settings.suspended === true && !project.suspended) await approve(project, given, acting);
   const linkOrigins = listLinkOrigins(acting.config);
+  const settings = parseSettings(given, project, linkOrigins);
+  if (settings.suspended === true && !project.suspended) await approve(project, given, acting);
   const named = { id: project.id, name: project.name || null };
   const changed = await journalAct(
     await readNoting(acting),
@@ -73,16 +73,24 @@ async function changeSettings({ id, ...given }: JsonObject, acting: Acting): Pro
 
 type Read = { readonly settings: Partial<ProjectSettings> } | { readonly problem: FieldProblem };
 
-function parseSettings(given: JsonObject, project: StoredProject): Partial<ProjectSettings> {
+function parseSettings(
+  given: JsonObject,
+  project: StoredProject,
+  linkOrigins: readonly string[],
+): Partial<ProjectSettings> {
   const plan = readPlan(given["plan"]);
   const count = readCount(given["max_links"]);
   const hosts = readHosts(given["destinations"]);
   const verified = readVerified(given["custom_domain_verified"], project);
   const read = [plan, count, hosts, verified];
-  const problems = read.flatMap((each) => ("problem" in each ? [each.problem] : []));
-  if (problems.length > 0) throw validationFailed(problems);
   const known = { ...take(plan), ...take(count), ...take(hosts), ...take(verified) };
-  return { ...known, ...pickFlags(given), ...pickAddresses(given) };
+  const settings = { ...known, ...pickFlags(given), ...pickAddresses(given) };
+  const problems = [
+    ...read.flatMap((each) => ("problem" in each ? [each.problem] : [])),
+    ...checkPages(settings, { ...project, ...settings }, linkOrigins),
+  ];
+  if (problems.length > 0) throw validationFailed(problems);
+  return settings;
 }
 
 function take(read: Read): Partial<ProjectSettings> {

@@ -1,4 +1,4 @@
-import { takenFault, validationFailed } from "../contract/problem.ts";
+import { takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { matchLinkHost } from "../contract/rules/link-address.ts";
@@ -34,7 +34,7 @@ export async function makeProject(
 ): Promise<StoredProject> {
   const values = await readValues(db, fields);
   const project = { ...defaultProjectSettings, ...settings, ...values };
-  requirePages(settings, project, linkOrigins);
+  requireNone(checkPages(settings, project, linkOrigins));
   const { id, now } = createIdAndTime(sources);
   return insertProject(db, id, project, now);
 }
@@ -47,7 +47,7 @@ export async function changeProject(
   { linkOrigins = [], ...settings }: GivenSettings = {},
 ): Promise<StoredProject> {
   const values = await readValues(db, { ...before, ...fields }, before.id);
-  requirePages(settings, { ...before, ...settings, ...values }, linkOrigins);
+  requireNone(checkPages(settings, { ...before, ...settings, ...values }, linkOrigins));
   // Another custom domain has not been verified yet.
   const isMoved = before.custom_domain !== values.custom_domain;
   const changes = { ...values, ...(isMoved && { custom_domain_verified: false }), ...settings };
@@ -56,17 +56,20 @@ export async function changeProject(
 }
 
 /** Those that are set now; what is stored already may stay, whatever else changes. */
-function requirePages(
+export function checkPages(
   settings: Partial<ProjectSettings>,
   { subdomain, custom_domain, destinations }: ProjectValues & ProjectSettings,
   linkOrigins: readonly string[],
-): void {
-  const problems = checkProjectPages(settings, {
+): readonly FieldProblem[] {
+  return checkProjectPages(settings, {
     destinations: restoreDestinations(destinations),
     isOwnHost: (hostname) =>
       hostname === custom_domain ||
       linkOrigins.some((origin) => matchLinkHost(origin, hostname) === subdomain),
   });
+}
+
+function requireNone(problems: readonly FieldProblem[]): void {
   if (problems.length > 0) throw validationFailed(problems);
 }
 
@@ -79,6 +82,6 @@ async function readValues(db: Db, fields: ProjectFields, ownId?: string): Promis
     const other = value === null ? undefined : await findProjectNamed(db, field, value);
     if (other !== undefined && other.id !== ownId) all.push(takenFault(field));
   }
-  if (all.length > 0) throw validationFailed(all);
+  requireNone(all);
   return values;
 }

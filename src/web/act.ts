@@ -75,6 +75,7 @@ type Asking = {
   readonly hidden: readonly (readonly [name: string, value: string])[];
   /** How a no is said: by going on elsewhere, by going back to the form, or as a decision. */
   readonly no: { readonly to: string } | "leave" | "decide";
+  readonly noLabel?: string;
   readonly fault?: string | undefined;
   /** How long somebody waits for the answer. */
   readonly term?: string;
@@ -101,22 +102,22 @@ export function renderQuestion(asking: Asking): Html {
   </section>`;
 }
 
-function renderAnswers({ question, no }: Asking): Html {
+function renderAnswers({ question, no, noLabel = "Leave it as it is" }: Asking): Html {
   const { button, destroys, blocked } = question;
   const look = destroys ? "main grave" : "main";
   const yes = no === "decide" ? html` name="decision" value="approved"` : "";
   return html`${
     blocked === undefined ? html`<button class="${look}" ${yes}>${button}</button>` : ""
   }
-  ${renderNo(no)}`;
+  ${renderNo(no, noLabel)}`;
 }
 
-function renderNo(no: Asking["no"]): Html {
+function renderNo(no: Asking["no"], label: string): Html {
   if (no === "decide") {
     return html`<button name="decision" value="declined" formnovalidate>Decline</button>`;
   }
-  if (no === leave) return html`<button name="${leave}" formnovalidate>Leave it as it is</button>`;
-  return html`<a class="button" href="${no.to}">Leave it as it is</a>`;
+  if (no === leave) return html`<button name="${leave}" formnovalidate>${label}</button>`;
+  return html`<a class="button" href="${no.to}">${label}</a>`;
 }
 
 function describeLeft({ left }: AskedPin): string {

@@ -111,6 +111,14 @@ function writeValue(kind: Field["kind"], value: string): unknown {
   return value.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
 }
 
+/**
+ * Marks a form whose changes are lost when a person leaves the page, so that the browser warns. It
+ * counts as changed from the start where it shows what was typed before and not saved.
+ */
+export function renderGuard(isTyped: boolean): Html {
+  return html` data-guard="${isTyped ? "typed" : ""}"`;
+}
+
 /** What is wrong, and belongs to none of the fields. */
 export function renderOthers(
   fields: readonly Field[],
@@ -130,19 +138,13 @@ export function renderField(
   problems: readonly FieldProblem[] = [],
 ): Html {
   const { name, kind, label = writeLabel(name), hint = "", isBroad = false } = field;
-  const own = problems.filter((problem) => problem.field === name);
   const value = values[name] ?? "";
-  const described = [
-    ...own.map((_, at) => `${name}-${at}`),
-    ...(hint === "" ? [] : [`${name}-hint`]),
-  ];
-  const description =
-    described.length === 0 ? "" : html` aria-describedby="${described.join(" ")}"`;
-  const about = html`${description}${own.length > 0 ? html` aria-invalid="true"` : ""}`;
-  const faults = own.map(
-    ({ message }, at) => html`<p class="error" id="${name}-${at}">${message}</p>`,
-  );
-  const told = html`${faults}${
+  const faults = renderFaults(name, problems);
+  const described = [...faults.ids, ...(hint === "" ? [] : [`${name}-hint`])];
+  const about = html`${describeBy(described)}${
+    faults.ids.length > 0 ? html` aria-invalid="true"` : ""
+  }`;
+  const told = html`${faults.shown}${
     hint === "" ? "" : html`<p class="hint" id="${name}-hint">${hint}</p>`
   }`;
   if (kind === "check") {
@@ -155,6 +157,19 @@ export function renderField(
   return html`<div class="${isBroad ? "field broad" : "field"}">
     <label for="${name}">${label}</label>${renderInput(field, value, about)}${told}
   </div>`;
+}
+
+/** What is wrong with a field, and the ids by which its input refers to it. */
+export function renderFaults(name: string, problems: readonly FieldProblem[]) {
+  const own = problems.filter((problem) => problem.field === name);
+  const shown = own.map(
+    ({ message }, at) => html`<p class="error" id="${name}-${at}">${message}</p>`,
+  );
+  return { shown, ids: own.map((_, at) => `${name}-${at}`) };
+}
+
+export function describeBy(ids: readonly string[]): Html | string {
+  return ids.length === 0 ? "" : html` aria-describedby="${ids.join(" ")}"`;
 }
 
 function renderInput(

@@ -104,6 +104,23 @@ document.addEventListener("change", ({ target }) => {
   told.textContent = form.elements.all?.checked ? "All selected" : count + " selected";
 });
 
+// A browser asks before it leaves a page whose forms hold what was typed and not sent.
+const readFields = (form) => String(new URLSearchParams(new FormData(form)));
+const guarded = new Map(
+  [...document.querySelectorAll("form[data-guard]")].map((form) => [form, readFields(form)]),
+);
+let sent;
+document.addEventListener("submit", (event) => {
+  if (!event.defaultPrevented) sent = event.target;
+});
+addEventListener("beforeunload", (event) => {
+  const isChanged = ([form, before]) =>
+    form !== sent && (form.dataset.guard === "typed" || readFields(form) !== before);
+  if ([...guarded].some(isChanged)) event.preventDefault();
+  // Whoever stays may change the form again.
+  sent = undefined;
+});
+
 const drop = document.querySelector("[data-drop]");
 if (drop) {
   const judge = () => {
@@ -141,6 +158,8 @@ const lookAgain = async () => {
     ? undefined
     : await load(location.href, { headers }).catch(() => undefined);
   if (page === null) return location.reload();
+  if (page) document.title = page.title;
+  replace(page, "waits");
   const parts = page ? listFollowed() : [];
   const isOver = ({ id }) => page.getElementById(id)?.dataset.follow === undefined;
   // What has ended may leave other things to do, anywhere on the page.

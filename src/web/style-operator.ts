@@ -1,7 +1,7 @@
 /** What only the pages of keys, settings and statistics have. */
 export const operator = `
 .scopes { display: grid; gap: var(--s2); align-content: start; }
-.scopes > p { font-weight: 550; }
+.scopes > p:first-child { font-weight: 550; }
 .limits { align-items: start; margin: 0; }
 /* Nothing is chosen of what is all there. */
 .key:has(#access option[value="full"]:checked) .limits { display: none; }

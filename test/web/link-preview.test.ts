@@ -110,6 +110,7 @@ test("a new link is seen while it is written, and no path is taken by that", asy
   await lookAtPage(page, "link draft new");
   await plant({ path: "june" });
   await page.getByRole("button", { name: "Create link" }).click();
+  await page.getByRole("button", { name: "Create it anyway" }).click();
   await page.getByText("has already been taken").first().waitFor();
   // What is wrong with it is said where it is seen, too.
   await told("has already been taken").waitFor();

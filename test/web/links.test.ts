@@ -176,6 +176,7 @@ test("an expired session keeps what was typed, and does nothing by itself", asyn
   await go("/links/new");
   await page.getByLabel("Name").fill(hostile);
   await page.getByLabel("Path").fill("kept");
+  await page.getByLabel("URL", { exact: true }).fill("https://example.com/kept");
   await page.context().clearCookies();
   await page.getByRole("button", { name: "Create link" }).click();
   await page.getByText("Your session is over.").waitFor();
@@ -229,6 +230,7 @@ test("without script a link is found and made all the same", async () => {
   await bare.getByRole("link", { name: "New link" }).click();
   await bare.getByLabel("Path").fill("without-script");
   await bare.getByRole("button", { name: "Create link" }).click();
+  await bare.getByRole("button", { name: "Create it anyway" }).click();
   await bare.getByText("The link is there.").waitFor();
 });
 

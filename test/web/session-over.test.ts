@@ -24,7 +24,8 @@ test("a form of the session before is shown again, and done only from there", as
   const old = await readFormToken(tab);
   await tab.open("/sign-in");
   await tab.submit({ key: serving.key });
-  const typed = { path: "typed-before", name: "Typed before" };
+  const url = "https://example.com/";
+  const typed = { path: "typed-before", name: "Typed before", url };
   const shown = await tab.post("/links/new", { form_token: old, ...typed });
   expect(shown.text).toContain("Typed before");
   const find = () => serving.call("GET", "/links?q[path_eq]=typed-before");

@@ -52,7 +52,8 @@ test("what a form has against other sites is written anew on each page, and is g
   const tokens = [await readFormToken(tab), await readFormToken(tab)];
   expect(new Set(tokens).size).toBe(2);
   for (const [turn, form_token] of tokens.entries()) {
-    const made = await tab.post("/links/new", { form_token, path: `made-${turn}` });
+    const typed = { path: `made-${turn}`, url: "https://example.com/" };
+    const made = await tab.post("/links/new", { form_token, ...typed });
     expect(made.path).toMatch(/^\/links\/[\w-]+\?done=created/);
   }
 });

@@ -7,6 +7,7 @@ import {
   readTyped,
   readValues,
   renderField,
+  renderGuard,
   renderOthers,
   renderShown,
   writeFields,
@@ -77,10 +78,11 @@ async function showNew(visit: Visit, typed?: Values, failure?: Failure): Promise
   const { formToken, kept, url } = visit;
   const { fields, label } = kind;
   const values = typed ?? (kept === undefined ? {} : readTyped(fields, kept));
+  const guard = renderGuard(typed !== undefined || kept !== undefined);
   const body = html`${renderHead(`New ${label}`, list)}
     <section class="card narrow" aria-label="Fields">
       <div class="inside">
-        <form method="post" action="${url.pathname}" class="stack">
+        <form method="post" action="${url.pathname}" class="stack" ${guard}>
           ${renderHidden("form_token", formToken)} ${renderFields(fields, values, failure)}
           <div class="buttons">
             <button class="main">Register app</button>
@@ -151,7 +153,8 @@ function renderForm(visit: Visit, kind: AppKind, values: Values, again: Again): 
   const { fields } = kind;
   const { typed, was } = readForm(visit, fields, values, again);
   const address = writeAppAddress(kind, readParam(visit.params, "id"));
-  return html`<form method="post" action="${address}" class="stack">
+  const guard = renderGuard(hasTyped(visit, again));
+  return html`<form method="post" action="${address}" class="stack" ${guard}>
     ${renderHidden("form_token", visit.formToken)} ${renderShown(fields, was)}
     ${renderFields(fields, typed, again.failure)}
     <div class="buttons"><button class="main">Save</button></div>

@@ -115,6 +115,16 @@ export function writeChanges(typed: Values, names: readonly string[]): JsonObjec
   return { ...writeFields(own, typed, names), ...Object.fromEntries(apps) };
 }
 
+const destinations = new Set(["url", "ios_fallback_url", "android_fallback_url"]);
+
+/** Whether anything is filled in that visitors can be sent to. */
+export function hasDestination(typed: Values): boolean {
+  const names = linkFields.flatMap(({ name, app }) =>
+    app !== undefined || destinations.has(name) ? [name] : [],
+  );
+  return names.some((name) => (typed[name] ?? "").trim() !== "");
+}
+
 type Shown = {
   readonly account: Account;
   readonly values: Values;

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { writeLabel } from "../../text/write-label.ts";
 import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
-import type { Values } from "../form-fields.ts";
+import { renderGuard, type Values } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import {
@@ -159,7 +159,13 @@ async function renderForm(visit: Visit, { typed, was, failure, isTyped }: Shown)
   const { account, formToken, params } = visit;
   const id = readParam(params, "id");
   const drafted = isTyped === undefined ? "" : markDraft(account, id, isTyped);
-  return html`<form method="post" action="${writeAddress(visit)}" class="stack" ${drafted}>
+  return html`<form
+    method="post"
+    action="${writeAddress(visit)}"
+    class="stack"
+    ${drafted}
+    ${renderGuard(isTyped !== false)}
+  >
     ${renderHidden("form_token", formToken)}
     ${await renderFields({ account, values: typed, shown: was, failure })}
     <div class="buttons"><button class="main">Save</button></div>

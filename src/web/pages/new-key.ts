@@ -3,7 +3,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { scopes, type Role } from "../../contract/scopes-and-roles.ts";
 import type { Failure, FieldProblem } from "../account.ts";
 import { act } from "../act.ts";
-import { readTyped, renderField, renderOthers, type Field } from "../form-fields.ts";
+import { readTyped, renderField, renderGuard, renderOthers, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCopy, renderHead, renderHidden } from "../parts.ts";
@@ -49,7 +49,12 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
   const body = html`${renderHead("New key", list)}
     <section class="card narrow" aria-label="Key">
       <div class="inside">
-        <form method="post" action="/keys/new" class="stack key">
+        <form
+          method="post"
+          action="/keys/new"
+          class="stack key"
+          ${renderGuard(typed !== undefined)}
+        >
           ${renderHidden("form_token", visit.formToken)}
           ${renderHidden("once", typed?.read("once") || randomUUID())}
           ${renderOthers(fields, placed)}

@@ -1,12 +1,19 @@
 import type { Failure } from "../account.ts";
-import { act } from "../act.ts";
-import { listChanged, type Values } from "../form-fields.ts";
+import { act, leave, renderQuestion } from "../act.ts";
+import { listChanged, renderGuard, type Values } from "../form-fields.ts";
 import { html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderHidden, renderLinkHead } from "../parts.ts";
 import { readRecord, readText } from "../read.ts";
 import { markDraft, newId, renderNewPreview } from "./link-preview.ts";
-import { linkFields, readTyped, readValues, renderFields, writeChanges } from "./link-fields.ts";
+import {
+  hasDestination,
+  linkFields,
+  readTyped,
+  readValues,
+  renderFields,
+  writeChanges,
+} from "./link-fields.ts";
 
 /** A form for a new link. */
 export const newLinkPage: Page = {
@@ -22,9 +29,11 @@ async function show(visit: Visit, values: Values, failure?: Failure): Promise<Re
   const { account, formToken } = visit;
   const fields = await renderFields({ account, values, failure });
   const preview = renderNewPreview(account);
+  const guard = renderGuard(visit.kept !== undefined || failure !== undefined);
+  const drafted = markDraft(account, newId, false);
   const section = html`<section class="card narrow" aria-label="Fields">
     <div class="inside">
-      <form method="post" action="/links/new" class="stack" ${markDraft(account, newId, false)}>
+      <form method="post" action="/links/new" class="stack" ${drafted} ${guard}>
         ${renderHidden("form_token", formToken)} ${fields}
         <div class="buttons">
           <button class="main">Create link</button>
@@ -41,10 +50,38 @@ async function show(visit: Visit, values: Values, failure?: Failure): Promise<Re
 
 async function create(visit: Visit, form: Form): Promise<Reply> {
   const typed = readTyped(form);
+  if (!hasDestination(typed) && !form.has(anyway)) return askToCreate(visit, form);
   const args = writeChanges(typed, listChanged(linkFields, blank, typed));
   const ended = await act(visit, form, { tool: "create_link", args });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, typed, ended.failure);
   const id = readText(readRecord(ended.result, "link"), "id");
   return { kind: "go", to: `/links/${encodeURIComponent(id)}?done=created` };
+}
+
+const anyway = "anyway";
+const notKept = new Set(["form_token", leave]);
+
+/** A link without a destination is allowed, and mostly a mistake. */
+function askToCreate(visit: Visit, form: Form): Reply {
+  const title = "This link has no destination. Create it anyway?";
+  const kept = form.entries.filter(([name]) => !notKept.has(name));
+  const question = {
+    id: "",
+    title,
+    button: "Create it anyway",
+    destroys: false,
+    facts: String(
+      html`<p>It has no URL, no app and no fallback URL. You can add a destination later.</p>`,
+    ),
+    frames: "",
+    rows: "",
+    count: undefined,
+    pin: undefined,
+    blocked: undefined,
+  };
+  const hidden = [...kept, [anyway, "1"] as const];
+  const body = html`${renderLinkHead(title)}
+  ${renderQuestion({ question, visit, hidden, no: leave, noLabel: "Back to the form" })}`;
+  return { kind: "page", title: "New link", body };
 }

@@ -1,9 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../contract/json.ts";
 import { webhookEvents } from "../../contract/webhook-events.ts";
-import type { Failure } from "../account.ts";
+import type { Failure, FieldProblem } from "../account.ts";
 import { act } from "../act.ts";
-import { readTyped, renderField, renderOthers, type Field } from "../form-fields.ts";
+import {
+  describeBy,
+  readTyped,
+  renderFaults,
+  renderField,
+  renderGuard,
+  renderOthers,
+  type Field,
+} from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderCopy, renderHead, renderHidden } from "../parts.ts";
@@ -29,17 +37,22 @@ const address: Field = {
   isExact: true,
 };
 
+/** Its boxes are drawn here. */
+const events: Field = { name: "events", kind: "choice" };
+
 function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise<Reply> {
   const values = typed === undefined ? {} : readTyped([address], typed);
+  const guard = renderGuard(typed !== undefined);
+  const problems = failure?.problems ?? [];
   const chosen = typed === undefined ? webhookEvents : listEvents(typed);
   const body = html`${renderHead("New webhook", list)}
     <section class="card narrow" aria-label="Webhook">
       <div class="inside">
-        <form method="post" action="/webhooks/new" class="stack key">
+        <form method="post" action="/webhooks/new" class="stack key" ${guard}>
           ${renderHidden("form_token", visit.formToken)}
           ${renderHidden("once", typed?.read("once") || randomUUID())}
-          ${renderOthers([address], failure)} ${renderField(address, values, failure?.problems)}
-          ${renderEvents(chosen)}
+          ${renderOthers([address, events], failure)} ${renderField(address, values, problems)}
+          ${renderEvents(chosen, problems)}
           <div class="buttons">
             <button class="main">Make webhook</button>
             <a class="button quiet" href="/webhooks">Cancel</a>
@@ -51,7 +64,7 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
   return Promise.resolve({ kind: "page", title: "New webhook", body, status });
 }
 
-function renderEvents(chosen: readonly string[]): Html {
+function renderEvents(chosen: readonly string[], problems: readonly FieldProblem[]): Html {
   const boxes = webhookEvents.map((name) => {
     const checked = chosen.includes(name) ? html` checked` : "";
     return html`<div class="check">
@@ -59,10 +72,11 @@ function renderEvents(chosen: readonly string[]): Html {
       <label for="${name}">${name}</label>
     </div>`;
   });
+  const faults = renderFaults(events.name, problems);
   return html`<div class="filters limits">
-    <div role="group" aria-labelledby="of-events" class="scopes">
+    <div role="group" aria-labelledby="of-events" ${describeBy(faults.ids)} class="scopes">
       <p id="of-events">Is told of</p>
-      ${boxes}
+      ${boxes} ${faults.shown}
     </div>
   </div>`;
 }

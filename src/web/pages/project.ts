@@ -4,6 +4,7 @@ import { act } from "../act.ts";
 import {
   readValues,
   renderField,
+  renderGuard,
   renderOthers,
   renderShown,
   writeFields,
@@ -157,7 +158,7 @@ function renderPart(part: Part, record: JsonObject, visit: Visit, sent: Sent): H
   return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${heading}</h2>
     <div class="inside">
-      <form method="post" action="${action}" class="stack">
+      <form method="post" action="${action}" class="stack" ${renderGuard(hasTyped(of, again))}>
         ${renderHidden("form_token", visit.formToken)} ${renderShown(fields, was)}
         ${renderOthers(fields, again.failure)}
         <fieldset ${mayWrite ? "" : "disabled"} class="pair" aria-labelledby="${id}">

@@ -1,7 +1,14 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
-import { readTyped, renderField, renderOthers, writeFields, type Values } from "../form-fields.ts";
+import {
+  readTyped,
+  renderField,
+  renderGuard,
+  renderOthers,
+  writeFields,
+  type Values,
+} from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import { leadToLast, renderAnswer, renderPaging } from "../list-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
@@ -85,11 +92,12 @@ function renderRow(project: JsonObject): Html {
 function showNew(visit: Visit, typed?: Values, failure?: Failure): Promise<Reply> {
   const { formToken, kept } = visit;
   const values = typed ?? (kept === undefined ? {} : readTyped(projectFields, kept));
+  const guard = renderGuard(typed !== undefined || kept !== undefined);
   const fields = projectFields.map((field) => renderField(field, values, failure?.problems));
   const body = html`${renderHead("New project", projectList)}
     <section class="card narrow" aria-label="Fields">
       <div class="inside">
-        <form method="post" action="/projects/new" class="stack">
+        <form method="post" action="/projects/new" class="stack" ${guard}>
           ${renderHidden("form_token", formToken)} ${renderOthers(projectFields, failure)}
           <div class="pair">${fields}</div>
           <div class="buttons">

@@ -1,6 +1,7 @@
 import type { FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Failure } from "../account.ts";
+import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderLinkHead, shorten } from "../parts.ts";
@@ -91,10 +92,11 @@ async function show(visit: Visit, form: Form, failure: Failure | undefined): Pro
     listWays(account, form),
   ]);
   const title = describeSelection(selection, count);
+  const guard = renderGuard(failure !== undefined);
   const wanted = form.read("way");
   const chosen = ways.some(({ name }) => name === wanted) ? wanted : ways[0]?.name;
   const body = html`${renderLinkHead(title, { back: writeBack(selection) })}
-    <form method="post" action="/links/several" class="stack narrow">
+    <form method="post" action="/links/several" class="stack narrow" ${guard}>
       ${renderHidden("form_token", formToken)} ${renderQuery(selection)}
       <section class="card" aria-label="Which links">
         <div class="inside">${renderSelection(selection)}</div>

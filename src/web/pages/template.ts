@@ -2,6 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { countPacked } from "../../network/pack-page.ts";
 import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
+import { renderGuard } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import { createForm, type Form, type Page, type Reply, type Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote } from "../parts.ts";
@@ -175,6 +176,7 @@ function renderEditor(visit: Visit, { text, was, drawn, failure, isKnown }: Edit
   const problems = refused === undefined ? drawn.problems : (refused.problems ?? []);
   const isReadOnly = !mayWrite(account);
   const drafted = account.mayUse("preview_template") ? html` data-draft="/template"` : "";
+  const guard = renderGuard(visit.kept !== undefined || failure !== undefined);
   const buttons = [
     account.mayUse("save_template")
       ? html`<button name="do" value="save" class="main">Save draft</button>`
@@ -185,7 +187,7 @@ function renderEditor(visit: Visit, { text, was, drawn, failure, isKnown }: Edit
   ];
   const found = { problems, refused, title: describeFindings(problems.length, failure, refused) };
   return html`<section class="card" aria-label="Editor">
-    <form method="post" action="/template" id="editor" data-editor ${drafted}>
+    <form method="post" action="/template" id="editor" data-editor ${drafted} ${guard}>
       ${renderHidden("form_token", formToken)} ${renderHidden("was", was)} ${byDefault}
       <div class="inside">
         <div id="findings" aria-live="polite" data-drafted>${renderFindings(found)}</div>

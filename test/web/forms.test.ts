@@ -1,0 +1,248 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser } from "../support/browser.ts";
+import {
+  createFolder,
+  runJson,
+  startServe,
+  type Folder,
+  type Serving,
+} from "../support/command.ts";
+import { openConsole } from "../support/console-tab.ts";
+import { lookAtPage } from "../support/look-at-page.ts";
+
+/** Forms of the console in a real browser: their errors, and what a person has not saved. */
+
+let browser: Browser;
+let folder: Folder;
+let serving: Serving;
+let master: string;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  master = (await runJson(["keys", "create", "--master", "--data", folder.path])).token;
+});
+afterAll(async () => {
+  await browser.close();
+  await serving[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const windows = [
+  ["phone", { width: 390, height: 844 }],
+  ["desktop", { width: 1280, height: 800 }],
+] as const;
+type Viewport = (typeof windows)[number][1];
+
+async function open(path: string, viewport: Viewport = windows[1][1], key = serving.key) {
+  const tab = await openConsole(browser, { ...serving, key }, { viewport });
+  await tab.page.goto(serving.places.url + path);
+  return tab;
+}
+
+async function plant(path: string, body: object): Promise<string> {
+  const made = await serving.call("POST", path, { body });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+
+async function findLinks(path: string): Promise<readonly unknown[]> {
+  return (await serving.call("GET", `/links?q[path_eq]=${path}`)).body.links;
+}
+
+async function findProject(suffix = ""): Promise<string> {
+  const { body } = await serving.call("GET", "/projects", { key: master });
+  return `/projects/${body.projects[0].id}${suffix}`;
+}
+
+/** What an input, or a group of them, refers to as its description. */
+async function readFaults(page: Page, selector: string): Promise<readonly string[]> {
+  const ids = (await page.locator(selector).getAttribute("aria-describedby"))?.split(" ") ?? [];
+  const faults = ids.filter((id) => !id.endsWith("-hint"));
+  return Promise.all(faults.map((id) => page.locator(`[id="${id}"]`).innerText()));
+}
+
+const press = (page: Page, name: string | RegExp) =>
+  page.getByRole("button", { name, exact: true }).click();
+
+describe("a form with two errors shows both at their fields", () => {
+  type Form = {
+    readonly path: () => string | Promise<string>;
+    readonly typed: Readonly<Record<string, string>>;
+    readonly button: string;
+    readonly faults: Readonly<Record<string, RegExp>>;
+    readonly isMaster?: boolean;
+  };
+  const subdomain = "Not a name";
+  const forms: Readonly<Record<string, Form>> = {
+    "a new link": {
+      path: () => "/links/new",
+      typed: { "#url": "nowhere", "#ios_fallback_url": "ftp://example.com" },
+      button: "Create link",
+      faults: { "#url": /http or https/, "#ios_fallback_url": /http or https/ },
+    },
+    "a link": {
+      path: async () => `/links/${await plant("/links", { path: "two-errors" })}`,
+      typed: { "#url": "nowhere", "#social_image_url": "nothing" },
+      button: "Save",
+      faults: { "#url": /http or https/, "#social_image_url": /http or https/ },
+    },
+    "a new iOS app": {
+      path: () => "/apps/ios/new",
+      typed: { "#bundle_id": "x y", "#team_id": "short" },
+      button: "Register app",
+      faults: { "#bundle_id": /invalid/, "#team_id": /10 characters/ },
+    },
+    "a new Android app": {
+      path: () => "/apps/android/new",
+      typed: { "#package_name": "x", "#fingerprints": "nothing" },
+      button: "Register app",
+      faults: { "#package_name": /invalid/, "#fingerprints": /invalid/ },
+    },
+    "a new webhook": {
+      path: () => "/webhooks/new",
+      typed: { "#url": "ftp://example.com" },
+      button: "Make webhook",
+      faults: { "#url": /http or https/, "[aria-labelledby=of-events]": /choose at least one/ },
+    },
+    "a new project": {
+      path: () => "/projects/new",
+      typed: { "#subdomain": subdomain, "#custom_domain": "x y" },
+      button: "Create project",
+      faults: { "#subdomain": /invalid/, "#custom_domain": /invalid/ },
+      isMaster: true,
+    },
+    "a project": {
+      path: () => findProject(),
+      typed: { "#subdomain": subdomain, "#custom_domain": "x y" },
+      button: "Save",
+      faults: { "#subdomain": /invalid/, "#custom_domain": /invalid/ },
+      isMaster: true,
+    },
+    "a project's settings": {
+      path: () => findProject("/settings"),
+      typed: { "#max_links": "many", "#home_url": "nowhere" },
+      button: "Save",
+      faults: { "#max_links": /whole number/, "#home_url": /http or https/ },
+      isMaster: true,
+    },
+  };
+
+  test.each(Object.entries(forms))("in the form of %s", async (name, form) => {
+    const key = form.isMaster === true ? master : serving.key;
+    const { page, complaints } = await open(await form.path(), windows[1][1], key);
+    if (name === "a new webhook") {
+      for (const box of await page.locator("input[name=event]").all()) await box.uncheck();
+    }
+    for (const [selector, text] of Object.entries(form.typed)) {
+      await page.locator(selector).fill(text);
+    }
+    const [first = ""] = Object.keys(form.typed);
+    const loaded = page.waitForEvent("load");
+    await page.locator(`form:has(${first})`).getByRole("button", { name: form.button }).click();
+    await loaded;
+    for (const [selector, fault] of Object.entries(form.faults)) {
+      expect(await readFaults(page, selector), selector).toEqual([expect.stringMatching(fault)]);
+    }
+    // Nothing is said twice, above the form as well.
+    expect(await page.locator(".fault").count()).toBe(0);
+    await lookAtPage(page, `two-errors ${name}`);
+    expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe.each(windows)("in the window of a %s", (name, viewport) => {
+  test("leaving a form with unsaved changes warns, and an untouched one does not", async () => {
+    const { page } = await open("/links/new", viewport);
+    const dialogs: string[] = [];
+    page.on("dialog", (dialog) => {
+      dialogs.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await page.getByLabel("Name").click();
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await page.waitForURL("**/links");
+    expect(dialogs).toEqual([]);
+
+    await page.goto(`${serving.places.url}/links/new`);
+    await page.getByLabel("Name").click();
+    await page.keyboard.type(`Unsaved ${name}`);
+    const asked = page.waitForEvent("dialog");
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await asked;
+    await expect.poll(() => dialogs).toEqual(["beforeunload"]);
+    expect(page.url()).toMatch(/\/links\/new$/);
+    expect(await page.getByLabel("Name").inputValue()).toBe(`Unsaved ${name}`);
+
+    // Sending the form is no leaving, and what it shows again is still unsaved.
+    await page.getByLabel("URL", { exact: true }).fill("nowhere");
+    await press(page, "Create link");
+    await page.locator("#url[aria-invalid=true]").waitFor();
+    expect(dialogs).toHaveLength(1);
+    const again = page.waitForEvent("dialog");
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await again;
+    await expect.poll(() => dialogs).toHaveLength(2);
+
+    await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
+    await page.getByLabel("Path").fill(`unsaved-${name}`);
+    await press(page, "Create link");
+    await page.getByText("The link is there.").waitFor();
+    await page.goto(`${serving.places.url}/links`);
+    expect(dialogs).toHaveLength(2);
+    await page.context().close();
+  });
+
+  test("creating a link without a destination asks first, and keeps what was typed", async () => {
+    const { page, complaints } = await open("/links/new", viewport);
+    const path = `empty-${name}`;
+    await page.getByLabel("Path").fill(path);
+    await press(page, "Create link");
+    const question = "This link has no destination. Create it anyway?";
+    await page.getByRole("heading", { name: question }).waitFor();
+    await lookAtPage(page, `no-destination ${name}`);
+    await page.setViewportSize(viewport);
+    expect(await findLinks(path)).toEqual([]);
+    await press(page, "Back to the form");
+    await page.getByText("You left it as it is.").waitFor();
+    expect(await page.getByLabel("Path").inputValue()).toBe(path);
+    expect(await findLinks(path)).toEqual([]);
+    await press(page, "Create link");
+    await press(page, "Create it anyway");
+    await page.getByText("The link is there.").waitFor();
+    expect(await findLinks(path)).toHaveLength(1);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
+test.each(["url", "ios_fallback_url", "android_fallback_url"])(
+  "a link with nothing but a %s is created without a question",
+  async (field) => {
+    const { page } = await open("/links/new");
+    await page.locator("#path").fill(`only-${field}`);
+    await page.locator(`#${field}`).fill("https://example.com/");
+    await press(page, "Create link");
+    await page.getByText("The link is there.").waitFor();
+    expect(await findLinks(`only-${field}`)).toHaveLength(1);
+    await page.context().close();
+  },
+);
+
+test("saving one form of a project warns about changes in its other form", async () => {
+  const { page } = await open(await findProject(), windows[1][1], master);
+  await page.locator("#max_links").click();
+  await page.keyboard.type("7");
+  await page.locator("#name").fill("Renamed");
+  const dialogs: string[] = [];
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.type());
+    void dialog.accept();
+  });
+  await page.locator("form:has(#name)").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  expect(dialogs).toEqual(["beforeunload"]);
+  await page.context().close();
+});
