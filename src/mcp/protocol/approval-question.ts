@@ -1,5 +1,6 @@
 import {
   inputRequired,
+  ProtocolError,
   type ElicitRequestFormParams,
   type InputRequiredResult,
   type ServerContext,
@@ -15,6 +16,16 @@ export type Reply = {
   readonly to: "form" | "page";
   readonly token: string;
   readonly said: unknown;
+  /** How the client failed to answer: with an error, or with the one for a timeout of its own. */
+  readonly failure?: "error" | "timeout" | undefined;
+};
+
+/** What is known of a reply by the time at which it came. */
+type Timing = {
+  /** It came sooner than any person reads. */
+  readonly isTooSoon: boolean;
+  /** It came so late that the client gave up on a form that it has not shown. */
+  readonly isGivenUp: boolean;
 };
 
 const formName = "approval";
@@ -59,9 +70,22 @@ export async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): 
     page === undefined
       ? buildForm(asked)
       : ({ mode: "url", message, url: page.url, elicitationId: page.id } as const);
-  const said = await mcpReq.elicitInput(params, options).catch(() => undefined);
-  return { to: page === undefined ? "form" : "page", token, said };
+  const to = page === undefined ? "form" : "page";
+  try {
+    return { to, token, said: await mcpReq.elicitInput(params, options) };
+  } catch (error) {
+    return { to, token, said: undefined, failure: readFailure(error) };
+  }
 }
+
+/** Undefined for a connection that broke, and for our own timeout. */
+function readFailure(error: unknown): Reply["failure"] {
+  if (!(error instanceof ProtocolError)) return undefined;
+  return error.code === timeoutCode ? "timeout" : "error";
+}
+
+/** As the official SDKs report a request that timed out. */
+const timeoutCode = -32001;
 
 /** Clients of the earlier revisions may wait for this to tidy up; that one is gone does no harm. */
 export function tellComplete({ id }: Page, { mcpReq }: ServerContext): void {
@@ -69,11 +93,20 @@ export function tellComplete({ id }: Page, { mcpReq }: ServerContext): void {
   mcpReq.notify({ method: "notifications/elicitation/complete", params }).catch(() => undefined);
 }
 
+/** Whether a client gave up on a form that it says it can show, and has not shown. */
+export function isHidden({ to, said, failure }: Reply, { isGivenUp }: Timing): boolean {
+  if (to !== "form") return false;
+  const isCancelled = replied.safeParse(said).data?.action === "cancel";
+  return failure === "timeout" || (isGivenUp && (isCancelled || failure === "error"));
+}
+
 /** Only an accepted form with the one box ticked is a yes. */
-export function readAnswer({ to, token, said }: Reply, isTooSoon: boolean): Answer {
+export function readAnswer(reply: Reply, timing: Timing): Answer {
+  const { to, token, said } = reply;
   const { action } = replied.safeParse(said).data ?? {};
   const isFailure = said === undefined;
-  if (isTooSoon && (isFailure || action === "decline" || action === "cancel")) {
+  if (isHidden(reply, timing)) return { token, said: "nothing" };
+  if (timing.isTooSoon && (isFailure || action === "decline" || action === "cancel")) {
     return { token, said: "nothing" };
   }
   if (to === "form") {

@@ -8,6 +8,7 @@ import {
   askForPatience,
   askLegacy,
   askModern,
+  isHidden,
   readAnswer,
   readReply,
   tellComplete,
@@ -39,7 +40,7 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
   const { signal } = context.mcpReq;
   const { capabilities, info, isModern } = caller;
   // Most calls ask nobody, and a digest costs more than all else that is made here.
-  const nameAsked = once(() => digestOf([asking.keyContext.key_print, info]));
+  const nameAsked = once(() => digestOf([asking.keyContext.key_print, info?.name, info?.version]));
   const begun = clock.monotonic();
   const shows = !clients.hidesQuestions(nameAsked);
   const brought = readReply(context);
@@ -75,8 +76,11 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
   function hear(reply: Reply) {
     // A call that is given up ends its question, which the client may well have shown.
     const isTooSoon = clients.isTooSoon(reply.token) && !signal.aborted;
-    const answer = readAnswer(reply, isTooSoon);
-    if (isTooSoon && answer.said === "nothing") clients.noteUnseen(nameAsked());
+    const isGivenUp = clients.isGivenUp(reply.token) && !signal.aborted;
+    const timing = { isTooSoon, isGivenUp };
+    const answer = readAnswer(reply, timing);
+    if (isHidden(reply, timing)) clients.noteHidden(nameAsked());
+    else if (isTooSoon && answer.said === "nothing") clients.noteUnseen(nameAsked());
     return answer;
   }
 

@@ -10,8 +10,12 @@ export type ClientMemory = {
   readonly noteAsked: (token: string) => void;
   /** Whether what has come back by now came sooner than any person reads. */
   readonly isTooSoon: (token: string) => boolean;
+  /** Whether it came as late as from a client that gives up on a form it has not shown. */
+  readonly isGivenUp: (token: string) => boolean;
   /** This client answers questions that nobody saw. */
   readonly noteUnseen: (client: string) => void;
+  /** This client says that it shows forms, and shows none. */
+  readonly noteHidden: (client: string) => void;
   readonly hidesQuestions: (readClient: () => string) => boolean;
   /** This client has opened an approval's page: to ask it once more would only be in the way. */
   readonly noteOpened: (client: string, approval: string) => void;
@@ -21,16 +25,29 @@ export type ClientMemory = {
 const unseen_ms = 300;
 /** A person may have given the client a window since. */
 const hides_ms = 60 * 60_000;
+/** Such clients cancel after a minute, which most of them count from an earlier moment than we. */
+const givenUp_ms = 45_000;
+/** Each question costs such a client's user that minute again. */
+const hidden_ms = 24 * 60 * 60_000;
 
 export function createClientMemory(clock: Pick<Clock, "monotonic">): ClientMemory {
   const asked = createRecent(clock);
   const unseen = createRecent(clock);
+  const hidden = createRecent(clock);
   const opened = createRecent(clock);
   return {
     noteAsked: asked.note,
     isTooSoon: (token) => asked.readAge(token) <= unseen_ms,
+    isGivenUp: (token) => {
+      const age = asked.readAge(token);
+      // A question that this process has not asked has no age.
+      return age >= givenUp_ms && age < Infinity;
+    },
     noteUnseen: unseen.note,
-    hidesQuestions: (readClient) => unseen.hasAny() && unseen.readAge(readClient()) <= hides_ms,
+    noteHidden: hidden.note,
+    hidesQuestions: (readClient) =>
+      (unseen.hasAny() && unseen.readAge(readClient()) <= hides_ms) ||
+      (hidden.hasAny() && hidden.readAge(readClient()) <= hidden_ms),
     noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
     hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= limits.approval_ms,
   };

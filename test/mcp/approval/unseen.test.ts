@@ -97,6 +97,80 @@ describe.each(eras)("a %s client", (era) => {
   });
 });
 
+const minute_ms = 60_000;
+
+describe.each(eras)("a %s client that cancels", (era) => {
+  const cancel: Reply = { action: "cancel" };
+
+  test("after 45 seconds has not shown the form, so that the page asks for a day", async () => {
+    const client = await connect(era, 45_000, cancel);
+    const other = await assistant.plant("link", { path: "summer" });
+    const { error } = await remove(client);
+    expect(error).toMatchObject({
+      code: "approval_required",
+      effect: "none",
+      approval: { url: expect.stringContaining("/approve/") },
+    });
+    assistant.advance(24 * hour_ms);
+    expect((await remove(client, other.id)).error.approval.url).toContain("/approve/");
+    expect(questions).toBe(1);
+    expect(assistant.writes).toEqual([]);
+
+    assistant.advance(1);
+    await remove(client, other.id);
+    expect(questions).toBe(2);
+  });
+
+  test("before 45 seconds have passed has declined", async () => {
+    const client = await connect(era, 44_999, cancel);
+    expect((await remove(client)).error.code).toBe("approval_declined");
+    expect((await remove(client)).error.code).toBe("approval_declined");
+    expect(questions).toBe(2);
+  });
+
+  test("says nothing about another key's client, which is asked by its form", async () => {
+    await remove(await connect(era, minute_ms, cancel));
+    const key = await assistant.world.addKey();
+    await remove(await connect(era, 1000, cancel, { key }));
+    expect(questions).toBe(2);
+  });
+});
+
+test.each(eras)("a %s client that declines after a minute has declined", async (era) => {
+  const client = await connect(era, minute_ms, { action: "decline" });
+  expect((await remove(client)).error.code).toBe("approval_declined");
+});
+
+test("a modern client that cancels a question of no known age has declined", async () => {
+  const call = { name: "delete_link", arguments: { id } };
+  const { requestState } = await assistant.callRaw(call);
+  await using later = await createAssistantWorld({ beside: assistant.world });
+  const inputResponses = { approval: { action: "cancel" } };
+  const reply = await later.callRaw({ ...call, requestState, inputResponses });
+  expect(reply.structuredContent.error.code).toBe("approval_declined");
+});
+
+describe.each(legacyEras)("a %s client that times out", (era) => {
+  test("by its own clock has not shown the form", async () => {
+    const late = Object.assign(new Error("Request timed out"), { code: -32001 });
+    const client = await connect(era, 20_000, late);
+    expect((await remove(client)).error.code).toBe("approval_required");
+    expect((await remove(client)).error.code).toBe("approval_required");
+    expect(questions).toBe(1);
+  });
+
+  test("with any error after 45 seconds has not shown the form", async () => {
+    const client = await connect(era, 45_000, new Error("gave up"));
+    expect((await remove(client)).error.code).toBe("approval_required");
+    expect(questions).toBe(1);
+  });
+
+  test("with any error before that has declined", async () => {
+    const client = await connect(era, 44_999, new Error("gave up"));
+    expect((await remove(client)).error.code).toBe("approval_declined");
+  });
+});
+
 describe.each(legacyEras)("a %s client", (era) => {
   test("that fails at once has shown it to nobody", async () => {
     const client = await connect(era, 0, new Error("no window to show it in"));
