@@ -33,6 +33,8 @@ type VisitContext = {
   /** Notes a visit that an install may follow, and answers what it is called, if it can. */
   readonly collect: (query: string) => Promise<string | undefined>;
   readonly pages: PageParts;
+  /** Answers the visitor's address. */
+  readonly findClient: () => string;
 };
 
 /** What pages are made with. */
@@ -184,7 +186,7 @@ type Shown = {
 
 /** What our own design offers who has come by a computer and has nowhere to go there. */
 async function findPhoneWays(
-  { site, hosted, visitor, pages }: VisitContext,
+  { site, hosted, visitor, pages, findClient }: VisitContext,
   { visit, visited, template }: Shown,
 ): Promise<PhoneWays | undefined> {
   if (visit.action !== "default_page" || visitor.platform !== "desktop") return undefined;
@@ -194,5 +196,7 @@ async function findPhoneWays(
   const address = site.visitedOrigin + visited.target;
   const stores = listPhoneStores(link, apps, { link_in_referrer, address });
   if (stores === undefined) return undefined;
-  return { stores, code: await pages.drawForPage(site, link.path ?? "", visited.query) };
+  const { query } = visited;
+  const pictured = { site, path: link.path ?? "", query, client: findClient() };
+  return { stores, code: await pages.drawForPage(pictured) };
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isbot, isbotPatterns } from "isbot";
 import type { Visitor } from "../visit/decide-visit.ts";
 import { readInAppBrowser } from "../visit/read-in-app-browser.ts";
-import { readPlatform } from "../visit/read-platform.ts";
+import { readAgent, readPlatform } from "../visit/read-platform.ts";
 import { createRecentCache } from "./recent-cache.ts";
 
 /** What a request tells of its visitor. */
@@ -14,7 +14,7 @@ export type IncomingVisitor = Required<Visitor> & {
 };
 
 const mostAgents = 2000;
-/** Longer ones are made up, and are classified again each time. */
+/** A part of a longer text holds all of it in memory: those are classified again each time. */
 const mostCachedLength = 400;
 
 /** Every browser's header begins with one of these; a program has a name of its own. */
@@ -36,7 +36,7 @@ function isBotOnPhone(agent: string): boolean {
 export function createVisitorReader(): (headers: IncomingHttpHeaders) => IncomingVisitor {
   const cache = createRecentCache<IncomingVisitor>(mostAgents);
 
-  function readAgent(agent: string): IncomingVisitor {
+  function classify(agent: string): IncomingVisitor {
     const known = cache.find(agent);
     if (known !== undefined) return known;
     const platform = readPlatform(agent);
@@ -49,7 +49,7 @@ export function createVisitorReader(): (headers: IncomingHttpHeaders) => Incomin
   }
 
   return (headers) => {
-    const visitor = readAgent(headers["user-agent"] ?? "");
+    const visitor = classify(readAgent(headers));
     return visitor.isPerson && isPrefetch(headers) ? { ...visitor, isPerson: false } : visitor;
   };
 }

@@ -6,6 +6,7 @@ import { createSeal, sealAll, sealMarks, type Seal } from "../attribution/seal-m
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
+import { cutQuery } from "../contract/rules/address-query.ts";
 import { findClientAddress, findToldAddress, readArrival } from "../network/client-address.ts";
 import { readAtMost } from "../network/read-at-most.ts";
 import { findPlace } from "../network/shared-address.ts";
@@ -14,7 +15,8 @@ import { findLatestEnd } from "../store/deferred-visits.ts";
 import { readSealKey } from "../store/store-secrets.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
-import { createVisitLimit } from "./limit-visits.ts";
+import { readAgent } from "../visit/read-platform.ts";
+import { createClientLimit } from "./limit-clients.ts";
 import { nameVisit, readVisitTime } from "./name-visit.ts";
 import { createNotedWriter } from "./write-noted-visits.ts";
 import type { HostedLink } from "./hosted-links.ts";
@@ -57,13 +59,22 @@ type Named = { readonly id: string; readonly visitedAt: number; readonly seal: S
 /** By then what a page's request has told is written, however busy the store is, or was lost. */
 const noted_ms = 30_000;
 
+/** Apps need a few parameters; a stranger could send 8,000 characters with each visit. */
+const mostQuery_characters = 2000;
+
+/** The empty text represents all addresses that are shared or unknown. */
+const notedVisits = {
+  window_ms: 60_000,
+  findMost: (client: string) => (client === "" ? 6000 : 120),
+} as const;
+
 /** A script's message has a tenth of it. */
 const mostBytes = 4096;
 
 export function createVisitCollector(options: CollectorOptions): VisitCollector {
   const { store, clock, random, report } = options;
   const trusts = createTrust(options.trustedProxies);
-  const limit = createVisitLimit(clock);
+  const limit = createClientLimit(clock, notedVisits);
   const write = createNotedWriter(options);
 
   async function note(visited: Visited, named: Named, told: Marks | undefined): Promise<void> {
@@ -74,7 +85,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
     const place = findPlace(address);
     // Many people behind one shared address must not use up each other's share.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;
-    const requested = readRequest(headers["user-agent"] ?? "", headers["accept-language"]);
+    const requested = readRequest(readAgent(headers), headers["accept-language"]);
     const marks = joinMarks(told ?? {}, requested);
     if (marks.device === undefined) return;
     const { id, visitedAt, seal } = named;
@@ -82,7 +93,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       project_id: site.project.id,
       id,
       link_id: hosted.link.id,
-      query,
+      query: cutQuery(query, mostQuery_characters),
       address: place === undefined ? null : seal("address", place.group),
       is_shared: toFlag(place?.isShared === true),
       whole: sealAll({ marks, address: place }, seal),

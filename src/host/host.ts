@@ -23,6 +23,7 @@ import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
 import { createHostedLinks } from "./hosted-links.ts";
 import type { HostedLink, HostedLinks, Place, Redirects } from "./hosted-links.ts";
+import { createClientFinder, type FindClient } from "./limit-clients.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
 /** The link host: answers browsers, bots and phones at the addresses of links. */
@@ -84,8 +85,10 @@ type Route = (request: IncomingMessage, site: Site | undefined) => Awaitable<Ans
 function createRoute(options: HostOptions): Route {
   const links = createHostedLinks();
   const { answerQr, pages } = createPages(options);
-  const answerOwn = createOwnFiles(links, answerQr);
-  const { answerKnown, answerLink, answerMessage } = createLinkAnswers(options, links, pages);
+  const findClient = createClientFinder(options.trustedProxies);
+  const answerOwn = createOwnFiles(links, answerQr, findClient);
+  const parts = { links, pages, findClient };
+  const { answerKnown, answerLink, answerMessage } = createLinkAnswers(options, parts);
 
   function answerAsked(asked: HostedRequest, isMessage: boolean): Awaitable<Answer> {
     const isLink = findPathFault(asked.path) === undefined;
@@ -112,7 +115,13 @@ function createRoute(options: HostOptions): Route {
   };
 }
 
-function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: PageParts) {
+type LinkParts = {
+  readonly links: HostedLinks;
+  readonly pages: PageParts;
+  readonly findClient: FindClient;
+};
+
+function createLinkAnswers(options: HostOptions, { links, pages, findClient }: LinkParts) {
   const collector = createVisitCollector(options);
   const readVisitor = createVisitorReader();
   const count = createCounter(options);
@@ -141,7 +150,8 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
     const visitor = readVisitor(request.headers);
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
     const findTexts = () => links.findTexts(asked, hosted);
-    const context = { site, hosted, visitor, target, languages, collect, findTexts, pages };
+    const ways = { collect, findTexts, pages, findClient: () => findClient(request) };
+    const context = { site, hosted, visitor, target, languages, ...ways };
     let isKept = false;
     const keep = (to: string) => {
       isKept = isShared(site, target, visitor);
@@ -174,7 +184,11 @@ function createLinkAnswers(options: HostOptions, links: HostedLinks, pages: Page
 }
 
 /** What the host answers itself; no link can have these paths. */
-function createOwnFiles(links: HostedLinks, answerQr: QrPictures["answer"]) {
+function createOwnFiles(
+  links: HostedLinks,
+  answerQr: QrPictures["answer"],
+  findClient: FindClient,
+) {
   const answerAssociationFile = createAssociationFiles();
 
   async function answerOwnFile({ request, site, target, path }: HostedRequest) {
@@ -185,7 +199,9 @@ function createOwnFiles(links: HostedLinks, answerQr: QrPictures["answer"]) {
     if (picturedPath === undefined) return ownFiles.get(path);
     if (findPathFault(picturedPath) !== undefined) return undefined;
     const pictured = await links.findLink({ site, path: picturedPath, key: `/${picturedPath}` });
-    return pictured && answerQr(site, picturedPath, readQuery(target), ifNoneMatch);
+    if (pictured === undefined) return undefined;
+    const asked = { path: picturedPath, query: readQuery(target), client: findClient(request) };
+    return answerQr({ site, ...asked }, ifNoneMatch);
   }
 
   return async (asked: HostedRequest): Promise<Answer> => {

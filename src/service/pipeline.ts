@@ -10,6 +10,7 @@ import { Problem } from "../contract/problem.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { findToldAddress } from "../network/client-address.ts";
+import { readAgent } from "../visit/read-platform.ts";
 import { authenticate, authenticateApp, refuseClientKey } from "./authenticate.ts";
 import type { BudgetCounters } from "./count-budgets.ts";
 import type { Services } from "./handler.ts";
@@ -99,7 +100,7 @@ function handle(asked: Asked, { caller, list, query, body, warn }: Understood): 
     body,
     address: readTold(request),
     spend: (budget) => spendOfAddress(asked, budget),
-    agent: request.headers["user-agent"] ?? "",
+    agent: readAgent(request.headers),
     precondition: readPrecondition(request.headers),
     isPatient: readUrgency(request.headers) >= patientUrgency,
     via: request.via,

@@ -3,6 +3,8 @@ import { createQrPictures } from "../../src/host/answer-qr.ts";
 
 /** Pictures are drawn once for all who ask for them, in bounded memory. */
 
+const first = { origin: "https://a.example", client: "203.0.113.1" };
+
 function openPictures(bytes = 100) {
   const drawn: string[] = [];
   const draw = (kind: string) => (address: string) => {
@@ -12,8 +14,8 @@ function openPictures(bytes = 100) {
   let now = 0;
   const clock = { monotonic: () => now };
   const { answer } = createQrPictures(clock, { png: draw("png"), svg: draw("svg") });
-  const ask = async (path: string, query = "", origin = "https://a.example") =>
-    (await answer({ origin }, path, query, undefined))?.status;
+  const ask = async (path: string, query = "", { origin, client } = first) =>
+    (await answer({ site: { origin }, path, query, client }, undefined))?.status;
   return { drawn, ask, advance: (milliseconds: number) => (now += milliseconds) };
 }
 
@@ -23,7 +25,7 @@ test("a picture is drawn once, each kind of each address for itself", async () =
     expect(await ask("spring")).toBe(200);
     expect(await ask("spring", "format=png")).toBe(200);
     expect(await ask("spring", "id=1&format=png")).toBe(200);
-    expect(await ask("spring", "", "https://b.example")).toBe(200);
+    expect(await ask("spring", "", { ...first, origin: "https://b.example" })).toBe(200);
   }
   expect(drawn).toEqual([
     "svg https://a.example/spring?wp=qr",
@@ -33,15 +35,18 @@ test("a picture is drawn once, each kind of each address for itself", async () =
   ]);
 });
 
-test("so many queries are drawn in a second, while other pictures go on", async () => {
+test("a client gets ten queries drawn a second, while others get theirs", async () => {
   const { drawn, ask, advance } = openPictures();
   const statuses: (number | undefined)[] = [];
   for (let turn = 0; turn < 12; turn += 1) statuses.push(await ask("spring", `id=${turn}`));
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 503, 503]);
   expect([await ask("spring", "id=3"), await ask("summer")]).toEqual([200, 200]);
   expect(drawn).toHaveLength(11);
+  const other = { ...first, client: "203.0.113.2" };
+  expect(await ask("spring", "id=11", other)).toBe(200);
+  expect(await ask("spring", "id=12")).toBe(503);
   advance(1000);
-  expect(await ask("spring", "id=11")).toBe(200);
+  expect(await ask("spring", "id=12")).toBe(200);
   expect(await ask("spring", `id=${"1".repeat(500)}`)).toBeUndefined();
 });
 

@@ -79,6 +79,16 @@ test("an agent that is longer than any real one is told apart all the same", asy
   expect(visited.headers.location).toBe(places.ios);
 });
 
+test("only the first 512 characters of a user agent classify its visitor", async () => {
+  const phone = "Mozilla/5.0 (iPhone) ".padEnd(512, "x");
+  const visited = await host.visit(`/${path}`, { agent: `${phone} Googlebot/2.1` });
+  expect(visited).toMatchObject({ status: 302, headers: { location: places.ios } });
+  await expectUncounted(200, { agent: `${phone.slice(0, 490)} Googlebot/2.1` });
+  const unknown = "Mozilla/5.0 (Windows NT 10.0) ".padEnd(512, "x");
+  const other = await host.visit(`/${path}`, { agent: `${unknown} (iPhone)` });
+  expect(other.headers.location).toBe(places.desktop);
+});
+
 async function expectUncounted(
   status: number,
   given: Parameters<LinkHost["visit"]>[1],

@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
+import { addApps } from "./add-apps.ts";
+import agents from "./user-agents.json" with { type: "json" };
 
 /** Pictures of links' addresses, for whoever wants to print one. */
 
@@ -12,6 +14,8 @@ const url = "https://shop.example/";
 const border = 4;
 /** Pixels of a PNG for each module, as the README says it. */
 const scale = 10;
+
+const computer = agents.desktop["Chrome on Windows"];
 
 let host: LinkHost;
 openForAll(openLinkHost, async (opened) => {
@@ -88,6 +92,26 @@ test("a picture shows the project's own domain, under whichever name it is asked
   const after = await draw("o.localhost");
   expect(after).not.toBe(before);
   expect(await draw(custom_domain)).toBe(after);
+});
+
+test("clients behind one proxy have their own ten drawings a second", async () => {
+  const trustedProxies = { networks: [{ address: "127.0.0.1", prefix: 32 }] };
+  await using proxied = await openLinkHost({ trustedProxies });
+  const apps = await addApps(proxied, { ios: "Shop", android: "Shop" });
+  await proxied.add("link", { path: "spring", ...apps });
+  const ask = (target: string, from: string) =>
+    proxied.visit(target, { agent: computer, headers: { "x-forwarded-for": from } });
+  for (let turn = 0; turn < 10; turn += 1) {
+    expect((await ask(`/spring.qr?id=${turn}`, "203.0.113.1")).status).toBe(200);
+  }
+  expect((await ask("/spring.qr?id=10", "203.0.113.1")).status).toBe(503);
+  // A page then shows the code of the bare address.
+  const readCode = async (from: string) =>
+    /<svg[^]*?<\/svg>/.exec((await ask("/spring?id=11", from)).text)?.[0];
+  const code = await readCode("203.0.113.1");
+  expect(code).toBe((await ask("/spring.qr", "203.0.113.1")).text);
+  expect((await ask("/spring.qr?id=10", "203.0.113.2")).status).toBe(200);
+  expect(await readCode("203.0.113.2")).not.toBe(code);
 });
 
 test("a shortened path has its own, which is smaller", async () => {

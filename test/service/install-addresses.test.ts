@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerApi } from "../../src/contract/api-message.ts";
+import { agents } from "../attribution/agents.ts";
 import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/install-world.ts";
 import { openForEach } from "../support/open-for.ts";
 
@@ -102,4 +103,15 @@ describe("misses from a shared address", () => {
       expect(await match()).toMatchObject({ matched: false });
     }
   });
+});
+
+test("a visit keeps 2,000 characters of query, and is read by 512 of its user agent", async () => {
+  const [known, long] = [`ref=anna&a=${"1".repeat(1980)}`, "b".repeat(2100)];
+  await visit(`/spring?${known}&c=${long}`);
+  await visit(`/spring?d=${long}`);
+  expect((await rows()).map(({ query }) => query).toSorted()).toEqual(["", known]);
+  const agent = `${agents.safari26.split(" AppleWebKit")[0]} ${"x".repeat(512)} Version/26.1`;
+  await visit("/spring?agent=long", { agent });
+  const row = (await rows()).find(({ query }) => query === "agent=long");
+  expect(Object.keys(JSON.parse(row?.marks ?? "{}"))).not.toContain("major");
 });

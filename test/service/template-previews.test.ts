@@ -106,6 +106,8 @@ describe("of a link", () => {
     expect(store).toBe("https://play.google.com/store/apps/details?id=com.shop");
     const desktop = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)";
     expect(await ask(desktop)).toEqual(["https://www.example.com/summer"]);
+    // Only the first 512 characters count.
+    expect(await ask(`${desktop.padEnd(512)} ${phone}`)).toEqual(await ask(desktop));
     expect((await world.call("GET", `/links/${link.body.id}`)).body.clicks).toBe(0);
   });
 

@@ -46,6 +46,12 @@ export function keepShared(query: string, other: string): string {
     .join("&");
 }
 
+/** The first parameters of a query, as many as fit, each of them whole. */
+export function cutQuery(query: string, mostCharacters: number): string {
+  if (query.length <= mostCharacters) return query;
+  return query.slice(0, Math.max(0, query.lastIndexOf("&", mostCharacters)));
+}
+
 /**
  * An address with the parameters of a query that it has not got itself. One that would become too
  * long for an address stays as it is: its visitor arrives all the same.

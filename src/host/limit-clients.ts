@@ -1,0 +1,47 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../contract/clock.ts";
+import { findClientAddress, readArrival } from "../network/client-address.ts";
+import { findAddressGroup } from "../network/ip-address.ts";
+import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
+
+/** Of more clients than that all are forgotten, so that nobody can fill the memory. */
+const mostClients = 20_000;
+
+type Limit = {
+  readonly window_ms: number;
+  /** How often a client may do it within a window. */
+  readonly findMost: (client: string) => number;
+};
+
+/** Limits what one client address costs, so that a stranger leaves room for others. */
+export function createClientLimit(
+  { monotonic }: Pick<Clock, "monotonic">,
+  { window_ms, findMost }: Limit,
+) {
+  const counts = new Map<string, number>();
+  let endsAt = -Infinity;
+
+  return {
+    takes: (client: string): boolean => {
+      const now = monotonic();
+      if (now >= endsAt || counts.size >= mostClients) {
+        counts.clear();
+        endsAt = now + window_ms;
+      }
+      const count = (counts.get(client) ?? 0) + 1;
+      counts.set(client, count);
+      return count <= findMost(client);
+    },
+  };
+}
+
+export type FindClient = (request: IncomingMessage) => string;
+
+/** The address by which a client is limited: behind a proxy that is not trusted, the proxy's. */
+export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
+  const trusts = createTrust(trustedProxies);
+  return ({ socket, headers }) => {
+    const address = findClientAddress(readArrival(socket.remoteAddress, headers), trusts);
+    return address === undefined ? "" : findAddressGroup(address);
+  };
+}
