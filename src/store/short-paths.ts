@@ -1,17 +1,22 @@
-import { sql } from "kysely";
+import { sql, type SqlBool } from "kysely";
 import type { Tenant } from "./tenant.ts";
 
-/** The short paths that stand for a link's address with a query. */
+/** Short paths of a link's address beside its own: with a query, or with another prefix. */
 
 type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
 
-/** The short path of a link with a query; undefined where there is none yet. */
+/** The first short path of a link with a query that begins with the prefix. */
 export async function findShortPath(
   tenant: Tenant,
-  { linkId, query }: Omit<ShortPath, "path">,
+  { linkId, query, prefix }: Omit<ShortPath, "path"> & { readonly prefix: string },
 ): Promise<string | undefined> {
-  const found = selectOf(tenant, linkId).select("path").where("query", "=", query);
-  return (await found.executeTakeFirst())?.path;
+  const { length } = Array.from(prefix);
+  const found = selectOf(tenant, linkId)
+    .select("path")
+    .where("query", "=", query)
+    .where(sql<SqlBool>`substr(path, 1, ${sql.lit(length)}) = ${prefix}`)
+    .orderBy("place");
+  return (await found.limit(1).executeTakeFirst())?.path;
 }
 
 /** What a path of a link adds to the link's address; nothing for any other path. */
@@ -25,10 +30,16 @@ export async function findQueryOf(
 
 /** Its path must have been claimed before. */
 export async function insertShortPath(
-  { db, projectId }: Tenant,
+  tenant: Tenant,
   { linkId, path, query }: ShortPath,
 ): Promise<void> {
-  const row = { project_id: projectId, path, link_id: linkId, query };
+  const { db, projectId } = tenant;
+  const last = await selectOf(tenant, linkId)
+    .select((row) => row.fn.max("place").as("place"))
+    .where("query", "=", query)
+    .executeTakeFirst();
+  const place = (last?.place ?? -1) + 1;
+  const row = { project_id: projectId, path, link_id: linkId, query, place };
   await db.insertInto("short_paths").values(row).execute();
 }
 

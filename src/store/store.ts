@@ -34,6 +34,10 @@ import { refusedDeliveries } from "./migrations/021-refused-deliveries.ts";
 import { deliveryNumbers } from "./migrations/022-delivery-numbers.ts";
 import { visitPlaces } from "./migrations/023-visit-places.ts";
 import { outboxSize } from "./migrations/024-outbox-size.ts";
+import {
+  furtherShortPaths,
+  postgresFurtherShortPaths,
+} from "./migrations/025-further-short-paths.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -84,6 +88,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       deliveryNumbers,
       visitPlaces,
       outboxSize,
+      furtherShortPaths,
     ],
   },
   postgres: {
@@ -107,6 +112,7 @@ export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
       deliveryNumbers,
       visitPlaces,
       outboxSize,
+      postgresFurtherShortPaths,
     ],
   },
 };

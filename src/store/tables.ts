@@ -119,13 +119,15 @@ type AddressTable = {
   readonly link_id: string;
 };
 
-/** What a short path adds to its link's address; a link's own short path adds nothing. */
+/** A short path of a link beside its own. */
 type ShortPathTable = {
   readonly project_id: string;
   readonly path: string;
   readonly link_id: string;
-  /** As it was written, without the question mark. */
+  /** What it adds to the link's address, as it was written, without the question mark. */
   readonly query: string;
+  /** Counts the short paths of the link with this query, in the order of their creation. */
+  readonly place: number;
 };
 
 export type IosAppTable = OfProject &

@@ -243,7 +243,7 @@ describe("killed in between", () => {
     large = beside("large.waypost");
     const copy = structuredClone(lines);
     const at = findTable(copy, "short_paths");
-    const rows = Array.from({ length: 60_000 }, (_, n) => ["p", `path-${n}`, "l", `q=${n}`]);
+    const rows = Array.from({ length: 60_000 }, (_, n) => ["p", `path-${n}`, "l", `q=${n}`, 0]);
     await forgeBackup(large, copy.toSpliced(at + 1, 0, ...rows));
   });
 

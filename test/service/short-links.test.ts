@@ -82,15 +82,32 @@ test.each(prefixes)("the prefix %j begins the shortened path with %j", async (pr
   }
 });
 
-test("another prefix than the one a link has is refused", async () => {
+test("a prefix makes a further short path for an address that has one", async () => {
   await using world = await createWorld();
-  await makeLink(world, { path: "a" });
-  const first = (await shorten(world, { url: `${host}/a`, prefix: "go-" })).body;
-  const reply = await shorten(world, { url: `${host}/a`, prefix: "no-" });
-  expect(reply.status).toBe(422);
-  expect(reply.body).toEqual({
-    errors: `Prefix differs from the link's shortened path ${first.shortened_path}`,
-  });
+  const link = await makeLink(world, { path: "a" });
+  const shortenTo = async (prefix?: string) => {
+    const { status, body } = await shorten(world, { url: `${host}/a`, prefix });
+    expect(status, JSON.stringify(body)).toBe(201);
+    expect(body.id).toBe(link.id);
+    return body.shortened_path;
+  };
+  const first = await shortenTo("go-");
+  const [second, third] = [await shortenTo("no-"), await shortenTo("é/")];
+  expect(second).toMatch(/^no-[^-/]{8}$/);
+  expect(third).toMatch(/^é\/[^-/]{8}$/);
+  // The same question has the same answer, and the link keeps its own short path.
+  expect(await shortenTo("no-")).toBe(second);
+  expect(await shortenTo("é/")).toBe(third);
+  expect(await shortenTo("go-")).toBe(first);
+  expect(await shortenTo()).toBe(first);
+  const read = await world.call("GET", `/links/${link.id}`);
+  expect(read.body).toEqual({ ...link, shortened_path: first });
+  for (const path of [first, second, third]) {
+    const resolved = await resolve(world, `${host}/${encodeURI(path)}`);
+    expect([resolved.status, resolved.body]).toEqual([200, read.body]);
+  }
+  const taken = await world.call("POST", "/links", { body: { path: second } });
+  expect(taken.body).toEqual({ error: "Path has already been taken" });
 });
 
 const refusals = [

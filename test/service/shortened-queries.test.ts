@@ -67,15 +67,20 @@ describe("an address with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("takes a prefix, and refuses another one than it has", async () => {
+  test("gets a further short path for each prefix, and the first one without a prefix", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
-    const short = await shortenTo(url, "go-");
-    expect(short).toMatch(/^go-/);
-    expect(await shortenTo(url)).toBe(short);
-    const reply = await shorten(url, "no-");
-    const errors = `Prefix differs from the link's shortened path ${short}`;
-    expect([reply.status, reply.body]).toEqual([422, { errors }]);
+    const first = await shortenTo(url, "go-");
+    expect(first).toMatch(/^go-/);
+    const second = await shortenTo(url, "a-");
+    expect(second).toMatch(/^a-/);
+    expect(await shortenTo(url, "a-")).toBe(second);
+    expect(await shortenTo(url, "go-")).toBe(first);
+    expect(await shortenTo(url)).toBe(first);
+    for (const path of [first, second]) expect((await resolve(path)).body.query).toBe("id=1");
+    const other = await shortenTo(`${host}/product?id=2`, "a-");
+    expect(other).not.toBe(second);
+    expect(await countRows()).toBe(3);
   });
 
   test("is refused where it is longer than an index can hold", async () => {

@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 export function plantShortPaths(folder: string, count: number): void {
   const database = openDatabase(join(folder, "waypost.db"));
   database.exec(`
-    insert into short_paths
+    insert into short_paths (project_id, path, link_id, query)
     with recursive each(n) as (select 1 union all select n + 1 from each where n < ${count})
     select project_id, 'path-' || n, id, 'q=' || n from links, each
   `);

@@ -58,8 +58,8 @@ function readPrefix(text: string): string {
 }
 
 /**
- * A link has one shortened path, and one more for each query that its address is shortened with:
- * asking again answers the same, as Firebase did.
+ * A link has one shortened path of its own. Each query and each other prefix that its address is
+ * shortened with gets a further one. Asking again answers the same, as Firebase did.
  */
 async function shortenOwn(
   tenant: Tenant,
@@ -71,20 +71,17 @@ async function shortenOwn(
   if (visited === undefined) throw refuseField("url", "is not the address of a link", "errors");
   const { link } = visited;
   const query = joinQueries(visited.query, readQuery(address.text));
-  if (query !== "") {
-    return { ...link, shortened_path: await claimShortPath(tenant, call, { link, query, prefix }) };
-  }
-  if (link.shortened_path === null) {
+  if (query === "" && link.shortened_path === null) {
     const shortened_path = await claimGeneratedPath(tenant, call, link.id, prefix);
     return updateLink(tenant, link, { shortened_path }, call.services.clock.now());
   }
-  requirePrefix(link.shortened_path, prefix);
-  return link;
+  if (query === "" && link.shortened_path?.startsWith(prefix) === true) return link;
+  return { ...link, shortened_path: await claimShortPath(tenant, call, { link, query, prefix }) };
 }
 
 type Queried = { readonly link: Link; readonly query: string; readonly prefix: string };
 
-/** The short path of a link's address with a query; the link's own stays as it is. */
+/** A further short path of a link's address; the link's own stays as it is. */
 async function claimShortPath(
   tenant: Tenant,
   call: WriteCall,
@@ -94,20 +91,12 @@ async function claimShortPath(
   if (query.length > most) {
     throw refuseField("url", `has too long a query (maximum is ${most} characters)`, "errors");
   }
-  const known = await findShortPath(tenant, { linkId: link.id, query });
-  if (known !== undefined) {
-    requirePrefix(known, prefix);
-    return known;
-  }
+  const known = await findShortPath(tenant, { linkId: link.id, query, prefix });
+  if (known !== undefined) return known;
   await tallyWrite(tenant, 0);
   const path = await claimGeneratedPath(tenant, call, link.id, prefix);
   await insertShortPath(tenant, { linkId: link.id, path, query });
   return path;
-}
-
-function requirePrefix(path: string, prefix: string): void {
-  if (path.startsWith(prefix)) return;
-  throw refuseField("prefix", `differs from the link's shortened path ${path}`, "errors");
 }
 
 function readAddress(text: string, key?: "errors"): Address {
