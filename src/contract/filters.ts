@@ -3,21 +3,29 @@
 export type FieldKind = "text" | "path" | "integer" | "time";
 export type FilterFields = Readonly<Record<string, FieldKind>>;
 
-const compared = ["eq", "not_eq", "in", "gt", "gteq", "lt", "lteq", "null", "present"] as const;
-const textual = ["cont", "start"] as const;
+export const conditions = [
+  "eq",
+  "not_eq",
+  "in",
+  "gt",
+  "gteq",
+  "lt",
+  "lteq",
+  "null",
+  "present",
+  "cont",
+  "start",
+] as const;
+export type Condition = (typeof conditions)[number];
 
-export type Condition = (typeof compared)[number] | (typeof textual)[number];
-export const conditions: readonly Condition[] = [...compared, ...textual];
+/** Every kind of field has these: numbers and times are compared as they are printed. */
+export function isTextual(condition: string): boolean {
+  return condition === "cont" || condition === "start";
+}
 
 /** What a caller may say beside the API's own conditions. */
 export type AskedCondition = Condition | "empty";
 export const askedConditions: readonly AskedCondition[] = [...conditions, "empty"];
-
-/** A filter with a condition that its field does not take is refused. */
-export function takes(kind: FieldKind, condition: Condition): boolean {
-  const isTextual = kind === "text" || kind === "path";
-  return isTextual || (compared as readonly string[]).includes(condition);
-}
 
 /** Values after they were read as their field's kind; null is "could not be read". */
 export type TestValue = string | number | boolean | null | readonly (string | number | null)[];

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import {
   conditions,
-  takes,
+  isTextual,
   type AskedList,
   type Condition,
   type FieldKind,
@@ -98,7 +98,6 @@ function readFilter(
   const tests = [...new Set(subject.split(joints))].map((field) => {
     const kind = readKind(field, fields);
     if (kind === undefined) return undefined;
-    if (!takes(kind, condition)) throw refuse(`${field}_${condition}`, field, fields);
     const value = readValue(values, kind, condition);
     return value === undefined ? undefined : { field, kind, condition, value };
   });
@@ -120,13 +119,12 @@ function refuseUnknown(name: string, isKnown: boolean, fields: FilterFields): vo
   if (field === undefined) return;
   const condition = last.slice(field.length + 1);
   const isNegated = /^(not|i|does_not)_/.test(condition) && condition !== "not_eq";
-  if (!isKnown || isNegated) throw refuse(last, field, fields);
+  if (!isKnown || isNegated) throw refuse(last, field);
 }
 
-function refuse(filter: string, field: string, fields: FilterFields): Problem {
-  const kind = readKind(field, fields);
-  const known = conditions.filter((condition) => kind !== undefined && takes(kind, condition));
-  return badRequest(messages.filter_unknown(quote(filter).slice(1, -1), field, known.join(", ")));
+function refuse(filter: string, field: string): Problem {
+  const name = quote(filter).slice(1, -1);
+  return badRequest(messages.filter_unknown(name, field, conditions.join(", ")));
 }
 
 function readValue(
@@ -147,9 +145,9 @@ function castValue(text: string, kind: FieldKind, condition: Condition): string 
     case "path":
       return readStorable(condition === "cont" ? text : normalizeForSearch(text));
     case "integer":
-      return readInteger(text);
+      return isTextual(condition) ? readStorable(text) : readInteger(text);
     case "time":
-      return parseTime(text);
+      return isTextual(condition) ? readStorable(text) : parseTime(text);
   }
 }
 

@@ -6,6 +6,7 @@ import { fold } from "../contract/text.ts";
 import { removeApp, restoreApp, type DeletedApp, type MoreWork } from "./app-bin.ts";
 import { findInBin, type Restored } from "./bin.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
+import { describeTime } from "./plain-columns.ts";
 import { tallyWrite } from "./project-tallies.ts";
 import type { AndroidAppTable, AppKind, IosAppTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
@@ -107,8 +108,9 @@ function createAppStore<App, Values extends object, Row>({
     find: (tenant, id) => findBy(tenant, "id", id),
     findNamed: (tenant, name) => findBy(tenant, identifier, name),
 
-    list: async ({ db, projectId }, query) => {
-      const source = describeApps(table, projectId, searched, required);
+    list: async (tenant, query) => {
+      const { db } = tenant;
+      const source = describeApps(tenant, table, searched, required);
       const count = await countRows(db, source, query);
       const { items, meta } = await readPage<Row>(db, source, query, { count, all: count });
       return { items: items.map(toApp), meta };
@@ -162,8 +164,8 @@ function fillColumns(
 }
 
 function describeApps(
+  { db, projectId }: Tenant,
   table: string,
-  projectId: string,
   searched: readonly string[],
   required: readonly string[],
 ): ListSource {
@@ -171,7 +173,7 @@ function describeApps(
     const isNullable = !required.includes(column);
     return [column, { column, folded: `${column}_lc`, isNullable }] as const;
   });
-  const columns = { ...Object.fromEntries(texts), created_at: { column: "created_at" } };
+  const columns = { ...Object.fromEntries(texts), created_at: describeTime(db, "created_at") };
   return { table, columns, ownRows: sql`project_id = ${projectId}` };
 }
 

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import type { Filter, Sort, Test } from "../contract/filters.ts";
+import { isTextual, type Filter, type Sort, type Test } from "../contract/filters.ts";
 import { fold } from "../contract/text.ts";
+import type { PlainColumn } from "./plain-columns.ts";
 
 /**
  * Filters and sorting as SQL (link-services.md §2). Column names come from the lists that our own
@@ -27,7 +28,6 @@ export type AppColumn = {
 };
 /** The paths of a link, which stand in a table of their own. */
 type AddressColumn = { readonly addressesOf: string; readonly key: string };
-type PlainColumn = { readonly column: string };
 type Column = TextColumn | AppColumn | AddressColumn | PlainColumn;
 export type Columns = Readonly<Record<string, Column>>;
 
@@ -147,7 +147,16 @@ function testToSql(test: Test, columns: Columns): Expression {
   if ("app" in column) return appTestToSql(test, column);
   if ("addressesOf" in column) return addressTestToSql(test, column);
   if ("folded" in column) return textTestToSql(test, column);
+  if (isTextual(test.condition)) return printedTestToSql(test, column);
   return plainTestToSql(test, sql.ref(column.column));
+}
+
+/** A number or a time by its text; an engine's own order of texts plays no part in it. */
+function printedTestToSql({ condition, value }: Test, { text }: PlainColumn): Expression {
+  if (typeof value !== "string") return nothing;
+  const folded = fold(value);
+  if (condition === "cont") return likeContains(text, folded);
+  return sql<SqlBool>`substr(${text}, 1, ${sql.lit(Array.from(folded).length)}) = ${folded}`;
 }
 
 function appTestToSql(test: Test, column: AppColumn): Expression {

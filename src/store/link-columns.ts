@@ -10,6 +10,7 @@ import {
   type TextColumn,
 } from "./filters.ts";
 import type { ListSource } from "./list-page.ts";
+import { describeNumber, describeTime } from "./plain-columns.ts";
 import type { AppKind, FoldedLink, LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { findSearch } from "./trigram-index.ts";
@@ -37,9 +38,9 @@ export function describeLinks(
     android_fallback_url: { ...describeText("android_fallback_url"), isUnsorted: true },
     referrer: { ...describeText("referrer"), isUnsorted: true },
     [addressField]: { addressesOf: projectId, key: "links.id" },
-    clicks: { column: "links.clicks" },
-    created_at: { column: "links.created_at" },
-    updated_at: { column: "links.updated_at" },
+    clicks: describeNumber("links.clicks"),
+    created_at: describeTime(db, "links.created_at"),
+    updated_at: describeTime(db, "links.updated_at"),
     created_via: { ...created_via, isNullable: false, isUnsorted: true },
     ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
     android_app_package_name: appText(projectId, "android_app", "package_name"),

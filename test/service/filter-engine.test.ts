@@ -56,11 +56,25 @@ const operands: Readonly<Record<Kind, fc.Arbitrary<string>>> = {
     fc.constantFrom(...words),
     fc.constantFrom("/", "/a", "%C3%A9", "a%", "%", "a-1", "/%C3%89"),
   ),
-  integer: fc.constantFrom("0", "1", "3", " 3 ", "12x", "abc", "-1", "+3", "007", "1_2", "9e9"),
+  integer: fc.constantFrom(
+    "0",
+    "1",
+    "3",
+    " 3 ",
+    "12x",
+    "abc",
+    "-1",
+    "+3",
+    "007",
+    "1_2",
+    "9e9",
+    "2",
+  ),
   time: fc.oneof(
     fc.integer({ min: 10, max: 25 }).map((date) => `2026-01-${date}`),
     fc.constantFrom("2026-01-16T00:00", "2026-01-15 12:00:00", "2026-01-16T02:00:00+02:00"),
     fc.constantFrom("2026-01-16T12:00:00Z", "2026-02-30", "2026-13-01", "yesterday", "0"),
+    fc.constantFrom("2026-01-1", "-01-2", "T00:00", "t12", ".000Z", "2026", "%"),
   ),
 };
 const conditions = "eq not_eq cont cont start in gt gteq lt lteq null present".split(" ");

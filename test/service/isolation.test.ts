@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
-import { takes } from "../../src/contract/filters.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
 import { readProjectRows } from "../support/project-rows.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
@@ -197,17 +196,16 @@ describe("another project's rows", () => {
     const own = await world.call(method, path, { query: "limit=100" });
     const ids: string[] = own.body[name].map((row: { id: string }) => row.id);
     const query = fc.tuple(
-      fc.constantFrom(...Object.entries(filters)),
+      fc.constantFrom(...Object.keys(filters)),
       fc.constantFrom("eq", "not_eq", "cont", "start", "in", "gt", "gteq", "lt", "lteq", "null"),
       fc.constantFrom(theirs.path, theirs.bundle_id, theirs.package_name, "Other", "com", "1", "0"),
       fc.constantFrom("", "&q[s]=name", "&q[s]=created_at+desc", "&page=2&limit=1"),
     );
     await fc.assert(
-      fc.asyncProperty(query, async ([[field, kind], condition, value, rest]) => {
+      fc.asyncProperty(query, async ([field, condition, value, rest]) => {
         const asked = `q[${field}_${condition}]=${value}${rest}`;
         const { status, body } = await world.call(method, path, { query: asked });
-        expect(status).toBe(takes(kind, condition) ? 200 : 400);
-        if (status === 400) return;
+        expect(status).toBe(200);
         const found: string[] = body[name].map((row: { id: string }) => row.id);
         expect(ids).toEqual(expect.arrayContaining(found));
         expect(body.meta.count).toBeLessThanOrEqual(ids.length);

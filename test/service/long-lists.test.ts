@@ -8,7 +8,6 @@ import {
   conditions,
   linkFilters,
   ownLinkFilters,
-  takes,
   type FieldKind,
 } from "../../src/contract/filters.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
@@ -89,9 +88,7 @@ const values: Readonly<Record<FieldKind, readonly string[]>> = {
 
 function listFilters(): readonly (readonly [string, string])[] {
   const plain = Object.entries(linkFilters).flatMap(([field, kind]) =>
-    conditions
-      .filter((condition) => takes(kind, condition))
-      .map((condition) => [`q[${field}_${condition}]`, condition, kind] as const),
+    conditions.map((condition) => [`q[${field}_${condition}]`, condition, kind] as const),
   );
   const own = Object.entries(ownLinkFilters).flatMap(([field, kind]) =>
     askedConditions.map((condition) => [`f[${field}_${condition}]`, condition, kind] as const),

@@ -67,7 +67,7 @@ describe("an address with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("gets a further short path for each prefix, and the first one without a prefix", async () => {
+  test("has a short path for each prefix, and answers the first one without a prefix", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");

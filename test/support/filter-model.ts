@@ -45,12 +45,8 @@ function isRefused(name: string, kinds: Kinds): boolean {
   const asked = field === undefined ? "eq" : last.slice(field.length + 1);
   const isAnOther = /_(?:eq|cont|start|in|gteq|gt|lteq|lt|null|present)$/.test(asked);
   const isOne = /^(?:(?:not_)?eq|cont|start|in|gteq|gt|lteq|lt|null|present)$/.test(asked);
-  if (!isOne && (!isAnOther || /^(?:not|i|does_not)_/.test(asked))) return name !== "s";
-  const [, subject = ""] = /^(.+)_(?:cont|start)$/.exec(name) ?? [];
-  const named = subject
-    .split(/_and_|_or_/)
-    .map((part) => Object.hasOwn(kinds, part) && kinds[part]);
-  return named.some((kind) => kind === "integer" || kind === "time");
+  const isStrange = !isOne && (!isAnOther || /^(?:not|i|does_not)_/.test(asked));
+  return isStrange && name !== "s";
 }
 
 function readFilter(name: string, texts: readonly string[], kinds: Kinds) {
@@ -76,13 +72,17 @@ function readCondition(kind: Kind, condition: string, texts: readonly string[]) 
     return word ? (value: Value) => lacks(value) === isLack : undefined;
   }
   if (condition === "cont" || condition === "start") {
-    if (kind === "integer" || kind === "time") return undefined;
     const part = fold(kind === "path" && condition === "start" ? decode(text) : text);
     const has = condition === "cont" ? "includes" : "startsWith";
-    return (value: Value) => typeof value === "string" && fold(value)[has](part);
+    return (value: Value) => value !== null && fold(print(value, kind))[has](part);
   }
   const wanted = (condition === "in" ? texts : [text]).map((item) => cast(item, kind));
   return (value: Value) => value !== null && wanted.some((item) => stands(value, condition, item));
+}
+
+/** A value as the API prints it. */
+function print(value: string | number, kind: Kind): string {
+  return kind === "time" ? new Date(value).toISOString() : String(value);
 }
 
 /** What could not be read is null: it equals nothing, and differs from everything that is there. */

@@ -1,4 +1,5 @@
 import {
+  isTextual,
   toPlainFilter,
   type Condition,
   type FieldKind,
@@ -32,7 +33,8 @@ export function createMatcher(
     if (found === undefined) return undefined;
     if (condition === "null") return (found === null) === value;
     if (condition === "present") return (found === null || found === "") !== value;
-    return found === null ? false : test?.(readHeld(found, kind));
+    if (found === null) return false;
+    return test?.(readHeld(found, isTextual(condition) ? "text" : kind));
   };
 }
 
@@ -93,8 +95,8 @@ function createOrder(condition: Condition, wanted: Comparable): Test {
 
 function readWanted(value: unknown, kind: FieldKind, condition: Condition): Comparable {
   const text = String(value).trim();
-  if (kind === "integer") return Number(text);
-  if (kind === "time") return parseTime(text);
+  if (kind === "integer" && !isTextual(condition)) return Number(text);
+  if (kind === "time" && !isTextual(condition)) return parseTime(text);
   return kind === "path" && condition !== "cont" ? normalizeForSearch(text) : text;
 }
 

@@ -1,3 +1,4 @@
+import { isTextual } from "../../contract/filters.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { parseLocalTime, writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
 
@@ -48,6 +49,8 @@ export function readTimes(args: JsonObject, zone: TimeZone | undefined): JsonObj
 
 function readFilter(filter: unknown, zone: TimeZone): unknown {
   if (!isJsonObject(filter) || !isTimeName(String(filter["field"]))) return filter;
+  // A part of a time's text is no time.
+  if (isTextual(String(filter["condition"]))) return filter;
   const { value } = filter;
   const read = (text: unknown) => readTime(text, zone);
   return { ...filter, value: Array.isArray(value) ? value.map(read) : read(value) };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import {
   fieldValues,
-  takes,
+  isTextual,
   toPlainFilter,
   type FieldKind,
   type FilterFields,
@@ -41,10 +41,7 @@ export function findFilterFault(
   { field, condition, value }: FilterInput,
 ): string | undefined {
   const kind = fields[field];
-  const plain = toPlainFilter({ field, condition, value });
-  if (kind === undefined || !takes(kind, plain.condition)) {
-    return `takes no ${condition}, as it is no text`;
-  }
+  if (kind === undefined) return "is no filter";
   if (booleanConditions.has(condition)) {
     return typeof value === "boolean" ? undefined : `needs true or false with ${condition}`;
   }
@@ -55,7 +52,9 @@ export function findFilterFault(
   }
   const values = isList ? value : [value];
   if (values.length === 0) return "needs at least one value";
-  const faults = values.map((item) => findValueFault(kind, String(item).trim()));
+  const faults = values.map((item) =>
+    findValueFault(isTextual(condition) ? "text" : kind, String(item).trim()),
+  );
   return faults.find((fault) => fault !== undefined) ?? findChoiceFault(field, condition, values);
 }
 

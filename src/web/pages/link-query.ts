@@ -1,5 +1,5 @@
 import { writeLabel } from "../../text/write-label.ts";
-import { conditions, linkFilters, ownLinkFilters, takes } from "../../contract/filters.ts";
+import { conditions, linkFilters, ownLinkFilters } from "../../contract/filters.ts";
 import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
@@ -83,9 +83,8 @@ function judgeFilter(text: string): FilterInput | Unfit {
   if (condition === "empty" || condition === "present") {
     return { field, condition, value: given !== "false" };
   }
-  const words = conditionWords[condition];
-  if (words === undefined || !takes(kind, condition)) {
-    return { text, why: `${writeLabel(field)} cannot be asked whether it ${words ?? "does that"}` };
+  if (conditionWords[condition] === undefined) {
+    return { text, why: `${writeLabel(field)} cannot be filtered by ${condition}` };
   }
   const value = given.trim();
   if (value === "") return { text, why: "it needs a value" };

@@ -6,7 +6,6 @@ import { selectLinks } from "../../../src/bulk/select/select-links.ts";
 import {
   conditions,
   linkFilters,
-  takes,
   type FieldKind,
   type FilterInput,
   type ListInput,
@@ -76,20 +75,18 @@ const values: Readonly<Record<FieldKind, fc.Arbitrary<string | number>>> = {
 const filter: fc.Arbitrary<FilterInput> = fc
   .constantFrom(...Object.entries(linkFilters))
   .chain(([field, kind]) =>
-    fc
-      .constantFrom(...conditions.filter((condition) => takes(kind, condition)))
-      .chain((condition): fc.Arbitrary<FilterInput> => {
-        const flag = fc.boolean();
-        const list = fc.array<string | number>(values[kind], { minLength: 1, maxLength: 3 });
-        const isFlag = condition === "null" || condition === "present";
-        const value = isFlag ? flag : condition === "in" ? list : values[kind];
-        return fc.record({
-          field: fc.constant(field),
-          condition: fc.constant(condition),
-          // Each kind of value is one that a filter may have.
-          value: value as fc.Arbitrary<FilterInput["value"]>,
-        });
-      }),
+    fc.constantFrom(...conditions).chain((condition): fc.Arbitrary<FilterInput> => {
+      const flag = fc.boolean();
+      const list = fc.array<string | number>(values[kind], { minLength: 1, maxLength: 3 });
+      const isFlag = condition === "null" || condition === "present";
+      const value = isFlag ? flag : condition === "in" ? list : values[kind];
+      return fc.record({
+        field: fc.constant(field),
+        condition: fc.constant(condition),
+        // Each kind of value is one that a filter may have.
+        value: value as fc.Arbitrary<FilterInput["value"]>,
+      });
+    }),
   )
   .filter((given) => findFilterFault(linkFilters, given) === undefined);
 

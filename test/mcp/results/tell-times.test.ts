@@ -42,6 +42,19 @@ test("times of the history, plans and jobs have the zone's offset", async () => 
   expect((await call("get_link", { id: "spring" })).link.name).toBe("2026-01-01T00:00:00Z");
 });
 
+test("a part of a time's text in a filter is sent as it is", async () => {
+  await assistant.plant("link", { path: "evening" });
+  const { created_at } = await assistant.world.store.db
+    .selectFrom("links")
+    .select("created_at")
+    .executeTakeFirstOrThrow();
+  const time = new Date(created_at).toISOString();
+  for (const condition of ["start", "cont"]) {
+    expect((await list(condition, time.slice(0, 10))).links).toHaveLength(1);
+  }
+  expect((await list("start", time.slice(1, 10))).links).toEqual([]);
+});
+
 test("a date in a filter is the user's midnight", async () => {
   // The world's clock stands at noon, UTC, on the 15th of January: in Tokyo it is nine at night.
   await assistant.plant("link", { path: "evening" });

@@ -255,7 +255,7 @@ describe("a wrong type or value is refused", () => {
       pge: 1,
       limit: "many",
       filters: [
-        { field: "clicks", condition: "cont", value: "1" },
+        { field: "clicks", condition: "eq", value: "many" },
         { field: "name", condition: "eq" },
         { field: "nme", condition: "eq", value: "a" },
       ],
