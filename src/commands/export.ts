@@ -13,6 +13,7 @@ import { selectParts } from "../bulk/select/select-links.ts";
 import { readCode } from "../compose/data-folder.ts";
 import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault } from "../config.ts";
+import { contract } from "../contract/index.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { showHiddenIn, quote } from "../text/show-hidden.ts";
 import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
@@ -43,6 +44,8 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
   const counted = await withKnownBulk(options, async ({ owner: { call, linkHost }, signal }) => {
+    // Nothing is written before the server takes the key.
+    await call(contract.links.index, { limit: 1 }, signal);
     const counting = startCount();
     const failed = new AbortController();
     const asking = { call, linkHost, signal: AbortSignal.any([signal, failed.signal]) };

@@ -2,9 +2,13 @@ import { inspectTools } from "../compose/assistant.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
-import type { Config } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
+import { readCause } from "../contract/access.ts";
+import { contract } from "../contract/index.ts";
+import type { Access } from "../mcp/access/key-access.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { findAbsent, listVisible } from "../mcp/tools/toolbox.ts";
+import { showHidden } from "../text/show-hidden.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
 type ToolsOptions = { readonly config: Config; readonly version: string; readonly json: boolean };
@@ -35,6 +39,7 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
     const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
+    requireValid(keyContext.access);
     const visible = listVisible(toolbox, keyContext);
     const isAbsent = findAbsent(toolbox, keyContext);
     return describeTools(visible, keyContext.known, isAbsent).map((shown) => ({
@@ -43,6 +48,16 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
       tokens: countTokens(shown),
     }));
   });
+}
+
+/** A project's key may list links, and a master key projects. */
+function requireValid({ read }: Access): void {
+  const readings = [contract.links.index, contract.projects.index].map(read);
+  const reasons = readings.flatMap((reading) => (reading.state === "denied" ? reading.reason : []));
+  const isInvalid = reasons.every((reason) => readCause(reason) === "key_invalid");
+  if (reasons.length < readings.length || !isInvalid) return;
+  const reason = showHidden(reasons[0] ?? "").replace(/\.$/, "");
+  throw new UsageFault(`${reason}; set another key (WAYPOST_API_KEY)`);
 }
 
 const unknown = { state: "unknown" } as const;

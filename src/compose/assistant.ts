@@ -34,6 +34,7 @@ import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { createFindOwner } from "./lost-jobs.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openOwnPin } from "./pin-file.ts";
+import { describeRefused } from "./refused-key.ts";
 import { readTimeZone } from "./time-zone.ts";
 
 /** Whose calls they are, and whether a person makes them at the console. */
@@ -218,18 +219,21 @@ function endWhen(awaitDecision: AwaitDecision, stopping: AbortSignal): AwaitDeci
 
 /** Where the store cannot be read, the key's facts stay unknown; the call itself fails. */
 function createLookUp(
-  { followKey }: Deployment,
+  { followKey, own }: Deployment,
   key: string | undefined,
   report: Report,
 ): () => Promise<KnownKey | undefined> {
   if (key === undefined) return () => Promise.resolve(undefined);
   const look = followKey(key);
-  return () =>
-    look().catch((error: unknown) => {
+  return async () => {
+    try {
+      return (await look()) ?? describeRefused(own, key);
+    } catch (error) {
       // The call itself tells of a store that does not answer.
       if (explainStoreFault(error) === undefined) report(error);
       return undefined;
-    });
+    }
+  };
 }
 
 type InspectOptions = Pick<
@@ -274,10 +278,11 @@ function refuse(): never {
 /** What is known of the configured key, or of any that a caller shows. */
 export async function readKnownKey(
   { base_url, link_origin }: Pick<Config, "base_url" | "link_origin">,
-  { followKey }: Pick<Deployment, "followKey">,
+  { followKey, own }: Pick<Deployment, "followKey"> & Partial<Pick<Deployment, "own">>,
   key: string | undefined,
 ): Promise<KnownKey> {
-  const known = key === undefined ? undefined : await followKey(key)();
+  const known =
+    key === undefined ? undefined : ((await followKey(key)()) ?? describeRefused(own, key));
   // A deployment elsewhere does not tell where its links live, so the operator may.
   const linkHost = base_url === undefined ? undefined : link_origin;
   return known ?? { facts: undefined, linkHost, hasSecondHost: false };

@@ -21,6 +21,8 @@ export type KeyFacts = {
 export type KnownKey = {
   /** Undefined where a deployment elsewhere keeps the key. */
   readonly facts: KeyFacts | undefined;
+  /** Why our own service takes the key for no call at all. */
+  readonly refusal?: string;
   /** As `waypost keys list` shows it; left out where a deployment elsewhere keeps the key. */
   readonly keyId?: string;
   /** Left out for a master key, and where a deployment elsewhere keeps the key. */

@@ -132,3 +132,24 @@ test("the key of a remote deployment is found out without a change to it", async
   ]);
   expect(await serving.call("GET", "/links")).toEqual(before);
 });
+
+test.each([
+  ["an unknown key", "waypost_0000000000000000000000000000000000000000"],
+  ["a client key", "waypost_client_0000000000000000000000000000000000"],
+])("%s ends waypost tools and export with 2, and stdout stays empty", async (_, key) => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const env = { WAYPOST_API_KEY: key };
+  await using elsewhere = await createFolder();
+  const remote = { ...env, WAYPOST_BASE_URL: serving.places.url };
+  for (const [data, given] of [
+    [folder.path, env],
+    [elsewhere.path, remote],
+  ] as const) {
+    for (const words of [["tools"], ["tools", "--json"], ["export"], ["export", "--format=json"]]) {
+      const finished = await run([...words, "--data", data], { env: given });
+      expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
+      expect(finished.stderr).toContain("API key is invalid");
+    }
+  }
+});

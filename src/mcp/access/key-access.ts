@@ -45,6 +45,8 @@ export type Access = Pick<LearnedAccess, "recall" | "forgetDenials"> & {
   readonly isWorthAsking: (endpoint: Endpoint, isAnew: boolean) => boolean;
   /** Takes over what the embedded service knows of the key. */
   readonly setFacts: (facts: KeyFacts) => void;
+  /** The embedded service takes the key for no call any more. */
+  readonly setRefusal: (reason: string) => void;
   /** Whether the embedded service has told everything, so that nothing needs to be probed. */
   readonly hasFacts: () => boolean;
 };
@@ -54,10 +56,12 @@ export type AccessOptions = LearnedOptions & {
   /** What the operator declares goes before all that is learned. */
   readonly scopes: readonly Scope[] | undefined;
   readonly facts: KeyFacts | undefined;
+  /** Why the embedded service takes the key for no call at all. */
+  readonly refusal?: string | undefined;
 };
 
 export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Access {
-  let { facts } = options;
+  let { facts, refusal } = options;
   const learned = createLearnedAccess(options);
   return {
     recall: learned.recall,
@@ -67,11 +71,13 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
       if (!hasKey) return "none";
       return facts?.kind ?? (learned.hasKind("master") ? "master" : "project");
     },
-    hasFacts: () => facts !== undefined,
+    hasFacts: () => facts !== undefined || refusal !== undefined,
 
     read: (endpoint) => {
       if (endpoint.auth === "none") return { state: "granted" };
       if (!hasKey) return { state: "denied", reason: messages.key_missing };
+      const invalid = refusal ?? (facts === undefined ? learned.findRefusal() : undefined);
+      if (invalid !== undefined) return { state: "denied", reason: invalid };
       const undeclared = denyUndeclared(endpoint, scopes);
       if (undeclared !== undefined) return undeclared;
       if (facts !== undefined) return readFacts(endpoint, facts);
@@ -86,7 +92,8 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
     },
 
     isWorthAsking: (endpoint, isAnew) => {
-      if (!hasKey || facts !== undefined || endpoint.auth === "none") return false;
+      const isKnown = facts !== undefined || refusal !== undefined;
+      if (!hasKey || isKnown || endpoint.auth === "none") return false;
       if (denyUndeclared(endpoint, scopes) !== undefined) return false;
       // Declared scopes settle what asks for one, but not whether the deployment has it at all.
       if (scopes !== undefined && endpoint.scope && !endpoint.ours) return false;
@@ -97,8 +104,15 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
     },
 
     setFacts: (next) => {
-      if (JSON.stringify(facts) === JSON.stringify(next)) return;
+      if (refusal === undefined && JSON.stringify(facts) === JSON.stringify(next)) return;
       facts = next;
+      refusal = undefined;
+      options.onChange();
+    },
+
+    setRefusal: (reason) => {
+      if (refusal === reason) return;
+      refusal = reason;
       options.onChange();
     },
   };

@@ -194,7 +194,8 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     mayAsk: (endpoint) => isOffered(endpoint) && access.read(endpoint).state !== "denied",
     renew: async () => {
       const current = await lookUp();
-      if (current === undefined || current === known) return;
+      if (current?.refusal !== undefined) return access.setRefusal(current.refusal);
+      if (current === undefined) return;
       known = current;
       if (current.facts !== undefined) access.setFacts(current.facts);
     },
@@ -211,6 +212,7 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
     hasKey: key !== undefined,
     scopes,
     facts: options.known.facts,
+    refusal: options.known.refusal,
     now: clock.now,
     holds_ms,
     // A client is told once of all that is learned at once.

@@ -1,6 +1,6 @@
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { listEndpoints } from "../../contract/index.ts";
+import { contract, listEndpoints } from "../../contract/index.ts";
 import type { KnownTool } from "../../state/known-access.ts";
 import { findImplied, refusesAll } from "./denials.ts";
 
@@ -13,6 +13,8 @@ export type LearnedAccess = {
   readonly isOtherKind: (endpoint: Endpoint) => boolean;
   /** What another endpoint was refused for, and this one demands as well. */
   readonly findImplied: (endpoint: Endpoint) => Learned | undefined;
+  /** Why the deployment takes the key for no call: both lists were refused as for no key. */
+  readonly findRefusal: () => string | undefined;
   /** Takes over what was learned earlier, where nothing was learned since. */
   readonly recall: (known: readonly KnownTool[]) => void;
   readonly forgetDenials: (isMeant: (tool: string) => boolean) => void;
@@ -93,6 +95,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
       return kinds.size === 1 && !kinds.has(auth);
     },
     findImplied: (endpoint) => findImpliedIn(list(), endpoint),
+    findRefusal: () => findRefusalIn(keyLists.map(find)),
     recall: (rows) => {
       const news = rows.filter(({ tool }) => !learned.has(tool));
       for (const known of news) learned.set(known.tool, known);
@@ -110,6 +113,15 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
       if (meant.length > 0) onChange();
     },
   };
+}
+
+/** A project's key may read one of them, and a master key the other. */
+const keyLists = [contract.links.index, contract.projects.index];
+
+function findRefusalIn(found: readonly (Learned | undefined)[]): string | undefined {
+  const reasons = found.map((known) => (known?.isOpen === true ? (known.reason ?? "") : ""));
+  const isInvalid = reasons.every((reason) => readCause(reason) === "key_invalid");
+  return isInvalid ? reasons[0] : undefined;
 }
 
 function findImpliedIn(all: readonly Lesson[], endpoint: Endpoint): Learned | undefined {

@@ -221,21 +221,40 @@ describe("what is asked", () => {
     expect(readAsked(stage).toSorted()).toEqual(["GET /links?limit=1", ...masterProbes].toSorted());
   });
 
-  test("of a key that is none, or of a suspended account, ends there and tells why", async () => {
-    for (const [key, reason] of [
-      ["nonsense", messages.key_invalid],
-      [
-        await world.addKey({ project: await world.addProject({ suspended: true }) }),
-        messages.account_suspended,
-      ],
-    ] as const) {
-      await using stage = await openStage({ send: world.fetch, key });
-      const { tools } = await explainAccess(stage);
-      const since: unknown = expect.any(String);
-      expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
-      expect(await stage.listNames()).toHaveLength(42);
-      expect(stage.asked).toHaveLength(2);
-    }
+  test("of a suspended account ends there and tells why", async () => {
+    const project = await world.addProject({ suspended: true });
+    await using stage = await openStage({
+      send: world.fetch,
+      key: await world.addKey({ project }),
+    });
+    const { tools } = await explainAccess(stage);
+    const reason = messages.account_suspended;
+    const since: unknown = expect.any(String);
+    expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
+    expect(await stage.listNames()).toHaveLength(42);
+    expect(stage.asked).toHaveLength(2);
+  });
+
+  test("of an invalid key ends there, and only tools that need no key are left", async () => {
+    let isValid = false;
+    let time = 0;
+    await using stage = await openStage({
+      send: (request) => {
+        if (isValid) return world.fetch(request);
+        return Promise.resolve(Response.json({ error: messages.key_invalid }, { status: 401 }));
+      },
+      key: world.key,
+      clock: { now: () => time, monotonic: () => time },
+    });
+    expect((await stage.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
+    const { structured } = await stage.callTool("create_link", { path: "spring" });
+    expect(structured.error).toMatchObject({ code: "key_invalid", status: 401, effect: "none" });
+    expect(readAsked(stage).filter((asked) => asked.startsWith("POST"))).toEqual([]);
+    // A server that takes the key again is believed at the next look.
+    isValid = true;
+    time += 60_000;
+    await explainAccess(stage);
+    expect(await stage.listNames()).toContain("create_link");
   });
 });
 

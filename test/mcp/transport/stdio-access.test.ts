@@ -37,6 +37,32 @@ describe.concurrent("a key that may look at links", () => {
   });
 });
 
+describe.concurrent("a key that our own service does not take", () => {
+  const invalid = "waypost_0000000000000000000000000000000000000000";
+  const client = "waypost_client_0000000000000000000000000000000000";
+
+  test.each([
+    ["an unknown key", invalid],
+    ["a client key", client],
+  ])("%s shows the tools that need no key, and other calls say key_invalid", async (_, key) => {
+    const env = { WAYPOST_API_KEY: key };
+    await using client = await connectV2({ transport: "stdio", data: ground.data, env });
+    expect((await client.listNames()).toSorted()).toEqual(["explain_access", "resolve_short_link"]);
+    for (const [tool, args] of [
+      ["list_links", {}],
+      ["delete_link", { id: "spring" }],
+      ["plan_links", { operation: "delete", rows: [{ path: "spring" }] }],
+      ["list_jobs", {}],
+      ["check_domain", {}],
+      ["undo", {}],
+    ] as const) {
+      await expectFailure(client, tool, args, "key_invalid", { status: 401 });
+    }
+    const { structured } = await client.callTool("explain_access");
+    expect(structured.access.granted).toEqual(["resolve_short_link", "explain_access"]);
+  });
+});
+
 describe.concurrent("what a key may not do any more", () => {
   test.each(["v1", "legacy", "modern"] as const)(
     "leaves the list, and the client is told (%s)",
