@@ -1,9 +1,14 @@
-import type { Server } from "@modelcontextprotocol/server";
+import {
+  MissingRequiredClientCapabilityError,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Job } from "../../state/jobs.ts";
-import { describeTask } from "../results/job-task.ts";
+import { canTakeTasks, describeTask, tasksExtension } from "../results/job-task.ts";
 import { toCallResult } from "../results/tool-result.ts";
 import { showJobPage } from "../tools/bulk/show-job.ts";
+import { readCaller } from "./caller.ts";
 import { explainActed, refuseParams, type HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -40,7 +45,22 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
     await find(given);
     return {};
   };
-  server.setRequestHandler("tasks/get", { params }, hideErrors(getTask));
-  server.setRequestHandler("tasks/cancel", { params }, hideErrors(cancelTask));
-  server.setRequestHandler("tasks/update", { params }, hideErrors(updateTask));
+  type Answer = (given: Params) => Promise<Record<string, unknown>>;
+  const serve = (method: string, answer: Answer) => {
+    const guarded = (given: Params, { mcpReq }: ServerContext) => {
+      const { capabilities } = readCaller(server, mcpReq.envelope);
+      if (!canTakeTasks(capabilities)) throw refuseUndeclared();
+      return answer(given);
+    };
+    server.setRequestHandler(method, { params }, hideErrors(guarded));
+  };
+  serve("tasks/get", getTask);
+  serve("tasks/cancel", cancelTask);
+  serve("tasks/update", updateTask);
+}
+
+/** The extension demands -32021 (SEP-2663), whatever the method would have answered. */
+function refuseUndeclared(): MissingRequiredClientCapabilityError {
+  const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
+  return new MissingRequiredClientCapabilityError({ requiredCapabilities });
 }

@@ -167,6 +167,19 @@ describe("a client that takes tasks", () => {
   });
 });
 
+test("tasks/* from a client that declares no tasks answers -32021", async () => {
+  for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+    for (const capabilities of [{}, { extensions: {} }, { elicitation: {} }]) {
+      const asked = { method, taskId: "nobody", capabilities };
+      const { protocolError } = await assistant.callRaw(asked);
+      expect(protocolError).toMatchObject({
+        code: -32021,
+        data: { requiredCapabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } } },
+      });
+    }
+  }
+});
+
 test("a client that declares no tasks waits for the job", async () => {
   const { id } = await plan();
   const apply = { name: "apply_plan", arguments: { plan_id: id }, capabilities: {} };
