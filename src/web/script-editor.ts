@@ -100,7 +100,11 @@ const editing = `
   });
 
   let isTyped = false;
-  form?.addEventListener("input", () => (isTyped = true));
+  form?.addEventListener("input", ({ target }) => {
+    isTyped = true;
+    // Browsers without field-sizing would scroll the text away from its line numbers.
+    if (target.rows) target.rows = Math.max(target.rows, target.value.split("\\n").length);
+  });
   addEventListener("beforeunload", (event) => isTyped && event.preventDefault());
   form?.addEventListener("submit", (event) => {
     if (event.submitter?.value !== "preview") isTyped = false;

@@ -1,4 +1,4 @@
-import type { Browser, FrameLocator, Page } from "playwright-core";
+import type { Browser, FrameLocator, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { browse } from "../support/browse.ts";
 import { launchBrowser } from "../support/browser.ts";
@@ -157,6 +157,82 @@ test("the editor is what axe lets pass, in every look, with and without problems
   await page.getByRole("link", { name: "CSS, line 2" }).waitFor();
   await lookAtPage(page, "template problems");
 });
+
+const windows = {
+  desktop: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+};
+
+describe.each(Object.entries(windows))("in a %s window", (_, options) => {
+  test.each(["Body", "CSS"])("the editor of the %s scrolls to its last line", async (label) => {
+    const tab = await openConsole(browser, { places: serving.places, key }, options);
+    const area = await openStarter(tab.page, label);
+    const last = await countLines(area);
+    expect(last).toBeGreaterThan(30);
+    await tab.page.mouse.wheel(0, 100_000);
+    await expect.poll(() => readLineAt(area, last)).toBe(last);
+    // The numbers stand beside their lines in the middle too, and far to the right.
+    await tab.page.mouse.wheel(200, -200);
+    await expect.poll(() => readLineAt(area, last)).toBeNull();
+    expect(await readLineAt(area, last - 12)).toBe(last - 12);
+  });
+
+  test("the number of a line with a problem is marked beside that line", async () => {
+    const tab = await openConsole(browser, { places: serving.places, key }, options);
+    const area = await openStarter(tab.page, "CSS");
+    const last = await countLines(area);
+    await area.press("ControlOrMeta+End");
+    await tab.page.keyboard.insertText("h1 { color: url(x) }");
+    await tab.page.getByRole("link", { name: `CSS, line ${last}` }).click();
+    await expect.poll(() => readLineAt(area, last)).toBe(last);
+    const marked = await tab.page.locator(".gutter b").allInnerTexts();
+    expect(marked).toEqual([String(last)]);
+  });
+
+  test("lines typed at the end stand beside their numbers without field-sizing", async () => {
+    const tab = await openConsole(browser, { places: serving.places, key }, options);
+    const area = await openStarter(tab.page, "Body");
+    await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
+    await area.press("ControlOrMeta+End");
+    await tab.page.keyboard.insertText("<p>more</p>\n".repeat(40));
+    const last = await countLines(area);
+    await expect.poll(() => readLineAt(area, last)).toBe(last);
+    expect(await readLineAt(area, last - 12)).toBe(last - 12);
+  });
+});
+
+async function openStarter(shown: Page, label: string): Promise<Locator> {
+  await shown.goto(`${serving.places.url}/template?from=starter`);
+  const area = shown.getByLabel(label);
+  const box = `document.getElementById("${label.toLowerCase()}").parentElement`;
+  await shown.evaluate(`${box}.scrollIntoView({ block: "center" })`);
+  await area.locator("..").hover();
+  return area;
+}
+
+async function countLines(area: Locator): Promise<number> {
+  return (await area.inputValue()).split("\n").length;
+}
+
+/** Which line of the text is drawn beside a number; null while the number is hidden. */
+async function readLineAt(area: Locator, line: number): Promise<number | null> {
+  const id = await area.getAttribute("id");
+  return area.page().evaluate<number | null>(`(() => {
+    const gutter = document.getElementById("${id}-lines");
+    const texts = document.createTreeWalker(gutter, NodeFilter.SHOW_TEXT);
+    let found = null;
+    while (found === null) found = /\\b${line}\\b/.exec(texts.nextNode().data);
+    const range = document.createRange();
+    range.setStart(texts.currentNode, found.index);
+    range.setEnd(texts.currentNode, found.index + found[0].length);
+    const { left, right, top, bottom } = range.getBoundingClientRect();
+    const y = (top + bottom) / 2;
+    if (!gutter.contains(document.elementFromPoint((left + right) / 2, y))) return null;
+    const x = gutter.getBoundingClientRect().right + 20;
+    const { offsetNode, offset } = document.caretPositionFromPoint(x, y);
+    return offsetNode.value.slice(0, offset).split("\\n").length;
+  })()`);
+}
 
 test("without script problems are told, a line is led to, and the page is seen", async () => {
   const options = { javaScriptEnabled: false };
