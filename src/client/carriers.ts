@@ -82,13 +82,15 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
 
 /** Hands messages to what answers them in this process: its replies come at once, and whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
-  return async ({ method, url, headers: sent, body: text, requestId, via }, readSignal) => {
+  return async ({ method, url, headers: sent, body, requestId, via, isFree }, readSignal) => {
     const onLeave = (leave: () => void) =>
       readSignal().addEventListener("abort", leave, { once: true });
     const hasLeft = () => readSignal().aborted;
-    const carried = { method, url, headers: sent, body: text, requestId, via, onLeave, hasLeft };
-    const { status, headers, body } = await answer(carried);
+    const carried = { method, url, headers: sent, body, requestId, via, isFree };
+    const reply = await answer({ ...carried, onLeave, hasLeft });
     // Nothing is on the way, so there is nothing to discard.
-    return { status, headers, readBody: () => Promise.resolve(body), discard: () => undefined };
+    const { status, headers } = reply;
+    const readBody = () => Promise.resolve(reply.body);
+    return { status, headers, readBody, discard: () => undefined };
   };
 }

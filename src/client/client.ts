@@ -1,5 +1,4 @@
 import type { Clock, Random } from "../contract/clock.ts";
-import type { Condition } from "../contract/condition.ts";
 import { pickFields, type Answer, type Endpoint, type Input } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { nobodyLeaves, toSignal, type Leaving } from "../contract/leaving.ts";
@@ -16,7 +15,7 @@ import {
   type BudgetLedger,
   type RateLimiter,
 } from "./rate-limit.ts";
-import { buildRequest, type Target } from "./request.ts";
+import { buildRequest, type RequestOptions, type Target } from "./request.ts";
 import { createRetryAllowance, earnRepeat, type RetryAllowance } from "./retry-allowance.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
 import { sendOnce, type Outcome, type Send } from "./send-once.ts";
@@ -42,14 +41,7 @@ export type Client = {
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
-type CallOptions = {
-  /** Else the write is refused with 412, by a deployment that checks conditions. */
-  readonly condition?: Condition | undefined;
-  /** Nobody waits for this one call, so others may go first. */
-  readonly isPatient?: boolean;
-  /** By what the call that this one is for is known in logs. */
-  readonly requestId?: string | undefined;
-};
+type CallOptions = Omit<RequestOptions, "text">;
 
 type AskedOnce = {
   readonly input: JsonObject;
@@ -199,7 +191,8 @@ async function perform(state: ClientState, call: Call): Promise<unknown> {
 /** Tries once, when the endpoint's budget has a place, or refuses when that takes too long. */
 async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
   const { budget } = call.endpoint;
-  if (budget === undefined) return tryOnce(state, call);
+  const isFree = call.options?.isFree === true && state.target.checksConditions === true;
+  if (budget === undefined || isFree) return tryOnce(state, call);
   const place = state.rateLimiter.queue(budget);
   let isSpent = false;
   try {

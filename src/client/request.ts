@@ -21,13 +21,17 @@ export type Target = {
   readonly via?: Via | undefined;
 };
 
-type RequestOptions = {
+export type RequestOptions = {
+  /** Else the write is refused with 412, by a deployment that checks conditions. */
   readonly condition?: Condition | undefined;
-  /** Others may go first. */
+  /** Nobody waits for this one call, so others may go first. */
   readonly isPatient?: boolean;
   /** What is sent in place of the input's fields, as text/plain. */
   readonly text?: string | undefined;
+  /** By what the call that this one is for is known in logs. */
   readonly requestId?: string | undefined;
+  /** Waypost asks for itself: our own service charges no budget, a remote one does as always. */
+  readonly isFree?: boolean | undefined;
 };
 
 /** Refuses in the API's own words what no request can carry to it. */
@@ -35,7 +39,7 @@ export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
   target: Target,
-  { condition, isPatient = false, text, requestId }: RequestOptions = {},
+  { condition, isPatient = false, text, requestId, isFree }: RequestOptions = {},
 ): ApiRequest {
   const query = writeQuery(endpoint, input);
   const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
@@ -56,6 +60,7 @@ export function buildRequest(
     body,
     requestId,
     via: target.via,
+    isFree,
   };
 }
 

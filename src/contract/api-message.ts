@@ -18,6 +18,8 @@ export type ApiRequest<Body = string> = {
   readonly requestId?: string | undefined;
   /** By which of our own ways it comes: no message that came over a network says it. */
   readonly via?: Via | undefined;
+  /** Whether the key's budgets do not pay for it; no request that came over a network is free. */
+  readonly isFree?: boolean | undefined;
 };
 
 /** A person who works at the console, which is a process of ours. */

@@ -157,7 +157,7 @@ function admitKey(
   return andThen(authenticate(request, query, keyCache), (holder) => {
     services.noteKeyUse?.(holder.key_id);
     requireAccess(holder, endpoint);
-    if (endpoint.budget === undefined) return holder;
+    if (endpoint.budget === undefined || request.isFree === true) return holder;
     return andThen(budgets.spend(holder.key_id, endpoint.budget), () => holder);
   });
 }

@@ -62,6 +62,7 @@ export type AssistantWorld = Pick<WatchedCarrier, "writes" | "countAsked" | "int
   readonly visit: (url: string, form?: Form, headers?: Headed) => Promise<Page>;
   /** The server of these pages. */
   readonly fetchPage: (request: Request) => Promise<Response>;
+  readonly answerApi: ReturnType<typeof createService>["answer"];
   /** Answers a page as a person does: opens it and presses a button. */
   readonly press: (url: string, decision: "approve" | "decline", pin?: string) => Promise<Page>;
   readonly clock: TestClock;
@@ -107,8 +108,7 @@ export type AssistantClient = {
   readonly readResource: (uri: string) => Promise<Resource>;
 };
 
-type Resource = { readonly contents: readonly Content[] };
-type Content = { readonly uri: string; readonly text?: string };
+type Resource = { readonly contents: readonly { readonly uri: string; readonly text?: string }[] };
 
 export type ListedTool = {
   readonly name: string;
@@ -181,15 +181,14 @@ export async function createAssistantWorld(
   const reported: unknown[] = [];
   const refused: string[] = [];
   const report = (error: unknown) => `reference-${reported.push(error)}`;
-  const folder = dirname(world.file);
   const state = await world.openState({ clock, random });
   const openTheState = () => Promise.resolve(state);
-  const { store, setAlarm } = world;
+  const { store, setAlarm, file } = world;
   const service = createService({ store, setAlarm, clock, random, readLinkOrigin, report });
   const carry = remote?.send ?? sendEmbedded(service.answer);
   const { send, reach, ...watched } = watchCarrier(carry, lacks);
   const hash =
-    typeof pin === "string" ? await openPin(await writePin(folder, pin)) : pin && "not looked at";
+    typeof pin === "string" ? await openPin(await writePin(file, pin)) : pin && "not looked at";
   const toolbox = createToolbox({ mode, selection });
   const requireYes = createRequireApproval({
     mode,
@@ -308,6 +307,7 @@ export async function createAssistantWorld(
     },
     visit,
     fetchPage,
+    answerApi: service.answer,
     clock,
     press: async (url, decision, pin) => {
       const token = readToken((await visit(url)).html);
@@ -334,8 +334,8 @@ export function readToken(html: string): string {
   return /name="token" value="([^"]*)"/.exec(html)?.[1] ?? "";
 }
 
-async function writePin(folder: string, pin: string): Promise<string> {
-  const path = join(folder, "pin");
+async function writePin(file: string, pin: string): Promise<string> {
+  const path = join(dirname(file), "pin");
   await writeFile(path, `${pin}\n`, { mode: 0o600 });
   return path;
 }

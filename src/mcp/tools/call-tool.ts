@@ -144,7 +144,7 @@ function makeCall(running: Running, extras: Extras): Call {
   const approve = async (request: ApprovalRequest) =>
     requireApproval(await addRecent(request, keyContext), keyContext, describePerson(running));
   const asking: Call["ask"] = (endpoint, input, condition) =>
-    ask(endpoint, input, running, condition);
+    ask(endpoint, input, running, { condition });
   const { realm, key_print } = keyContext;
   const writer = { realm, key_print, client: context.person.client ?? null };
   return {
@@ -152,6 +152,7 @@ function makeCall(running: Running, extras: Extras): Call {
     signal: leaving,
     requestId: context.requestId,
     ask: asking,
+    askFree: (endpoint, input) => ask(endpoint, input, running, { isFree: true }),
     sendBy: (send) => {
       const elsewhere = { ...context, keyContext: { ...keyContext, call: send } };
       return makeCall({ ...running, context: elsewhere }, extras);
@@ -208,12 +209,12 @@ async function ask<E extends Endpoint>(
   endpoint: E,
   input: Input<E>,
   { context: { keyContext, leaving, requestId }, tool, warned, acted }: Running,
-  condition: Condition | undefined,
+  options: { readonly condition?: Condition | undefined; readonly isFree?: boolean },
 ): Promise<Answer<E>> {
   if (endpoint.effect !== "read") Object.assign(acted, { hasBegun: true, endpoint });
   const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
-    const body = await keyContext.call(endpoint, input, leaving, { condition, requestId });
+    const body = await keyContext.call(endpoint, input, leaving, { ...options, requestId });
     noteWarned(warned, body);
     return body;
   } catch (error) {

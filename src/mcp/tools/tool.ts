@@ -86,6 +86,11 @@ export type Call = {
     input: Input<E>,
     condition?: Condition,
   ) => Promise<Answer<E>>;
+  /**
+   * As `ask`, for what Waypost reads or draws by itself: our own service charges no budget for it.
+   * So a tool's call costs the key what the one REST call costs that the tool is named after.
+   */
+  readonly askFree: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Answer<E>>;
   /** The same call, whose requests go this way. */
   readonly sendBy: (send: KeyContext["call"]) => Call;
   /** From now on nobody knows of a call that fails what it has done, as after a write's `ask`. */

@@ -36,7 +36,7 @@ export class NotUndoable extends Error {
   }
 }
 
-type Asking = Pick<Call, "ask" | "keyContext">;
+type Asking = Pick<Call, "ask" | "askFree" | "keyContext">;
 
 export async function planUndo(change: Change, history: History, call: Asking): Promise<Undo> {
   const isDoubtful = change.state === "begun" && change.undoes === null;

@@ -38,7 +38,7 @@ export function listReasons({ steps, isDoubtful }: Undo): readonly ApprovalReaso
 
 export async function previewUndo(
   undo: Undo,
-  call: Pick<Call, "ask" | "keyContext">,
+  call: Pick<Call, "ask" | "askFree" | "keyContext">,
 ): Promise<Preview> {
   const { change, steps, isDoubtful, lacking } = undo;
   const previews = [];
@@ -126,7 +126,7 @@ function readNamesOnce(call: Pick<Call, "ask">): ReadName {
 async function previewStep(
   step: Step,
   { template }: Undo,
-  call: Pick<Call, "ask" | "keyContext">,
+  call: Pick<Call, "ask" | "askFree" | "keyContext">,
 ): Promise<Preview> {
   if (!isTemplate(step) || template === undefined) return previewAct(toAct(step), call);
   if (step.endpoint === publish) return previewPublication(step.input, template, call);

@@ -24,7 +24,7 @@ export async function attachTemplateView(
   const [changes, ...drawn] = await Promise.all([
     readInTime(compareWithLive(asked, call)),
     ...others.map((platform) =>
-      readInTime(call.ask(preview, { ...asked, user_agent: userAgents[platform] })),
+      readInTime(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
     ),
   ]);
   const besides = others.map((platform, index) => [platform, drawn[index]]);

@@ -147,7 +147,7 @@ function describePlace(field: string, place: readonly Change[]): Fact {
 /** How the page looks with each text that there is and that is known, on each device. */
 async function drawFrames(
   texts: Readonly<Record<string, ReadText | null | undefined>>,
-  { ask, keyContext }: Asking,
+  { askFree, keyContext }: Asking,
 ): Promise<Frames> {
   if (!keyContext.mayAsk(pageTemplate.preview)) {
     return { left_out: "This API key may not ask for previews of the page." };
@@ -160,7 +160,7 @@ async function drawFrames(
   try {
     const pages = await Promise.all(
       drawn.map(async ({ name, text }) => {
-        const draw = (user_agent: string) => ask(pageTemplate.preview, { ...text, user_agent });
+        const draw = (user_agent: string) => askFree(pageTemplate.preview, { ...text, user_agent });
         const [phone, desktop] = await Promise.all([
           draw(userAgents.ios),
           draw(userAgents.desktop),

@@ -54,12 +54,12 @@ async function leadToStarter<Text>(read: () => Promise<Text>, { keyContext }: Ca
 }
 
 /** The API shows the draft only in the answer to a save, and to save nothing changes nothing. */
-async function readDraft({ ask, keyContext }: Call) {
+async function readDraft({ ask, askFree, keyContext }: Call) {
   const isOffered = keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
   if (!isOffered) throw refuseDraft();
   // Where there is no template yet, that would be its first save: then this is not found.
   await ask(versions, {});
-  const { body, css } = await ask(save, {});
+  const { body, css } = await askFree(save, {});
   return { body, css };
 }
 

@@ -154,7 +154,7 @@ export function describeCondition({ live, draft, isAbsent }: TemplateState): Con
 export async function refuseUnpublishable(
   endpoint: Endpoint,
   text: Partial<TemplateText>,
-  { ask, keyContext, signal }: Call,
+  { askFree, keyContext, signal }: Call,
 ): Promise<void> {
   // Our own service shows css alone on the starter's body; of others nobody knows.
   const isShown = keyContext.checksConditions && text.body === "" && text.css !== "";
@@ -166,7 +166,7 @@ export async function refuseUnpublishable(
   await keyContext.refuseForeign(publish, text, signal);
   if (!keyContext.mayAsk(preview)) return;
   try {
-    await ask(preview, text);
+    await askFree(preview, text);
   } catch (error) {
     // If the preview fails for another reason, the publication may still succeed.
     if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;

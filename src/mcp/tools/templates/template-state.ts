@@ -24,7 +24,7 @@ export type TemplateState = {
   readonly isUnanswered?: true;
 };
 
-export type Asking = Pick<Call, "ask" | "keyContext">;
+export type Asking = Pick<Call, "ask" | "askFree" | "keyContext">;
 
 const { pageTemplate } = contract;
 const nothing: TemplateState = {
@@ -90,11 +90,11 @@ export function isNotFound(error: unknown): error is ToolFailure {
  * or the operator's selection keeps from being read is left unknown.
  */
 async function readDraft({
-  ask,
+  askFree,
   keyContext,
 }: Asking): Promise<TemplateText | "unread" | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
-  const saved = await readIfAllowed(() => ask(pageTemplate.save, {}));
+  const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}));
   if (saved === undefined) return undefined;
   return isText(saved) ? { body: saved.body, css: saved.css } : "unread";
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/view-resource.ts";
 import {
   createAssistantWorld,
   type AssistantOptions,
@@ -155,6 +156,35 @@ test.each([
   },
 );
 
+describe("a tool's call costs the template budget what its one REST call costs", () => {
+  const budget = 60;
+
+  const extensions = { [viewExtension]: { mimeTypes: [viewType] } };
+
+  test.each([
+    ["publish_template", { body: second, css: "" }, 1],
+    ["publish_template", {}, 1],
+    ["unpublish_template", {}, 0],
+    ["save_template", { body: second }, 1],
+    ["preview_template", { body: second }, 1],
+    ["get_template_version", { id: "draft" }, 0],
+    ["restore_template_version", { id: "live" }, 0],
+    ["undo", {}, 1],
+  ])("%s %j", async (tool, args, cost) => {
+    await open({
+      elicit: () => ({ action: "accept", content: { approve: true } }),
+      capabilities: { elicitation: { form: {} }, extensions },
+    });
+    await call("save_template", { body: "{% store_buttons %}" });
+    await call("publish_template", { body: first });
+    const { version } = await call("get_template_version", { id: "live" });
+    await spendRest();
+    const given = tool.startsWith("restore") ? { id: version.id } : args;
+    expect(await call(tool, given)).not.toHaveProperty("error");
+    expect(budget - (await spendRest())).toBe(cost);
+  });
+});
+
 describe("a deployment that has no previews", () => {
   test("publishes all the same", async () => {
     await open({ mode: "full", lacks: ["/page_template/preview"] });
@@ -165,3 +195,13 @@ describe("a deployment that has no previews", () => {
     expect(error.next).toBe("Tell the user that this deployment may not offer preview_template.");
   });
 });
+
+/** What is left of the running minute, counted by spending it; a new minute begins then. */
+async function spendRest(): Promise<number> {
+  const headers = { authorization: `Token ${assistant.world.key}` };
+  const request = { method: "POST", url: "http://localhost/api/v1/page_template/preview", headers };
+  let count = 0;
+  while ((await assistant.answerApi(request)).status === 200) count += 1;
+  assistant.advance(61_000);
+  return count;
+}
