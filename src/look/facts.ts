@@ -22,6 +22,11 @@ ins { background: var(--new-mark); text-decoration: underline; text-underline-of
 .side { font-size: .75rem; font-weight: 600; }
 .lines { font: .8125rem/1.5 var(--mono); }
 .lines .removed, .lines .added { border-radius: 0; }
+.diff > summary { cursor: pointer; font-weight: 600; padding: var(--s2) 0; }
+.diff h3 { margin: var(--s3) 0 var(--s2); }
+.diff .lines { overflow-wrap: anywhere; white-space: pre-wrap; tab-size: 2; }
+.diff .lines > * { padding: 0 var(--s2); }
+.diff .place { color: var(--soft); background: var(--well); }
 .question .warning { white-space: normal; }
 @media (min-width: 40rem) {
   .question dl > div:not(.wide) { display: grid; grid-template-columns: 9rem minmax(0, 1fr);

@@ -1,17 +1,21 @@
 /** How a page template looks before and after, beside what a person is asked about it. */
 export const frames = `
-[aria-labelledby="look"] { display: grid; gap: var(--s3);
+[aria-labelledby="look"] { display: grid; gap: var(--s3); container-type: inline-size;
   grid-template-columns: minmax(0, 1fr); }
-.frames { display: flex; flex-wrap: wrap; gap: var(--s4); }
+.frames { display: grid; gap: var(--s3); justify-content: start;
+  grid-template-columns: repeat(2, auto); }
+.frames.phone { --wide: 360; --zoom: .375; }
+.frames.desktop { --wide: 1024; --zoom: .27; grid-template-columns: auto; }
 figure { margin: 0; }
 figcaption { font-size: var(--small); margin-bottom: var(--s1); }
-figure > div { border: 1px solid var(--line); border-radius: var(--rounder); overflow: hidden; }
-figure iframe { display: block; border: 0; background: var(--day); transform-origin: 0 0;
-  color-scheme: light; }
-.phone figure > div { width: 270px; height: 480px; }
-.phone figure iframe { width: 360px; height: 640px; transform: scale(.75); }
-.desktop figure { max-width: 100%; }
-.desktop figure > div { width: 640px; max-width: 100%; height: 402px; overflow: auto hidden; }
-.desktop figure iframe { width: 1024px; height: 640px; transform: scale(.625);
-  margin-right: -384px; }
+figure > div { border: 1px solid var(--line); border-radius: var(--rounder); overflow: hidden;
+  width: calc(var(--wide) * var(--zoom) * 1px); height: calc(640px * var(--zoom)); }
+figure iframe { display: block; border: 0; background: var(--day); color-scheme: light;
+  width: calc(var(--wide) * 1px); height: 640px; transform: scale(var(--zoom));
+  transform-origin: 0 0; }
+@container (min-width: 38rem) {
+  .frames { gap: var(--s4); }
+  .frames.phone { --zoom: .75; }
+  .frames.desktop { --zoom: .28; grid-template-columns: repeat(2, auto); }
+}
 `;

@@ -73,7 +73,9 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
 /** Without a body the starter's is shown, in its own css; what css there is comes on top of it. */
 export function fillBody({ body, css }: TemplateSource): TemplateSource {
   if (body !== "") return { body, css };
-  return { body: starter.body, css: css === starter.css ? css : `${starter.css}\n${css}` };
+  return css === "" || css === starter.css
+    ? starter
+    : { body: starter.body, css: `${starter.css}\n${css}` };
 }
 
 let compiledStarter: CompiledTemplate | undefined;

@@ -69,7 +69,7 @@ await bundle({
       "node:worker_threads": ["Worker"],
       "node:zlib": ["crc32", "createGunzip", "createGzip", "deflateSync", "gzip", "gzipSync"],
       "@hono/node-server": ["getRequestListener"],
-      diff: ["diffWordsWithSpace"],
+      diff: ["diffWordsWithSpace", "structuredPatch"],
       isbot: ["isbot", "isbotPatterns"],
       pg: ["Pool", "Query"],
       pino: ["destination", "pino"],

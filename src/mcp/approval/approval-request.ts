@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../contract/json.ts";
 import { digestOf } from "../../text/digest.ts";
+import { countLines, type DiffLine, type Hunk } from "../../text/diff-lines.ts";
 import { quote } from "../../text/show-hidden.ts";
 
 /** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
@@ -80,6 +81,8 @@ export type Fact = {
   | { readonly kind: "address"; readonly address: string }
   /** Lines that a text or a file gains and loses. */
   | { readonly kind: "lines"; readonly lines: readonly Line[] }
+  /** What changes in a text, with the lines around it; a page shows it folded. */
+  | { readonly kind: "diff"; readonly hunks: readonly Hunk[] }
   | { readonly kind: "list"; readonly items: readonly string[] }
 );
 
@@ -150,6 +153,8 @@ export function writeFactText(fact: Fact): string {
       return fact.address;
     case "lines":
       return fact.lines.map(writeLine).join("\n");
+    case "diff":
+      return fact.hunks.flatMap((hunk) => [writePlace(hunk), ...writeHunk(hunk)]).join("\n");
     case "list":
       return fact.items.join("\n");
     case undefined:
@@ -157,7 +162,29 @@ export function writeFactText(fact: Fact): string {
   }
 }
 
-/** In quotes, so that nothing in it reads like a sentence of Waypost. */
-export function writeLine({ kind, text }: Line): string {
-  return `${kind === "added" ? "+" : "−"} ${quote(text, text.length)}`;
+/** As unified diffs write it: where the hunk begins in both texts, and its number of lines. */
+export function writePlace(hunk: Hunk): string {
+  const { old_start, new_start, lines } = hunk;
+  const kept = countLines([hunk], "kept");
+  const added = countLines([hunk], "added");
+  const removed = lines.length - kept - added;
+  return `@@ −${old_start},${kept + removed} +${new_start},${kept + added} @@`;
 }
+
+const fewestKept = 3;
+
+/** Of a text that is replaced as a whole, the old lines are only counted. */
+function writeHunk({ lines }: Hunk): readonly string[] {
+  const removed = lines.filter(({ kind }) => kind === "removed");
+  const isReplaced = removed.length > fewestKept && !lines.some(({ kind }) => kind === "kept");
+  if (!isReplaced) return lines.map(writeLine);
+  const rest = lines.filter(({ kind }) => kind !== "removed");
+  return [`− all ${removed.length} lines`, ...rest.map(writeLine)];
+}
+
+/** In quotes, so that nothing in it reads like a sentence of Waypost. */
+export function writeLine({ kind, text }: Line | DiffLine): string {
+  return `${signs[kind]} ${quote(text, text.length)}`;
+}
+
+export const signs = { added: "+", removed: "−", kept: " " } as const;

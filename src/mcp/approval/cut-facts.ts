@@ -6,6 +6,7 @@ import type { Fact, Line } from "./approval-request.ts";
 const mostOfText = 400;
 /** Of lines, and of the items of a list. */
 const mostLines = 20;
+const mostDiffLines = 60;
 
 export function cutFact(fact: Fact): Fact {
   switch (fact.kind) {
@@ -17,6 +18,8 @@ export function cutFact(fact: Fact): Fact {
       const lines = cutLines(fact.lines);
       return { ...fact, ...tellMore(fact, fact.lines.length - lines.length), lines };
     }
+    case "diff":
+      return { ...fact, ...cutHunks(fact) };
     case "list": {
       const items = fact.items.slice(0, mostLines).map((item) => cut(item, 0, mostOfText));
       return { ...fact, ...tellMore(fact, fact.items.length - items.length), items };
@@ -36,6 +39,18 @@ function cutLines(lines: readonly Line[]): readonly Line[] {
     counts[kind] += 1;
     return counts[kind] > mostLines / 2 ? [] : [{ kind, text: cut(text, 0, mostOfText) }];
   });
+}
+
+/** The first lines of a diff, as many as of any text. */
+function cutHunks(fact: Fact & { readonly kind: "diff" }): Pick<typeof fact, "note" | "hunks"> {
+  let left = mostDiffLines;
+  const hunks = fact.hunks.flatMap((hunk) => {
+    const shown = hunk.lines.slice(0, Math.max(left, 0));
+    left -= hunk.lines.length;
+    const lines = shown.map(({ kind, text }) => ({ kind, text: cut(text, 0, mostOfText) }));
+    return shown.length === 0 ? [] : [{ ...hunk, lines }];
+  });
+  return { ...tellMore(fact, -left), hunks };
 }
 
 function tellMore({ note }: Fact, left: number): Pick<Fact, "note"> {

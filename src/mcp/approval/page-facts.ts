@@ -1,13 +1,42 @@
 import { compareWords, type Part } from "../../text/compare-words.ts";
 import { escapeText } from "../../text/escape-html.ts";
+import { countLines, type Hunk } from "../../text/diff-lines.ts";
 import { showAddress } from "../../text/show-address.ts";
+import { showHidden } from "../../text/show-hidden.ts";
 import { writeLabel } from "../../text/write-label.ts";
-import { writeLine, type Fact, type Line } from "./approval-request.ts";
+import { signs, writeLine, writePlace, type Fact, type Line } from "./approval-request.ts";
 
 /** What a person reads on the approval page before they decide, fact by fact. */
 
 export function renderFacts(facts: readonly Fact[]): string {
-  return `<dl>${facts.map(renderFact).join("\n")}</dl>`;
+  const diffs = facts.filter((fact) => fact.kind === "diff");
+  const others = facts.filter((fact) => fact.kind !== "diff");
+  return `<dl>${others.map(renderFact).join("\n")}</dl>${renderDiffs(diffs)}`;
+}
+
+type Diff = Fact & { readonly kind: "diff" };
+
+/** Folded: a person sees first how the page looks, and unfolds its text where that matters. */
+function renderDiffs(diffs: readonly Diff[]): string {
+  if (diffs.length === 0) return "";
+  const counts = diffs.map(({ name, hunks }) => {
+    return `${writeName(name)} +${countLines(hunks, "added")} −${countLines(hunks, "removed")}`;
+  });
+  const texts = diffs.map(({ name, note, hunks }) => {
+    const more = note === undefined ? "" : `<p class="also">${escapeText(note)}</p>`;
+    return `<h3>${escapeText(writeName(name))}</h3>
+<div class="lines">${hunks.map(renderHunk).join("")}</div>${more}`;
+  });
+  const summary = `Changed lines: ${counts.join(", ")}`;
+  return `<details class="diff"><summary>${escapeText(summary)}</summary>
+${texts.join("\n")}</details>`;
+}
+
+function renderHunk(hunk: Hunk): string {
+  const lines = hunk.lines.map(({ kind, text }) => {
+    return `<div class="${kind}">${signs[kind]} ${escapeText(showHidden(text))}</div>`;
+  });
+  return `<div class="place">${writePlace(hunk)}</div>${lines.join("")}`;
 }
 
 function renderFact(fact: Fact): string {
@@ -34,6 +63,9 @@ function renderValue(fact: Fact): string {
       return renderAddress(fact.address);
     case "lines":
       return renderLines(fact.lines);
+    // It is shown below all other facts.
+    case "diff":
+      return "";
     case "list":
       return `<ul>${fact.items.map((item) => `<li>${escapeText(item)}</li>`).join("")}</ul>`;
     case undefined:

@@ -54,11 +54,9 @@ function renderDevice(pages: Pages, device: Device, address: string): string {
   const figures = pages.map(({ name }, index) => {
     const title = escapeText(`${name}, ${label}`);
     const frame = escapeText(`${address}?frame=${index}-${device}`);
-    // A phone shows a part of a desktop's page, and whoever has no finger moves it with the keys.
-    const scrolled = device === "desktop" ? ` tabindex="0" role="group" aria-label="${title}"` : "";
     return `<figure>
 <figcaption>${escapeText(name)}</figcaption>
-<div${scrolled}><iframe src="${frame}" title="${title}" sandbox></iframe></div>
+<div><iframe src="${frame}" title="${title}" sandbox></iframe></div>
 </figure>`;
   });
   return `<h3>${label}</h3>\n<div class="frames ${device}">\n${figures.join("\n")}\n</div>`;

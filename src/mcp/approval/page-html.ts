@@ -68,8 +68,8 @@ export function renderQuestion(question: Question): string {
 <p class="hint">${escapeText(writeOrigin(question))}</p>
 </div>
 ${renderRecent(preview, question.now)}
-${facts}
 ${frames}
+${facts}
 ${plan === undefined ? "" : renderPlanPage(plan)}
 ${fault === undefined && blocked === undefined ? "" : renderFault([fault, blocked])}
 ${renderForm(question)}`,

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
 import { writePreview, type Preview } from "../../../src/mcp/approval/approval-request.ts";
 import { previewChange } from "../../../src/mcp/tools/endpoints/preview-change.ts";
 import { hashToken } from "../../../src/service/ids.ts";
 import { findKeyHolder } from "../../../src/store/keys.ts";
+import { starter } from "../../../src/template/starter-template.ts";
 import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
@@ -247,15 +248,42 @@ describe("a page template", () => {
     await page.close();
   });
 
+  test.each([
+    [{ width: 1280, height: 800 }, 2],
+    [{ width: 390, height: 844 }, 1],
+  ])("is compared side by side in a window of %j, its text folded", async (viewport, columns) => {
+    const body = starter.body.replace('class="page"', 'class="page new"');
+    const page = await openTab(browser, { viewport });
+    await page.goto(await publish({ body, css: starter.css }));
+    const { phone, desktop } = await readPlaces(page);
+    expect([phone, desktop]).toEqual([2, columns]);
+    const [wide, high] = await page.evaluate<[number, number]>(
+      "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]",
+    );
+    expect(wide).toBe(viewport.width);
+    expect(high).toBeLessThan(2500);
+    const lines = page.locator(".diff .lines > *");
+    expect(await lines.first().isVisible()).toBe(false);
+    await page.getByText("Changed lines: Body +1 −1").click();
+    expect(await lines.allInnerTexts()).toEqual([
+      expect.stringMatching(/^@@ −\d+,7 \+\d+,7 @@$/),
+      ...Array(3).fill(expect.stringMatching(/^ {2}/)),
+      '− <main class="page">',
+      '+ <main class="page new">',
+      ...Array(3).fill(expect.stringMatching(/^ {2}/)),
+    ]);
+    await page.close();
+  });
+
   test("is shown as each device is sent it", async () => {
     const url = await publish({ body: "<h1>{{ platform }}</h1>{% store_buttons %}", css: "" });
-    expect((await assistant.visit(`${url}?frame=0-phone`)).html).toContain("<h1>ios</h1>");
-    expect((await assistant.visit(`${url}?frame=0-desktop`)).html).toContain("<h1>desktop</h1>");
+    expect((await assistant.visit(`${url}?frame=1-phone`)).html).toContain("<h1>ios</h1>");
+    expect((await assistant.visit(`${url}?frame=1-desktop`)).html).toContain("<h1>desktop</h1>");
   });
 
   test("has frames of their own policy, which no other page may hold", async () => {
     const url = await publish({ body: "<h1>After</h1>{% store_buttons %}", css: "" });
-    const { headers, html, status } = await assistant.visit(`${url}?frame=0-phone`);
+    const { headers, html, status } = await assistant.visit(`${url}?frame=1-phone`);
     expect([status, html]).toEqual([200, expect.stringContaining("After")]);
     const policy = headers.get("content-security-policy");
     expect(policy).toMatch(
@@ -263,13 +291,13 @@ describe("a page template", () => {
     );
     expect(policy).toContain("frame-ancestors 'self'");
     expect(headers.get("x-frame-options")).toBe("SAMEORIGIN");
-    for (const frame of ["1-phone", "0", "0-watch", "-1", "x", "__proto__", ""]) {
+    for (const frame of ["2-phone", "0", "0-watch", "-1", "x", "__proto__", ""]) {
       expect((await assistant.visit(`${url}?frame=${frame}`)).status).toBe(404);
     }
     const elsewhere = { host: "evil.example" };
-    expect((await assistant.visit(`${url}?frame=0-phone`, undefined, elsewhere)).status).toBe(403);
+    expect((await assistant.visit(`${url}?frame=1-phone`, undefined, elsewhere)).status).toBe(403);
     await assistant.press(url, "decline");
-    expect((await assistant.visit(`${url}?frame=0-phone`)).html).not.toContain("After");
+    expect((await assistant.visit(`${url}?frame=1-phone`)).html).not.toContain("After");
   });
 
   test("is left out with a sentence where the key may not ask for it", async () => {
@@ -282,3 +310,16 @@ describe("a page template", () => {
     expect(html).toMatch(/This API key may not|This deployment could not show the page/);
   });
 });
+
+/** How many frames of each device stand side by side, all of them inside the window. */
+function readPlaces(page: Page): Promise<{ readonly phone: number; readonly desktop: number }> {
+  return page.evaluate(`(() => {
+    const count = (device) => {
+      const frames = [...document.querySelectorAll("." + device + " iframe")];
+      const places = frames.map((frame) => frame.getBoundingClientRect());
+      if (places.some(({ right }) => right > innerWidth)) return 0;
+      return places.filter(({ top }) => top === places[0].top).length;
+    };
+    return { phone: count("phone"), desktop: count("desktop") };
+  })()`);
+}

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { writeFactText } from "../../approval/approval-request.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { describeChanges } from "./preview-publication.ts";
+import { describeChanges, findSeen } from "./preview-publication.ts";
 import { pickText, readState } from "./template-state.ts";
 import { platforms, userAgents, type Platform } from "./user-agents.ts";
 
@@ -39,7 +39,8 @@ type ShownChange = { readonly name: string; readonly text: string };
 async function compareWithLive(given: JsonObject, call: Call): Promise<readonly ShownChange[]> {
   const text = pickText(given);
   const { live, draft } = await readState(call);
-  const changes = describeChanges(live, { ...draft, ...text });
+  const seen = await findSeen(live, { ...draft, ...text }, call);
+  const changes = describeChanges(seen.now, seen.next);
   return changes.map((fact) => ({ name: fact.name, text: writeFactText(fact) }));
 }
 

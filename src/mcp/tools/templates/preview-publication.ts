@@ -2,11 +2,12 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { sayLocalTime } from "../../../contract/local-time.ts";
 import { parseTime } from "../../../contract/parse-time.ts";
-import { compareLines, type Change } from "../../../text/compare-lines.ts";
+import { diffLines } from "../../../text/diff-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Preview } from "../../approval/approval-request.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import { describeHiding, findHidingOfOwn } from "./find-hiding.ts";
+import type { Call } from "../tool.ts";
 import {
   isText,
   pickText,
@@ -20,8 +21,8 @@ import { userAgents } from "./user-agents.ts";
 /** What a person reads before the page of all links changes, or the draft is replaced. */
 
 const { pageTemplate, links } = contract;
-/** Where more places change than a person compares, the new text is shown as a whole. */
-const mostPlaces = 100;
+const now = "Live now";
+const then = "As it will be";
 /** An approval keeps what it shows, so that this is bounded. */
 const mostFrameCharacters = 200_000;
 
@@ -31,7 +32,8 @@ export async function previewPublication(
   call: Asking,
 ): Promise<Preview> {
   const after = { ...draft, ...pickText(given) };
-  const changes = describeChanges(live, after);
+  const seen = await findSeen(live, after, call);
+  const changes = describeChanges(seen.now, seen.next);
   const hiding = await findHidingOfOwn(after, call);
   const problems = hiding.map((problem) => ({ name: "problem", text: describeHiding(problem) }));
   return {
@@ -43,7 +45,7 @@ export async function previewPublication(
       ...problems,
       ...changes,
     ],
-    frames: await drawFrames({ "Live now": live, "As it will be": after }, call),
+    frames: await drawFrames({ [now]: seen.now, [then]: after }, call),
   };
 }
 
@@ -51,12 +53,13 @@ export async function previewUnpublication(
   { live }: TemplateState,
   call: Asking,
 ): Promise<Preview> {
+  const seen = await findSeen(null, {}, call);
   return {
     title: "Take the project's page down: all links show their default page",
     button: "Take page down",
     destroys: true,
     facts: [await countLinks(call), { name: "live now", text: describeLive(live, call) }],
-    frames: await drawFrames({ "Live now": live }, call),
+    frames: await drawFrames({ [now]: live, [then]: seen.now }, call),
   };
 }
 
@@ -81,7 +84,7 @@ export async function previewRestoration(
       { name: "links", text: "none changes: nothing is published" },
       ...describeChanges(draft, pickText(version ?? {})),
     ],
-    frames: await drawFrames({ "The draft now": draft, "As it will be": version }, call),
+    frames: await drawFrames({ "The draft now": draft, [then]: version }, call),
   };
 }
 
@@ -98,50 +101,41 @@ function describeLive(live: TemplateState["live"], { keyContext }: Asking): stri
   return `the version that was published on ${time}`;
 }
 
-/** The lines that go and come, of both texts; where nothing is live, all of them come. */
+/** What changes in both texts, line by line; without a known old text, every line is new. */
 export function describeChanges(
   before: ReadText | null | undefined,
   after: Partial<TemplateText>,
 ): readonly Fact[] {
-  return (["body", "css"] as const).flatMap((field) => {
-    const text = after[field];
+  return (["body", "css"] as const).map((name): Fact => {
+    const text = after[name];
     if (text === undefined) {
-      return [
-        {
-          name: field,
-          text: "the draft's, which this API key may not read, or this deployment does not show",
-        },
-      ];
+      const unread =
+        "the draft's, which this API key may not read, or this deployment does not show";
+      return { name, text: unread };
     }
-    const { [field]: old } = pickText({ ...before });
-    const changes = compareLines(old ?? "", text);
-    if (old !== undefined && changes.length === 0) return [{ name: field, text: "stays as it is" }];
-    const places = groupLines(changes);
-    if (places.length <= mostPlaces) return places.map((place) => describePlace(field, place));
-    const whole = groupLines(compareLines("", text));
-    return whole.map((place) => describePlace(`${field}, as it will be`, place));
+    const { [name]: old = "" } = pickText({ ...before });
+    const hunks = diffLines(old, text);
+    return hunks.length === 0 ? { name, text: "stays as it is" } : { name, kind: "diff", hunks };
   });
 }
 
-/** What stands together is one place: lines that go, and those that come for them. */
-function groupLines(changes: readonly Change[]): readonly (readonly Change[])[] {
-  const places: Change[][] = [];
-  for (const change of changes) {
-    const last = places.at(-1)?.at(-1);
-    const step = change.line - (last?.line ?? 0);
-    const isNext = last !== undefined && (step === 1 || (step === 0 && last.kind !== change.kind));
-    if (isNext) places.at(-1)?.push(change);
-    else places.push([change]);
-  }
-  return places;
-}
+/** The texts that visitors see now and then, as far as they are known. */
+export type SeenTexts = {
+  readonly now: ReadText | null | undefined;
+  readonly next: Partial<TemplateText>;
+};
 
-/** The lines that go stand before those that come. */
-function describePlace(field: string, place: readonly Change[]): Fact {
-  const lines = (["removed", "added"] as const).flatMap((kind) =>
-    place.flatMap((line) => (line.kind === kind ? [{ kind, text: line.text }] : [])),
-  );
-  return { name: `${field}, line ${place[0]?.line}`, kind: "lines", lines };
+/** Our own service shows its starter where nothing is published, or a text has no body. */
+export async function findSeen(
+  live: TemplateState["live"],
+  after: Partial<TemplateText>,
+  { keyContext }: Pick<Call, "keyContext">,
+): Promise<SeenTexts> {
+  if (!keyContext.checksConditions) return { now: live, next: after };
+  const { fillBody } = await import("../../../template/link-page.ts");
+  const fill = (text: ReadText) => (isText(text) ? fillBody(text) : text);
+  const now = live === null ? fillBody({ body: "", css: "" }) : live && fill(live);
+  return { now, next: pickText({ ...fill(after) }) };
 }
 
 /** How the page looks with each text that there is and that is known, on each device. */

@@ -115,8 +115,10 @@ describe("publishing", () => {
     expect(preview).toContain("Show this page on all links of the project");
     expect(preview).toContain("links that change: 2");
     expect(preview).toContain("live now: nothing: links show their default page");
+    const lines = starter.body.trimEnd().split("\n").length;
     expect(preview).toContain(
-      'body, line 1: \n+ "<h1>{{ link.name }}</h1>"\n+ "{% store_buttons %}"',
+      `body: \n@@ −1,${lines} +1,2 @@\n− all ${lines} lines\n` +
+        '+ "<h1>{{ link.name }}</h1>"\n+ "{% store_buttons %}"',
     );
     const { live_version } = result.page_template;
     expect(live_version).toMatchObject({ live: true });
@@ -124,9 +126,11 @@ describe("publishing", () => {
 
     await call("save_template", { body: second });
     const again = await callApproved("publish_template");
-    expect(again.preview).toContain('body, line 2: + "<p>Spring sale</p>"');
+    const [title, buttons] = first.split("\n");
+    expect(again.preview).toContain(
+      `body: \n@@ −1,2 +1,3 @@\n  "${title}"\n+ "<p>Spring sale</p>"\n  "${buttons}"`,
+    );
     expect(again.preview).toContain("css: stays as it is");
-    expect(again.preview).not.toContain("line 1:");
     expect((await call("list_template_versions")).versions).toHaveLength(2);
   });
 
@@ -243,7 +247,9 @@ describe("a version that a word names", () => {
 
 test("css alone is published on the starter's body, once a person has seen it", async () => {
   const { preview, result } = await callApproved("publish_template", { css });
-  expect(preview).toContain("css, line 1");
+  expect(preview).toContain("body: stays as it is");
+  expect(preview).toContain(`+ "${css}"`);
+  expect(preview).not.toContain('− "');
   expect(result.page_template.live_version).toMatchObject({ live: true });
   expect(await read("live")).toEqual({
     id: expect.any(String),
@@ -293,7 +299,7 @@ describe("what was published", () => {
     const { version } = await call("get_template_version", { id });
     expect(version).toMatchObject({ id, body: first, css });
     const { preview, result } = await callApproved("restore_template_version", { id });
-    expect(preview).toContain('body, line 2: − "<p>Spring sale</p>"');
+    expect(preview).toContain('− "<p>Spring sale</p>"');
     expect(result.page_template).toMatchObject({ unpublished_changes: true });
     expect([await read("draft"), await read("live")]).toMatchObject([
       { body: first, css },

@@ -1,0 +1,55 @@
+import { structuredPatch } from "diff";
+
+/** A unified diff of two texts: the lines that change, and a few lines around them. */
+
+/** One place of a diff; its lines are counted from 1 in each text. */
+export type Hunk = {
+  readonly old_start: number;
+  readonly new_start: number;
+  readonly lines: readonly DiffLine[];
+};
+
+export type DiffLine = { readonly kind: "removed" | "added" | "kept"; readonly text: string };
+
+const contextLines = 3;
+/** The work grows with the square of the edits: texts that differ in more are shown whole. */
+const mostEdits = 1000;
+/** When less than this is common, scattered common lines would hide what is there. */
+const leastCommon = 1 / 4;
+
+const kinds: Readonly<Record<string, DiffLine["kind"]>> = { "-": "removed", "+": "added" };
+
+export function diffLines(before: string, after: string): readonly Hunk[] {
+  const [old, fresh] = [splitLines(before), splitLines(after)];
+  const [oldText, newText] = [joinLines(old), joinLines(fresh)];
+  const options = { context: contextLines, maxEditLength: mostEdits };
+  const patch = structuredPatch("", "", oldText, newText, undefined, undefined, options);
+  const hunks = patch?.hunks.map(({ oldStart, newStart, lines }) => ({
+    old_start: oldStart,
+    new_start: newStart,
+    lines: lines.map((line) => ({ kind: kinds[line.charAt(0)] ?? "kept", text: line.slice(1) })),
+  }));
+  const removed = countLines(hunks ?? [], "removed");
+  const common = hunks === undefined ? 0 : old.length - removed;
+  if (hunks !== undefined && common >= leastCommon * Math.max(old.length, fresh.length)) {
+    return hunks;
+  }
+  const lines = [
+    ...old.map((text) => ({ kind: "removed", text }) as const),
+    ...fresh.map((text) => ({ kind: "added", text }) as const),
+  ];
+  return [{ old_start: 1, new_start: 1, lines }];
+}
+
+export function countLines(hunks: readonly Hunk[], kind: DiffLine["kind"]): number {
+  return hunks.reduce((sum, { lines }) => sum + lines.filter((one) => one.kind === kind).length, 0);
+}
+
+/** An empty text has no lines. */
+function splitLines(text: string): readonly string[] {
+  return text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/);
+}
+
+function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
+}
