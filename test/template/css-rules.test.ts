@@ -43,6 +43,20 @@ const unread = [
   "a:foo(rgb(1,2,3) evil(2)){color:red}",
 ];
 
+test.each(["a{top:0}/*/", "/*/", "a{top:0}/*"])(
+  "CSS that ends in the open comment %s is refused at its comment",
+  async (css) => {
+    expect(await lookOver({ body: "", css })).toEqual([
+      {
+        field: "css",
+        line: 1,
+        column: css.indexOf("/*") + 1,
+        message: "This comment is never closed.",
+      },
+    ]);
+  },
+);
+
 test.each([...foreign, ...unread])("%s is not", async (css) => {
   expect(await lookOver({ body: "", css })).not.toEqual([]);
 });

@@ -70,6 +70,8 @@ const hostile = [
   '< {%- if true -%}img{% endif %} alt="" src="https://evil.example/a.png">',
   `</p {% if link.name == "T" %}>{% endif %} ${image}>`,
   `</p title="{% if link.name == "T" %}">${image}{% endif %}">`,
+  // The blocks are as many as their ends, but a quoted value ends a block that began before it.
+  `{% if a %}<a title="{% endif %}{% if x %}">x</a>{% endif %}`,
   '{% assign x = " href=https://evil.example/" %}<a title=a{{ x }}>x</a>',
   '{% assign x = " href=https://evil.example/" %}<a title= {{ x }}>x</a>',
   '<a {{ "href=https://evil.example" }}>x</a>',
