@@ -10,6 +10,7 @@ import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneWays } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
 import { decideVisit, type Platform, type Visit } from "../visit/decide-visit.ts";
+import { namesDevice } from "../visit/names-device.ts";
 import { listPageButtons, listPhoneStores } from "../visit/page-buttons.ts";
 import type { DrawForPage } from "./answer-qr.ts";
 import type { IncomingVisitor } from "./classify-visitor.ts";
@@ -157,15 +158,13 @@ async function showPage(
   return makeAnswer(200, { ...page.headers, ...uncached, vary }, page.html);
 }
 
-/** Deferred deep linking is of the Pro plan, and an iPhone's browser alone tells what it is. */
 export function isCollected({
   site: { project, isSecond },
   hosted: { link, apps },
   visitor,
 }: Pick<VisitContext, "site" | "hosted" | "visitor">): boolean {
-  if (!visitor.isPerson || visitor.platform !== "ios" || isSecond) return false;
-  if (apps.ios_app === undefined || link.enable_forced_redirect) return false;
-  return project.plan === "pro" && link.ios_deferred_deep_linking_enabled;
+  if (!visitor.isPerson || isSecond) return false;
+  return namesDevice({ link, apps, project, platform: visitor.platform });
 }
 
 /** Notes the visit; what is copied names it, so that it is of use once. */

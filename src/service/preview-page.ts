@@ -18,6 +18,7 @@ import {
   type VisitedLink,
   type VisitOptions,
 } from "../visit/decide-visit.ts";
+import { namesDevice } from "../visit/names-device.ts";
 import { listPageButtons, listPhoneStores, type PageButtonOptions } from "../visit/page-buttons.ts";
 import { readPlatform } from "../visit/read-platform.ts";
 import { draftLink } from "./draft-link.ts";
@@ -62,6 +63,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
         : undefined,
     nonce: Buffer.from(services.random.bytes(16)).toString("base64url"),
     forPreview: true,
+    hasIdleScript: namesDevice({ link, apps, project, platform }),
   };
   const { monotonic } = services.clock;
   const page = await services.waitInQueue(call, async (take) => {

@@ -43,6 +43,8 @@ export type PageInput = PageSubject & {
   readonly forPreview?: boolean;
   /** By what its script names the visit; undefined where nothing is collected, as in a preview. */
   readonly collectedVisit?: string | undefined;
+  /** Whether a preview has the script of a visit, in a form that sends nothing. */
+  readonly hasIdleScript?: boolean;
   /** What the button to the App Store copies, where the project wants it. */
   readonly copied?: string | undefined;
   /** A template that takes longer is not shown; undefined where its steps alone count. */
@@ -83,16 +85,16 @@ let compiledStarter: CompiledTemplate | undefined;
 export function renderLinkPage(input: PageInput): LinkPage {
   const { nonce, platform, forPreview = false } = input;
   const { css, body, hasPictures, isOurs } = renderTemplate(input);
-  const { collectedVisit } = input;
-  const policy = describePolicy(hasPictures, nonce, collectedVisit !== undefined);
+  const { collectedVisit, hasIdleScript = false } = input;
+  const hasScript = hasIdleScript || collectedVisit !== undefined;
+  const policy = describePolicy(hasPictures, nonce, { hasScript, sends: !forPreview });
   // A preview may be shown where no header goes with it.
   const meta = `<meta http-equiv="content-security-policy" content="${policy}">`;
   const sheets = [pageStyle, isOurs ? ownStyle : "", css].filter((sheet) => sheet !== "");
   const styles = sheets.map((sheet) => `<style nonce="${nonce}">${sheet}</style>`).join("");
-  const script =
-    collectedVisit === undefined
-      ? ""
-      : renderScript({ visit: collectedVisit, copied: input.copied }, nonce);
+  const script = hasScript
+    ? renderScript({ visit: collectedVisit, copied: input.copied }, nonce)
+    : "";
   const head = `${renderHead(input)}${forPreview ? meta : ""}${styles}${script}`;
   const language = isOurs ? describeLanguage(input.language) : 'lang="en"';
   const html =
@@ -145,10 +147,15 @@ function tryRender(
   }
 }
 
-function describePolicy(hasPictures: boolean, nonce: string, hasScript: boolean): string {
+function describePolicy(
+  hasPictures: boolean,
+  nonce: string,
+  { hasScript, sends }: { readonly hasScript: boolean; readonly sends: boolean },
+): string {
   return [
     "default-src 'none'",
-    ...(hasScript ? [`script-src 'nonce-${nonce}'`, "connect-src 'self'"] : []),
+    ...(hasScript ? [`script-src 'nonce-${nonce}'`] : []),
+    ...(hasScript && sends ? ["connect-src 'self'"] : []),
     `style-src 'nonce-${nonce}'`,
     `img-src data:${hasPictures ? " https:" : ""}`,
     "base-uri 'none'",

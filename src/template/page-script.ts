@@ -4,7 +4,7 @@
  * with no cookies, and nothing waits for it.
  */
 export function renderScript(
-  { visit, copied }: { readonly visit: string; readonly copied: string | undefined },
+  { visit, copied }: { readonly visit: string | undefined; readonly copied: string | undefined },
   nonce: string,
 ): string {
   const body =
@@ -16,7 +16,9 @@ export function renderScript(
     `headers:{"content-type":"application/json"},body:JSON.stringify(${body})})`;
   const reading = "s=screen,n=navigator,f=Intl.DateTimeFormat().resolvedOptions()";
   const copying = copied === undefined ? "" : renderCopying(copied);
-  const telling = `const ${reading};${sending}.catch(()=>{});${copying}`;
+  // Without a visit, as in a preview, nothing is sent.
+  const told = visit === undefined ? "" : `${sending}.catch(()=>{});`;
+  const telling = `const ${reading};${told}${copying}`;
   return `<script nonce="${nonce}">(()=>{${telling}})()</script>`;
 }
 

@@ -123,6 +123,33 @@ describe("of a link", () => {
     expect(own.text).not.toMatch(/<svg|<a /);
   });
 
+  test("with deferred deep linking has the page's script, which sends nothing", async () => {
+    await world.call("POST", "/ios_apps", { body: { ios_app } });
+    const ask = async (fields: object, agent = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0)") => {
+      const posted = { ios_app: { bundle_id: ios_app.bundle_id }, ...fields };
+      const link = await world.call("POST", "/links", { body: posted });
+      const given = { headers: { "user-agent": agent } };
+      const { text, headers } = await preview({ body, link_id: link.body.id }, given);
+      const [, script] = /<script nonce="[^"]+">(.*?)<\/script>/.exec(text) ?? [];
+      return { script, policy: headers.get("content-security-policy") };
+    };
+    const deferred = { ios_deferred_deep_linking_enabled: true };
+    const { script, policy } = await ask(deferred);
+    expect(script).toContain("navigator");
+    expect(script).not.toMatch(/fetch|visit|clipboard/);
+    expect(policy).toMatch(/script-src 'nonce-/);
+    expect(policy).not.toContain("connect-src");
+    for (const other of [
+      await ask({}),
+      await ask(deferred, phone),
+      await ask({ ...deferred, enable_forced_redirect: true }),
+      await ask({ ...deferred, ios_app: undefined }),
+    ]) {
+      expect(other.script).toBeUndefined();
+      expect(other.policy).not.toContain("script-src");
+    }
+  });
+
   test("needs the scope links.show beside its own", async () => {
     const link = (await world.call("POST", "/links", { body: { path: "a" } })).body;
     const lone = await world.addKey({ scopes: ["page_templates.show"] });
