@@ -193,6 +193,15 @@ describe("a shortened address", () => {
     });
   });
 
+  test("is not proved by a new link if the server's clock differs", async () => {
+    at.hostile.setAhead(60_000);
+    at.hostile.plan({ writes: ["reset after"] });
+    await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining("the deployment's clock differs from ours"),
+    });
+  });
+
   test("is not proved by a new link to somewhere else", async () => {
     at.hostile.plan({ writes: ["reset"] });
     const body = { url: "https://example.com/other" };

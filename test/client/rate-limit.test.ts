@@ -248,6 +248,28 @@ describe("somebody else on the same key", () => {
     expect(statuses).toContain(429);
   });
 
+  test("a 429 is waited out although all repeats of failed calls are spent", async () => {
+    const { client } = traveller;
+    let tries = 0;
+    onRequest = () => {
+      tries += 1;
+      return Promise.reject(new Error("the connection broke"));
+    };
+    const countTries = async () => {
+      tries = 0;
+      await client.call(links.index, {}).catch(() => {});
+      return tries;
+    };
+    for (let turn = 0; turn < 60; turn += 1) await countTries();
+    // Each call earns a part of a repeat. Right after one is used, none is near.
+    while ((await countTries()) < 2);
+    onRequest = () => Promise.resolve();
+    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+    traveller.advance(55_000);
+    expect(await client.call(links.create, { path: "x" })).toMatchObject({ path: "x" });
+    expect(statuses).toContain(429);
+  });
+
   test("a 429 halves the rate for a minute", async () => {
     for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
     traveller.advance(59_000);

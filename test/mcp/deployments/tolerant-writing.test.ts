@@ -206,3 +206,15 @@ test("a switch that was null is put back as one that is off", async () => {
   // What is off is left out of a result.
   expect((await callDone(strange, "get_link", { id })).link).not.toHaveProperty(name);
 });
+
+test("a link whose url cannot be read gets its first app only with approval", async () => {
+  await using guarded = await createStrangeWorld(
+    alterLinks((link) => ({ ...link, url: { web: link["url"] } })),
+    { mode: "guarded" },
+  );
+  const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+  const ios_app = { id: (await guarded.plant("ios_app", app)).id };
+  const { id } = await guarded.plant("link", { path: "spring", url: "https://example.com/" });
+  const refused = await callRefused(guarded, "update_link", { id, ios_app });
+  expect(refused.code).toBe("approval_required");
+});

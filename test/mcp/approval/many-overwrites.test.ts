@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { createAssistantWorld } from "../../support/assistant-world.ts";
+import { createStrangeWorld } from "../../support/strange-world.ts";
+
+/** What counts toward the limit of overwrites without approval, and how long an approval lasts. */
+
+test("overwrites whose outcome is unknown count toward the limit of twenty", async () => {
+  await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
+  const { id } = await strange.plant("link", { path: "spring" });
+  let isLost = false;
+  strange.proxy.setAlter(({ method }, reply) => {
+    isLost ||= method === "PATCH";
+    return isLost ? undefined : reply;
+  });
+  const rename = async (name: string) => {
+    isLost = false;
+    // A client that has failed often repeats no further calls, so each call has its own.
+    const { callTool } = await strange.connect();
+    return (await callTool("update_link", { id, name })).structured.error;
+  };
+  for (let done = 0; done < 20; done += 1) {
+    expect(await rename(`${done}`)).toMatchObject({ code: "outcome_unknown" });
+  }
+  expect(await rename("next")).toMatchObject({ code: "approval_required" });
+});
+
+test("an approval for more overwrites ends when the clock is set back", async () => {
+  await using assistant = await createAssistantWorld();
+  const { id } = await assistant.plant("link", { path: "spring" });
+  const rename = async (name: string) =>
+    (await assistant.callTool("update_link", { id, name })).structured;
+  for (let done = 0; done < 20; done += 1) await rename(`${done}`);
+  const { error } = await rename("next");
+  await assistant.press(error.approval.url, "approve");
+  expect(await rename("next")).toHaveProperty("link");
+  expect(await rename("covered")).toHaveProperty("link");
+  assistant.setClock(-60 * 60_000);
+  expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
+});
