@@ -6,13 +6,19 @@ import type { Waiter } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import { messages } from "../contract/messages.ts";
-import { Problem } from "../contract/problem.ts";
+import {
+  Problem,
+  templateRefused,
+  validationFailed,
+  type FieldProblem,
+} from "../contract/problem.ts";
 import type { ClientHolder } from "../store/client-keys.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { findToldAddress } from "../network/client-address.ts";
 import { readAgent } from "../visit/read-platform.ts";
 import { authenticate, authenticateApp, refuseClientKey } from "./authenticate.ts";
 import type { BudgetCounters } from "./count-budgets.ts";
+import { findFurtherFaults } from "./find-further-faults.ts";
 import type { Services } from "./handler.ts";
 import type { ClientKeyCache, KeyCache } from "./key-cache.ts";
 import { readListQuery } from "./list-query.ts";
@@ -70,14 +76,16 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
     const selected = endpoint.list ?? endpoint.selects;
     const listed = selected && readListQuery(query, selected);
     const read = endpoint.body === undefined ? noBody : readBody(request, endpoint, endpoint.body);
-    return andThen(read, ({ body, ignored }) => {
+    return andThen(read, ({ body, ignored, faults }) => {
       if (endpoint.ours === true) refuseUnknown(query, endpoint, listed?.ignored ?? []);
       const named = endpoint.query === undefined ? null : readNamed(query, endpoint.query);
       // A set: a transaction that is repeated gives its warnings again.
       const warnings = new Set(listIgnored(ignored, listed?.ignored ?? []));
       const warn = (text: string) => void warnings.add(text);
       const list = listed?.list ?? null;
-      const handled = handle(asked, { caller, list, query: named, body, warn });
+      const understood = { caller, list, query: named, body, warn };
+      if (faults.length > 0) return refuseFaulty(asked, understood, faults);
+      const handled = handle(asked, understood);
       return andThen(handled, (result) => {
         const warning = [...warnings].map(writeWarning).join(", ");
         const headers = warning === "" ? result.headers : { ...result.headers, warning };
@@ -85,6 +93,19 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
       });
     });
   });
+}
+
+/** One sentence lists every problem: fields of a wrong type, and rules that other fields break. */
+async function refuseFaulty(
+  asked: Asked,
+  understood: Understood,
+  faults: readonly FieldProblem[],
+): Promise<never> {
+  const run = (services: Services) => handle({ ...asked, services }, understood);
+  const further = await findFurtherFaults(faults, asked.services, run);
+  const all = [...faults, ...further];
+  if (further.some(({ line }) => line !== undefined)) throw templateRefused(all);
+  throw validationFailed(all, asked.endpoint.validation_key);
 }
 
 type Understood = Pick<Parameters<AnyHandler>[0], "caller" | "list" | "query" | "body" | "warn">;
@@ -124,7 +145,7 @@ function readTold({ address, headers }: CarriedRequest): string | undefined {
   return findToldAddress(address, { forwarded, forwardedFor });
 }
 
-const noBody: ReadBody = { body: {}, ignored: [] };
+const noBody: ReadBody = { body: {}, ignored: [], faults: [] };
 
 function listIgnored(fields: readonly string[], filters: readonly string[]): readonly string[] {
   if (fields.length > 0) return [messages.fields_ignored(fields.join(", "))];

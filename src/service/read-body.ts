@@ -15,6 +15,8 @@ export type ReadBody = {
   readonly body: unknown;
   /** The names of what was sent and says nothing here. */
   readonly ignored: readonly string[];
+  /** The fields of a wrong type, which the body lacks. */
+  readonly faults: readonly FieldProblem[];
 };
 
 /**
@@ -36,8 +38,24 @@ export async function readBody(
   }
   const ignored = listIgnored({ ...sent, fields }, endpoint);
   const parsed = schema.safeParse(coerceFields(fields, schema));
-  if (parsed.success) return { body: parsed.data, ignored };
-  throw validationFailed(parsed.error.issues.map(describeIssue), endpoint.validation_key);
+  if (parsed.success) return { body: parsed.data, ignored, faults: [] };
+  const { issues } = parsed.error;
+  const faults = issues.map(describeIssue);
+  const rest = schema.safeParse(coerceFields(issues.reduce(dropFaulty, fields), schema));
+  if (rest.success) return { body: rest.data, ignored, faults };
+  throw validationFailed(faults, endpoint.validation_key);
+}
+
+/** Drops the named field that an issue is about; a list with a faulty item is dropped whole. */
+function dropFaulty(fields: JsonObject, { path }: z.core.$ZodIssue): JsonObject {
+  const names = path.filter((part) => typeof part === "string");
+  const drop = (from: JsonObject, [name = "", ...inner]: readonly string[]): JsonObject => {
+    const { [name]: member, ...others } = from;
+    return inner.length > 0 && isJsonObject(member)
+      ? { ...others, [name]: drop(member, inner) }
+      : others;
+  };
+  return drop(fields, names);
 }
 
 /** An empty text is a body that was left out, and could be: then it needs no type either. */
