@@ -82,17 +82,21 @@ export async function claimDatabase(
     mark = next;
   }
 
+  const hold = () => write(async () => {});
+
   return {
     makeTables: async (level) => {
+      await hold();
       const known = takeUpTo(migrations, level);
       if (level > 0 && known.list.length === 0) throw new CopyFault(tooOld);
       await runMigrations(store, known);
     },
     insert: (table, columns, rows) => write((db) => insertRows(db, table, columns, rows)),
     hold: async () => {
-      if (mark.until - now() < lease_ms / 2) await write(async () => {});
+      if (mark.until - now() < lease_ms / 2) await hold();
     },
     finish: async () => {
+      await hold();
       await runMigrations(store, migrations);
       await store.write(async (db) => {
         await renew(db, mark);
