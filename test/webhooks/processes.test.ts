@@ -99,6 +99,26 @@ test("they go on for one that was killed, when its turn is over", async () => {
   expect(receiver.received).toHaveLength(1);
 });
 
+test("a machine some seconds behind does not take a turn that lasts", async () => {
+  const webhook = await addWebhook(world, receiver.url);
+  await create("spring");
+  const ahead = world.now() + 5 * second_ms;
+  const turn = { runner: "ahead", now: ahead, until: ahead + 30 * second_ms, latest: Infinity };
+  expect(await world.store.write((db) => takeTurn(db, { ...webhook, failures: 0 }, turn))).toBe(
+    true,
+  );
+  const { deliverDue } = deliverIn(world);
+  await deliverDue();
+  expect(receiver.received).toHaveLength(0);
+  // What lies further ahead was written before a clock was set back.
+  await world.store.db
+    .updateTable("webhooks")
+    .set({ runs_until: ahead + 30 * second_ms + 1 })
+    .execute();
+  await deliverDue();
+  expect(receiver.received).toHaveLength(1);
+});
+
 test("they stop after what is on the way, and leave the rest to others", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");

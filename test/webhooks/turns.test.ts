@@ -45,6 +45,33 @@ test("a webhook that is revoked is told nothing more than what is on the way", a
   expect([receiver.received.length, errors]).toEqual([atOnce, []]);
 });
 
+test("a process that lost its turn stops after what is on the way", async () => {
+  const webhook = await addBacklog();
+  const turns = world.store.db.updateTable("webhooks").where("id", "=", webhook.id);
+  beforeAnswers(() => turns.set({ runner: "another process" }).execute());
+  const { deliverDue, errors } = deliverIn(world);
+  await deliverDue();
+  expect([receiver.received.length, errors]).toEqual([atOnce, []]);
+  // It does not end the other one's turn either.
+  const row = await world.store.db.selectFrom("webhooks").select("runner").executeTakeFirst();
+  expect(row).toEqual({ runner: "another process" });
+});
+
+test("a process that cannot lengthen its turn stops after what is on the way", async () => {
+  const webhook = await addBacklog();
+  const turns = world.store.db.updateTable("webhooks").where("id", "=", webhook.id);
+  beforeAnswers(async () => {
+    world.advance(9 * second_ms);
+    if (receiver.received.length < 2 * atOnce) return;
+    await turns.set({ runner: "another process", runs_until: 1 }).execute();
+  });
+  const { deliverDue, errors } = deliverIn(world);
+  await deliverDue();
+  expect([receiver.received.length, errors]).toEqual([2 * atOnce, []]);
+  // The other process's turn is not lengthened for it.
+  expect(await readTurn(webhook)).toEqual({ runs_until: 1 });
+});
+
 test("of a project that is suspended nothing more is told than what is on the way", async () => {
   await addBacklog();
   const projects = world.store.db.updateTable("projects").where("id", "=", world.project.id);
@@ -64,19 +91,20 @@ test("nothing is begun before the turn is known to last long enough", async () =
     world.advance(9 * second_ms);
     await Promise.resolve();
   });
-  /** How much was begun by when it was known. */
-  const kept: number[] = [];
+  /** How much was begun by when each lengthening was known, by the turn's new end. */
+  const kept = new Map<number, number>();
   const write: Store["write"] = async (work, options) => {
     const { runs_until: before } = await readTurn(webhook);
     // The store is busy, and everybody has the time to go on.
     await setTimeout(20);
     const value = await world.store.write(work, options);
     const { runs_until } = await readTurn(webhook);
-    if (before > 0 && runs_until > before) kept.push(receiver.received.length);
+    const isNew = before > 0 && runs_until > before && !kept.has(runs_until);
+    if (isNew) kept.set(runs_until, receiver.received.length);
     return value;
   };
   await deliverIn(world, { store: { ...world.store, write } }).deliverDue();
-  expect(kept).toEqual([2 * atOnce]);
+  expect([...kept.values()]).toEqual([2 * atOnce]);
 });
 
 const readTurn = ({ id }: OwnWebhook) =>

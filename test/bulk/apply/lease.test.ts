@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
+import { mostSkew_ms } from "../../../src/contract/clock-skew.ts";
 import { contract } from "../../../src/contract/index.ts";
 import { lease_ms } from "../../../src/state/job-leases.ts";
 import type { State } from "../../../src/state/state.ts";
@@ -115,6 +116,22 @@ test("while that is looked at a job of a process that is gone", async () => {
   expect(await expectKept()).toBe(id);
   slow.answered.open();
   await expectDone(id);
+});
+
+/** The same tables, as a machine sees them whose clock is so far behind. */
+const openBehind = (skew_ms: number) =>
+  world.openState({ clock: { ...clock, now: () => clock.now() - skew_ms }, random });
+
+test("a machine some seconds behind does not take a running job", async () => {
+  const { id } = await state.jobs.open(await planUpdate(), undefined, "the key's id");
+  const [behind, setBack] = [await openBehind(mostSkew_ms), await openBehind(mostSkew_ms + 1)];
+  expect(await state.jobs.take({ id, runner: "first" })).toBe(true);
+  expect(await behind.jobs.listLost()).toEqual([]);
+  expect(await behind.jobs.take({ id, runner: "behind" })).toBe(false);
+  expect(await state.jobs.renew({ id, runner: "first" })).toBe(true);
+  // A lease further ahead than that was written before the clock was set back.
+  expect(await setBack.jobs.take({ id, runner: "later" })).toBe(true);
+  await Promise.all([behind.close(), setBack.close()]);
 });
 
 test("and lets go of it at once where the key reaches another project by then", async () => {
