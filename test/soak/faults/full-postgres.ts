@@ -3,12 +3,12 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { messages } from "../../../src/contract/messages.ts";
-import { ask } from "../../bench/load/ask.ts";
 import { makeFolder } from "../../bench/leftovers.ts";
 import { startPostgres, type PostgresServer } from "../../support/postgres-server.ts";
+import { checkReady } from "../check-ready.ts";
 import { none, note } from "../check.ts";
 import type { Fault } from "../fault.ts";
-import { describeAnswer, keepAsking } from "../keep-asking.ts";
+import { keepAsking } from "../keep-asking.ts";
 import { createLedger, type Ledger } from "../ledger.ts";
 import { openSite } from "../site.ts";
 import { canMount, fill, noDisk, notPlayed } from "./full-disk.ts";
@@ -51,7 +51,7 @@ export const fullPostgres: Fault = {
       if (!(await writesAgain(ledger))) stuck.push(`in round ${turn + 1}`);
     }
     await Promise.all(loads.map(({ stop }) => stop()));
-    const ready = await ask(server, { path: "/readyz" });
+    const ready = await checkReady(server);
     await server[Symbol.asyncDispose]();
     const links = await site.readLinks();
     await postgres.stop();
@@ -60,7 +60,7 @@ export const fullPostgres: Fault = {
       note("times that PostgreSQL ended", ends),
       ...check(links),
       none("no writes when there was room again", stuck),
-      none("not ready in the end", ready.status === 200 ? [] : [describeAnswer(ready)]),
+      ready,
     ];
   },
 };

@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
-import { ask } from "../../bench/load/ask.ts";
-import { none, note } from "../check.ts";
+import { checkReady } from "../check-ready.ts";
+import { note } from "../check.ts";
 import type { Fault } from "../fault.ts";
 import { calm, openFaultyProxy } from "../faulty-proxy.ts";
-import { describeAnswer, keepAsking } from "../keep-asking.ts";
+import { keepAsking } from "../keep-asking.ts";
 import { createLedger } from "../ledger.ts";
 
 /** A bad way to the database. */
@@ -33,12 +33,12 @@ export const postgresProxy: Fault = {
       await setTimeout(scale(500, 200));
     }
     await Promise.all(loads.map(({ stop }) => stop()));
-    const ready = await ask(server, { path: "/readyz" });
+    const ready = await checkReady(server);
     await server[Symbol.asyncDispose]();
     return [
       note("connections broken", proxy.countBroken()),
       ...check(await site.readLinks()),
-      none("not ready in the end", ready.status === 200 ? [] : [describeAnswer(ready)]),
+      ready,
     ];
   },
 };
