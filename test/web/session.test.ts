@@ -72,6 +72,51 @@ test("an address is no session, and a session no address", async () => {
   expect(await sessions.find(session)).toBe(secret);
 });
 
+test("a session is not taken for a one-time address, even when its row says so", async () => {
+  const session = await sessions.begin(secret);
+  expect(await sessions.isAddress(session)).toBe(false);
+  const sql = await at.openSql();
+  await sql.write(async (db) => {
+    await db.updateTable("console_sessions").set({ kind: "address" }).execute();
+  });
+  expect(await sessions.takeAddress(session)).toBeUndefined();
+});
+
+test("a session that has ended is not extended", async () => {
+  const row = { token_hash: "ended", kind: "session", sealed: "" } as const;
+  await state.consoleSessions.save({ ...row, expires_at: at.now });
+  await state.consoleSessions.extend("ended", at.now + hour);
+  expect(await state.consoleSessions.find("session", "ended")).toBeUndefined();
+});
+
+test("removing ended sessions leaves the others", async () => {
+  const token = await sessions.begin(secret);
+  await state.consoleSessions.removeEnded();
+  expect(await sessions.find(token)).toBe(secret);
+});
+
+test("a session is extended at most once in five minutes", async () => {
+  let extended = 0;
+  const { consoleSessions } = state;
+  const counting = createSessions({
+    openRows: () =>
+      Promise.resolve({
+        ...consoleSessions,
+        extend: async (tokenHash, expires_at) => {
+          extended += 1;
+          await consoleSessions.extend(tokenHash, expires_at);
+        },
+      }),
+    clock: { now: () => at.now },
+  });
+  const token = await counting.begin(secret);
+  for (let turn = 0; turn < 5; turn += 1) await counting.find(token);
+  expect(extended).toBe(0);
+  at.now += 5 * minute + 1;
+  for (let turn = 0; turn < 5; turn += 1) await counting.find(token);
+  expect(extended).toBe(1);
+});
+
 test("a row of another token, or one that was changed, opens nothing", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();
