@@ -37,3 +37,14 @@ test("an approval for more overwrites ends when the clock is set back", async ()
   assistant.setClock(-60 * 60_000);
   expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
 });
+
+test("an overwrite that was refused leaves its place in an approval to the next", async () => {
+  await using assistant = await createAssistantWorld();
+  const { overwrites } = assistant.state;
+  await overwrites.grant("key");
+  await (await overwrites.take("key"))?.giveBack();
+  const taken = [];
+  for (let turn = 0; turn < 120; turn += 1) taken.push(await overwrites.take("key"));
+  expect(taken.every((each) => each !== undefined)).toBe(true);
+  expect(await overwrites.take("key")).toBeUndefined();
+});
