@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { readText, type TextSource } from "./read-text.ts";
 
 /**
@@ -20,6 +21,9 @@ export type CsvTable = {
 /** No link is larger than a request; a longer record has lost its closing quote. */
 const mostCharacters = 1024 * 1024;
 
+/** Lines that are read before the event loop turns. */
+const takenInTurn = 1000;
+
 export async function openCsv(source: TextSource): Promise<CsvTable | CsvFault> {
   const items = readCsv(source);
   const first = await items.next();
@@ -39,7 +43,7 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord | C
     window.text += piece.text;
     // A record that was not whole is looked at again when there is twice as much of it.
     if (window.text.length >= 2 * left || piece.fault !== undefined) {
-      yield* takeRecords(window, false);
+      yield* takeInTurns(window, false);
       left = window.text.length;
     }
     if (piece.fault === undefined) continue;
@@ -49,7 +53,17 @@ export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord | C
     };
     return;
   }
-  yield* takeRecords(window, true);
+  yield* takeInTurns(window, true);
+}
+
+/** Other requests are answered while a long file is read. */
+async function* takeInTurns(window: Window, isEnd: boolean): AsyncGenerator<CsvRecord | CsvFault> {
+  let taken = 0;
+  for (const item of takeRecords(window, isEnd)) {
+    taken += 1;
+    if (taken % takenInTurn === 0) await setImmediate();
+    if (item !== "blank") yield item;
+  }
 }
 
 /** One record, as every reader of CSV takes it. */
@@ -89,7 +103,7 @@ type Window = {
 };
 
 /** Takes the records that are wholly there out of the window. */
-function* takeRecords(window: Window, isEnd: boolean): Generator<CsvRecord | CsvFault> {
+function* takeRecords(window: Window, isEnd: boolean): Generator<CsvRecord | CsvFault | "blank"> {
   const { text } = window;
   let at = 0;
   const moveTo = (end: number) => {
@@ -111,7 +125,7 @@ function* takeRecords(window: Window, isEnd: boolean): Generator<CsvRecord | Csv
     if (typeof taken !== "string") {
       const { line } = window;
       moveTo(taken.end);
-      if (taken.cells.some((cell) => cell !== "")) yield { line, cells: taken.cells };
+      yield taken.cells.some((cell) => cell !== "") ? { line, cells: taken.cells } : "blank";
       continue;
     }
     yield { line: window.line, fault: taken };

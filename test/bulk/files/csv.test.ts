@@ -8,6 +8,7 @@ import {
   type CsvRecord,
 } from "../../../src/bulk/files/csv.ts";
 import type { TextSource } from "../../../src/bulk/files/read-text.ts";
+import { countTurns } from "../../support/count-turns.ts";
 import { cut, drain, pour } from "../streams.ts";
 
 /** Reading and writing CSV: RFC 4180, and what spreadsheets and people make of it. */
@@ -226,6 +227,17 @@ test("a long file is read as it comes: no more of it is taken than is asked for"
   for (let count = 0; count < 150; count += 1) await items.next();
   expect(given).toBeLessThan(5);
   await items.return(undefined);
+});
+
+test.each([
+  ["4 MB of blank lines", "\n".repeat(4_000_000), 4000],
+  ["1 MB of short records", "a\n".repeat(500_000), 500],
+  ["1.5 MB of faulty lines", 'a"\n'.repeat(500_000), 500],
+])("the event loop turns while %s are read", async (_, text, least) => {
+  const { turns } = await countTurns(async () => {
+    for await (const _ of readCsv(text));
+  });
+  expect(turns).toBeGreaterThanOrEqual(least);
 });
 
 function collect(source: TextSource): Promise<readonly (CsvRecord | CsvFault)[]> {
