@@ -70,6 +70,7 @@ const patientPriority = "u=6";
 /** The tag of a record is a digest of what was shown of it. */
 function writeCondition(condition: Condition): Readonly<Record<string, string>> {
   if (condition === "absent") return { "if-none-match": "*" };
+  if (condition === "present") return { "if-match": "*" };
   return { "if-match": `"${digestOf(pickLasting(condition.shown))}"` };
 }
 

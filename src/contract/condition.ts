@@ -8,7 +8,9 @@ export type Condition =
   /** The target is as it was shown. */
   | { readonly shown: JsonObject }
   /** There is none yet. */
-  | "absent";
+  | "absent"
+  /** There is one, whatever it is. */
+  | "present";
 
 /** A record without what changes by itself while a person thinks about it. */
 export function pickLasting(record: JsonObject): JsonObject {

@@ -6,7 +6,12 @@ import { linkFields } from "./links.ts";
 
 /** The page of a project's links: api-spec.md, "Page template" and "States and transitions". */
 
-const version = z.looseObject({ id: z.string(), published_at: z.string(), live: z.boolean() });
+const version = z.looseObject({
+  id: z.string(),
+  published_at: z.string(),
+  published_by: z.string().optional(),
+  live: z.boolean(),
+});
 export type TemplateVersion = z.output<typeof version>;
 
 const wholeVersion = version.extend({ body: z.string(), css: z.string() });

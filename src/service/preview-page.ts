@@ -67,7 +67,7 @@ export async function previewPage(call: PreviewCall): Promise<Page> {
   };
   const { monotonic } = services.clock;
   const page = await services.waitInQueue(call, async (take) => {
-    await requireValidTemplate(text, "preview", { take, monotonic });
+    await requireValidTemplate(text, { take, monotonic });
     const compile = () => template.compileTemplate(text);
     const time = { monotonic, most_ms: longestPiece_ms };
     return take(() => template.renderLinkPage({ ...input, time, template: compile() }));

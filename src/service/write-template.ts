@@ -45,7 +45,7 @@ export async function changeDraft(
     const checked = applyFields(known, fields, purpose);
     const { waitInQueue, clock } = call.services;
     await waitInQueue(call, async (take) => {
-      await requireValidTemplate(checked, purpose, { take, monotonic: clock.monotonic });
+      await requireValidTemplate(checked, { take, monotonic: clock.monotonic });
       // What is there already may stay, though it leads elsewhere.
       const kept = purpose === "save" ? known?.body : known?.live_version?.body;
       if (checked.body !== kept) await requireDestinations(call, checked.body, take);
@@ -73,10 +73,18 @@ export function requireShownTemplate(
   precondition: Precondition,
   template: PageTemplate | undefined,
 ): void {
-  if (template === undefined) return requireCondition(precondition);
+  if (template === undefined) return requireAbsent(precondition);
   const live_id = template.live_version?.id ?? null;
   const states = [template, undefined].map((draft) => describeTemplateState(draft, live_id));
   requireCondition(precondition, ...states);
+}
+
+/** A caller who may not read drafts cannot tell a missing template from an unpublished one. */
+function requireAbsent({ tags, mustBeAbsent }: Precondition): void {
+  if (mustBeAbsent || tags === undefined || tags.includes("*")) {
+    return requireCondition({ tags, mustBeAbsent });
+  }
+  requireCondition({ tags, mustBeAbsent }, describeTemplateState(undefined, null));
 }
 
 /** A page leads nowhere but to the hosts of its project. */
@@ -108,18 +116,12 @@ function applyFields(
 /** Throws everything that is wrong with a template at once, each with its place. */
 export async function requireValidTemplate(
   text: TemplateText,
-  purpose: "save" | "publish" | "preview",
   { take, monotonic }: CheckTiming,
 ): Promise<void> {
   const storageFaults = await take(() => [
     ...findStorageFaults("body", text.body),
     ...findStorageFaults("css", text.css),
   ]);
-  // An empty draft is none yet, and nothing that links could show. Css alone is shown on the
-  // starter's body, as in previews ("a starter template when the draft is empty or absent").
-  if (purpose === "publish" && text.body === "" && text.css === "") {
-    storageFaults.push({ ...faultOf("body", "can't be blank"), line: 1, column: 1 });
-  }
   // The parsers are heavy, and most calls need none of them.
   const { checkTemplate } = await import("../template/check-template.ts");
   const read = { body: readChecked("body", text.body), css: readChecked("css", text.css) };

@@ -11,6 +11,9 @@ import type { Tenant } from "./tenant.ts";
 
 /** A project's one page template: the draft, and the versions that were published of it. */
 
+/** "Versions published through the API are recorded as published by the project owner." */
+const publisher = "owner";
+
 export type TemplateText = { readonly body: string; readonly css: string };
 
 export async function findTemplate(tenant: Tenant): Promise<PageTemplate | undefined> {
@@ -47,12 +50,8 @@ export async function findLiveTemplate({
     .executeTakeFirst();
 }
 
-/** Undefined where there is no template that could have any. */
-export async function listVersions(
-  tenant: Tenant,
-): Promise<readonly TemplateVersion[] | undefined> {
+export async function listVersions(tenant: Tenant): Promise<readonly TemplateVersion[]> {
   const template = await findRow(tenant);
-  if (template === undefined) return undefined;
   const rows = await tenant.db
     .selectFrom("page_template_versions")
     .select(["id", "published_at"])
@@ -62,7 +61,8 @@ export async function listVersions(
   return rows.map(({ id, published_at }) => ({
     id,
     published_at: showTime(published_at),
-    live: id === template.live_id,
+    published_by: publisher,
+    live: id === template?.live_id,
   }));
 }
 
@@ -87,7 +87,8 @@ async function readVersion(
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { body, css, published_at } = row;
-  return { id, published_at: showTime(published_at), live: id === liveId, body, css };
+  const published = { published_at: showTime(published_at), published_by: publisher };
+  return { id, ...published, live: id === liveId, body, css };
 }
 
 /** Writes the draft; the first time there is a template of that id then. */

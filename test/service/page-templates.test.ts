@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
+import { starter } from "../../src/template/starter-template.ts";
 import { createGate } from "../support/gate.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
@@ -8,6 +9,7 @@ import { createWorld, type Given, type Reply, type World } from "../support/worl
 
 const body = "<h1>{{ link.name }}</h1>{% store_buttons %}";
 const css = "h1{color:red}";
+const by = { published_by: "owner" };
 const unknownId = "0190a000-0000-7000-8000-000000000000";
 
 let world: World;
@@ -50,8 +52,13 @@ describe("no page template", () => {
     expect([reply.status, reply.body.body, reply.body.css]).toEqual([201, "", css]);
   });
 
-  test("publishing, unpublishing and listing say that there is none", async () => {
-    for (const reply of [await publish(), await publish({}), await unpublish(), await list()]) {
+  test("the list of versions is empty", async () => {
+    const { status, body: listed } = await list();
+    expect([status, listed]).toEqual([200, { versions: [] }]);
+  });
+
+  test("publishing and unpublishing say that there is none", async () => {
+    for (const reply of [await publish(), await publish({}), await unpublish()]) {
       expect([reply.status, reply.body]).toEqual([
         404,
         { error: "The project has no page template" },
@@ -105,11 +112,28 @@ describe("a draft", () => {
     }
   });
 
-  test("that is empty cannot be published", async () => {
+  test("is cleared by an empty body on save and on publish alike", async () => {
+    await save({ body, css });
+    expect((await save({ body: "" })).body).toMatchObject({ body: "", css });
+    await save({ body });
+    expect((await publish({ body: "", css: "" })).body).toMatchObject({ body: "", css: "" });
+  });
+
+  test("that is empty is published as the starter page", async () => {
     await save({ body: "", css: "" });
     const reply = await publish();
-    expect([reply.status, reply.body.error]).toEqual([422, "Body can't be blank"]);
-    expect(await listVersions()).toEqual([]);
+    expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
+    expect(await listVersions()).toHaveLength(1);
+    const shown = await world.call("POST", "/page_template/preview");
+    expect(shown.text).toContain(starter.css);
+  });
+
+  test("is recorded as published by the owner, in the list, alone and while live", async () => {
+    const { live_version } = (await publish({ body, css })).body;
+    const [listed] = await listVersions();
+    for (const version of [live_version, listed, (await show(listed.id)).body]) {
+      expect(version).toMatchObject({ id: listed.id, published_by: "owner" });
+    }
   });
 
   test("of css alone is published as it is, and its body stays empty", async () => {
@@ -122,7 +146,7 @@ describe("a draft", () => {
     expect(await listVersions()).toHaveLength(2);
   });
 
-  test("that was emptied while it was looked over is looked over anew, not published", async () => {
+  test("that was emptied during its publication is checked again and published empty", async () => {
     await save({ body, css });
     const held = createGate();
     const holding = world.store.write(() => held.opened);
@@ -139,8 +163,7 @@ describe("a draft", () => {
     await holding;
     expect((await saving).body).toMatchObject({ body: "", css: "" });
     const reply = await publishing;
-    expect([reply.status, reply.body.error]).toEqual([422, "Body can't be blank"]);
-    expect(await listVersions()).toEqual([]);
+    expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
   });
 
   test("that is refused changes nothing, and every fault has its place", async () => {
@@ -198,8 +221,8 @@ describe("publishing", () => {
     expect(second).toMatchObject({ css: "", unpublished_changes: false });
     expect(second.live_version.id).not.toBe(first.id);
     expect(await listVersions()).toEqual([
-      { id: second.live_version.id, published_at: "2026-01-15T12:01:00.000Z", live: true },
-      { id: first.id, published_at: "2026-01-15T12:00:00.000Z", live: false },
+      { id: second.live_version.id, published_at: "2026-01-15T12:01:00.000Z", live: true, ...by },
+      { id: first.id, published_at: "2026-01-15T12:00:00.000Z", live: false, ...by },
     ]);
     expect((await show(first.id)).body).toEqual({ ...first, live: false });
     expect((await show(second.live_version.id)).body).toEqual(second.live_version);
@@ -258,7 +281,7 @@ describe("unpublishing", () => {
     expect(reply.status).toBe(200);
     expect(reply.body).toMatchObject({ body, css, live_version: null, unpublished_changes: true });
     expect(await listVersions()).toEqual([
-      { id: live.id, published_at: live.published_at, live: false },
+      { id: live.id, published_at: live.published_at, live: false, ...by },
     ]);
     expect((await unpublish()).body.live_version).toBeNull();
     expect((await publish()).body.live_version).toMatchObject({ body, css, live: true });

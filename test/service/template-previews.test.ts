@@ -34,7 +34,7 @@ test("is a page of its own, which no cache keeps and no frame can use", async ()
   expect(text).toMatch(/^<!doctype html>\n<html lang="en">/);
   expect(text).toContain("<h1>Spring sale: 20% off everything in Default</h1>");
   expect(text).toContain(css);
-  expect((await world.call("GET", "/page_template/versions")).status).toBe(404);
+  expect((await world.call("POST", "/page_template/publish")).status).toBe(404);
 });
 
 test("without anything it shows the starter template, until there is a draft", async () => {

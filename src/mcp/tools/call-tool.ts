@@ -152,7 +152,8 @@ function makeCall(running: Running, extras: Extras): Call {
     signal: leaving,
     requestId: context.requestId,
     ask: asking,
-    askFree: (endpoint, input) => ask(endpoint, input, running, { isFree: true }),
+    askFree: (endpoint, input, condition) =>
+      ask(endpoint, input, running, { condition, isFree: true }),
     sendBy: (send) => {
       const elsewhere = { ...context, keyContext: { ...keyContext, call: send } };
       return makeCall({ ...running, context: elsewhere }, extras);

@@ -90,7 +90,7 @@ export type Call = {
    * As `ask`, for what Waypost reads or draws by itself: our own service charges no budget for it.
    * So a tool's call costs the key what the one REST call costs that the tool is named after.
    */
-  readonly askFree: <E extends Endpoint>(endpoint: E, input: Input<E>) => Promise<Answer<E>>;
+  readonly askFree: Call["ask"];
   /** The same call, whose requests go this way. */
   readonly sendBy: (send: KeyContext["call"]) => Call;
   /** From now on nobody knows of a call that fails what it has done, as after a write's `ask`. */

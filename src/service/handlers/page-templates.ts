@@ -43,11 +43,7 @@ export const pageTemplateHandlers: GroupHandlers<typeof pageTemplate> = {
     }),
   }),
 
-  versions: async (call) => {
-    const versions = await listVersions(readTenant(call));
-    if (versions === undefined) throw notFound(messages.template_not_found);
-    return { body: { versions: [...versions] } };
-  },
+  versions: async (call) => ({ body: { versions: [...(await listVersions(readTenant(call)))] } }),
 
   version: async (call) => ({ body: await readVersion(readTenant(call), call.params.id) }),
 

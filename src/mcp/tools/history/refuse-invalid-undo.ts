@@ -23,7 +23,7 @@ export async function refuseInvalidUndo({ steps }: Undo, call: Call, tool: strin
 
 async function refuseText({ endpoint, input }: Step, call: Call): Promise<void> {
   if (endpoint === pageTemplate.unpublish) return;
-  await refuseUnpublishable(endpoint, pickText(input), call);
+  await refuseUnpublishable(pickText(input), call);
 }
 
 async function readAct(step: Step, steps: readonly Step[], call: Call) {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import { notFound } from "../../../contract/problem.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
+import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { isNotFound } from "./template-state.ts";
 
@@ -57,10 +57,18 @@ async function leadToStarter<Text>(read: () => Promise<Text>, { keyContext }: Ca
 async function readDraft({ ask, askFree, keyContext }: Call) {
   const isOffered = keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
   if (!isOffered) throw refuseDraft();
-  // Where there is no template yet, that would be its first save: then this is not found.
+  // A remote server without a template does not find this; saving nothing would be its first save.
   await ask(versions, {});
-  const { body, css } = await askFree(save, {});
-  return { body, css };
+  try {
+    const { body, css } = await askFree(save, {}, "present");
+    return { body, css };
+  } catch (error) {
+    if (!isChanged(error)) throw error;
+    throw explainEnd(
+      { tool: version.tool, endpoint: version },
+      notFound(messages.template_not_found),
+    );
+  }
 }
 
 async function readLive({ ask }: Call) {

@@ -4,8 +4,7 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { messages } from "../../../contract/messages.ts";
-import { faultOf, notFound, validationFailed } from "../../../contract/problem.ts";
-import { isBlank } from "../../../contract/text.ts";
+import { notFound } from "../../../contract/problem.ts";
 import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { Preview } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
@@ -85,7 +84,7 @@ type TemplateAct = {
 async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOverwrite> {
   const { endpoint, given, input, state } = act;
   const describeRequest = async () => {
-    if (endpoint === save) await refuseUnpublishable(save, pickText(input), call);
+    if (endpoint === save) await refuseUnpublishable(pickText(input), call);
     const preview = await describe(endpoint, input, state, call);
     await call.requireBudget(endpoint);
     return {
@@ -127,7 +126,7 @@ async function settleText(
       unread.map((field) => ({ field, message })),
     );
   }
-  await refuseUnpublishable(publish, text, call);
+  await refuseUnpublishable(text, call);
   return { ...given, ...text };
 }
 
@@ -152,17 +151,9 @@ export function describeCondition({ live, draft, isAbsent }: TemplateState): Con
 
 /** What the API would refuse afterwards is refused before a person is asked. */
 export async function refuseUnpublishable(
-  endpoint: Endpoint,
   text: Partial<TemplateText>,
   { askFree, keyContext, signal }: Call,
 ): Promise<void> {
-  // Our own service shows css alone on the starter's body; of others nobody knows.
-  const isShown = keyContext.checksConditions && text.body === "" && text.css !== "";
-  const isBlankBody = text.body !== undefined && isBlank(text.body) && !isShown;
-  if (endpoint === publish && isBlankBody) {
-    const problem = validationFailed([faultOf("body", "can't be blank")]);
-    throw explainEnd({ tool: publish.tool, endpoint: publish }, problem);
-  }
   await keyContext.refuseForeign(publish, text, signal);
   if (!keyContext.mayAsk(preview)) return;
   try {

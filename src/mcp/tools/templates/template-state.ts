@@ -3,7 +3,7 @@ import type { Answer } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
-import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
+import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
 export type TemplateText = { readonly body: string; readonly css: string };
@@ -46,6 +46,7 @@ export async function readState(call: Asking): Promise<TemplateState> {
     if (found === undefined) return { live: undefined, draft: undefined, isAbsent: false };
     const live = await readLive(found, call);
     const draft = await readDraft(call);
+    if (draft === "absent") return nothing;
     if (draft === "unread") return { ...unanswered, live };
     return { live, draft, isAbsent: false };
   } catch (error) {
@@ -85,18 +86,24 @@ export function isNotFound(error: unknown): error is ToolFailure {
 }
 
 /**
- * The API shows the draft only in the answer to a save, and to save nothing changes nothing. It is
- * only asked for where there is a template: else that would be its first save. A draft that the key
- * or the operator's selection keeps from being read is left unknown.
+ * The API shows the draft only in the answer to a save, and to save nothing changes nothing. Where
+ * no template exists, that would be its first save, so our own service is asked on the condition
+ * that one exists. A draft that the key or the operator's selection keeps from being read is left
+ * unknown.
  */
 async function readDraft({
   askFree,
   keyContext,
-}: Asking): Promise<TemplateText | "unread" | undefined> {
+}: Asking): Promise<TemplateText | "unread" | "absent" | undefined> {
   if (!keyContext.mayAsk(pageTemplate.save)) return undefined;
-  const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}));
-  if (saved === undefined) return undefined;
-  return isText(saved) ? { body: saved.body, css: saved.css } : "unread";
+  try {
+    const saved = await readIfAllowed(() => askFree(pageTemplate.save, {}, "present"));
+    if (saved === undefined) return undefined;
+    return isText(saved) ? { body: saved.body, css: saved.css } : "unread";
+  } catch (error) {
+    if (isChanged(error)) return "absent";
+    throw error;
+  }
 }
 
 /** As it is noted in the history; without what the key may not read. */
