@@ -15,7 +15,7 @@ import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault } from "../config.ts";
 import { contract } from "../contract/index.ts";
 import type { ReadLink } from "../contract/links.ts";
-import { showHiddenIn, quote } from "../text/show-hidden.ts";
+import { quote } from "../text/show-hidden.ts";
 import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
 import type { FlagValues } from "./terminal/flags.ts";
@@ -76,8 +76,7 @@ type Parts = AsyncIterable<readonly ReadLink[]>;
 
 async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal): Promise<void> {
   const output = claimStdout();
-  const isShown = "isTTY" in output && output.isTTY === true;
-  const pieces = writeWhole(isShown ? showEach(parts) : parts, format);
+  const pieces = writeWhole(parts, format);
   try {
     await writePieces(pieces, output, signal, false);
   } catch (error) {
@@ -86,12 +85,6 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
     if (!isDiskFault(error)) throw error;
     throw new UsageFault(`stdout cannot be written (${readCode(error)})`, { cause: error });
   }
-}
-
-/** A terminal would obey control characters in the texts of links. */
-async function* showEach(parts: Parts): Parts {
-  // Texts are all that changes in a link.
-  for await (const links of parts) yield links.map((link) => showHiddenIn(link) as ReadLink);
 }
 
 /** Refused before anything is read; and nothing but a file is ever replaced. */

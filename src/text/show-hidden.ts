@@ -35,7 +35,11 @@ export function dropHidden(text: string): string {
   return replaceHidden(text, () => "");
 }
 
-function replaceHidden(text: string, replace: (character: string) => string): string {
+export function isHidden(character: string): boolean {
+  return character.search(hidden) >= 0;
+}
+
+export function replaceHidden(text: string, replace: (character: string) => string): string {
   if (isShown(text)) return text;
   const allowed = new Set([...text.matchAll(emojiJoint)].map((match) => match.index));
   return text.replace(hidden, (character, index: number) => {

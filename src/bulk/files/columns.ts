@@ -7,6 +7,7 @@ import { unwrap } from "../../contract/unwrap-schema.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quoteLine } from "../../text/show-hidden.ts";
 import { unescapeFormula, escapeFormula } from "./escape-formula.ts";
+import { escapeHidden, unescapeHidden } from "../../text/escape-hidden.ts";
 
 /**
  * The columns of a file of links, as the contract has the fields of a link: a plain field by its
@@ -95,7 +96,7 @@ export function readCells(
   const problems: FieldProblem[] = [];
   let id = "";
   for (const [index, column] of columns.entries()) {
-    const cell = unescapeFormula(cells[index] ?? "");
+    const cell = unescapeHidden(unescapeFormula(cells[index] ?? ""));
     if (column === undefined || column.role === "known") continue;
     if (column.role === "id") {
       id = cell.trim();
@@ -123,7 +124,7 @@ export function writeLink(link: ReadLink): readonly string[] {
   return exportColumns.map((name) => {
     const value = link[name] ?? null;
     if (value === null) return "";
-    return escapeFormula(typeof value === "string" ? value : JSON.stringify(value));
+    return escapeFormula(typeof value === "string" ? escapeHidden(value) : JSON.stringify(value));
   });
 }
 

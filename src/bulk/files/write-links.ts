@@ -1,4 +1,5 @@
 import type { ReadLink } from "../../contract/links.ts";
+import { escapeHiddenInJson } from "../../text/escape-hidden.ts";
 import { exportColumns, pickExported, writeLink } from "./columns.ts";
 import { writeRecord } from "./csv.ts";
 
@@ -96,5 +97,6 @@ export function listLacks({ unread, unknown }: ExportCount): readonly string[] {
 }
 
 function writeItem(link: ReadLink, format: ExportFormat): string {
-  return format === "csv" ? writeRecord(writeLink(link)) : JSON.stringify(pickExported(link));
+  if (format === "csv") return writeRecord(writeLink(link));
+  return escapeHiddenInJson(JSON.stringify(pickExported(link)));
 }

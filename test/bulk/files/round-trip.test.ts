@@ -10,6 +10,7 @@ import { selectLinks } from "../../../src/bulk/select/select-links.ts";
 import type { ReadLink, LinkFields } from "../../../src/contract/links.ts";
 import { findNewPathFault } from "../../../src/contract/rules/link-path.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
+import { showHidden } from "../../../src/text/show-hidden.ts";
 import { createTraveller } from "../../client/traveller.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 import { openForAll } from "../../support/open-for.ts";
@@ -25,7 +26,9 @@ const signs = ["'", "''", "=", "+", "-", "@", "\t", "\r", "\n", "\r\n", '"', '""
 const letters = ["a", "Z", "é", "e\u0301", "ß", "İ", "ς", "😀", "👩‍👧", " ", "0", "007", "1e5"];
 const hidden = ["\u200b", "\u202e", "\u2066", "\ufeff", "\u00a0"];
 const words = ["＝", "＋", "＠", "=HYPERLINK(1)", "true", "null", "{", "[", "#"];
-const pieces = [...signs, ...letters, ...hidden, ...words];
+/** What an escaped hidden character looks like. */
+const escapes = ["\\", "\\u{202e}", "\\u{5c}", "\\u{5c}u{202e}", "\\u{61}", "u{202e}"];
+const pieces = [...signs, ...letters, ...hidden, ...words, ...escapes];
 const text = fc.array(fc.constantFrom(...pieces), { maxLength: 7 }).map((parts) => parts.join(""));
 const address = text
   .map((tail) => `https://shop.example/${tail}`)
@@ -87,7 +90,11 @@ async function openProject(fields: readonly LinkFields[]) {
 /** The pages of an export as they are brought back. */
 async function* bring(links: readonly ReadLink[], format: ExportFormat): AsyncGenerator<RowSource> {
   const pages: string[] = [];
-  for await (const page of writePages(inParts(links), format, 2000)) pages.push(page);
+  for await (const page of writePages(inParts(links), format, 2000)) {
+    const text = page.replaceAll("\r\n", "\n");
+    expect(showHidden(text)).toBe(text);
+    pages.push(page);
+  }
   if (format === "csv") yield { csv: pages.join("") };
   else for (const page of pages) yield { rows: JSON.parse(page) as unknown };
 }

@@ -1,0 +1,29 @@
+import { isHidden, replaceHidden, showHidden } from "./show-hidden.ts";
+
+/** Hidden characters in files, escaped so that reading brings each text back unchanged. */
+
+const escaped = /\\u\{([0-9a-f]{1,6})\}/g;
+
+/** What already looks like an escape gets its backslash escaped. */
+export function escapeHidden(text: string): string {
+  return showHidden(text.replace(escaped, (_, digits: string) => `\\u{5c}u{${digits}}`));
+}
+
+export function unescapeHidden(text: string): string {
+  return text.replace(escaped, (given, digits: string) => {
+    const code = Number.parseInt(digits, 16);
+    if (code > 0x10ffff) return given;
+    const character = String.fromCodePoint(code);
+    return character === "\\" || isHidden(character) ? character : given;
+  });
+}
+
+/** JSON has escapes of its own, which every reader understands. */
+export function escapeHiddenInJson(json: string): string {
+  return replaceHidden(json, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}
