@@ -179,6 +179,16 @@ test.each([
   expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
 });
 
+test("what a page of the console asks a person is not counted", async () => {
+  const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
+  const { body } = await serving.call("POST", "/links", { body: { path: "asked-by-hand" } });
+  const hand = await signIn(key);
+  const form_token = await readFormToken(hand);
+  const asked = await hand.post(`/links/${body.id}/delete`, { form_token });
+  expect(asked.text).toContain('name="question"');
+  expect((await hand.open("/links")).text).toContain("<title>Links – Waypost</title>");
+});
+
 test("another key's approvals are not counted", async () => {
   const { token: key } = await runJson(["keys", "create", "--data", folder.path]);
   await askToDelete("of-another-key");
