@@ -1,8 +1,10 @@
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
+import { StoreBusy } from "../../src/sql/faults.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { insertShortPath } from "../../src/store/short-paths.ts";
+import type { Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
 import { createGate } from "../support/gate.ts";
@@ -104,6 +106,27 @@ test("are made once for all who ask at the same time", async () => {
   const texts = new Set((await Promise.all(visits)).map(({ text }) => text));
   expect([texts.size, made, asked]).toEqual([1, 1, 1 + asking]);
 });
+
+test.each([ios, android])(
+  "%s is answered again after one failed read of the store",
+  async (file) => {
+    let isFailing = false;
+    const failing: KyselyPlugin = {
+      transformQuery: ({ node }) => {
+        if (isFailing && /"created_at"/.test(JSON.stringify(node))) throw new StoreBusy("locked");
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    };
+    const wrap = (store: Store) => ({ ...store, db: store.db.withPlugin(failing) });
+    await using once = await openLinkHost({ wrap });
+    await once.visit("/");
+    isFailing = true;
+    expect((await once.visit(file)).status).toBe(503);
+    isFailing = false;
+    expect((await once.visit(file)).status).toBe(200);
+  },
+);
 
 describe("links that name no app stay in the browser", () => {
   test("on both systems, by both of their paths, until they name one", async () => {

@@ -4,6 +4,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { addApps } from "./add-apps.ts";
 import agents from "./user-agents.json" with { type: "json" };
 
@@ -143,6 +144,24 @@ describe("a page", () => {
 });
 
 describe("with a second host name", () => {
+  test("a visit is noted for installs once, at the first name", async () => {
+    await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
+    const ios_app = { bundle_id: "com.example.b", team_id: "ABCDE12345" };
+    await twice.add("link", { path: "b", ios_app, ios_deferred_deep_linking_enabled: true });
+    const { db } = twice.world.store;
+    const listNoted = () => db.selectFrom("deferred_visits").select(["id", "whole"]).execute();
+    const page = await twice.visit("/b", { agent: iPhone });
+    const [, visit = ""] = /visit:"([\w-]{22})"/.exec(page.text) ?? [];
+    await waitUntil(async () => (await listNoted()).length === 1);
+    const noted = await listNoted();
+    const second = { host: "default.open.localhost", agent: iPhone };
+    const followed = await twice.visit("/b", second);
+    expect(followed.text).not.toContain("visit:");
+    const body = { visit, screen_width: 393, screen_height: 852, device_pixel_ratio: 3 };
+    expect((await twice.visit("/b", { ...second, method: "POST", body })).status).toBe(405);
+    expect(await listNoted()).toEqual(noted);
+  });
+
   test("the Open button leads there, and who gets there without the app is sent on", async () => {
     await using twice = await openLinkHost({ secondOrigin: "http://{subdomain}.open.localhost" });
     await addLink(twice);

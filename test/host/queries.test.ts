@@ -149,6 +149,23 @@ describe("where the project hands the address to its apps", () => {
     expect(await readReferrer(`/${short}?b=2`)).toBe(`${host.origin}/app?id=1&b=2`);
   });
 
+  test("apps and Google Play get the address percent-encoded, by whichever path", async () => {
+    const android_app = { package_name: "com.example.a" };
+    const ios_app = { bundle_id: "com.example.a" };
+    await host.add("link", { path: "grüße", url, android_app, enable_forced_redirect: true });
+    await host.add("link", { path: "größe", url, ios_app });
+    const played = "/gr%C3%BC%C3%9Fe?id=1";
+    for (const path of [played, `/${await shorten(played)}`]) {
+      expect(await readReferrer(path)).toBe(host.origin + played);
+    }
+    const shown = "/gr%C3%B6%C3%9Fe?id=1";
+    for (const path of [shown, `/${await shorten(shown)}`]) {
+      const { text } = await host.visit(path, { agent: iPhone });
+      expect(text).toContain(`app-argument=${host.origin}${shown}`);
+      expect(text).toContain(`content="shop:/${shown}"`);
+    }
+  });
+
   test("the page tells iOS the address with its query", async () => {
     const { text } = await host.visit("/banner?id=1", { agent: iPhone });
     expect(text).toContain(`app-argument=${host.origin}/banner?id=1`);

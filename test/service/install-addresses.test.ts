@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerApi } from "../../src/contract/api-message.ts";
+import { updateProject } from "../../src/store/projects.ts";
 import { agents } from "../attribution/agents.ts";
+import { readAnswer } from "../sdk/readers.ts";
+import { iosOpened } from "../sdk/recorded.ts";
 import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/install-world.ts";
 import { openForEach } from "../support/open-for.ts";
 
@@ -103,6 +106,28 @@ describe("misses from a shared address", () => {
       expect(await match()).toMatchObject({ matched: false });
     }
   });
+});
+
+test("a link whose deferred linking was switched off after the visit is not given", async () => {
+  const { store, project, call, now } = host.world;
+  await store.write((db) => updateProject(db, project.id, { clipboard: true }, now()));
+  const set = (ios_deferred_deep_linking_enabled: boolean) =>
+    call("PATCH", `/links/${host.link.id}`, { body: { ios_deferred_deep_linking_enabled } });
+  const { page } = await visit("/spring");
+  const [, copied = ""] = /writeText\("([^"]*)"\)/.exec(page.text) ?? [];
+  const counted = async () => (await call("GET", "/link_stats?by=day")).body.stats.total.installs;
+  await set(false);
+  expect(await match()).toMatchObject({ matched: false });
+  // A pasted address opens the link as any address does, and is no install.
+  expect((await install(home, iosOpened(copied))).status).toBe(200);
+  expect(await counted()).toBe(0);
+  await set(true);
+  const told = async () => readAnswer("ios", await install()).matched;
+  expect(await told()).toBe(true);
+  await set(false);
+  expect(await told()).toBe(false);
+  await set(true);
+  expect([await told(), await counted()]).toEqual([true, 1]);
 });
 
 test("a visit keeps 2,000 characters of query, and is read by 512 of its user agent", async () => {

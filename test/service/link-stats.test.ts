@@ -292,3 +292,35 @@ test("a key needs the scope of the list, and is told of its own project alone", 
   expect((await ask("", other)).body.stats.total.clicks).toBe(0);
   expect((await ask(`id=${ids["autumn"]}`, other)).status).toBe(404);
 });
+
+test.each(["link", "platform"])(
+  "rows by %s with the same clicks are ordered by opens, then installs",
+  async (by) => {
+    const rows = [
+      ["autumn", "android", 1, 2],
+      ["spring/one", "desktop", 2, 1],
+      ["spring/two", "ios", 2, 3],
+    ] as const;
+    for (const [path, platform, opens, installs] of rows) {
+      const facts = { platform } as const;
+      note(path, "2026-01-08T12:00:00Z", facts);
+      for (let turn = 0; turn < opens; turn += 1) {
+        note(path, "2026-01-08T12:00:00Z", { ...facts, what: "open" });
+      }
+      for (let turn = 0; turn < installs; turn += 1) {
+        note(path, "2026-01-08T12:00:00Z", { ...facts, what: "install" });
+      }
+    }
+    const stats = await read(`from=2026-01-08&to=2026-01-08&by=${by}`);
+    const told = stats.rows.map((row: Record<string, number>) => [
+      row["clicks"],
+      row["opens"],
+      row["installs"],
+    ]);
+    expect(told).toEqual([
+      [1, 2, 3],
+      [1, 2, 1],
+      [1, 1, 2],
+    ]);
+  },
+);

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { claimAddress } from "../../src/store/links.ts";
+import { insertShortPath } from "../../src/store/short-paths.ts";
 import { openForEach } from "../support/open-for.ts";
+import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** Addresses of the project's own links that are shortened with their queries. */
@@ -157,4 +159,24 @@ test("the address of another project's link is any other address, query and all"
   const { body } = await shorten("http://other.localhost:8787/product?id=1");
   expect(body.url).toBe("http://other.localhost:8787/product?id=1");
   expect(await countRows()).toBe(0);
+});
+
+test("deleting a link frees only the short paths of its own project", async () => {
+  const { store, project } = world;
+  const [one, other] = [project.id, (await world.addProject()).id];
+  const ids: string[] = [];
+  for (const projectId of [one, other]) {
+    await store.write(async (db) => {
+      const linkId = await addLink({ db, projectId }, "product");
+      await claimAddress({ db, projectId }, "same", linkId);
+      await insertShortPath({ db, projectId }, { linkId, path: "same", query: "a=1" });
+      ids.push(linkId);
+    });
+  }
+  await world.call("DELETE", `/links/${ids[0]}`);
+  const left = store.db.selectFrom("addresses").select(["project_id", "address"]);
+  expect(await left.orderBy("address").execute()).toEqual([
+    { project_id: other, address: "product" },
+    { project_id: other, address: "same" },
+  ]);
 });
