@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { apiPrefix, listEndpoints, served } from "../../src/contract/index.ts";
+import { messages } from "../../src/contract/messages.ts";
 import { webhookEvents } from "../../src/contract/webhook-events.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
 import { deleteClientKey, listClientKeys } from "../../src/store/client-keys.ts";
@@ -313,4 +314,18 @@ describe("a client key", () => {
     expect(JSON.stringify(rows)).not.toContain(client.slice("waypost_client_".length));
     expect(client).toMatch(/^waypost_client_\w{40}$/);
   });
+});
+
+test("a client key in a second api_key parameter is refused where no key is needed", async () => {
+  await make({ path: "spring" });
+  const asked = { key: null, body: { url: `${host}/spring` } };
+  for (const keys of [[client], ["other", client], [client, "other"], ["other", ` ${client} `]]) {
+    const query = new URLSearchParams(
+      keys.map((key): [string, string] => ["api_key", key]),
+    ).toString();
+    const reply = await world.call("POST", "/short_links/resolve", { ...asked, query });
+    expect([reply.status, reply.body]).toEqual([401, { error: messages.client_key_here }]);
+  }
+  const other = await world.call("POST", "/short_links/resolve", { ...asked, query: "api_key=x" });
+  expect(other.status).toBe(200);
 });
