@@ -39,7 +39,7 @@ import { quoteWord } from "../text/quote-word.ts";
 import { claimStdout } from "./terminal/output.ts";
 
 /** The names of the one place where this process listens. */
-const hostnames = ["127.0.0.1", "localhost"];
+const hostnames = ["127.0.0.1", "localhost", "[::1]"];
 /** The client is busy with the list until then. */
 const listenAfter_ms = 100;
 /** Once in the life of a build: it takes the time of some calls. */

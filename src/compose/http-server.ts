@@ -1,7 +1,12 @@
 import { getRequestListener } from "@hono/node-server";
 import { once as nextEvent } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
+import {
+  createServer as createNetServer,
+  Server as NetServer,
+  type AddressInfo,
+  type Socket,
+} from "node:net";
 import { apiPrefix } from "../contract/index.ts";
 import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
@@ -28,6 +33,10 @@ const serverLimits = {
   // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
   // closes a connection, or its request may meet one that is just being closed.
   keepAliveTimeout: 65_000,
+} as const;
+
+const socketOptions = {
+  noDelay: true,
   // A client that is gone without a word is noticed, and does not count as one that listens.
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
@@ -40,6 +49,8 @@ const closeIdleEvery_ms = 20;
 const quiet_ms = 100;
 
 export type HttpServer = Server & {
+  /** Accepts connections for this server at the other loopback address. */
+  readonly twin: NetServer;
   /** Its connections over which nothing was asked: browsers open some. */
   readonly unused: Set<Socket>;
   /** Answers each request. */
@@ -86,8 +97,11 @@ export type RequestHandlers = {
 /** Listens a moment before the store is open; until then it asks clients to come back. */
 export function createHttpServer(): HttpServer {
   const unused = new Set<Socket>();
-  const own = { unused, answer: answerStarting };
-  const server = Object.assign(createServer(serverLimits), own);
+  // As Node's own HTTP server: a client may end its side and still read the answer.
+  const twin = createNetServer({ ...socketOptions, allowHalfOpen: true });
+  const own = { unused, twin, answer: answerStarting };
+  const server = Object.assign(createServer({ ...serverLimits, ...socketOptions }), own);
+  twin.on("connection", (socket) => server.emit("connection", socket));
   server.on(
     "request",
     limitUnanswered((request, response) => server.answer(request, response)),
@@ -109,6 +123,11 @@ export async function listenAt(
   await listening;
   // A listening TCP server has an address with a port; only pipes have a path instead.
   return (server.address() as AddressInfo).port;
+}
+
+/** Resolves when its connections have ended. Connections that are idle stay open. */
+export function closeListener(server: NetServer): Promise<unknown> {
+  return new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
 }
 
 const apiStart = `${apiPrefix}/`;
@@ -134,7 +153,7 @@ export async function closeHttpServer(
     response.shouldKeepAlive = false;
   });
   // HTTP's own would break idle connections at once, over which a request may be on its way.
-  const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+  const closed = Promise.all([closeListener(server), closeListener(server.twin)]);
   // A connection becomes idle when its last answer is out, and Node looks only once.
   const closing = setInterval(() => {
     if (performance.now() - askedAt < quiet_ms) return;

@@ -89,8 +89,8 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
-export async function listen(server: Server, port: number): Promise<number> {
-  server.listen({ host: "127.0.0.1", port });
+export async function listen(server: Server, port: number, host = "127.0.0.1"): Promise<number> {
+  server.listen({ host, port });
   await once(server, "listening");
   // A listening TCP server has an address with a port.
   return (server.address() as AddressInfo).port;

@@ -1,8 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { listenAt } from "../../compose/http-server.ts";
+import { closeListener, createHttpServer } from "../../compose/http-server.ts";
+import { listenOnBoth } from "../../compose/listen-on-both.ts";
 import { createReport, type Log } from "../../compose/log.ts";
 import type { Config } from "../../config.ts";
 import type { Announcement } from "./announcement.ts";
@@ -111,9 +110,8 @@ async function keepRunning(
 /** Each must ask for the port by its number: only then do those that are started later share it. */
 async function choosePort({ host, port }: Config): Promise<number> {
   if (port !== 0) return port;
-  const server = createServer();
-  const free = await listenAt(server, { host, port });
-  server.close();
-  await once(server, "close");
+  const server = createHttpServer();
+  const free = await listenOnBoth(server, { host, port });
+  await Promise.all([closeListener(server), closeListener(server.twin)]);
   return free;
 }

@@ -4,15 +4,15 @@ import { describeLinkOrigin } from "../addresses.ts";
 import {
   closeHttpServer,
   createHttpServer,
-  listenAt,
   setRequestHandlers,
   type RequestHandlers,
 } from "../http-server.ts";
 import { createProcessAnswers, type handedOver } from "./answer-processes.ts";
 import type { Place } from "./folder-note.ts";
+import { listenOnBoth } from "../listen-on-both.ts";
 import type { Signer } from "./signer.ts";
 
-/** A port that a stdio process holds for its data folder, on loopback alone. */
+/** A port that a stdio process holds for its data folder, on loopback only. */
 export type HeldPort = {
   readonly place: Place;
   readonly listening: Listening;
@@ -36,7 +36,7 @@ export const loopback = "127.0.0.1";
 export async function holdPort(wanted: number, holding: Holding): Promise<HeldPort> {
   const { config, signer, makeHandlers, onAskedToLeave } = holding;
   const server = createHttpServer();
-  const port = await listenAt(server, { host: loopback, port: wanted });
+  const port = await listenOnBoth(server, { host: loopback, port: wanted });
   const listening: Listening = {
     url: `http://${loopback}:${port}`,
     links: describeLinkOrigin(config, port),

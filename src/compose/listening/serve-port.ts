@@ -1,10 +1,9 @@
-import type { Server } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { UsageFault, type Config } from "../../config.ts";
 import type { Listening } from "../../mcp/access/listening.ts";
 import { readCode } from "../data-folder.ts";
 import { clock } from "../embedded.ts";
-import { listenAt } from "../http-server.ts";
+import type { HttpServer } from "../http-server.ts";
 import type { ServedBy } from "../watch-proxies.ts";
 import { createProcessAnswers, type ProcessAnswers } from "./answer-processes.ts";
 import { askListener } from "./ask-listener.ts";
@@ -16,6 +15,7 @@ import {
   replaceNote,
   type Place,
 } from "./folder-note.ts";
+import { listenOnBoth } from "../listen-on-both.ts";
 import type { Signer } from "./signer.ts";
 
 /** How `serve` comes by its port, and becomes the listener of its data folder. */
@@ -26,22 +26,30 @@ const announceWithin_ms = 1500;
 const tryAgain_ms = 20;
 
 /** Where a stdio process of the same folder has the port, it is asked for it. */
-export async function claimPort(server: Server, config: Config): Promise<number> {
+export async function claimPort(server: HttpServer, config: Config): Promise<number> {
   const { host, port } = config;
   const until = clock.monotonic() + handOverWithin_ms;
   for (;;) {
     try {
-      return await listenAt(server, { host, port });
+      return await listenOnBoth(server, { host, port });
     } catch (error) {
+      const address = readAddress(error) ?? host;
       const isTaken = readCode(error) === "EADDRINUSE";
-      const isComing = isTaken && clock.monotonic() < until && (await askForPort(config));
-      if (!isComing) throw explain(config, error, isTaken);
+      const isInTime = isTaken && clock.monotonic() < until;
+      const isComing = isInTime && (await askForPort(config, address));
+      if (!isComing) throw explain({ host: address, port }, error, isTaken);
       await setTimeout(tryAgain_ms);
     }
   }
 }
 
-function explain({ host, port }: Config, error: unknown, isTaken: boolean): UsageFault {
+/** The address that an error of listening is about: the host, or the other loopback address. */
+function readAddress(error: unknown): string | undefined {
+  if (!(error instanceof Error && "address" in error)) return undefined;
+  return typeof error.address === "string" ? error.address : undefined;
+}
+
+function explain({ host, port }: Place, error: unknown, isTaken: boolean): UsageFault {
   return new UsageFault(
     isTaken
       ? `port ${port} on ${host} is in use; choose another with --port`
@@ -50,11 +58,11 @@ function explain({ host, port }: Config, error: unknown, isTaken: boolean): Usag
 }
 
 /** Whether it is worth another try. */
-async function askForPort({ base_url, data, host, port }: Config): Promise<boolean> {
+async function askForPort({ base_url, data, port }: Config, address: string): Promise<boolean> {
   // A gateway's folder has no listener of its own.
   const signer = base_url === undefined ? findSigner(data) : undefined;
   if (signer === undefined) return false;
-  const found = await askListener({ host: nameReachable(host), port }, { signer });
+  const found = await askListener({ host: nameReachable(address), port }, { signer });
   if (typeof found === "string") return found !== "foreign";
   const isStdio = found.statement.kind === "stdio";
   if (isStdio) await found.askToLeave();

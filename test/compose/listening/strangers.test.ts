@@ -20,13 +20,14 @@ import { waitUntil } from "../../support/wait-until.ts";
 async function startStranger(
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) =>
     void response.end("hello"),
+  host = "127.0.0.1",
 ) {
   const heard: string[] = [];
   const server = createServer((request, response) => {
     heard.push(JSON.stringify([request.url, request.rawHeaders]));
     answer(request, response);
   });
-  const port = await listen(server, 0);
+  const port = await listen(server, 0, host);
   return {
     port,
     heard,
@@ -121,6 +122,30 @@ describe.concurrent("a port that is another program's", () => {
     const ended = await run(["serve", "--data", folder.path, "--port", `${stranger.port}`]);
     const fault = `port ${stranger.port} on 127.0.0.1 is in use; choose another with --port`;
     expect(ended).toMatchObject({ code: 2, stderr: `waypost: ${fault}\n` });
+  });
+
+  test("at one loopback address leaves a session a port that is free at both", async () => {
+    await using folder = await createUsedFolder();
+    using stranger = await startStranger(undefined, "::1");
+    await using session = await startSession({ data: folder.path, port: stranger.port });
+    const { address, notes } = await session.askAddress();
+    const { port } = new URL(address);
+    expect(port).not.toBe(`${stranger.port}`);
+    expect(notes).toEqual([expect.stringMatching(`temporary: another program has port`)]);
+    for (const host of ["127.0.0.1", "[::1]"]) {
+      expect((await fetch(`http://${host}:${port}/healthz`)).status).toBe(200);
+    }
+  });
+
+  test("at [::1] stops the start of serve, which says so", async () => {
+    await using folder = await createUsedFolder();
+    using stranger = await startStranger(undefined, "::1");
+    for (const more of [[], ["--host", "0.0.0.0"]]) {
+      const port = ["--port", `${stranger.port}`];
+      const ended = await run(["serve", "--data", folder.path, ...port, ...more]);
+      const fault = `port ${stranger.port} on ::1 is in use; choose another with --port`;
+      expect(ended).toMatchObject({ code: 2, stderr: `waypost: ${fault}\n` });
+    }
   });
 
   test("leaves the temporary address to the next session", async () => {
