@@ -207,7 +207,7 @@ function prepareAsking(
     // The call ends as where nobody answers in time: another process hears what is answered.
     awaitDecision: endWhen(awaitDecision, stopping.signal),
     endWaiting: () => stopping.abort(),
-    clients: createClientMemory(clock),
+    clients: createClientMemory({ clock, openState }),
     clock,
   };
 }

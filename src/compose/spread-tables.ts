@@ -92,6 +92,7 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   spent: alone("counted for a minute"),
   turns: alone("one row for each key that has jobs"),
   known_access: alone("only in front of a deployment elsewhere"),
+  hidden_forms: alone("one row for each client that shows no forms, for a day"),
   previews: alone("found by what is in an address, for ten minutes"),
   console_sessions: alone("found by the hash of a token"),
   sign_in_tries: alone("counted by address, for an hour"),

@@ -11,6 +11,7 @@ export const stateCopy: CopiedTables = {
     { name: "overwrites", key: ["id"], leaves: ["id"] },
     { name: "overwrite_grants", key: ["key_print"] },
     { name: "known_access", key: ["key_print", "origin", "tool"] },
+    { name: "hidden_forms", key: ["key_print", "client"] },
     { name: "plans", key: ["id"] },
     { name: "plan_rows", key: ["plan_id", "position"] },
     // Those of one moment stay in the order in which they were begun.

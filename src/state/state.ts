@@ -8,6 +8,7 @@ import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
 import { createConsoleSessions, type ConsoleSessions } from "./console-sessions.ts";
 import { createExports, type Exports } from "./exports.ts";
+import { createHiddenForms, type HiddenForms } from "./hidden-forms.ts";
 import { createHostBudget, type HostBudget } from "./host-budget.ts";
 import { createHistory, type History } from "./history.ts";
 import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
@@ -27,6 +28,7 @@ import { consolePostgresTables, consoleTables } from "./migrations/011-console.t
 import { spreadPostgresRows, spreadRows } from "./migrations/012-spread.ts";
 import { notices, postgresNotices } from "./migrations/013-notices.ts";
 import { noticeRealms, postgresNoticeRealms } from "./migrations/014-notice-realms.ts";
+import { hiddenForms, postgresHiddenForms } from "./migrations/015-hidden-forms.ts";
 import { createNotices, type Notices } from "./notices.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
@@ -50,6 +52,7 @@ export type State = {
   readonly exports: Exports;
   readonly history: History;
   readonly knownAccess: KnownAccess;
+  readonly hiddenForms: HiddenForms;
   readonly previews: Previews;
   readonly consoleSessions: ConsoleSessions;
   readonly signInTries: SignInTries;
@@ -82,6 +85,7 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       spreadRows,
       notices,
       noticeRealms,
+      hiddenForms,
     ],
   },
   // In one database, the store has marks of its own.
@@ -94,6 +98,7 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       spreadPostgresRows,
       postgresNotices,
       postgresNoticeRealms,
+      postgresHiddenForms,
     ],
   },
 };
@@ -146,6 +151,7 @@ export async function openState(
     exports: createExports(sql, given),
     history: createHistory(sql, given),
     knownAccess: createKnownAccess(sql, clock),
+    hiddenForms: createHiddenForms(sql, clock),
     previews: createPreviews(sql, given),
     consoleSessions: createConsoleSessions(sql, clock),
     signInTries: createSignInTries(sql, clock),

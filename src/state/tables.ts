@@ -130,6 +130,8 @@ export type StateTables = {
     at: number;
     until: number;
   };
+  /** `client` is a digest of its name and version. */
+  hidden_forms: { key_print: string; client: string; at: number };
   previews: { token_hash: string; key_print: string; html: string; expires_at: number };
   /** A session, or an address that begins one and can be opened once. */
   console_sessions: {

@@ -34,6 +34,7 @@ const ofKeys = {
   spent: "of a key and a budget",
   turns: "of a key",
   known_access: "of a key at a deployment elsewhere",
+  hidden_forms: "of a key",
   previews: "of a key, found by the hash of what is in an address",
   console_sessions: "of a browser, found by the hash of a token",
   sign_in_tries: "of an address",

@@ -89,6 +89,8 @@ type Connecting = Partial<Pick<KeyContextOptions, "askDestinations" | "publicFil
   readonly elicit?: Elicit | undefined;
   /** What the client says that it can do, in place of what `elicit` means. */
   readonly capabilities?: Readonly<Record<string, unknown>>;
+  /** The client's version. */
+  readonly version?: string;
 };
 
 export type AssistantClient = {
@@ -202,7 +204,7 @@ export async function createAssistantWorld(
     await reach("approved");
   };
   const awaitDecision = createAwaitDecision({ openState: openTheState, clock, sleep });
-  const clients = createClientMemory(clock);
+  const clients = createClientMemory({ clock, openState: openTheState });
   const approveOverwrite = createApproveOverwrite({ mode, openState: openTheState });
   const asking = { requireApproval, approveOverwrite, awaitDecision, clients, clock };
   const fetchPage = createPages({
@@ -342,13 +344,14 @@ async function writePin(file: string, pin: string): Promise<string> {
 
 async function connectClient(
   transport: InMemoryTransport,
-  { era = "modern", elicit, capabilities }: Connecting,
+  { era = "modern", elicit, capabilities, version = self.version }: Connecting,
   onComplete: (elicitationId: string) => void,
 ): Promise<ClientV1 | ClientV2> {
   const meant = elicit === undefined ? {} : { elicitation: { form: {} } };
   const options = { capabilities: capabilities ?? meant };
+  const info = { ...self, version };
   if (era === "v1") {
-    const client = new ClientV1(self, { ...options, jsonSchemaValidator: validatorV1 });
+    const client = new ClientV1(info, { ...options, jsonSchemaValidator: validatorV1 });
     if (elicit !== undefined) {
       client.setRequestHandler(ElicitRequestSchema, async ({ params }) =>
         elicit(params.message, params as Address),
@@ -361,7 +364,7 @@ async function connectClient(
     return client;
   }
   const mode = era === "modern" ? ({ pin: "2026-07-28" } as const) : "legacy";
-  const client = new ClientV2(self, {
+  const client = new ClientV2(info, {
     ...options,
     versionNegotiation: { mode },
     jsonSchemaValidator: validatorV2,

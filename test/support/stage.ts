@@ -194,7 +194,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
       requireApproval,
       approveOverwrite,
       awaitDecision: () => Promise.reject(new Error("nobody waits here")),
-      clients: createClientMemory(real),
+      clients: createClientMemory({ clock: real, openState: noState }),
       clock: real,
       version: "0",
       report,

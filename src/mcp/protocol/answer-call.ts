@@ -47,7 +47,7 @@ export async function answerCall(
   const { signal: leaving, notify, _meta: meta } = context.mcpReq;
   const tellProgress = prepareProgress(meta?.progressToken, notify);
   const requestId = readRequestId(context.http?.req?.headers.get(requestIdHeader));
-  const dialogue = openDialogue(caller, context, {
+  const dialogue = await openDialogue(caller, context, {
     ...options,
     tellWaiting: (seconds) => tellProgress(describeWaiting(seconds)),
   });

@@ -21,7 +21,7 @@ export type Reply = {
 };
 
 /** What is known of a reply by the time at which it came. */
-type Timing = {
+export type Timing = {
   /** It came sooner than any person reads. */
   readonly isTooSoon: boolean;
   /** It came so late that the client gave up on a form that it has not shown. */

@@ -13,10 +13,12 @@ import {
   readReply,
   tellComplete,
   type Reply,
+  type Timing,
 } from "./approval-question.ts";
 import { digestOf } from "../../text/digest.ts";
 import { once } from "../schemas/once.ts";
 import { nameClient, type Caller } from "./caller.ts";
+import type { ClientMemory } from "./client-memory.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What one call asks of the person before its client, and what it has heard so far. */
@@ -35,12 +37,17 @@ const mostQuestions = 3;
 /** Most clients, and what is between them and us, give a call up after a minute. */
 const patience_ms = 50_000;
 
-export function openDialogue(caller: Caller, context: ServerContext, asking: Asking): Dialogue {
+export async function openDialogue(
+  caller: Caller,
+  context: ServerContext,
+  asking: Asking,
+): Promise<Dialogue> {
   const { awaitDecision, clients, clock, tellWaiting } = asking;
+  const { key_print } = asking.keyContext;
   const { signal } = context.mcpReq;
   const { capabilities, info, isModern } = caller;
   // Most calls ask nobody, and a digest costs more than all else that is made here.
-  const nameAsked = once(() => digestOf([asking.keyContext.key_print, info?.name, info?.version]));
+  const nameAsked = once(() => digestOf([key_print, info?.name, info?.version]));
   const begun = clock.monotonic();
   const shows = !clients.hidesQuestions(nameAsked);
   const brought = readReply(context);
@@ -48,7 +55,7 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
   let person: Omit<Person, "token"> = {
     canAnswer: shows && canShowForm(capabilities),
     canOpen: shows && capabilities.elicitation?.url !== undefined,
-    answer: brought && hear(brought),
+    answer: brought && (await hear(brought)),
     waited: undefined,
     client: nameClient(caller),
   };
@@ -58,6 +65,10 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
     ask: async (asked) => {
       const { page } = asked;
       const client = nameAsked();
+      if (await clients.hidesForms({ key_print, client })) {
+        person = { ...person, canAnswer: false, canOpen: false, answer: undefined };
+        return undefined;
+      }
       if (page?.isOpened === true) clients.noteOpened(client, page.id);
       if (page !== undefined && clients.hasOpened(client, page.id)) return wait(asked, page);
       clients.noteAsked(asked.token);
@@ -65,7 +76,7 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
       const isLast = (questions += 1) > mostQuestions;
       const answer = isLast
         ? ({ token: asked.token, said: "no" } as const)
-        : hear(await askLegacy(asked, context));
+        : await hear(await askLegacy(asked, context));
       person = { ...person, answer };
       if (page === undefined || answer.said !== "opened") return undefined;
       clients.noteOpened(client, page.id);
@@ -73,14 +84,11 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
     },
   };
 
-  function hear(reply: Reply) {
-    // A call that is given up ends its question, which the client may well have shown.
-    const isTooSoon = clients.isTooSoon(reply.token) && !signal.aborted;
-    const isGivenUp = clients.isGivenUp(reply.token) && !signal.aborted;
-    const timing = { isTooSoon, isGivenUp };
+  async function hear(reply: Reply) {
+    const timing = readTiming(reply, clients, signal);
     const answer = readAnswer(reply, timing);
-    if (isHidden(reply, timing)) clients.noteHidden(nameAsked());
-    else if (isTooSoon && answer.said === "nothing") clients.noteUnseen(nameAsked());
+    if (isHidden(reply, timing)) await clients.noteHidden({ key_print, client: nameAsked() });
+    else if (timing.isTooSoon && answer.said === "nothing") clients.noteUnseen(nameAsked());
     return answer;
   }
 
@@ -88,7 +96,6 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
     const now = clock.monotonic();
     // A client that is still there by then has more patience than most.
     const until = (now < begun + patience_ms ? begun : now) + patience_ms;
-    const { key_print } = asking.keyContext;
     const ended = await awaitDecision(page.id, { key_print, until, signal, tellWaiting });
     if (ended === "open" && isModern) return askForPatience(asked);
     const isDecided = ended === "decided";
@@ -98,6 +105,12 @@ export function openDialogue(caller: Caller, context: ServerContext, asking: Ask
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
     return undefined;
   }
+}
+
+function readTiming({ token }: Reply, clients: ClientMemory, signal: AbortSignal): Timing {
+  // A call that is given up ends its question, which the client may well have shown.
+  if (signal.aborted) return { isTooSoon: false, isGivenUp: false };
+  return { isTooSoon: clients.isTooSoon(token), isGivenUp: clients.isGivenUp(token) };
 }
 
 /** Where the client can show no form, there is no person to ask. */

@@ -1,9 +1,11 @@
 import type { Clock } from "../../contract/clock.ts";
 import { limits } from "../../contract/limits.ts";
+import type { FormClient } from "../../state/hidden-forms.ts";
+import type { State } from "../../state/state.ts";
 
 /**
- * What this process remembers of its clients from call to call, whether or not they have sessions:
- * some answer a question by themselves, with no window to show it in.
+ * What is remembered of clients from call to call, whether or not they have sessions: some answer
+ * a question by themselves, with no window to show it in.
  */
 export type ClientMemory = {
   /** The question of this token goes out now. */
@@ -14,8 +16,9 @@ export type ClientMemory = {
   readonly isGivenUp: (token: string) => boolean;
   /** This client answers questions that nobody saw. */
   readonly noteUnseen: (client: string) => void;
-  /** This client says that it shows forms, and shows none. */
-  readonly noteHidden: (client: string) => void;
+  /** This client declares forms, and shows none. Every process of the folder or database knows. */
+  readonly noteHidden: (client: FormClient) => Promise<void>;
+  readonly hidesForms: (client: FormClient) => Promise<boolean>;
   readonly hidesQuestions: (readClient: () => string) => boolean;
   /** This client has opened an approval's page: to ask it once more would only be in the way. */
   readonly noteOpened: (client: string, approval: string) => void;
@@ -27,13 +30,15 @@ const unseen_ms = 300;
 const hides_ms = 60 * 60_000;
 /** Such clients cancel after a minute, which most of them count from an earlier moment than we. */
 const givenUp_ms = 45_000;
-/** Each question costs such a client's user that minute again. */
-const hidden_ms = 24 * 60 * 60_000;
 
-export function createClientMemory(clock: Pick<Clock, "monotonic">): ClientMemory {
+type MemoryOptions = {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly openState: () => Promise<Pick<State, "hiddenForms">>;
+};
+
+export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
   const asked = createRecent(clock);
   const unseen = createRecent(clock);
-  const hidden = createRecent(clock);
   const opened = createRecent(clock);
   return {
     noteAsked: asked.note,
@@ -44,10 +49,9 @@ export function createClientMemory(clock: Pick<Clock, "monotonic">): ClientMemor
       return age >= givenUp_ms && age < Infinity;
     },
     noteUnseen: unseen.note,
-    noteHidden: hidden.note,
-    hidesQuestions: (readClient) =>
-      (unseen.hasAny() && unseen.readAge(readClient()) <= hides_ms) ||
-      (hidden.hasAny() && hidden.readAge(readClient()) <= hidden_ms),
+    noteHidden: async (client) => (await openState()).hiddenForms.note(client),
+    hidesForms: async (client) => (await openState()).hiddenForms.has(client),
+    hidesQuestions: (readClient) => unseen.hasAny() && unseen.readAge(readClient()) <= hides_ms,
     noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
     hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= limits.approval_ms,
   };

@@ -26,13 +26,19 @@ openForEach(createAssistantWorld, async (opened) => {
 });
 
 /** Answers after so long, with whatever the client makes up. */
-function connect(era: Era, after_ms: number, reply: Reply | Error, more: object = {}) {
+function connect(
+  era: Era,
+  after_ms: number,
+  reply: Reply | Error,
+  more: object = {},
+  { connect: open, advance } = assistant,
+) {
   const elicit: Elicit = () => {
     questions += 1;
-    assistant.advance(after_ms);
+    advance(after_ms);
     return reply instanceof Error ? Promise.reject(reply) : reply;
   };
-  return assistant.connect({ era, elicit, ...more });
+  return open({ era, elicit, ...more });
 }
 
 async function remove({ callTool }: AssistantClient, target = id) {
@@ -126,6 +132,26 @@ describe.each(eras)("a %s client that cancels", (era) => {
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect(questions).toBe(2);
+  });
+
+  test("is asked by the page in the next process of the folder, for a day", async () => {
+    await remove(await connect(era, 45_000, cancel));
+    await using later = await createAssistantWorld({ beside: assistant.world });
+    later.advance(45_000);
+    const ask = async (more: object = {}) => remove(await connect(era, 1000, cancel, more, later));
+    expect((await ask()).error.approval.url).toContain("/approve/");
+    expect(questions).toBe(1);
+
+    await ask({ key: await assistant.world.addKey() });
+    expect(questions).toBe(2);
+    await ask({ version: "2" });
+    expect(questions).toBe(3);
+    later.advance(24 * hour_ms - 2000);
+    await ask();
+    expect(questions).toBe(3);
+    later.advance(1);
+    await ask();
+    expect(questions).toBe(4);
   });
 
   test("says nothing about another key's client, which is asked by its form", async () => {
