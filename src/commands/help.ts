@@ -90,7 +90,8 @@ doctor
 keys create
   --project NAME       id or subdomain; not needed where there is only one project
   --scopes A,B         only these; without it, full access
-  --role ROLE          viewer, manager or owner (owner)
+  --role ROLE          viewer, manager or owner (owner); a viewer reads links, statistics and apps,
+                       and writes nothing
   --master             a key for projects and nothing else
   --client             a key for the SDK in an app, which everybody may read: it answers what the
                        SDK asks of its project's links, and no other route

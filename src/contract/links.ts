@@ -74,6 +74,7 @@ export type LinkFields = z.output<typeof linkFields>;
 
 const writes = {
   auth: "project",
+  role: "manager",
   budget: "link_writes",
   body: linkFields,
   optional_wrapper: "link",
@@ -144,6 +145,7 @@ export const links = {
     title: "Delete a link",
     summary: "Delete a link; its address stops working at once.",
     auth: "project",
+    role: "manager",
     scope: "links.destroy",
     params: byId,
   },
@@ -154,6 +156,7 @@ export const links = {
     title: "Restore a link",
     summary: "Bring a deleted link back, with its id, clicks and addresses.",
     auth: "project",
+    role: "manager",
     scope: "links.create",
     budget: "link_writes",
     params: byId,
@@ -169,6 +172,7 @@ export const shortLinks = {
     title: "Shorten an address",
     summary: "Make a shortened path for a link's address, or for any web address.",
     auth: "project",
+    role: "manager",
     scope: "short_links.create",
     plan: "pro",
     budget: "url_shortening",

@@ -23,7 +23,6 @@ export const messages = {
   project_key_required: "API key is invalid here: a master API key reaches only projects.",
   scope_missing: (scope: string) => `API key lacks the scope ${scope}.`,
   role_required: (role: Role) => `The key's owner needs the ${roleNames[role]} role for this.`,
-  app_role_required: `Creating an app needs the Manager or Owner role.`,
   plan_required: "This needs the Pro plan.",
   pro_fields: (fields: string) => `The Pro plan is needed for ${fields}.`,
   link_limit: (limit: number) => `The Free plan allows ${limit} links; this project has them all.`,

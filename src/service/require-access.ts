@@ -1,8 +1,7 @@
-import { findRefusal, hasRole, hasScope, refuseScope, type KeyFacts } from "../contract/access.ts";
+import { findRefusal, hasScope, refuseScope, type KeyFacts } from "../contract/access.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { messages } from "../contract/messages.ts";
 import { unauthorized } from "../contract/problem.ts";
-import type { Role, Scope } from "../contract/scopes-and-roles.ts";
+import type { Scope } from "../contract/scopes-and-roles.ts";
 import type { KeyHolder } from "../store/keys.ts";
 
 /** Refuses what the contract says that a key may not do, each with its own 401. */
@@ -30,8 +29,4 @@ export function describeKey({ project, scopes, role }: KeyHolder): KeyFacts {
 /** For what needs a second scope, depending on what an endpoint is called with. */
 export function requireScope(holder: KeyHolder, scope: Scope): void {
   if (!hasScope(holder, scope)) throw unauthorized(refuseScope(scope).message);
-}
-
-export function requireAppRole(holder: KeyHolder, role: Role): void {
-  if (!hasRole(holder, role)) throw unauthorized(messages.app_role_required);
 }

@@ -18,7 +18,7 @@ import type { Tenant } from "../store/tenant.ts";
 import { androidAppKind, iosAppKind, type AppKind } from "./app-kinds.ts";
 import type { WriteCall } from "./handler.ts";
 import { createCode, createIdAndTime } from "./ids.ts";
-import { requireAppRole, requireScope } from "./require-access.ts";
+import { requireScope } from "./require-access.ts";
 
 /**
  * How a link comes to be and changes, for every endpoint that writes links. All of it runs in the
@@ -234,7 +234,6 @@ async function chooseApp<
   const known = isStorable(name) ? await kind.apps.findNamed(tenant, name) : undefined;
   if (known !== undefined) return known.id;
   requireScope(call.caller, kind.createScope);
-  requireAppRole(call.caller, "manager");
   const checked = kind.check(fields);
   problems.push(...checked.problems);
   if (!registers) problems.push({ field: kind.name, message: kind.notFound });

@@ -165,7 +165,9 @@ describe("every endpoint of the specification", () => {
       const isApp = /^\/(ios|android)_apps/.test(entry.path);
       const isPage = entry.path.startsWith("/page_template");
       const least = isPage || entry.effect !== "read" ? "manager" : "viewer";
-      expect([name, entry.role]).toEqual([name, isApp || isPage ? least : undefined]);
+      const isLinkWrite = /^\/(short_)?links/.test(entry.path) && entry.effect !== "read";
+      const isRanked = isApp || isPage || (isLinkWrite && entry.auth === "project");
+      expect([name, entry.role]).toEqual([name, isRanked ? least : undefined]);
       const plan = isPage || name === "POST /short_links" ? "pro" : undefined;
       expect([name, entry.plan]).toEqual([name, plan]);
       expect([name, entry.feature]).toEqual([name, isPage ? "page_templates" : undefined]);

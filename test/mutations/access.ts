@@ -34,11 +34,15 @@ export const access: readonly Mutation[] = [
   },
   {
     id: "A3",
-    file: "src/service/write-link.ts",
-    what: "manager role no longer asked for an app made on the fly",
-    find: `  requireAppRole(call.caller, "manager");
+    file: "src/contract/links.ts",
+    what: "a viewer's key writes links",
+    find: `const writes = {
+  auth: "project",
+  role: "manager",
 `,
-    replace: "",
+    replace: `const writes = {
+  auth: "project",
+`,
     tests: ["test/service/access-matrix.test.ts"],
   },
   {

@@ -77,7 +77,6 @@ test("the words for each refusal are the ones a client tells causes apart by", (
     messages.master_required,
     messages.project_key_required,
     messages.plan_required,
-    messages.app_role_required,
     ...scopes.map(messages.scope_missing),
     ...roles.map(messages.role_required),
   ];
@@ -113,7 +112,7 @@ test.each(roles)(
     const apps = await world.call("GET", "/ios_apps");
     const links = await world.call("GET", "/links");
     expect([judge(reply), apps.body.meta.count, links.body.meta.count]).toEqual(
-      role === "viewer" ? [messages.app_role_required, 0, 0] : [admitted, 1, 1],
+      role === "viewer" ? [messages.role_required("manager"), 0, 0] : [admitted, 1, 1],
     );
   },
 );

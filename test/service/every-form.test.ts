@@ -35,11 +35,18 @@ function listWays(id: string): readonly Way[] {
   ];
 }
 
-type Asked = { readonly world: World; readonly form: Form; readonly key: string };
+type Asked = {
+  readonly world: World;
+  readonly form: Form;
+  readonly key: string;
+  /** Creates the link that the writes try to change; `key` where left out. */
+  readonly creator?: string;
+};
 
 /** Writes a link in all ways, and answers each status with its sentence, once each. */
-async function writeAll({ world, form, key }: Asked, fields: Fields) {
-  const kept = (await world.call("POST", "/links", { body: { path: "kept" }, key })).body;
+async function writeAll({ world, form, key, creator = key }: Asked, fields: Fields) {
+  const given = { body: { path: "kept" }, key: creator };
+  const kept = (await world.call("POST", "/links", given)).body;
   const told = new Set<string>();
   for (const [method, path, rest] of listWays(kept.id)) {
     const body = form("link", { ...rest, ...fields });
@@ -60,8 +67,9 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     const refusal = `401 ${messages.scope_missing(scope)}`;
     expect(await writeAll({ world, form, key: scoped }, { [field]: app })).toEqual([refusal]);
     const viewer = await world.addKey({ role: "viewer" });
-    const roleRefusal = `401 ${messages.app_role_required}`;
-    expect(await writeAll({ world, form, key: viewer }, { [field]: app })).toEqual([roleRefusal]);
+    const roleRefusal = `401 ${messages.role_required("manager")}`;
+    const asViewer = { world, form, key: viewer, creator: world.key };
+    expect(await writeAll(asViewer, { [field]: app })).toEqual([roleRefusal]);
     for (const path of ["/ios_apps", "/android_apps"]) {
       expect((await world.call("GET", path)).body.meta.count).toBe(0);
     }

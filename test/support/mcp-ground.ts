@@ -26,6 +26,7 @@ export type Tenant = {
   readonly subdomain: string;
   /** What another process changes is seen after a moment; these wait for it. */
   readonly suspend: (isSuspended: boolean) => Promise<void>;
+  readonly setRole: (role: Role) => Promise<void>;
   readonly revoke: () => Promise<void>;
 };
 
@@ -60,6 +61,12 @@ export async function openGround(words: readonly string[] = []): Promise<Ground>
       subdomain,
       suspend: async (suspended) => {
         await store.write((db) => updateProject(db, project.id, { suspended }, clock.now()));
+        await untilSeen();
+      },
+      setRole: async (role) => {
+        await store.write((db) =>
+          db.updateTable("api_keys").set({ role }).where("id", "=", key.id).execute(),
+        );
         await untilSeen();
       },
       revoke: async () => {

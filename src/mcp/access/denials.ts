@@ -9,20 +9,18 @@ type Denial = { readonly endpoint: Endpoint; readonly cause: Cause };
 /**
  * Whether every call of the endpoint will be refused like this. A missing scope counts if it is the
  * endpoint's own: another one was needed for what this one call did besides. A role or a plan
- * counts if the entry always demands one: a Pro field must not hide `create_link`.
+ * counts if the entry always demands one: a Pro field must not hide `create_link`. A role that is
+ * missing for an app says nothing about links that register no app.
  */
-export function refusesAll(
-  { scope, role, plan }: Endpoint,
-  cause: Cause,
-  message: string,
-): boolean {
+export function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean {
+  const { scope, role, plan } = endpoint;
   switch (cause) {
     case "scope_missing": {
       const named = listNamedScopes(message);
       return named.length === 0 || named.some((name) => name === scope);
     }
     case "role_required":
-      return role !== undefined;
+      return role !== undefined && !(writesLinks(endpoint) && /\bapps?\b/i.test(message));
     case "plan_required":
       return plan !== undefined;
     default:
@@ -51,7 +49,10 @@ function describeDemand({ endpoint, cause }: Denial): ((other: Endpoint) => bool
     return (other) => other.scope === scope && hasKnownScope(other);
   }
   if (cause === "role_required" && role !== undefined) {
-    return (other) => other.role !== undefined && hasRole({ role: other.role }, role);
+    return (other) => {
+      if (other.role === undefined || !hasRole({ role: other.role }, role)) return false;
+      return writesLinks(endpoint) || !writesLinks(other);
+    };
   }
   if (cause === "plan_required" && plan !== undefined) return (other) => other.plan === plan;
   return undefined;
@@ -60,4 +61,12 @@ function describeDemand({ endpoint, cause }: Denial): ((other: Endpoint) => bool
 /** The specification names no scope of upsert's own (links.ts): elsewhere it may be another. */
 function hasKnownScope({ scope, overwrite_scope }: Endpoint): boolean {
   return scope !== undefined && overwrite_scope === undefined;
+}
+
+/**
+ * Remote servers may ask for no role here, as the specification names none. A role that is missing
+ * for apps or templates therefore does not hide these.
+ */
+function writesLinks({ role, path }: Endpoint): boolean {
+  return role !== undefined && /^\/(short_)?links\b/.test(path);
 }

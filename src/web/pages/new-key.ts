@@ -23,7 +23,7 @@ const list = { name: "Keys", address: "/keys" };
 const role: Field = {
   name: "role",
   kind: "choice",
-  hint: "A viewer works with links, a manager also with apps and the page, an owner with all.",
+  hint: "A viewer reads links and apps; a manager changes them, and the page; an owner does all.",
   choices: [
     { value: "viewer", name: "Viewer" },
     { value: "manager", name: "Manager" },

@@ -74,7 +74,7 @@ const said: Readonly<Record<Cause, readonly string[]>> = {
     messages.role_required("viewer"),
     messages.role_required("manager"),
     messages.role_required("owner"),
-    messages.app_role_required,
+    "Creating an app needs the Manager or Owner role.",
     "You must be an owner or manager",
     "Only managers can create apps",
     "Insufficient role",

@@ -80,7 +80,12 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
   test.each<Line>([
     [messages.pro_fields("referrer"), "create_link", { referrer: "a" }, /^POST .*links$/],
     [messages.link_limit(10), "create_link", {}, /^POST .*links$/],
-    [messages.app_role_required, "create_link", { ios_app: {} }, /^POST .*links$/],
+    [
+      "Creating an app needs the Manager or Owner role.",
+      "create_link",
+      { ios_app: {} },
+      /^POST .*links$/,
+    ],
     [messages.scope_missing("ios_apps.create"), "create_link", { ios_app: {} }, /^POST .*links$/],
     [messages.scope_missing("short_links.create"), "create_link", {}, /^POST .*links$/],
     [messages.scope_missing("links.update"), "upsert_link", { path: "a" }, /upsert/],

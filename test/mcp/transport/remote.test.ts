@@ -39,7 +39,9 @@ describe.concurrent("in front of a second Waypost, a client does all that it is 
     const env = { ...aim(tenant.key), WAYPOST_SCOPES: scopes };
     const given = { transport: "stdio", data: folder.path, env, ...elicit } as const;
     await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
+    await tenant.setRole("viewer");
     await learnRole(client, person);
+    await tenant.setRole("manager");
     await runAcceptance(client, tenant, person);
     await tenant.revoke();
     await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
@@ -57,7 +59,9 @@ describe.concurrent("in front of a second Waypost, a client does all that it is 
     const { places, key: token } = gateway.serving;
     const given = { transport: "http", url: places.mcp, token, ...elicit } as const;
     await using client = era === "v1" ? await connectV1(given) : await connectV2({ ...given, era });
+    await tenant.setRole("viewer");
     await learnRole(client, person);
+    await tenant.setRole("manager");
     await runAcceptance(client, tenant, person);
     await tenant.revoke();
     await expectFailure(client, "list_links", {}, "key_invalid", { status: 401 });
