@@ -1,3 +1,4 @@
+import type { KnownKey } from "../contract/access.ts";
 import type { Client } from "../client/client.ts";
 import type { Leaving } from "../contract/leaving.ts";
 import type { LinkFields } from "../contract/links.ts";
@@ -27,6 +28,8 @@ export type Owner = {
   readonly keepsBin?: boolean;
   /** Whether its ids may be others than UUIDs, as those of a deployment elsewhere may be. */
   readonly takesAnyId?: boolean;
+  /** What our own service tells of the key's project and its pricing plan. */
+  readonly known?: Pick<KnownKey, "facts" | "linkLimit"> | undefined;
   /** Throws for an endpoint that the key is known to have no right to. */
   readonly requireRight?: ((endpoint: Endpoint) => void) | undefined;
 };

@@ -1,4 +1,5 @@
 import type { Random } from "../../contract/clock.ts";
+import { unauthorized } from "../../contract/problem.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
@@ -6,6 +7,7 @@ import { throwIfCancelled } from "../bulk-errors.ts";
 import type { CheckDestinations, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource, type SettleRow } from "../rows/read-rows.ts";
 import { chooseApps } from "./choose-apps.ts";
+import { createPricingCheck } from "./check-pricing.ts";
 import { createAppReader } from "./known-apps.ts";
 import { planFilters, refuseChanges, type FilterWanted } from "./plan-filters.ts";
 import { planRows, type Planning, type UnnumberedRow } from "./plan-rows.ts";
@@ -65,7 +67,8 @@ export async function makePlan(
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
   const problems: PlanProblem[] = [];
-  const judged = refuseForeign(rows, wanted, checkDestinations);
+  const allowed = refuseForeign(rows, wanted, checkDestinations);
+  const judged = refuseUnpaid(allowed, wanted, createPricingCheck(owner, asking));
   const { skipsInvalid = false } = wanted;
   const request: Requested = { ...describe(wanted) };
   const listFound = () => {
@@ -140,6 +143,23 @@ async function* refuseForeign(
     const message = problems.map((problem) => problem.message).join("; ");
     const refused = "undo" in wanted ? "conflict" : "invalid";
     yield problems.length === 0 ? row : { ...row, action: refused, fields: null, message };
+  }
+}
+
+/** Rows that the project's pricing plan would refuse after the approval. */
+async function* refuseUnpaid(
+  rows: AsyncIterable<UnnumberedRow>,
+  wanted: PlanWanted,
+  check: ReturnType<typeof createPricingCheck>,
+): AsyncGenerator<UnnumberedRow> {
+  for await (const row of rows) {
+    const fault = await check(row);
+    // Changes that all links share are refused as a whole.
+    if (fault !== undefined && "filters" in wanted) throw unauthorized(fault.message);
+    const refused = fault?.isOfRow === true && "source" in wanted ? "invalid" : "conflict";
+    yield fault === undefined
+      ? row
+      : { ...row, action: refused, fields: null, before: null, message: fault.message };
   }
 }
 

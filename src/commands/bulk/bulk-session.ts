@@ -62,6 +62,7 @@ export function withBulk<Result>(
         linkHost: known?.linkHost ?? config.link_origin,
         requireRight: createRequireRight(known?.facts),
         checkDestinations,
+        known,
         keepsBin: known?.binDays !== undefined,
         takesAnyId: deployment.own === undefined,
       };

@@ -174,6 +174,47 @@ describe("before a key of our own service approves", () => {
     await expectAsked("update_link", { id: "spring", ios_app });
   });
 
+  test("a plan of many links keeps to the project's pricing plan", async () => {
+    const { world } = assistant;
+    const project = await world.addProject({ subdomain: "free", plan: "free", max_links: 2 });
+    const key = await world.addKey({ project });
+    const body = { path: "spring", url: there };
+    expect((await world.call("POST", "/links", { key, body })).status).toBe(201);
+    await connect(key);
+    const needsPro = "The Pro plan is needed for referrer.";
+    const paid = { path: "spring", url: other, referrer: "a=b" };
+    const faulty = await callDone(assistant, "plan_links", { operation: "upsert", rows: [paid] });
+    expect(faulty.plan).toMatchObject({ counts: { invalid: 1 } });
+    expect(JSON.stringify(faulty.plan)).toContain(needsPro);
+    const filters = [{ field: "path", condition: "eq", value: "spring" }];
+    const shared = { operation: "update", filters, changes: { referrer: "a=b" } };
+    await expectRefused("plan_links", shared, needsPro, "plan_required");
+    const rows = [{ path: "spring", url: other }, { path: "summer" }, { path: "autumn" }];
+    const { plan } = await callDone(assistant, "plan_links", { operation: "upsert", rows });
+    expect(plan.counts).toMatchObject({ update: 1, create: 1, conflict: 1 });
+    expect(JSON.stringify(plan)).toContain("The Free plan allows 2 links");
+    await expectAsked("apply_plan", { plan_id: plan.id });
+    // Another key fills the project after the plan was made.
+    const late = { key, body: { path: "winter", url: there } };
+    expect((await world.call("POST", "/links", late)).status).toBe(201);
+    const isFull = "The Free plan allows 2 links; this project has them all.";
+    await expectRefused("apply_plan", { plan_id: plan.id }, isFull, "plan_required");
+  });
+
+  test("a link moves to no further short path of another link", async () => {
+    const { world } = assistant;
+    await assistant.plant("link", { path: "long", url: there });
+    const url = "http://default.localhost:8787/long?from=poster";
+    const short = await world.call("POST", "/short_links", { body: { url } });
+    const { shortened_path } = short.body;
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    expect(await readApiError("PATCH", `/links/${id}`, { path: shortened_path })).toBe(
+      "Path has already been taken",
+    );
+    const args = { id, url: other, path: shortened_path };
+    await expectRefused("update_link", args, "Path has already been taken");
+  });
+
   test("the key may overwrite what an upsert finds", async () => {
     await assistant.plant("link", { path: "spring", url: there });
     const scopes = ["links.index", "links.show", "links.create"] as const;

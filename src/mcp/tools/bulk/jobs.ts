@@ -10,7 +10,7 @@ import { describeApproval } from "../../schemas/input-schema.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
-import { refuseForeignRows } from "./refuse-foreign-rows.ts";
+import { refuseForeignRows, refuseUnpaidRows } from "./refuse-rows.ts";
 import { jobSchema, otherJobSchema, showJob, showJobPage } from "./show-job.ts";
 
 /** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
@@ -50,7 +50,10 @@ function createApplyPlan(mode: Mode): Tool {
       }
       refuseFaulty(plan);
       const seen = await bulk.findJobOf(plan, owner);
-      if (seen === undefined) await refuseForeignRows(plan, call);
+      if (seen === undefined) {
+        await refuseForeignRows(plan, call);
+        await refuseUnpaidRows(plan, call, name);
+      }
       await approve(name, plan, seen, call);
       const begun = performance.now();
       const named = { ...owner, requestId: call.requestId };

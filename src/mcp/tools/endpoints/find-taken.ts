@@ -3,6 +3,7 @@ import { contract } from "../../../contract/index.ts";
 import { paging } from "../../../contract/limits.ts";
 import { takenFault, type FieldProblem } from "../../../contract/problem.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
+import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
@@ -11,9 +12,9 @@ import { listPage, listRows } from "./found-rows.ts";
 
 /** Values that must be unique in a project and that another record already has. */
 
-type Asking = Pick<Call, "ask">;
+type Asking = Pick<Call, "ask" | "keyContext">;
 
-const { links, projects } = contract;
+const { links, projects, shortLinks } = contract;
 
 /** Lists are read so far; the deployment itself refuses what stands further back. */
 const mostPages = 5;
@@ -41,10 +42,24 @@ export async function isAddressTaken(
   if (other && other["id"] !== ownId) return true;
   const filters = [{ field: "shortened_path", condition: "eq", value: path } as const];
   const rows = await readIfPossible(() => listRows(links.index, { filters }, call));
-  return (rows ?? []).some(
+  const isShort = (rows ?? []).some(
     ({ id, shortened_path: short }) =>
       id !== ownId && typeof short === "string" && normalizeForSearch(short) === path,
   );
+  return isShort || isFurtherShortPath(path, ownId, call);
+}
+
+/** A link shows one of its short paths; our own service finds it by the others too. */
+async function isFurtherShortPath(
+  path: string,
+  ownId: string | undefined,
+  { ask, keyContext }: Asking,
+): Promise<boolean> {
+  const { checksConditions, known } = keyContext;
+  if (!checksConditions || known.linkHost === undefined) return false;
+  const url = writeAddress(known.linkHost, path);
+  const link = await readIfPossible(() => ask(shortLinks.resolve, { url }));
+  return link !== undefined && link.id !== ownId;
 }
 
 /** The host names of other projects; the API has no filters for projects. */
