@@ -1,4 +1,5 @@
 import type {
+  CallToolResult,
   JSONRPCRequest,
   RequestMethod,
   Result,
@@ -6,10 +7,11 @@ import type {
   ServerContext,
 } from "@modelcontextprotocol/server";
 import type { KeyContext } from "../../src/mcp/access/key-context.ts";
-import type { Given } from "./fixture.ts";
+import type { Asked, Given } from "./fixture.ts";
 import { prompts } from "./prompts.ts";
 import { readFixture, resources, templates } from "./resources.ts";
 import { tools } from "./tools.ts";
+import { addTaskFixtures } from "./tools-with-tasks.ts";
 
 /** A real server that also has what the suite asks for; everything else it answers by itself. */
 export function addFixtures(server: Server, keyContext: KeyContext): Server {
@@ -38,14 +40,30 @@ export function addFixtures(server: Server, keyContext: KeyContext): Server {
   lengthen(server, "resources/list", "resources", described);
   lengthen(server, "resources/templates/list", "resourceTemplates", templates);
 
+  const call = readReal(server, "tools/call");
+  const makeAsked = (context: ServerContext): Asked => ({
+    context,
+    keyContext,
+    server,
+    // The result of the real server's `tools/call`.
+    callTool: (name, given) => call({ name, arguments: given }, context) as Promise<CallToolResult>,
+  });
   extend(server, "tools/call", ({ name, arguments: given = {} }, context) =>
-    tools.find((tool) => tool.name === name)?.run(given as Given, { context, keyContext }),
+    tools.find((tool) => tool.name === name)?.run(given as Given, makeAsked(context)),
   );
   extend(server, "prompts/get", ({ name, arguments: given = {} }, context) =>
-    prompts.find((prompt) => prompt.name === name)?.write(given as Given, { context, keyContext }),
+    prompts.find((prompt) => prompt.name === name)?.write(given as Given, makeAsked(context)),
   );
   extend(server, "resources/read", ({ uri }) => readFixture(String(uri)));
+  addTaskFixtures(server, (method) => readReal(server, method));
   return server;
+}
+
+/** The real handler of a method, for calls that a fixture makes. */
+function readReal(server: Server, method: string) {
+  const real = readHandler(server, method);
+  return (params: Given, context: ServerContext) =>
+    real({ jsonrpc: "2.0", id: context.mcpReq.id, method, params }, context);
 }
 
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;

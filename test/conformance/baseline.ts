@@ -27,19 +27,5 @@ export const baseline: Readonly<Record<Revision, readonly Absence[]>> = {
       scenarios: ["http-custom-header-server-validation"],
       why: "No tool of ours asks for a header of its own (x-mcp-header), so none can be wrong.",
     },
-    {
-      scenarios: [
-        "tasks-lifecycle",
-        "tasks-capability-negotiation",
-        "tasks-wire-fields",
-        "tasks-request-state-removal",
-        "tasks-mrtr-input",
-        "tasks-request-headers",
-        "tasks-dispatch-and-envelope",
-        "tasks-required-task-error",
-        "tasks-mrtr-composition",
-      ],
-      why: "The tasks extension is not offered.",
-    },
   ],
 };

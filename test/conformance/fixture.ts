@@ -2,6 +2,7 @@ import type {
   CallToolResult,
   GetPromptResult,
   InputRequiredResult,
+  Server,
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
@@ -12,7 +13,13 @@ import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 export type Given = Readonly<Record<string, unknown>>;
 
 /** A request as it reached the real server, and what the key that sent it sees. */
-export type Asked = { readonly context: ServerContext; readonly keyContext: KeyContext };
+export type Asked = {
+  readonly context: ServerContext;
+  readonly keyContext: KeyContext;
+  readonly server: Server;
+  /** Calls a tool of the real server, as this client. */
+  readonly callTool: (name: string, given: Given) => Promise<CallToolResult>;
+};
 
 type Made<Result> = Result | InputRequiredResult | Promise<Result | InputRequiredResult>;
 

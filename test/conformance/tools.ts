@@ -1,6 +1,7 @@
 import type { KeyFacts } from "../../src/contract/access.ts";
 import { picture, say, type FixtureTool } from "./fixture.ts";
 import { toolsThatAsk } from "./tools-that-ask.ts";
+import { toolsWithTasks } from "./tools-with-tasks.ts";
 
 /** The suite's tools, for clients of every revision. */
 
@@ -135,4 +136,10 @@ const described: readonly FixtureTool[] = [
   },
 ];
 
-export const tools: readonly FixtureTool[] = [...simple, ...lively, ...described, ...toolsThatAsk];
+export const tools: readonly FixtureTool[] = [
+  ...simple,
+  ...lively,
+  ...described,
+  ...toolsThatAsk,
+  ...toolsWithTasks,
+];

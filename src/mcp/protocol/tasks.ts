@@ -60,7 +60,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
 }
 
 /** The extension demands -32021 (SEP-2663), whatever the method would have answered. */
-function refuseUndeclared(): MissingRequiredClientCapabilityError {
+export function refuseUndeclared(): MissingRequiredClientCapabilityError {
   const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
   return new MissingRequiredClientCapabilityError({ requiredCapabilities });
 }
