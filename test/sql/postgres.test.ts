@@ -232,6 +232,25 @@ function hurry(step_ms = 3000): void {
   onTestFinished(() => spied.mockRestore());
 }
 
+/** A write whose connection breaks between two statements, in its first `breaks` attempts. */
+async function writeOverBreaks(id: string, breaks: number) {
+  let times = 0;
+  const written = store.write(async (db) => {
+    times += 1;
+    await db.insertInto("things").values({ id, number: times }).execute();
+    if (times <= breaks) {
+      proxy.cut();
+      proxy.restore();
+    }
+    await db
+      .insertInto("things")
+      .values({ id: `${id} 2`, number: times })
+      .execute();
+  });
+  const fault = await written.catch((error: unknown) => error);
+  return { fault, times };
+}
+
 describe("a way that breaks", () => {
   test("is told as a busy store, and the next call goes by a new one", async () => {
     expect(await read(store, "none")).toBeUndefined();
@@ -261,6 +280,20 @@ describe("a way that breaks", () => {
     proxy.cut();
     proxy.restore();
     await add(store, "unnoticed");
+  });
+
+  test("a write whose connection breaks between two statements is repeated", async () => {
+    const { fault, times } = await writeOverBreaks("broken once", 1);
+    expect([fault, times]).toEqual([undefined, 2]);
+    expect(await read(store, "broken once")).toBe(2);
+    expect(await read(store, "broken once 2")).toBe(2);
+  });
+
+  test("a write whose connection breaks twice is taken back and not repeated again", async () => {
+    const { fault, times } = await writeOverBreaks("broken twice", 2);
+    expect(fault).toBeInstanceOf(StoreBusy);
+    expect(times).toBe(2);
+    expect(await read(store, "broken twice")).toBeUndefined();
   });
 
   test("in the midst of a write takes it back", async () => {
