@@ -28,6 +28,7 @@ test("fields in their wrapper are the fields", async () => {
     ["PATCH", `/links/${link.id}`, { link: { name: "Two" } }, { id: link.id, name: "Two" }],
     ["PUT", `/links/${link.id}`, { link: { name: "Three" } }, { id: link.id, name: "Three" }],
     ["POST", "/links/upsert", { link: { path: "a", name: "Four" } }, { id: link.id, name: "Four" }],
+    ["PATCH", `/links/${link.id}`, { link: { social_title: "Five" } }, { social_title: "Five" }],
     ["POST", "/short_links", { short_link: { url, prefix: "s-" } }, { id: link.id }],
     ["POST", "/short_links/resolve", { short_link: { url } }, { id: link.id }],
     ["PATCH", "/page_template", { page_template: { body } }, { body }],
@@ -39,7 +40,7 @@ test("fields in their wrapper are the fields", async () => {
   }
   const preview = { page_template: { link_id: link.id } };
   const page = await world.call("POST", "/page_template/preview", { body: preview });
-  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Four")]);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining("Five")]);
 });
 
 test("a wrapper that is the only way stays the only way", async () => {

@@ -41,18 +41,24 @@ const make = async (fields: object) => (await world.call("POST", "/links", { bod
 
 describe("an app asks with its client key", () => {
   test("and is told of the link at its address, as each SDK reads it", async () => {
-    const link = await make({ path: "Frühling/schuhe", name: "Shoes", url: "https://example.com" });
+    const link = await make({
+      path: "Frühling/schuhe",
+      name: "Push: cart abandoned",
+      social_title: "Shoes",
+      url: "https://example.com",
+    });
     const reply = await ask(`${host}/Fr%C3%BChling/schuhe`);
     expect([reply.status, reply.body]).toEqual([
       200,
       { matched: true, confidence: "high", match_score: 100, link: expect.anything() },
     ]);
+    expect(reply.text).not.toContain("Push: cart abandoned");
     for (const sdk of ["ios", "android"] as const) {
       const { link: read, ...rest } = readAnswer(sdk, reply);
       expect(rest).toEqual({ matched: true, confidence: "high", match_score: 100 });
       expect(read).toMatchObject({
         id: link.id,
-        name: "Shoes",
+        social_title: "Shoes",
         path: "Frühling/schuhe",
         url: "https://example.com",
         full_url: `${host}/Fr%C3%BChling/schuhe`,
