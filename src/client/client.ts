@@ -223,8 +223,10 @@ async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());
   const stopTimer = setTimer(tryDeadline.end, most_ms);
   try {
-    const { key: secret } = target;
-    return await sendOnce({ endpoint, input, request, send, tryDeadline, skew, secret });
+    const { key: secret, origin } = target;
+    const remoteHost = target.checksConditions === true ? undefined : new URL(origin).host;
+    const asked = { endpoint, input, request, send, tryDeadline, skew, secret, remoteHost };
+    return await sendOnce(asked);
   } finally {
     stopTimer();
     signal.removeEventListener("abort", tryDeadline.end);

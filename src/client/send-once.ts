@@ -73,6 +73,8 @@ type Try = {
   readonly skew: Pick<ClockSkew, "note">;
   /** The key: a deployment may repeat it in its words, and the assistant reads those. */
   readonly secret: string | undefined;
+  /** The host name of a remote server; undefined for our own service. */
+  readonly remoteHost: string | undefined;
 };
 
 export async function sendOnce(asked: Try): Promise<Outcome> {
@@ -104,7 +106,7 @@ function isOk({ status }: Reply): boolean {
 }
 
 async function readOutcome(asked: Try, response: Reply, body: unknown): Promise<Outcome> {
-  const { endpoint, secret } = asked;
+  const { endpoint, secret, remoteHost } = asked;
   const { status } = response;
   if (status === 429) return { kind: "limited" };
   if (isOk(response)) {
@@ -120,8 +122,7 @@ async function readOutcome(asked: Try, response: Reply, body: unknown): Promise<
   }
   // After any other 5xx it may have happened all the same, the API's own 503 included (§0).
   if (status >= 500) {
-    const words = refusal === undefined ? "" : `: ${refusal.message}`;
-    const said = `it answered with the status ${status}${words}`;
+    const said = describeFailing(status, refusal?.message, remoteHost);
     return { kind: "doubtful", reason: "failing", said, ...readRetryAfter(response) };
   }
   if (isForeign(status, body, refusal)) {
@@ -131,8 +132,25 @@ async function readOutcome(asked: Try, response: Reply, body: unknown): Promise<
     const data = typeof body === "string" ? undefined : body;
     return strange(`the status ${status} and ${describeBody(data)}${words}`);
   }
-  const { message = messages.unexplained(status), problems } = refusal ?? {};
-  return { kind: "refused", problem: new Problem(status, message, problems && { problems }) };
+  if (refusal === undefined) {
+    return { kind: "refused", problem: new Problem(status, messages.unexplained(status)) };
+  }
+  const { message, problems } = refusal;
+  const options = { ...(problems && { problems }), server: remoteHost };
+  return { kind: "refused", problem: new Problem(status, message, options) };
+}
+
+/** A server's words inside a sentence of Waypost's. */
+function describeFailing(
+  status: number,
+  message: string | undefined,
+  host: string | undefined,
+): string {
+  if (host === undefined) {
+    return `it answered with the status ${status}${message === undefined ? "" : `: ${message}`}`;
+  }
+  const words = message === undefined ? "" : `: ${quote(message, Infinity)}`;
+  return `the server at ${host} answered with the status ${status}${words}`;
 }
 
 /**

@@ -33,6 +33,8 @@ type ProblemOptions = {
   readonly problems?: readonly StatedProblem[];
   /** The broken rules one by one: over the wire they are the sentence alone. */
   readonly faults?: readonly FieldProblem[];
+  /** The host name of the remote server that wrote the message; left out, Waypost wrote it. */
+  readonly server?: string | undefined;
 };
 
 /** The one error that crosses the wire: a status and a message meant for the caller. */
@@ -43,6 +45,7 @@ export class Problem extends Error {
   readonly key: "error" | "errors";
   readonly problems: readonly StatedProblem[] | undefined;
   readonly faults: readonly FieldProblem[] | undefined;
+  readonly server: string | undefined;
 
   constructor(status: number, message: string, options: ProblemOptions = {}) {
     super(message);
@@ -51,6 +54,7 @@ export class Problem extends Error {
     this.key = options.key ?? "error";
     this.problems = options.problems;
     this.faults = options.faults;
+    this.server = options.server;
   }
 }
 

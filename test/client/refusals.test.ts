@@ -198,7 +198,7 @@ describe("the status decides what a refusal is", () => {
     [404, "", "status 404 and an empty body."],
     [422, "{}", "status 422 and JSON of another shape than this API's."],
     [403, "<title>Are you human?</title>", 'status 403 and no JSON: "Are you human?".'],
-    [502, "<h1>Bad gateway of ours</h1>", "status 502: Bad gateway of ours."],
+    [502, "<h1>Bad gateway of ours</h1>", 'status 502: "Bad gateway of ours".'],
   ])("%i with %j is not this API's", async (status, body, words) => {
     const { client } = answer(status, body);
     await expect(client.call(links.index, {})).rejects.toMatchObject({

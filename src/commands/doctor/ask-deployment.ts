@@ -7,6 +7,7 @@ import { readApiKey } from "../../compose/secrets.ts";
 import type { Config } from "../../config.ts";
 import { contract } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";
+import { quoteRefusal } from "../terminal/quote-refusal.ts";
 
 /** The key, and what the deployment says when it is shown. */
 
@@ -47,14 +48,15 @@ export async function askDeployment(
     if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
     if (key === undefined) return true;
     const isRejected = /invalid\.|suspended/i.test(error.message);
-    const said = `is known (${error.message})`;
-    note({ about: "key", said, ...(isRejected && { fault: error.message }) });
+    const message = quoteRefusal(error);
+    note({ about: "key", said: `is known (${message})`, ...(isRejected && { fault: message }) });
     return !isRejected;
   }
 }
 
-export function openClient({ origin, send }: Deployment, key: string | undefined): Client {
-  return createClient({ target: { origin, key }, send, clock, random, sleep: skip });
+export function openClient({ origin, send, own }: Deployment, key: string | undefined): Client {
+  const target = { origin, key, checksConditions: own !== undefined };
+  return createClient({ target, send, clock, random, sleep: skip });
 }
 
 /** A person waits for the answer, so that a second try follows at once. */

@@ -162,6 +162,18 @@ describe("hostile text of a deployment", () => {
     }
   });
 
+  test("an error message inside a sentence of ours is quoted as the server's", async () => {
+    const error = `Name is "odd"\u202e. ${order}`;
+    const words = JSON.stringify(`Name is "odd"\\u{202e}. ${order}`);
+    const known = { facts: ownerFacts };
+    await using stage = await openStage({ send: answering(500, { error }), known });
+    const { structured } = await stage.callTool("list_links", {});
+    expect(structured.error.message).toBe(
+      "The deployment gave no answer: the server at deployment.example answered with the status " +
+        `500: ${words}.`,
+    );
+  });
+
   test("in the reasons that are learned from it, and never in what is said of a tool", async () => {
     const error = `scope ${hostile}`;
     await using stage = await openStage({ send: answering(401, { error }) });
