@@ -13,13 +13,14 @@ const url = "https://shop.example/";
 let host: LinkHost;
 /** What the host has asked the store since the last look. */
 let statements: string[] = [];
-let isAway = false;
+/** Statements that fail. */
+let failing: RegExp | undefined;
 
 /** The same store, whose statements are noted. */
 function note(store: Store): Store {
   const db = openKysely<Tables>(isOnPostgres ? "postgres" : "sqlite", async (query) => {
     statements.push(query.sql);
-    if (isAway) throw new StoreBusy("gone for a moment");
+    if (failing?.test(query.sql) === true) throw new StoreBusy("gone for a moment");
     const { rows } = await store.db.executeQuery<Record<string, string>>({
       ...query,
       query: { kind: "RawNode", sqlFragments: [], parameters: [] },
@@ -34,7 +35,7 @@ openForEach(
   () => openLinkHost({ wrap: note }),
   (opened) => {
     host = opened;
-    isAway = false;
+    failing = undefined;
   },
 );
 
@@ -97,10 +98,22 @@ test("visitors who come at once each find their own", async () => {
 
 test("what could not be found out is asked again by the next visitor", async () => {
   await addLinks(["a", "b"]);
-  isAway = true;
+  failing = /links/;
   expect(await visitAtOnce(["/a", "/b"])).toEqual(["503", "503"]);
-  isAway = false;
+  failing = undefined;
   expect(await visitAtOnce(["/a", "/b"])).toEqual([`${url}a`, `${url}b`]);
+});
+
+test.each([
+  ["app of a link", /ios_apps/],
+  ["text of a page", /social_title/],
+])("one failed read of the %s does not fail the next visit", async (_, statement) => {
+  const ios_app = { bundle_id: "com.shop", team_id: "TEAM000001" };
+  await addLinks(["page"], { url: null, ios_app });
+  failing = statement;
+  expect(await visitAtOnce(["/page"])).toEqual(["503"]);
+  failing = undefined;
+  expect(await visitAtOnce(["/page"])).toEqual(["200"]);
 });
 
 test("an app on many links is read once for visitors who come at once", async () => {

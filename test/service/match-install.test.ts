@@ -144,6 +144,18 @@ describe("an app that was installed after a visit", () => {
     expect(await countInstalls()).toBe(0);
   });
 
+  test("opens by what was copied, and uses up no visit, on the free plan", async () => {
+    const { store, project, now } = host.world;
+    const setPlan = (plan: "free" | "pro") =>
+      store.write((db) => updateProject(db, project.id, { plan }, now()));
+    const { id } = await visit();
+    await setPlan("free");
+    const pasted = iosOpened(`${host.origin}/spring?wp=paste-${id}`);
+    expect(readAnswer("ios", await install(home, pasted)).matched).toBe(true);
+    await setPlan("pro");
+    expect(await match()).toMatchObject({ matched: true });
+  });
+
   test("is told of a link that its phone has opened twice, by what both visits bring", async () => {
     await visit("/spring?ref=anna&fbclid=1");
     await visit("/spring?fbclid=2&ref=anna");
@@ -247,7 +259,8 @@ describe("nothing is collected", () => {
     const body = { link_id: host.link.id };
     const headers = { "user-agent": agents.safari26 };
     const page = await host.world.call("POST", "/page_template/preview", { body, headers });
-    expect([page.status, page.text.includes("<script")]).toEqual([200, false]);
+    // The page has its script, in a form that collects nothing.
+    expect([page.status, page.text.includes("<script")]).toEqual([200, true]);
     expect(await rows()).toEqual([]);
   });
 });
@@ -296,6 +309,13 @@ describe("what a stranger sends", () => {
   test("fills no store: an address has so many visits a minute", async () => {
     for (let turn = 0; turn < 130; turn += 1) await visit(`/spring?n=${turn}`, {}, {});
     expect((await rows()).length).toBeLessThanOrEqual(120);
+  });
+
+  test("does not use up the visits of strangers behind the same shared address", async () => {
+    for (let turn = 0; turn < 130; turn += 1) {
+      await visit(`/spring?n=${turn}`, { from: "172.226.3.4" }, {});
+    }
+    expect((await rows()).length).toBe(130);
   });
 
   test("to the app's route is answered, whatever it is", async () => {

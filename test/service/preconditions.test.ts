@@ -113,6 +113,14 @@ describe("an upsert", () => {
     const { body } = await world.call("GET", "/links");
     expect(body.links).toMatchObject([{ path: "a", name: "two" }]);
   });
+
+  test("with If-Match: * overwrites a link at the path and creates none", async () => {
+    const any = { "if-match": "*" };
+    expect((await upsert({ path: "a", name: "one" }, any)).status).toBe(412);
+    expect((await world.call("GET", "/links")).body.links).toEqual([]);
+    await upsert({ path: "a", name: "two" }, {});
+    expect((await upsert({ path: "a", name: "three" }, any)).status).toBe(200);
+  });
 });
 
 const text = (name: string) => ({ body: `<p>${name}</p>{% store_buttons %}`, css: "" });
