@@ -82,7 +82,7 @@ export type Elicit = (message: string, address: Address) => Reply | Promise<Repl
 /** Where the client is asked to open one. */
 type Address = { readonly url?: string; readonly elicitationId?: string };
 
-type Connecting = Partial<Pick<KeyContextOptions, "askDestinations" | "publicFiles">> & {
+type Connecting = Partial<Pick<KeyContextOptions, "askDestinations" | "publicFiles" | "scopes">> & {
   readonly era?: Era;
   readonly key?: string | undefined;
   /** A client without a person has no form to show. */
@@ -224,7 +224,7 @@ export async function createAssistantWorld(
   });
   const closing: (() => Promise<void>)[] = [() => bulk.close()];
   /** Our server at one end of a pair; what comes back is the other end. */
-  const serve = async (key: string | undefined) => {
+  const serve = async (key: string | undefined, scopes?: Connecting["scopes"]) => {
     const [near, far] = InMemoryTransport.createLinkedPair();
     const isUnknown = key === undefined || isRemote;
     const lookUp = isUnknown ? () => Promise.resolve(undefined) : service.followKey(key);
@@ -244,7 +244,7 @@ export async function createAssistantWorld(
       openHistory: () => Promise.resolve(state.history),
       openPreviews: () => Promise.resolve(state.previews),
       key,
-      scopes: undefined,
+      scopes,
       destinations,
       askDestinations: options.askDestinations,
       publicFiles: options.publicFiles ?? noPublicFiles,
@@ -268,7 +268,7 @@ export async function createAssistantWorld(
   };
   const keyOf = (given: Connecting) => ("key" in given ? given.key : world.key);
   const connect = async (given: Connecting = first) => {
-    const transport = await serve(keyOf(given));
+    const transport = await serve(keyOf(given), given.scopes);
     const completed: string[] = [];
     const client = await connectClient(transport, given, (id) => completed.push(id));
     closing.push(() => client.close());

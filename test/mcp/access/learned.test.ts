@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openStage, type Deployment, type Stage } from "../../support/stage.ts";
+import { createTestClock } from "../../support/test-clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { explainAccess } from "../../support/explain-access.ts";
 
@@ -53,6 +54,16 @@ describe("a refusal that meets every call of a tool takes it from the list", () 
     expect(again.structured.error).toMatchObject({ message: error, effect: "none" });
     expect(stage.asked).toHaveLength(before);
   });
+});
+
+test("a refusal that was learned before the clock was set back does not count", async () => {
+  const clock = createTestClock();
+  const send = saying(/^DELETE/, messages.scope_missing("links.destroy"));
+  await using stage = await openStage({ probe: "off", send, clock });
+  await stage.callTool("delete_link", { id });
+  expect(await stage.listNames()).not.toContain("delete_link");
+  clock.setClock(-1);
+  expect(await stage.listNames()).toContain("delete_link");
 });
 
 test("a tool that asks for many links at once teaches as much", async () => {

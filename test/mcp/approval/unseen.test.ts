@@ -45,6 +45,24 @@ async function remove({ callTool }: AssistantClient, target = id) {
   return (await callTool("delete_link", { id: target })).structured;
 }
 
+test.each(legacyEras)(
+  "a %s client that gives up its call is still asked by its form",
+  async (era) => {
+    const giveUp = new AbortController();
+    const elicit: Elicit = () => {
+      questions += 1;
+      if (questions > 1) return { action: "accept", content: { approve: true } };
+      giveUp.abort();
+      return new Promise(() => {});
+    };
+    const client = await assistant.connect({ era, elicit });
+    const given = client.callTool("delete_link", { id }, undefined, { signal: giveUp.signal });
+    await expect(given).rejects.toThrow();
+    expect((await remove(client)).deleted.id).toBe(id);
+    expect(questions).toBe(2);
+  },
+);
+
 describe.each(eras)("a %s client", (era) => {
   const noes: readonly Reply[] = [{ action: "decline" }, { action: "cancel" }];
 

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Client } from "../../../src/client/client.ts";
+import { links } from "../../../src/contract/links.ts";
+import { limitDestinations } from "../../../src/mcp/access/limit-destinations.ts";
 import { changeProject } from "../../../src/service/write-project.ts";
 import {
   createAssistantWorld,
@@ -269,4 +272,21 @@ test("the list of an embedded project holds beside the operator's", async () => 
     { field: "url", message: `${only}, not to a.shop.example` },
   ]);
   expect((await call("create_link", { url: good })).link.url).toBe(good);
+});
+
+test("a server that ignores the path filter does not vouch for an upsert's address", async () => {
+  const list = { links: [{ id: "1", path: "other", url: evil }], meta: {} };
+  // Only a list of links is asked for, whatever the filter says.
+  const send = (() => Promise.resolve(list)) as unknown as Client["call"];
+  const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
+  const { call: callLimited } = limitDestinations({
+    destinations,
+    readKnown: () => known,
+    call: send,
+  });
+  const { signal } = new AbortController();
+  await expect(callLimited(links.upsert, { path: "new", url: evil }, signal)).rejects.toThrow(
+    refusal,
+  );
+  await expect(callLimited(links.upsert, { path: "other", url: evil }, signal)).resolves.toBe(list);
 });

@@ -50,6 +50,14 @@ test("a key is shown its own changes, and an unlimited owner the project's", asy
   expect(await list(stranger)).toMatchObject([{ target: { name: "strangers" } }]);
 });
 
+test("an owner's key is shown only its own changes where WAYPOST_SCOPES limits it", async () => {
+  const key = await assistant.world.addKey();
+  const limited = await assistant.connect({ key, scopes: ["links.create", "links.show"] });
+  await call("create_link", { path: "another" });
+  await call("create_link", { path: "own" }, limited);
+  expect(await list(limited)).toMatchObject([{ target: { name: "own" } }]);
+});
+
 test("a path that no index takes is refused by the API, and looked for in vain", async () => {
   const path = randomBytes(3000).toString("base64url");
   const { structured } = await assistant.callTool("create_link", { path });
