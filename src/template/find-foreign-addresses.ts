@@ -36,7 +36,7 @@ export function findForeignAddresses(
     judge,
     // Else what is named link here could have any address. Liquid takes signs for white space that
     // no pattern of ours knows, so that whatever stands in between counts as such.
-    hasOwnAddresses: !/\b(?:assign|for|capture|increment|decrement)[^\w-]+link\b/.test(body),
+    hasOwnAddresses: !/\b(?:assign|for)[^\w-]+link\b/.test(body),
     report: (offset, message) => faults.push({ offset, message }),
   };
   /** The end of the last markup; a < behind it that begins none could be made into one. */

@@ -51,6 +51,7 @@ const hostile = [
   '{% assign x = "https://evil.example/" %}<a href="{{ x }}">x</a>',
   '{% assign link = "https://evil.example/" %}<a href="{{ link.url }}">x</a>',
   `{%assign\u180elink = "https://evil.example/" %}<a href="{{ link.url }}">x</a>`,
+  '{% for link in (1..2) %}<a href="{{ link.url }}">x</a>{% endfor %}',
   '<a href="{{ link.url | default: "https://evil.example/" }}">x</a>',
   '<a href="{{ link.name }}">x</a>',
   '<a href="{{ link.url }}{{ link.name }}">x</a>',
