@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { keepLease } from "../../../src/bulk/apply/keep-lease.ts";
 import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import { mostSkew_ms } from "../../../src/contract/clock-skew.ts";
@@ -116,6 +118,34 @@ test("while that is looked at a job of a process that is gone", async () => {
   expect(await expectKept()).toBe(id);
   slow.answered.open();
   await expectDone(id);
+});
+
+test("a process that lost its job to another process sends no more rows", async () => {
+  const plan = await planUpdate();
+  slow = { asked: createGate(), answered: createGate() };
+  const applying = bulk.apply(plan, owner);
+  await slow.asked.opened;
+  const [job] = (await bulk.listJobs(owner, 1)).jobs;
+  const ahead = await openBehind(-lease_ms);
+  expect(await ahead.jobs.take({ id: job?.id ?? "", runner: "another" })).toBe(true);
+  await ahead.close();
+  slow.answered.open();
+  await applying;
+  await waitUntil(() => bulk.measure().running === 0);
+  expect(writes).toBe(0);
+});
+
+test("a lease is renewed again after one renewal failed", async () => {
+  let renewals = 0;
+  const renew = () => {
+    renewals += 1;
+    return renewals === 1 ? Promise.reject(new Error("away")) : Promise.resolve(true);
+  };
+  const run = { id: "job", runner: "first" };
+  const stop = keepLease({ jobs: { renew }, run, sleep: () => setImmediate() });
+  for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+  await stop();
+  expect(renewals).toBeGreaterThan(1);
 });
 
 /** The same tables, as a machine sees them whose clock is so far behind. */

@@ -9,9 +9,8 @@ const clock = createTestClock();
 const day_ms = 24 * 60 * 60_000;
 const host = "shop.example";
 
-const readWritten = () => Promise.resolve(new Set<string>());
-
-async function isSeen(link: object): Promise<boolean> {
+async function isSeen(link: object, written: readonly string[] = []): Promise<boolean> {
+  const readWritten = () => Promise.resolve(new Set(written));
   const links = [{ id: "1", url: `https://${host}/`, ...link }];
   // Only lists are asked for, and a remote server's link may have any further member.
   const call = (() => Promise.resolve({ links, meta: {} })) as unknown as Client["call"];
@@ -24,6 +23,13 @@ const writeTime = (age_ms: number) => new Date(clock.now() - age_ms).toISOString
 
 test("a remote link that shows a change within a day does not vouch for its host", async () => {
   expect(await isSeen({ updated_at: writeTime(day_ms) })).toBe(false);
+});
+
+test("a remote link that Waypost wrote within a day does not vouch for its host", async () => {
+  const link = { path: "spring" };
+  expect(await isSeen(link, ["1"])).toBe(false);
+  expect(await isSeen(link, ["spring"])).toBe(false);
+  expect(await isSeen(link, ["2", "summer"])).toBe(true);
 });
 
 test("a remote link that shows no change for a day vouches for its host", async () => {

@@ -21,6 +21,8 @@ function alterLinks(change: (link: Fields) => unknown): Alter {
   };
 }
 
+const hideIdOfSpring = (link: Fields) =>
+  link["path"] === "spring" ? { ...link, id: undefined } : link;
 const isHidden = (link: Fields) => ({ ...link, name: { en: link["name"] } });
 
 describe("a plan", () => {
@@ -67,6 +69,15 @@ describe("a plan", () => {
     const rows = [{ path: "spring", name: "Spring" }];
     const { plan } = await callDone(strange, "plan_links", { operation: "upsert", rows });
     expect(plan.counts).toMatchObject({ create: 0, conflict: 1 });
+  });
+
+  test("does not move a link to a path where a link could not be read", async () => {
+    const { id } = await strange.plant("link", { path: "winter" });
+    await strange.plant("link", { path: "spring" });
+    strange.proxy.setAlter(alterLinks(hideIdOfSpring));
+    const rows = [{ id, path: "spring" }];
+    const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
+    expect(plan.counts).toMatchObject({ update: 0, conflict: 1 });
   });
 
   test("of filters tells of links that could not be read", async () => {
