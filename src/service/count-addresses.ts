@@ -3,7 +3,7 @@ import { addressBudgets, type AddressBudget, type AddressBudgetName } from "../c
 import type { Clock } from "../contract/clock.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { digestOf } from "../text/digest.ts";
-import { openWindow, spendFrom, type Tell, type Window } from "./shared-windows.ts";
+import { giveBackTo, openWindow, spendFrom, type Tell, type Window } from "./shared-windows.ts";
 
 /**
  * What strangers ask, without a key or with one that everybody can read, counted by their
@@ -48,7 +48,7 @@ export function createAddressCounter(clock: Pick<Clock, "monotonic">, tell?: Tel
     },
     giveBack: (address, budget) => {
       const window = findWindows(budget).get(nameOf(findAddressGroup(address), budget));
-      if (window !== undefined && window.spent > 0) window.spent -= 1;
+      if (window !== undefined) giveBackTo(window);
     },
   };
 }

@@ -21,8 +21,11 @@ export type Window = {
   /** By the clock that never jumps. */
   readonly ends: number;
   readonly window_ms: number;
-  spent: number;
-  /** How many of these the others can see. */
+  /** Includes requests given back: it never falls, so `told` reaches what a request waits for. */
+  counted: number;
+  /** How many of the counted requests were given back. */
+  returned: number;
+  /** How many of the counted requests the others can see. */
   told: number;
   others: readonly OtherWindow[];
   telling: Promise<boolean> | undefined;
@@ -46,7 +49,8 @@ export function openWindow(
   before: Window | undefined,
 ): Window {
   const others = before?.others ?? [];
-  return { name, ends: now + window_ms, window_ms, spent: 0, told: 0, others, telling: undefined };
+  const counts = { counted: 0, returned: 0, told: 0 };
+  return { name, ends: now + window_ms, window_ms, ...counts, others, telling: undefined };
 }
 
 /**
@@ -59,18 +63,27 @@ export function spendFrom(
   { monotonic }: Pick<Clock, "monotonic">,
   tell: Tell | undefined,
 ): Awaitable<void> {
-  if (window.spent + countOthers(window, monotonic()) >= limit) throw rateLimited();
-  window.spent += 1;
-  const untold = window.spent - window.told;
+  if (countSpent(window) + countOthers(window, monotonic()) >= limit) throw rateLimited();
+  window.counted += 1;
+  const untold = window.counted - window.told;
   if (untold < step || tell === undefined) return undefined;
   window.telling ??= tell(window);
   if (untold < 2 * step) return undefined;
   const isOver = () => window.ends <= monotonic();
-  return waitUntilTold(window, window.spent - 2 * step, isOver, tell).then(() => {
-    if (window.spent + countOthers(window, monotonic()) <= limit) return;
-    window.spent -= 1;
+  return waitUntilTold(window, window.counted - 2 * step, isOver, tell).then(() => {
+    if (countSpent(window) + countOthers(window, monotonic()) <= limit) return;
+    giveBackTo(window);
     throw rateLimited();
   });
+}
+
+/** Undoes one spending; the others see that with the next report. */
+export function giveBackTo(window: Window): void {
+  if (window.returned < window.counted) window.returned += 1;
+}
+
+function countSpent({ counted, returned }: Window): number {
+  return counted - returned;
 }
 
 /** Of many that come at once, a turn tells only of those that were there when it began. */
@@ -126,11 +139,13 @@ export function createTell(store: Pick<Store, "db" | "write">, clock: Clock): Te
 
   async function exchange(windows: readonly Window[]): Promise<void> {
     const at = { now: clock.now(), monotonic: clock.monotonic() };
-    const rows = windows.map(({ name, spent, ends }) => {
-      return { name, process, spent, ends_at: at.now + Math.ceil(ends - at.monotonic) };
+    const counted = windows.map((window) => window.counted);
+    const rows = windows.map((window) => {
+      const ends_at = at.now + Math.ceil(window.ends - at.monotonic);
+      return { name: window.name, process, spent: countSpent(window), ends_at };
     });
     await writeCounts(store, rows);
-    for (const [index, window] of windows.entries()) window.told = rows[index]?.spent ?? 0;
+    for (const [index, window] of windows.entries()) window.told = counted[index] ?? window.told;
     const names = rows.map(({ name }) => name);
     const found = await readOtherCounts(store.db, names, { process, now: at.now });
     for (const window of windows) window.others = found.flatMap((row) => readOther(row, window));

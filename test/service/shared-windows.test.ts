@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
+import { createAddressCounter } from "../../src/service/count-addresses.ts";
 import { createService, type Service } from "../../src/service/service.ts";
+import { createTell } from "../../src/service/shared-windows.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
 /** Budgets of several processes of one store, which tell each other now and then. */
@@ -138,4 +140,27 @@ test("a count left by a clock set back half an hour fills no shorter window", as
   await store.write((db) => db.updateTable("request_counts").set(ahead).execute());
   world.advance(60_000);
   expect(await countPassed([startProcess(world)], 600, asked)).toBe(600);
+});
+
+test("requests that are given back while others wait do not cause writes without end", async () => {
+  await using world = await createWorld();
+  let writes = 0;
+  const write: World["store"]["write"] = (work) => {
+    writes += 1;
+    return writes > 20 ? refuseWrite() : world.store.write(work);
+  };
+  const counter = createAddressCounter(
+    world.clock,
+    createTell({ ...world.store, write }, world.clock),
+  );
+  const address = "100.64.0.1";
+  const spend = async () => counter.spend(address, "shared_misses");
+  const waiting = Promise.all(Array.from({ length: 20 }, spend));
+  for (let turn = 0; turn < 10; turn += 1) counter.giveBack(address, "shared_misses");
+  await waiting;
+  // One for the counts, and one for the windows that have ended.
+  expect(writes).toBe(2);
+  await Promise.all(Array.from({ length: 10 }, spend));
+  await expect(spend()).rejects.toThrow("Rate limit exceeded");
+  expect(writes).toBe(3);
 });
