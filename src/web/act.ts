@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../contract/json.ts";
 import type { AskedPin, Failure, NoYes, Question } from "./account.ts";
+import { renderGuard } from "./form-fields.ts";
 import { html, trust, type Html } from "./html.ts";
 import type { Form, Reply, Visit } from "./page.ts";
 import { renderCount, renderFault, renderHidden, renderPin } from "./parts.ts";
@@ -77,6 +78,8 @@ type Asking = {
   readonly no: { readonly to: string } | "leave" | "decide";
   readonly noLabel?: string;
   readonly fault?: string | undefined;
+  /** Whether leaving the page loses what a person typed in a form. */
+  readonly isTyped?: boolean;
   /** How long somebody waits for the answer. */
   readonly term?: string;
 };
@@ -84,13 +87,14 @@ type Asking = {
 const own = new Set(["form_token", "question", "shown", "pin", "count", leave]);
 
 export function renderQuestion(asking: Asking): Html {
-  const { question, visit, hidden, fault, term } = asking;
+  const { question, visit, hidden, fault, term, isTyped = false } = asking;
+  const address = `${visit.url.pathname}${writeFrom(visit.url)}`;
   const { facts, frames, rows, count, pin, blocked } = question;
   const faults = [fault, blocked].filter((text) => text !== undefined).join(" ");
   return html`<section class="card question" aria-label="What will happen">
     <div class="inside">
       ${renderFault(faults)} ${trust(frames)} ${trust(facts)} ${trust(rows)}
-      <form method="post" action="${visit.url.pathname}${writeFrom(visit.url)}" class="stack">
+      <form method="post" action="${address}" class="stack" ${renderGuard(isTyped)}>
         ${renderHidden("form_token", visit.formToken)}
         ${hidden.map(([name, value]) => renderHidden(name, value))}
         ${blocked === undefined && count !== undefined ? renderCount(count) : ""}

@@ -79,7 +79,7 @@ const looking = `
 }
 `;
 
-/** A problem of a template leads to its line, and nobody leaves what is not saved unasked. */
+/** Each problem of a template links to its line. */
 const editing = `
 {
   const form = document.querySelector("form[data-editor]");
@@ -99,18 +99,14 @@ const editing = `
     go(link);
   });
 
-  let isTyped = false;
   form?.addEventListener("input", ({ target }) => {
-    isTyped = true;
     // Browsers without field-sizing would scroll the text away from its line numbers.
     if (target.rows) target.rows = Math.max(target.rows, target.value.split("\\n").length);
   });
-  addEventListener("beforeunload", (event) => isTyped && event.preventDefault());
-  form?.addEventListener("submit", (event) => {
-    if (event.submitter?.value !== "preview") isTyped = false;
-  });
-  const first = document.querySelector("#findings .fault [data-line]");
-  if (first) go(first);
+  // After a failed save the summary of the problems is in view, with the focus on the first one.
+  const summary = document.querySelector("#findings .fault");
+  if (form) summary?.querySelector("[data-line]")?.focus({ preventScroll: true });
+  if (form) summary?.scrollIntoView({ block: "nearest" });
 }
 `;
 

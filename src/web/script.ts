@@ -105,7 +105,12 @@ document.addEventListener("change", ({ target }) => {
 });
 
 // A browser asks before it leaves a page whose forms hold what was typed and not sent.
-const readFields = (form) => String(new URLSearchParams(new FormData(form)));
+const readFields = (form) => {
+  const fields = new FormData(form);
+  // A preview's controls belong to the form, but are outside it: they only choose what is shown.
+  for (const field of form.elements) if (!form.contains(field)) fields.delete(field.name);
+  return String(new URLSearchParams(fields));
+};
 const guarded = new Map(
   [...document.querySelectorAll("form[data-guard]")].map((form) => [form, readFields(form)]),
 );

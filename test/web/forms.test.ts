@@ -218,6 +218,46 @@ describe.each(windows)("in the window of a %s", (name, viewport) => {
   });
 });
 
+test("choosing what a preview shows is no change, so leaving does not warn", async () => {
+  await plant("/links", { path: "newest" });
+  const id = await plant("/links", { path: "previewed" });
+  for (const path of ["/template", "/links/new", `/links/${id}`]) {
+    const { page } = await open(path);
+    const dialogs = watchDialogs(page);
+    await page.getByLabel("Android", { exact: true }).check();
+    await page.getByLabel("Dark", { exact: true }).check();
+    if (path === "/template") await page.getByLabel("Link", { exact: true }).selectOption("sample");
+    await page.goto(`${serving.places.url}/apps`);
+    expect(dialogs, path).toEqual([]);
+    await page.context().close();
+  }
+});
+
+test("leaving the question about a missing destination warns if fields are filled", async () => {
+  const { page } = await open("/links/new");
+  const dialogs = watchDialogs(page);
+  await press(page, "Create link");
+  await page.getByRole("heading", { name: "Create it anyway?" }).click();
+  await page.goto(`${serving.places.url}/links/new`);
+  expect(dialogs).toEqual([]);
+  await page.getByLabel("Path").fill("typed-before-the-question");
+  await press(page, "Create link");
+  await page.getByRole("heading", { name: "Create it anyway?" }).click();
+  await page.goto(`${serving.places.url}/links`);
+  expect(dialogs).toEqual(["beforeunload"]);
+  await page.context().close();
+});
+
+/** Accepts each dialog, and lists their types. */
+function watchDialogs(page: Page): readonly string[] {
+  const dialogs: string[] = [];
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.type());
+    void dialog.accept();
+  });
+  return dialogs;
+}
+
 test.each(["url", "ios_fallback_url", "android_fallback_url"])(
   "a link with nothing but a %s is created without a question",
   async (field) => {
@@ -236,11 +276,7 @@ test("saving one form of a project warns about changes in its other form", async
   await page.locator("#max_links").click();
   await page.keyboard.type("7");
   await page.locator("#name").fill("Renamed");
-  const dialogs: string[] = [];
-  page.on("dialog", (dialog) => {
-    dialogs.push(dialog.type());
-    void dialog.accept();
-  });
+  const dialogs = watchDialogs(page);
   await page.locator("form:has(#name)").getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   expect(dialogs).toEqual(["beforeunload"]);

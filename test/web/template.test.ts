@@ -154,8 +154,7 @@ test("the editor is what axe lets pass, in every look, with and without problems
   await page.getByLabel("CSS").fill("h1 {\n  color: url(x);\n}\n");
   await page.getByRole("button", { name: "Save draft" }).click();
   await page.getByText("It was not saved").waitFor();
-  // What has to be mended has the focus, at its place.
-  expect(await page.evaluate<string>("document.activeElement.id")).toBe("body");
+  expect(await page.locator(":focus").innerText()).toBe("Body, line 2");
   await page.getByRole("link", { name: "CSS, line 2" }).waitFor();
   await lookAtPage(page, "template problems");
 });
@@ -189,6 +188,21 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
     await expect.poll(() => readLineAt(area, last)).toBe(last);
     const marked = await tab.page.locator(".gutter b").allInnerTexts();
     expect(marked).toEqual([String(last)]);
+  });
+
+  test("a save that failed shows the summary and focuses the first problem in it", async () => {
+    const { page: shown } = await openConsole(browser, { places: serving.places, key }, options);
+    await openStarter(shown, "CSS");
+    await shown.getByLabel("CSS").press("ControlOrMeta+End");
+    await shown.keyboard.insertText("h1 { color: url(x) }");
+    await shown.getByRole("button", { name: "Save draft" }).click();
+    const summary = shown.getByText("It was not saved");
+    await summary.waitFor();
+    await shown.waitForLoadState();
+    const top = (await summary.boundingBox())?.y ?? -1;
+    expect(top).toBeGreaterThan(0);
+    expect(top).toBeLessThan(options.viewport.height);
+    expect(await shown.locator(":focus").innerText()).toMatch(/^CSS, line \d+$/);
   });
 
   test("a publication shows both pages side by side, and the changed lines folded", async () => {
@@ -273,6 +287,36 @@ test("without script problems are told, a line is led to, and the page is seen",
   await bare.getByRole("button", { name: "Save draft" }).click();
   await bare.getByText("Saved.").waitFor();
   expect(await readDraft()).toBe(first);
+});
+
+test("an empty draft beside a live version is called empty, and not what links show", async () => {
+  await serving.call("POST", "/page_template/publish", { body: { body: second } });
+  await serving.call("PATCH", "/page_template", { body: { body: "", css: "" } });
+  await go("/template");
+  const note = await page.locator(".note").innerText();
+  expect(note).toBe("The draft is empty. This is the starter page; links show the live version.");
+});
+
+test("leaving after a publication was cancelled does not warn, as the draft is saved", async () => {
+  await serving.call("PATCH", "/page_template", { body: { body: first, css: "" } });
+  const dialogs: string[] = [];
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.type());
+    void dialog.accept();
+  });
+  await go("/template");
+  await page.getByLabel("Body").fill(mine);
+  await page.getByRole("button", { name: "Publish…" }).click();
+  await page.getByRole("button", { name: "Leave it as it is" }).click();
+  await page.getByText("You left it as it is.").waitFor();
+  expect(await readDraft()).toBe(mine);
+  await page.getByLabel("Body").click();
+  await go("/links");
+  expect(dialogs).toEqual([]);
+  await go("/template");
+  await page.getByLabel("Body").fill(second);
+  await go("/links");
+  expect(dialogs).toEqual(["beforeunload"]);
 });
 
 describe("nothing that was typed is lost", () => {

@@ -50,8 +50,11 @@ async function show(visit: Visit, values: Values, failure?: Failure): Promise<Re
 
 async function create(visit: Visit, form: Form): Promise<Reply> {
   const typed = readTyped(form);
-  if (!hasDestination(typed) && !form.has(anyway)) return askToCreate(visit, form);
-  const args = writeChanges(typed, listChanged(linkFields, blank, typed));
+  const changed = listChanged(linkFields, blank, typed);
+  if (!hasDestination(typed) && !form.has(anyway)) {
+    return askToCreate(visit, form, changed.length > 0);
+  }
+  const args = writeChanges(typed, changed);
   const ended = await act(visit, form, { tool: "create_link", args });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, typed, ended.failure);
@@ -63,7 +66,7 @@ const anyway = "anyway";
 const notKept = new Set(["form_token", leave]);
 
 /** A link without a destination is allowed, and mostly a mistake. */
-function askToCreate(visit: Visit, form: Form): Reply {
+function askToCreate(visit: Visit, form: Form, isTyped: boolean): Reply {
   const title = "This link has no destination. Create it anyway?";
   const kept = form.entries.filter(([name]) => !notKept.has(name));
   const question = {
@@ -81,7 +84,8 @@ function askToCreate(visit: Visit, form: Form): Reply {
     blocked: undefined,
   };
   const hidden = [...kept, [anyway, "1"] as const];
+  const noLabel = "Back to the form";
   const body = html`${renderLinkHead(title)}
-  ${renderQuestion({ question, visit, hidden, no: leave, noLabel: "Back to the form" })}`;
+  ${renderQuestion({ question, visit, hidden, no: leave, noLabel, isTyped })}`;
   return { kind: "page", title: "New link", body };
 }

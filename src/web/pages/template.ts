@@ -79,6 +79,7 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
   const editor = renderEditor(visit, {
     text,
     was: source.was,
+    isTyped: again.typed !== undefined,
     drawn,
     failure: again.failure,
     isKnown,
@@ -154,9 +155,14 @@ async function findSource({ account, url }: Visit): Promise<Source> {
   if (kept !== undefined && (kept.body !== "" || kept.css !== "")) return { text: kept, was };
   const starter = await readVersion(account, "starter");
   if (starter.kind !== "text") return { was };
-  const told = "Nothing is written yet. This is the page that links show.";
-  return { text: starter.text, was, told };
+  const live = await readVersion(account, "live");
+  if (live.kind === "failed") return live;
+  const hasOther = live.kind === "text" && (live.text.body !== "" || live.text.css !== "");
+  return { text: starter.text, was, told: hasOther ? emptyDraft : nothingWritten };
 }
+
+const nothingWritten = "Nothing is written yet. This is the page that links show.";
+const emptyDraft = "The draft is empty. This is the starter page; links show the live version.";
 
 function mayWrite({ mayUse }: Account): boolean {
   return mayUse("save_template") || mayUse("publish_template");
@@ -165,18 +171,23 @@ function mayWrite({ mayUse }: Account): boolean {
 type Editing = {
   readonly text: TemplateText;
   readonly was: string;
+  /** Whether a person typed the text, and it was not read from a version. */
+  readonly isTyped: boolean;
   readonly drawn: Drawn;
   readonly failure: Failure | undefined;
   readonly isKnown: boolean;
 };
 
-function renderEditor(visit: Visit, { text, was, drawn, failure, isKnown }: Editing): Html {
+function renderEditor(
+  visit: Visit,
+  { text, was, isTyped, drawn, failure, isKnown }: Editing,
+): Html {
   const { account, formToken } = visit;
   const refused = failure ?? drawn.failure;
   const problems = refused === undefined ? drawn.problems : (refused.problems ?? []);
   const isReadOnly = !mayWrite(account);
   const drafted = account.mayUse("preview_template") ? html` data-draft="/template"` : "";
-  const guard = renderGuard(visit.kept !== undefined || failure !== undefined);
+  const guard = renderGuard(isTyped && printText(text) !== was);
   const buttons = [
     account.mayUse("save_template")
       ? html`<button name="do" value="save" class="main">Save draft</button>`
