@@ -66,6 +66,7 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
     why: "the history of a project, whose id is its realm",
   },
   successors: { lies: "spread", by: "realm", beside: "links", why: "read with the history" },
+  history_gaps: { lies: "spread", by: "realm", beside: "links", why: "written with the history" },
 
   plan_rows: { lies: "spread", by: "plan_id", why: "the rows of a plan" },
   job_rows: {

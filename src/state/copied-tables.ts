@@ -26,6 +26,7 @@ export const stateCopy: CopiedTables = {
     { name: "spent", key: ["id"], leaves: ["id"] },
     { name: "changes", key: ["realm", "number"], leaves: ["number"] },
     { name: "successors", key: ["realm", "id"] },
+    { name: "history_gaps", key: ["realm"] },
     { name: "exports", key: ["key_print", "id", "page"] },
     { name: "previews", key: ["token_hash"] },
     { name: "notices", key: ["realm", "id"] },

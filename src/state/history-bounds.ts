@@ -40,13 +40,33 @@ type Dropped = {
 
 async function drop({ write }: Sql<StateTables>, { realm, numbers, old }: Dropped): Promise<void> {
   await write(async (db) => {
+    await noteGap(db, { realm, numbers, old });
     const changes = db.deleteFrom("changes").where("realm", "=", realm);
     await changes.where("number", "in", numbers).execute();
     const successors = db.selectFrom("successors").select("id").where("realm", "=", realm);
     const ids = successors.where("at", "<=", old).limit(mostAtOnce);
     const ended = db.deleteFrom("successors").where("realm", "=", realm);
     await ended.where("id", "in", ids).execute();
+    const gaps = db.deleteFrom("history_gaps").where("realm", "=", realm);
+    await gaps.where("at", "<=", old).execute();
   });
+}
+
+/** A reader must know that the history lacks changes which are not too old. */
+async function noteGap(db: Db, { realm, numbers, old }: Dropped): Promise<void> {
+  const dropped = db.selectFrom("changes").where("realm", "=", realm);
+  const { at } = await dropped
+    .where("number", "in", numbers)
+    .select((row) => row.fn.max<number | null>("at").as("at"))
+    .executeTakeFirstOrThrow();
+  if (at === null || at <= old) return;
+  await db
+    .insertInto("history_gaps")
+    .values({ realm, at })
+    .onConflict((conflict) =>
+      conflict.column("realm").doUpdateSet({ at }).where("history_gaps.at", "<", at),
+    )
+    .execute();
 }
 
 /** By their numbers, as they were begun: mostly it is enough to look at the first. */

@@ -95,6 +95,8 @@ export type History = {
     target: string,
     within_ms: number,
   ) => Promise<Change | undefined>;
+  /** Whether the project's history has every change since a time, or had to drop some for room. */
+  readonly isWhole: (realm: string, since: number) => Promise<boolean>;
   /** Whatever had the first id has the second one by now: it was deleted, and made anew. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
@@ -159,6 +161,10 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
           .orderBy("at", "desc")
           .orderBy("number", "desc"),
       ),
+    isWhole: async (realm, since) => {
+      const gaps = db.selectFrom("history_gaps").select("at").where("realm", "=", realm);
+      return (await gaps.where("at", ">=", since).executeTakeFirst()) === undefined;
+    },
     noteSuccessor: async (realm, id, successor_id) => {
       const found = { successor_id, at: clock.now() };
       await write((inner) =>

@@ -29,6 +29,7 @@ import { spreadPostgresRows, spreadRows } from "./migrations/012-spread.ts";
 import { notices, postgresNotices } from "./migrations/013-notices.ts";
 import { noticeRealms, postgresNoticeRealms } from "./migrations/014-notice-realms.ts";
 import { hiddenForms, postgresHiddenForms } from "./migrations/015-hidden-forms.ts";
+import { historyGaps, postgresHistoryGaps } from "./migrations/016-history-gaps.ts";
 import { createNotices, type Notices } from "./notices.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
@@ -86,6 +87,7 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       notices,
       noticeRealms,
       hiddenForms,
+      historyGaps,
     ],
   },
   // In one database, the store has marks of its own.
@@ -99,6 +101,7 @@ export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
       postgresNotices,
       postgresNoticeRealms,
       postgresHiddenForms,
+      postgresHistoryGaps,
     ],
   },
 };

@@ -153,6 +153,8 @@ export type StateTables = {
     at: number;
   };
   successors: { realm: string; id: string; successor_id: string; at: number };
+  /** When the newest change began that a project's history dropped for room. */
+  history_gaps: { realm: string; at: number };
   /** And, in a database of many machines, where the owner's key was written. */
   secrets: { name: string; value: string };
 };

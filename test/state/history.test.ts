@@ -250,17 +250,40 @@ test("an undo not known to be noted stays where another process went on with it"
   expect(await find(open.id)).toMatchObject({ state: "done" });
 });
 
+const large: readonly Effect[] = [
+  { kind: "page_template", id: null, before: {}, after: { body: "x".repeat(1024 * 1024) } },
+];
+
 onFile("of one key's changes the newest 64 MB are kept", async () => {
-  const text = "x".repeat(1024 * 1024);
-  const effects = [
-    { kind: "page_template", id: "page_template", before: {}, after: { body: text } },
-  ];
   await make({ key_print: "another" });
-  for (let changes = 0; changes < 130; changes += 1) await begin({ effects });
+  for (let changes = 0; changes < 130; changes += 1) await begin({ effects: large });
   const { length } = await state.history.list(own, { from: 0, limit: 1000 });
   expect(length).toBeGreaterThanOrEqual(60);
   expect(length).toBeLessThanOrEqual(130 - 64);
   expect(await listIds({ ...own, key_print: "another" })).toHaveLength(1);
+});
+
+onFile("a history that dropped changes for room is not whole from then on", async () => {
+  const { realm } = own;
+  const begun = at.now;
+  await make();
+  at.now += 1000;
+  for (let changes = 0; changes < 130; changes += 1) await begin({ effects: large });
+  expect(await state.history.isWhole(realm, begun)).toBe(false);
+  expect(await state.history.isWhole(realm, begun + 1000)).toBe(false);
+  expect(await state.history.isWhole(realm, begun + 1001)).toBe(true);
+  expect(await state.history.isWhole("another project", begun)).toBe(true);
+  at.now += 30 * day;
+  await make();
+  expect(await state.history.isWhole(realm, begun)).toBe(true);
+});
+
+test("a history that dropped only what was too old is whole", async () => {
+  await make();
+  at.now += 30 * day;
+  await make();
+  expect(await listIds()).toHaveLength(1);
+  expect(await state.history.isWhole(own.realm, at.now - 30 * day + 1)).toBe(true);
 });
 
 onFile("a file from before there was a history opens, and keeps what is in it", async () => {

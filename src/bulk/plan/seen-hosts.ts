@@ -22,8 +22,8 @@ export type Looked = {
 
 export type Looking = Asking & {
   readonly clock: Clock;
-  /** Ids and paths of the links that Waypost itself has written since a time. */
-  readonly readWritten: (since: number) => Promise<ReadonlySet<string>>;
+  /** Ids and paths of the links that Waypost itself has written since a time, if that is known. */
+  readonly readWritten: (since: number) => Promise<ReadonlySet<string> | undefined>;
 };
 
 /** The API finds no link by its host; the most clicked ones are looked at, and no more of them. */
@@ -64,13 +64,14 @@ type Older = { readonly links: readonly ReadLink[]; readonly isLast: boolean };
 
 /**
  * Reads links that have not changed for a day. Our own service knows when a link changed. Of a
- * remote server's links only the age is sure, and what Waypost's own history knows of them.
+ * remote server's links only the age is sure, and what Waypost's own history knows of them. Without
+ * that history any of them may have changed, so none is read.
  */
-function createReadOlder(looking: Looking): (input: ListInput) => Promise<Older> {
+function createReadOlder(looking: Looking): (input: ListInput) => Promise<Older | undefined> {
   const { call, signal, clock, readWritten } = looking;
   const since = clock.now() - newest_ms;
   const value = new Date(since).toISOString();
-  let written: Promise<ReadonlySet<string>> | undefined;
+  let written: ReturnType<typeof readWritten> | undefined;
   return async (input) => {
     const ask = (field: string): ListInput => {
       const older = { field, condition: "lt", value } as const;
@@ -79,8 +80,9 @@ function createReadOlder(looking: Looking): (input: ListInput) => Promise<Older>
     const own = written === undefined ? await askOwn(looking, ask("updated_at")) : undefined;
     if (own !== undefined) return { links: own.links, isLast: isLastPage(own) };
     written ??= readWritten(since);
-    const page = await call(links.index, ask("created_at"), signal);
     const recent = await written;
+    if (recent === undefined) return undefined;
+    const page = await call(links.index, ask("created_at"), signal);
     const isOld = ({ id, path, ...rest }: ReadLink) => {
       const updated = parseTime(String(readUpdated(rest)));
       const isUpdated = updated !== null && updated >= since;

@@ -6,12 +6,15 @@ type Past = { readonly history: History; readonly jobs: Jobs };
 
 const rowsTogether = 500;
 
-/** Ids and paths of the links that Waypost has written since a time, one by one or by jobs. */
+/**
+ * Ids and paths of the links that Waypost has written since a time, one by one or by jobs.
+ * Undefined where the history had to drop changes since then.
+ */
 export async function listWrittenLinks(
   { history, jobs }: Past,
   realm: string | undefined,
   since: number,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<string> | undefined> {
   const names: (string | null)[] = [];
   if (realm === undefined) return new Set();
   const ofLinks = listChanges(history, { realm, kind: "link", since });
@@ -20,6 +23,8 @@ export async function listWrittenLinks(
   for await (const { target_id } of ofJobs) {
     await noteWrittenBy(jobs, target_id ?? "", names);
   }
+  // Asked last, because changes may be dropped while they are listed.
+  if (!(await history.isWhole(realm, since))) return undefined;
   return new Set(names.filter((name) => name !== null));
 }
 

@@ -1,4 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { sendEmbedded } from "../../../../src/client/carriers.ts";
+import type { Send } from "../../../../src/client/send-once.ts";
+import { printKey } from "../../../../src/mcp/access/key-context.ts";
+import type { Change } from "../../../../src/state/history.ts";
 import { sha256 } from "../../../contract/sample-link.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
@@ -157,16 +161,52 @@ describe("a host is new", () => {
 
 const moveAway = { operation: "update", rows: [{ path: "p0", url: `${other}/2` }] };
 
+const remoteOrigin = "http://remote.example";
+
 /** The preview of a plan that leads a link to the host, after Waypost led another one there. */
 async function askAfter(lead: (remote: AssistantWorld, id: string) => Promise<unknown>) {
   const { id } = await assistant.plant("link", { path: "bare" });
   await plant(1);
-  await using remote = await createAssistantWorld({ isRemote: true, beside: assistant.world });
+  const { world: beside, answerApi } = assistant;
+  const carry = sendEmbedded(answerApi);
+  const send: Send = (request, readSignal) =>
+    carry({ ...request, url: dropOwnFilters(request.url) }, readSignal);
+  await using remote = await createAssistantWorld({
+    beside,
+    remote: { url: remoteOrigin, send },
+  });
   remote.setClock(day_ms + 1);
   await lead(remote, id);
   const { plan } = (await remote.callTool("plan_links", moveAway)).structured;
   const { error } = (await remote.callTool("apply_plan", { plan_id: plan.id })).structured;
   return String(error.approval.preview);
+}
+
+/** The address as a server reads it that knows only the specified filters. */
+function dropOwnFilters(address: string): string {
+  const url = new URL(address);
+  const own = [...url.searchParams.keys()].filter((name) => name.startsWith("f["));
+  for (const name of own) url.searchParams.delete(name);
+  return url.href;
+}
+
+/** Fills the history with changes that the server then refuses, so that nothing of them stays. */
+async function flood({ state, world }: AssistantWorld): Promise<void> {
+  const after = { body: "x".repeat(1024 * 1024) };
+  const change = {
+    realm: remoteOrigin,
+    key_print: printKey(world.key),
+    client: null,
+    tool: "save_template",
+    kind: "page_template",
+    target_id: null,
+    target_key: null,
+    name: null,
+    effects: [{ kind: "page_template", id: null, after }],
+  };
+  const begun: Change[] = [];
+  for (let count = 0; count < 130; count += 1) begun.push(await state.history.begin(change));
+  for (const each of begun) await state.history.drop(each);
 }
 
 describe("on a remote server, which shows no times of links", () => {
@@ -185,6 +225,16 @@ describe("on a remote server, which shows no times of links", () => {
       await remote.press(error.approval.url, "approve");
       const { job } = (await remote.callTool("apply_plan", args)).structured;
       expect(job.state).toBe("done");
+    });
+    expect(text).toContain('"evil.example": 1 link; NEW');
+  });
+
+  test("a host is new if the history has dropped changes of the last day", async () => {
+    const text = await askAfter(async (remote, id) => {
+      await remote.callTool("update_link", { id, url: other });
+      await flood(remote);
+      const { changes } = (await remote.callTool("list_changes", { target: id })).structured;
+      expect(changes).toEqual([]);
     });
     expect(text).toContain('"evil.example": 1 link; NEW');
   });
