@@ -34,6 +34,7 @@ export async function restoreLink(
     android_app_id: android.current,
     former_android_app_id: android.former,
     clicks: row.clicks + clicks,
+    updated_at: now,
   };
   await tenant.db.insertInto("links").values(whole).execute();
   await findSearch(tenant.db).indexLink(tenant, id, tally.indexed_to);

@@ -144,6 +144,16 @@ describe("a host is new", () => {
     expect((await ask(moveAway)).text).not.toContain("NEW");
   });
 
+  test("although an old link that leads there came back from the bin a moment ago", async () => {
+    const { id } = await assistant.plant("link", { path: "gone", url: other });
+    await plant(1);
+    assistant.world.advance(day_ms + 1);
+    expect((await ask(moveAway)).text).not.toContain("NEW");
+    await assistant.world.call("DELETE", `/links/${id}`);
+    await assistant.world.call("POST", `/links/${id}/restore`);
+    expect((await ask(moveAway)).text).toContain('"evil.example": 1 link; NEW');
+  });
+
   test("and is not where a link of the plan has led there for long", async () => {
     await assistant.plant("link", { path: "p0", url: other });
     const { store, project } = assistant.world;
