@@ -248,7 +248,9 @@ const seen = /(?<=\p{Extended_Pictographic})\u200d/gu;
  * each app by its name, before it and after it, and both kinds once more for what lies in the way.
  */
 function countMost(tool: string): number {
-  return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 11;
+  // A link that moves to another path and names two apps costs most: its age is read, and who has
+  // the new path.
+  return /_plan$|^plan_|^undo$/.test(tool) ? 1000 : 12;
 }
 
 async function check(scene: Scene, client: AssistantClient, call: Call): Promise<string> {

@@ -32,34 +32,34 @@ export async function findTakenName(
   return other && other["id"] !== ownId ? [takenFault(key)] : [];
 }
 
-/** A path is taken as well where it is the short path of another link. */
+/** A path is taken as well where it is a short path of another link. */
 export async function isAddressTaken(
   path: string,
   ownId: string | undefined,
   call: Asking,
 ): Promise<boolean> {
-  const other = await readIfPossible(() => findRecord(findKind(links.show), path, call));
-  if (other && other["id"] !== ownId) return true;
-  const filters = [{ field: "shortened_path", condition: "eq", value: path } as const];
-  const rows = await readIfPossible(() => listRows(links.index, { filters }, call));
-  const isShort = (rows ?? []).some(
-    ({ id, shortened_path: short }) =>
-      id !== ownId && typeof short === "string" && normalizeForSearch(short) === path,
-  );
-  return isShort || isFurtherShortPath(path, ownId, call);
+  const { checksConditions, known } = call.keyContext;
+  const isOurs = checksConditions && known.linkHost !== undefined;
+  const found = isOurs
+    ? await resolve(writeAddress(known.linkHost, path), call)
+    : await listAtAddress(path, call);
+  return found.some(({ id }) => id !== ownId);
 }
 
-/** A link shows one of its short paths; our own service finds it by the others too. */
-async function isFurtherShortPath(
-  path: string,
-  ownId: string | undefined,
-  { ask, keyContext }: Asking,
-): Promise<boolean> {
-  const { checksConditions, known } = keyContext;
-  if (!checksConditions || known.linkHost === undefined) return false;
-  const url = writeAddress(known.linkHost, path);
+/** Our own service finds a link by its path and by each of its short paths. */
+async function resolve(url: string, { ask }: Asking): Promise<readonly JsonObject[]> {
   const link = await readIfPossible(() => ask(shortLinks.resolve, { url }));
-  return link !== undefined && link.id !== ownId;
+  return link === undefined ? [] : [link];
+}
+
+/** A remote server's lists show one short path of each link. */
+async function listAtAddress(path: string, call: Asking): Promise<readonly JsonObject[]> {
+  const link = await readIfPossible(() => findRecord(findKind(links.show), path, call));
+  const filters = [{ field: "shortened_path", condition: "eq", value: path } as const];
+  const rows = (await readIfPossible(() => listRows(links.index, { filters }, call))) ?? [];
+  const isShort = ({ shortened_path: short }: JsonObject) =>
+    typeof short === "string" && normalizeForSearch(short) === path;
+  return [...(link ? [link] : []), ...rows.filter(isShort)];
 }
 
 /** The host names of other projects; the API has no filters for projects. */
