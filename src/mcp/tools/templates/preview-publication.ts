@@ -109,9 +109,7 @@ export function describeChanges(
   return (["body", "css"] as const).map((name): Fact => {
     const text = after[name];
     if (text === undefined) {
-      const unread =
-        "the draft's, which this API key may not read, or this deployment does not show";
-      return { name, text: unread };
+      return { name, text: "the draft's, if one exists; its text is not known here" };
     }
     const { [name]: old = "" } = pickText({ ...before });
     const hunks = diffLines(old, text);

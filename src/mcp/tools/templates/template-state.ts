@@ -18,8 +18,8 @@ export type TemplateState = {
   /** Whether the project has no template at all yet. */
   readonly isAbsent: boolean;
   /**
-   * The deployment answered nothing that tells. By its 404 one that is elsewhere may have no
-   * template, or only not this way to read it.
+   * The answers leave open whether a template exists. A remote server that returns 404 may lack the
+   * endpoint, and one that lists no version may still have a draft.
    */
   readonly isUnanswered?: true;
 };
@@ -45,6 +45,7 @@ export async function readState(call: Asking): Promise<TemplateState> {
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
     if (found === undefined) return { live: undefined, draft: undefined, isAbsent: false };
     const live = await readLive(found, call);
+    if (mayLackTemplate(found, call)) return { ...unanswered, live };
     const draft = await readDraft(call);
     if (draft === "absent") return nothing;
     if (draft === "unread") return { ...unanswered, live };
@@ -83,6 +84,17 @@ function isStrange(error: unknown): boolean {
 
 export function isNotFound(error: unknown): error is ToolFailure {
   return error instanceof ToolFailure && error.failure.code === "not_found";
+}
+
+/**
+ * A remote server lists no version both without a template and with a draft alone. It ignores
+ * conditions, so reading the draft there could be the first save of a template.
+ */
+export function mayLackTemplate(
+  { versions }: Answer<typeof pageTemplate.versions>,
+  { keyContext }: Pick<Call, "keyContext">,
+): boolean {
+  return !keyContext.checksConditions && versions.length === 0;
 }
 
 /**

@@ -136,16 +136,48 @@ test("a draft that the operator's selection hides is not blamed on the key", asy
   expect(error.message).toContain("the operator's WAYPOST_TOOLS leave out save_template");
 });
 
-test.each([false, true])(
-  "an empty draft is published by an approval, remote: %s",
-  async (isRemote) => {
-    await open({ isRemote, mode: "two-step" });
-    await call("save_template", { body: "", css: "p { color: red }" });
-    await callTwice("publish_template", { css: "" });
-    const { versions } = await call("list_template_versions");
-    expect(versions).toMatchObject([{ live: true }]);
-  },
-);
+test("an empty draft is published once a person approves it", async () => {
+  await open({ mode: "two-step" });
+  await call("save_template", { body: "", css: "p { color: red }" });
+  await callTwice("publish_template", { css: "" });
+  const { versions } = await call("list_template_versions");
+  expect(versions).toMatchObject([{ live: true }]);
+});
+
+describe("on a remote server that lists no published version", () => {
+  const isCreatedBySave = async () => {
+    const { status } = await assistant.world.call("PATCH", "/page_template", {
+      body: { body: first },
+    });
+    return status === 201;
+  };
+
+  test("get_template_version draft creates no template", async () => {
+    await open({ isRemote: true });
+    const { error } = await call("get_template_version", { id: "draft" });
+    expect(error).toMatchObject({ code: "not_found", effect: "none", retry: "never" });
+    expect(error.message).toContain("it is not known whether a draft exists");
+    expect(assistant.writes).not.toContain("PATCH /api/v1/page_template");
+    expect(await isCreatedBySave()).toBe(true);
+  });
+
+  test("publish_template creates no template before a person approves", async () => {
+    await open({ isRemote: true, mode: "two-step" });
+    const { error } = await call("publish_template", { body: first });
+    expect(error).toMatchObject({ code: "approval_required" });
+    expect(error.approval.preview).toContain(
+      "css: the draft's, if one exists; its text is not known",
+    );
+    expect(await isCreatedBySave()).toBe(true);
+  });
+
+  test("publish_template publishes the saved draft without reading it", async () => {
+    await open({ isRemote: true, mode: "two-step" });
+    await call("save_template", { body: first, css: "p { color: red }" });
+    await callTwice("publish_template");
+    expect(await readBody("live")).toBe(first);
+  });
+});
 
 test("a body of white space is refused before a person is asked", async () => {
   await open();
