@@ -82,12 +82,11 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
 
 /** Hands messages to what answers them in this process: its replies come at once, and whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
-  return async ({ method, url, headers: sent, body, requestId, via, isFree }, readSignal) => {
+  return async (request, readSignal) => {
     const onLeave = (leave: () => void) =>
       readSignal().addEventListener("abort", leave, { once: true });
     const hasLeft = () => readSignal().aborted;
-    const carried = { method, url, headers: sent, body, requestId, via, isFree };
-    const reply = await answer({ ...carried, onLeave, hasLeft });
+    const reply = await answer({ ...request, onLeave, hasLeft });
     // Nothing is on the way, so there is nothing to discard.
     const { status, headers } = reply;
     const readBody = () => Promise.resolve(reply.body);

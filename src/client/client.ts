@@ -5,7 +5,7 @@ import { nobodyLeaves, toSignal, type Leaving } from "../contract/leaving.ts";
 import { Problem } from "../contract/problem.ts";
 import { CallFailure } from "./call-failure.ts";
 import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
-import { failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
+import { describeFailure, failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
 import { writeFinders, type Ask, type Finding, type Look } from "./find-written.ts";
 import { describeAccepted } from "./accepted.ts";
 import { chooseNextStep } from "./next-step.ts";
@@ -125,16 +125,23 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** Takes a place in the budget as a call would, and leaves it at once. */
-async function requireBudget({ rateLimiter }: ClientState, endpoint: Endpoint): Promise<void> {
+async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
   if (endpoint.budget === undefined) return;
+  const { rateLimiter, clock, target } = state;
+  const call = { endpoint, input: {}, doubt: undefined };
   const place = rateLimiter.queue(endpoint.budget);
   try {
     const wait_ms = await place.readWait_ms();
-    const call = { endpoint, input: {}, doubt: undefined };
     if (wait_ms >= callDeadline_ms) throw failLimited(call, wait_ms);
   } finally {
     await place.leave(false);
   }
+  // Our own service also counts what other clients have spent with the key.
+  if (target.checksConditions !== true) return;
+  const times = { since_ms: clock.now(), deadline: clock.monotonic() + tryDeadline_ms };
+  const options = { onlyBudget: true };
+  const outcome = await tryOnce(state, { ...call, ...times, options, signal: nobodyLeaves });
+  if (outcome.kind === "limited") throw describeFailure(call, outcome);
 }
 
 /** What ended a try before it left. */

@@ -32,6 +32,8 @@ export type RequestOptions = {
   readonly requestId?: string | undefined;
   /** Waypost asks for itself: our own service charges no budget, a remote one does as always. */
   readonly isFree?: boolean | undefined;
+  /** Asks our own service whether the key's budget is spent; no remote server is asked. */
+  readonly onlyBudget?: boolean | undefined;
 };
 
 /** Refuses in the API's own words what no request can carry to it. */
@@ -39,7 +41,7 @@ export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
   target: Target,
-  { condition, isPatient = false, text, requestId, isFree }: RequestOptions = {},
+  { condition, isPatient = false, text, requestId, isFree, onlyBudget }: RequestOptions = {},
 ): ApiRequest {
   const query = writeQuery(endpoint, input);
   const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
@@ -61,6 +63,7 @@ export function buildRequest(
     requestId,
     via: target.via,
     isFree,
+    onlyBudget,
   };
 }
 

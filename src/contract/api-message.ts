@@ -20,6 +20,11 @@ export type ApiRequest<Body = string> = {
   readonly via?: Via | undefined;
   /** Whether the key's budgets do not pay for it; no request that came over a network is free. */
   readonly isFree?: boolean | undefined;
+  /**
+   * Checks the key, its rights and its budget, charges nothing and does nothing else. No request
+   * that came over a network can ask for this.
+   */
+  readonly onlyBudget?: boolean | undefined;
 };
 
 /** A person who works at the console, which is a process of ours. */

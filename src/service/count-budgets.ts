@@ -1,12 +1,14 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import { budgets, type BudgetName } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
-import { openWindow, spendFrom, type Tell, type Window } from "./shared-windows.ts";
+import { openWindow, requireLeft, spendFrom, type Tell, type Window } from "./shared-windows.ts";
 
 /** What each key has spent of each budget in its running window (api-spec.md, "Limits"). */
 export type BudgetCounters = {
   /** Counts a request, or refuses it when the window is full. */
   readonly spend: (keyId: string, budget: BudgetName) => Awaitable<void>;
+  /** Refuses where `spend` would, and counts nothing. */
+  readonly requireLeft: (keyId: string, budget: BudgetName) => void;
 };
 
 /** Others are told of each twentieth of a budget. */
@@ -38,6 +40,12 @@ export function createBudgetCounters(clock: Pick<Clock, "monotonic">, tell?: Tel
         windows.set(name, window);
       }
       return spendFrom(window, { limit, step: limit / steps }, clock, tell);
+    },
+    requireLeft: (keyId, budget) => {
+      const now = clock.monotonic();
+      const window = windows.get(`${keyId} ${budget}`);
+      if (window === undefined || window.ends <= now) return;
+      requireLeft(window, budgets[budget].limit, now);
     },
   };
 }

@@ -73,6 +73,7 @@ export function answer(asked: Asked): Awaitable<ApiReply> {
   const { endpoint, request } = asked;
   const query = readQuery(request.url);
   return andThen(admit(asked, query), (caller) => {
+    if (request.onlyBudget === true) return respondWith(204, null);
     const selected = endpoint.list ?? endpoint.selects;
     const listed = selected && readListQuery(query, selected);
     const read = endpoint.body === undefined ? noBody : readBody(request, endpoint, endpoint.body);
@@ -179,6 +180,10 @@ function admitKey(
     services.noteKeyUse?.(holder.key_id);
     requireAccess(holder, endpoint);
     if (endpoint.budget === undefined || request.isFree === true) return holder;
+    if (request.onlyBudget === true) {
+      budgets.requireLeft(holder.key_id, endpoint.budget);
+      return holder;
+    }
     return andThen(budgets.spend(holder.key_id, endpoint.budget), () => holder);
   });
 }

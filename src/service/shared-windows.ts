@@ -63,7 +63,7 @@ export function spendFrom(
   { monotonic }: Pick<Clock, "monotonic">,
   tell: Tell | undefined,
 ): Awaitable<void> {
-  if (countSpent(window) + countOthers(window, monotonic()) >= limit) throw rateLimited();
+  requireLeft(window, limit, monotonic());
   window.counted += 1;
   const untold = window.counted - window.told;
   if (untold < step || tell === undefined) return undefined;
@@ -84,6 +84,10 @@ export function giveBackTo(window: Window): void {
 
 function countSpent({ counted, returned }: Window): number {
   return counted - returned;
+}
+
+export function requireLeft(window: Window, limit: number, now: number): void {
+  if (countSpent(window) + countOthers(window, now) >= limit) throw rateLimited();
 }
 
 /** Of many that come at once, a turn tells only of those that were there when it began. */

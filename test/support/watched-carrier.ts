@@ -36,6 +36,7 @@ export function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarr
   };
   return {
     send: async (request, signal) => {
+      if (request.onlyBudget === true) return carry(request, signal);
       const { pathname } = new URL(request.url);
       asked += 1;
       if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);

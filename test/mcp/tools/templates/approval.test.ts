@@ -214,6 +214,23 @@ describe("a tool's call costs the template budget what its one REST call costs",
   });
 });
 
+describe("a budget that REST requests with the same key have spent", () => {
+  test("refuses publish_template before a person is asked", async () => {
+    await open({ mode: "two-step" });
+    await spendBudget();
+    const { error } = await call("publish_template", { body: second, css: "" });
+    expect(error).toMatchObject({ code: "rate_limited", effect: "none", retry: "later" });
+    expect(error).not.toHaveProperty("approval");
+  });
+
+  test("is not charged for the check before a person is asked", async () => {
+    await open({ mode: "two-step" });
+    const { error } = await call("publish_template", { body: second, css: "" });
+    expect(error).toMatchObject({ code: "approval_required" });
+    expect(await spendBudget()).toBe(60);
+  });
+});
+
 describe("a deployment that has no previews", () => {
   test("publishes all the same", async () => {
     await open({ mode: "full", lacks: ["/page_template/preview"] });
@@ -227,10 +244,16 @@ describe("a deployment that has no previews", () => {
 
 /** What is left of the running minute, counted by spending it; a new minute begins then. */
 async function spendRest(): Promise<number> {
+  const count = await spendBudget();
+  assistant.advance(61_000);
+  return count;
+}
+
+/** Previews by REST until the template budget is spent, and counts them. */
+async function spendBudget(): Promise<number> {
   const headers = { authorization: `Token ${assistant.world.key}` };
   const request = { method: "POST", url: "http://localhost/api/v1/page_template/preview", headers };
   let count = 0;
   while ((await assistant.answerApi(request)).status === 200) count += 1;
-  assistant.advance(61_000);
   return count;
 }
