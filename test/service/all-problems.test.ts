@@ -45,6 +45,12 @@ const mixed: readonly (readonly [string, string, object, string])[] = [
   ],
   [
     "POST",
+    "/links/upsert",
+    { path: ["a"], url: "x" },
+    "Path must be a string and Url must be an http or https address",
+  ],
+  [
+    "POST",
     "/ios_apps",
     { ios_app: { bundle_id: "a b", team_id: "short", name: [] } },
     `Name must be a string, ${appRules.replace(" and ", ", and ")}`,
@@ -103,6 +109,7 @@ test("a request with one field of a wrong type writes none of its other fields",
   expect((await world.call("GET", "/projects", { key })).body.meta.count).toBe(1);
   expect(await listLinks(world)).toEqual([link]);
   expect((await world.call("GET", "/ios_apps")).body.meta.count).toBe(0);
-  expect((await world.call("GET", "/page_template/versions")).status).toBe(404);
   expect(world.store.countWrites()).toBe(before);
+  // The status of a template's first save.
+  expect((await world.call("PATCH", "/page_template", { body: {} })).status).toBe(201);
 });

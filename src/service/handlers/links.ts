@@ -42,7 +42,9 @@ export const linkHandlers: GroupHandlers<typeof links> = {
   }),
 
   upsert: async (call) => {
-    const path = normalizePath(call.body.path ?? "");
+    const { path: given } = call.body;
+    // A path of a wrong type was dropped; the rules of the other fields are checked without it.
+    const path = typeof given === "string" ? normalizePath(given) : undefined;
     await waitForClicksAt(call, path);
     return writeTenant(call, async (tenant) => {
       if (path !== undefined && isBlank(path)) {

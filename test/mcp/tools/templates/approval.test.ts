@@ -145,13 +145,6 @@ test("an empty draft is published once a person approves it", async () => {
 });
 
 describe("on a remote server that lists no published version", () => {
-  const isCreatedBySave = async () => {
-    const { status } = await assistant.world.call("PATCH", "/page_template", {
-      body: { body: first },
-    });
-    return status === 201;
-  };
-
   test("get_template_version draft creates no template", async () => {
     await open({ isRemote: true });
     const { error } = await call("get_template_version", { id: "draft" });
@@ -256,4 +249,11 @@ async function spendBudget(): Promise<number> {
   let count = 0;
   while ((await assistant.answerApi(request)).status === 200) count += 1;
   return count;
+}
+
+/** Whether a save by REST is the template's first. */
+async function isCreatedBySave(): Promise<boolean> {
+  const body = { body: first };
+  const { status } = await assistant.world.call("PATCH", "/page_template", { body });
+  return status === 201;
 }
