@@ -231,6 +231,4 @@ async function keep(turn: Turn): Promise<void> {
   const { until } = planTurn(clock.now());
   const kept = await store.write((db) => keepTurn(db, receiver, { runner, until }), patient);
   if (kept) turn.ends = until;
-  // Another process has it by now, or it was revoked.
-  else turn.isLost = true;
 }
