@@ -66,7 +66,7 @@ function findLost(
     let link: Kept | undefined = start;
     while (link !== undefined && !done.has(link) && !way.has(link)) {
       way.add(link);
-      link = findAt(link.next[place], byPath);
+      link = byPath.get(link.next[place] ?? "");
     }
     const isLost = link !== undefined && (way.has(link) || lost.has(link));
     for (const passed of way) {
@@ -75,10 +75,4 @@ function findLost(
     }
   }
   return lost;
-}
-
-/** As the link host finds it: at the path, or else without the slash at its end. */
-function findAt(path: string | undefined, byPath: ReadonlyMap<string, Kept>): Kept | undefined {
-  if (path === undefined) return undefined;
-  return byPath.get(path) ?? (path.endsWith("/") ? byPath.get(path.slice(0, -1)) : undefined);
 }

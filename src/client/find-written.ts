@@ -9,7 +9,7 @@ import { Problem } from "../contract/problem.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { findKind, type ResourceKind } from "../contract/resource-kind.ts";
 import { checkAndroidApp, checkIosApp } from "../contract/rules/app-rules.ts";
-import { normalizePath } from "../contract/rules/link-path.ts";
+import { decodePath, normalizePath } from "../contract/rules/link-path.ts";
 import { checkLink } from "../contract/rules/link-rules.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
@@ -223,7 +223,7 @@ async function isApp(
 /** A shortened path is random and no filter names an address, so all new links are compared. */
 async function findShortened({ ask, sent, since, isSameTime }: Look): Promise<Finding> {
   const { url, prefix } = sent as Input<typeof shortLinks.create>;
-  const start = normalizePath(prefix ?? "") ?? "";
+  const start = decodePath(prefix ?? "") ?? "";
   const page = await ask(links.index, {
     filters: [{ field: "created_at", condition: "gteq", value: since }],
     sort: { field: "created_at", direction: "asc" },

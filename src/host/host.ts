@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { dropQuery, readQuery } from "../contract/rules/address-query.ts";
-import { findPathFault, normalizePath } from "../contract/rules/link-path.ts";
+import { decodePath, findPathFault } from "../contract/rules/link-path.ts";
 import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { readOutage } from "../store/store.ts";
@@ -275,7 +275,7 @@ function readAsked(url: string): Pick<HostedRequest, "key" | "target" | "isScann
   const target = dropPasteMark(unscanned);
   const written = dropQuery(target);
   // What cannot be decoded has a percent sign, and no link's path has one.
-  const path = normalizePath(written) ?? written.slice(1);
+  const path = decodePath(written) ?? written.slice(1);
   return { key: `/${path}`, target, isScanned: unscanned !== asked };
 }
 

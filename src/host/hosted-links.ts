@@ -1,5 +1,6 @@
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import { dropEndSlashes } from "../contract/rules/link-path.ts";
 import type { Source } from "../stats/visit.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findAllVisited, type VisitedAt } from "../store/find-visited.ts";
@@ -136,7 +137,7 @@ function openGathering({ tenant }: Site) {
   return gatherAsked<Found | undefined, HostedLink | undefined>((keys) =>
     findAllVisited(
       tenant,
-      keys.map((key) => key.slice(1)),
+      keys.map((key) => dropEndSlashes(key.slice(1))),
     ),
   );
 }

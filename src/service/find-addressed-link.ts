@@ -46,7 +46,7 @@ export async function findAddressedLink(
   const visited = await findVisitedAtPath(tenant, normal);
   if (visited === undefined) return undefined;
   const { link } = visited;
-  const isLong = normal === link.path || normal === `${link.path}/`;
+  const isLong = normal === link.path;
   const source = text !== written ? "qr" : isLong ? "address" : "short";
   return { link, query: joinQueries(visited.query, readQuery(text)), source };
 }

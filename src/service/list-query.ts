@@ -14,7 +14,7 @@ import { paging } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { parseTime } from "../contract/parse-time.ts";
 import { badRequest, type Problem } from "../contract/problem.ts";
-import { normalizeForSearch } from "../contract/rules/link-path.ts";
+import { decodeForSearch, normalizeForSearch } from "../contract/rules/link-path.ts";
 import { isStorable } from "../contract/text.ts";
 import { quote } from "../text/show-hidden.ts";
 import { groupByName } from "./grouped-parameters.ts";
@@ -143,7 +143,8 @@ function castValue(text: string, kind: FieldKind, condition: Condition): string 
     case "text":
       return readStorable(text);
     case "path":
-      return readStorable(condition === "cont" ? text : normalizeForSearch(text));
+      if (condition === "cont") return readStorable(text);
+      return readStorable(condition === "start" ? decodeForSearch(text) : normalizeForSearch(text));
     case "integer":
       return isTextual(condition) ? readStorable(text) : readInteger(text);
     case "time":

@@ -12,13 +12,10 @@ export type VisitedAt<Shown = Link> = {
   readonly query: string;
 };
 
-/** What a visit of a path finds: its own link, or else the one without the slash at its end. */
+/** What a visit of a path finds. */
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
-  const own = await findLinkAt(tenant, path);
-  const less = own === undefined ? dropSlash(path) : undefined;
-  const link = less === undefined ? own : await findLinkAt(tenant, less);
-  if (link === undefined) return undefined;
-  return { link, query: await readQuery(tenant, link, less ?? path) };
+  const link = await findLinkAt(tenant, path);
+  return link && { link, query: await readQuery(tenant, link, path) };
 }
 
 /** The same for many paths at once, in their order: no more of each link than what leads on. */
@@ -26,30 +23,19 @@ export async function findAllVisited(
   tenant: Tenant,
   paths: readonly string[],
 ): Promise<readonly (VisitedAt<LeadingLink> | undefined)[]> {
-  const shorter = paths.map(dropSlash);
-  const also = shorter.filter((path) => path !== undefined);
-  const links = await findLinksAt(tenant, [...paths, ...also]);
+  const links = await findLinksAt(tenant, paths);
   const found: (VisitedAt<LeadingLink> | undefined)[] = [];
   const short: Promise<void>[] = [];
   const addShort = async (place: number, at: string, link: LeadingLink) => {
     found[place] = { link, query: await readQuery(tenant, link, at) };
   };
-  let behind = paths.length;
   for (const [place, path] of paths.entries()) {
-    const own = links[place];
-    const less = shorter[place];
-    const link = own ?? (less === undefined ? undefined : links[behind]);
-    if (less !== undefined) behind += 1;
-    const at = own === undefined && less !== undefined ? less : path;
+    const link = links[place];
     found.push(link && { link, query: "" });
-    if (link !== undefined && !isOwnPath(link, at)) short.push(addShort(place, at, link));
+    if (link !== undefined && !isOwnPath(link, path)) short.push(addShort(place, path, link));
   }
   await Promise.all(short);
   return found;
-}
-
-function dropSlash(path: string): string | undefined {
-  return path.endsWith("/") ? path.slice(0, -1) : undefined;
 }
 
 /** Every path of a link but its own two stands for a query as well. */

@@ -82,14 +82,14 @@ test("what is almost a path is not", async () => {
   const url = "https://shop.example/";
   await host.add("link", { path: "Spring/Größe 1", url });
   const exact = "/Spring/Gr%C3%B6%C3%9Fe%201";
-  for (const same of [exact, "/Spring/Gro%CC%88%C3%9Fe%201", "/%53pring%2FGr%c3%b6%c3%9fe%201"]) {
+  const [composed, encoded] = ["/Spring/Gro%CC%88%C3%9Fe%201", "/%53pring%2FGr%c3%b6%c3%9fe%201"];
+  for (const same of [exact, composed, encoded, `${exact}//`]) {
     expect((await host.visit(same)).headers.location).toBe(url);
   }
   expect((await host.visit(`${exact}?x=1&path=o`)).headers.location).toBe(`${url}?x=1&path=o`);
   expect((await host.visit(`${exact}?/other`)).headers.location).toBe(`${url}?/other`);
   const others = [
     "/spring/Gr%C3%B6%C3%9Fe%201",
-    `${exact}//`,
     `/${exact}`,
     `${exact}%00`,
     `${exact}%0d%0a`,

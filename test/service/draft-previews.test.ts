@@ -37,7 +37,7 @@ test("shows a link that is not there yet, and takes no path for it", async () =>
   const app = (await world.call("POST", "/ios_apps", { body: { ios_app } })).body.id;
   const link_fields = { social_title: "New", path: "/new/", ios_app: { id: app } };
   const { status, text } = await preview({ link_fields });
-  expect([status, text.includes("<h1>New at new/</h1>")]).toEqual([200, true]);
+  expect([status, text.includes("<h1>New at new</h1>")]).toEqual([200, true]);
   expect(text).toContain('content="Shop"');
   expect((await world.call("GET", "/links")).body.links).toEqual([]);
   await plant({ path: "new/" });

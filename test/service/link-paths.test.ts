@@ -15,7 +15,9 @@ async function writePath(world: World, path: unknown) {
 const normalForms = [
   ["spring", "spring"],
   ["/spring", "spring"],
-  ["spring/", "spring/"],
+  ["spring/", "spring"],
+  ["spring%2F", "spring"],
+  ["/spring///", "spring"],
   ["/a/b//c", "a/b//c"],
   ["caf%C3%A9", "café"],
   ["cafe\u0301", "café"],
@@ -61,7 +63,7 @@ const refusals = [
   ["spring.QR", "Path is reserved"],
   ["//evil.example", "Path must begin with at most one slash"],
   ["%2Fevil", "Path must begin with at most one slash"],
-  ["//", "Path must begin with at most one slash"],
+  ["robots.txt/", "Path is reserved"],
   ["100%", "Path is not a valid percent-encoding"],
   ["a%zz", "Path is not a valid percent-encoding"],
   ["%E0%A4", "Path is not a valid percent-encoding"],
@@ -97,12 +99,15 @@ test.each(refusals)("the path %j is refused, however it is written", async (path
   expect((await world.call("GET", "/links")).body.links).toMatchObject([{ path: "here" }]);
 });
 
-test.each([undefined, null, "", "/", "  "])("for the path %j one is generated", async (path) => {
-  await using world = await createWorld();
-  const reply = await writePath(world, path);
-  expect(reply.status).toBe(201);
-  expect(reply.body.path).toMatch(generated);
-});
+test.each([undefined, null, "", "/", "  ", "//", "%2F", "///"])(
+  "for the path %j one is generated",
+  async (path) => {
+    await using world = await createWorld();
+    const reply = await writePath(world, path);
+    expect(reply.status).toBe(201);
+    expect(reply.body.path).toMatch(generated);
+  },
+);
 
 test("generated paths are unambiguous and differ", async () => {
   await using world = await createWorld();
@@ -207,6 +212,34 @@ test("another project uses the same path for its own link", async () => {
   expect((await writePath(world, "shared")).status).toBe(201);
   const reply = await world.call("POST", "/links", { key, body: { path: "shared" } });
   expect(reply.status).toBe(201);
+});
+
+test("a path with slashes at its end is that of the link without them", async () => {
+  await using world = await createWorld();
+  const shoe = (await writePath(world, "shoe")).body;
+  const hat = { path: "hat", options: { shorten: true } };
+  const { shortened_path } = (await world.call("POST", "/links", { body: hat })).body;
+  const taken = [422, { error: "Path has already been taken" }];
+  for (const taker of ["shoe/", "shoe%2F", "shoe//", `${shortened_path}/`]) {
+    const created = await writePath(world, taker);
+    expect([taker, created.status, created.body]).toEqual([taker, ...taken]);
+    const other = (await writePath(world, "")).body;
+    const body = { path: taker };
+    const moved = await world.call("PATCH", `/links/${other.id}`, { body });
+    expect([taker, moved.status, moved.body]).toEqual([taker, ...taken]);
+  }
+  const upserted = await world.call("POST", "/links/upsert", {
+    body: { path: "shoe/", name: "A" },
+  });
+  expect([upserted.status, upserted.body.id]).toEqual([200, shoe.id]);
+  for (const query of ["q[path_eq]=shoe/", "q[path_in][]=shoe/", "q[path_start]=sho"]) {
+    expect([query, (await world.call("GET", "/links", { query })).body.meta.count]).toEqual([
+      query,
+      1,
+    ]);
+  }
+  const start = await world.call("GET", "/links", { query: "q[path_start]=shoe/" });
+  expect(start.body.meta.count).toBe(0);
 });
 
 test("whatever path is accepted is found, resolved and written back unchanged", async () => {

@@ -98,7 +98,7 @@ function cast(text: string, kind: Kind): Value {
   if (kind === "integer") {
     return Number((/^[+-]?\d+(_\d+)*/.exec(text)?.[0] ?? "0").replaceAll("_", ""));
   }
-  if (kind === "path") return decode(text);
+  if (kind === "path") return decode(text).replace(/\/+$/, "");
   if (kind === "text") return text;
   const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?(Z|[+-]\d\d:\d\d)?$/;
   const [, day = "", clock = "00:00", zone = "Z"] = pattern.exec(text) ?? [];

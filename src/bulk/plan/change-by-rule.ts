@@ -1,7 +1,7 @@
 import { limits } from "../../contract/limits.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { faultOf, type FieldProblem } from "../../contract/problem.ts";
-import { findNewPathFault, normalizePath } from "../../contract/rules/link-path.ts";
+import { findNewPathFault, decodePath } from "../../contract/rules/link-path.ts";
 import {
   addressFields,
   isStoreToken,
@@ -125,7 +125,7 @@ function findQueryFaults({ field, values }: QueryRule): readonly FieldProblem[] 
 const brokenText = "has a text that is no text: half of a character";
 
 function findPrefixFaults(prefix: string): readonly FieldProblem[] {
-  const normal = normalizePath(prefix);
+  const normal = decodePath(prefix);
   if (normal === undefined || normal.trim() === "") {
     return [{ field: "path_prefix", message: "is no beginning of a path, such as promo/" }];
   }
@@ -198,7 +198,7 @@ function writeParameter(name: string, value: string): string {
 }
 
 function addPrefix(prefix: string): (path: string) => string {
-  const normal = normalizePath(prefix) ?? prefix;
+  const normal = decodePath(prefix) ?? prefix;
   return (path) => (path.startsWith(normal) ? path : normal + path);
 }
 

@@ -8,7 +8,7 @@ import {
 } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { parseTime } from "../../contract/parse-time.ts";
-import { normalizeForSearch } from "../../contract/rules/link-path.ts";
+import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { fold } from "../../contract/text.ts";
 
 /** Undefined where the record does not tell. */
@@ -97,7 +97,8 @@ function readWanted(value: unknown, kind: FieldKind, condition: Condition): Comp
   const text = String(value).trim();
   if (kind === "integer" && !isTextual(condition)) return Number(text);
   if (kind === "time" && !isTextual(condition)) return parseTime(text);
-  return kind === "path" && condition !== "cont" ? normalizeForSearch(text) : text;
+  if (kind !== "path" || condition === "cont") return text;
+  return condition === "start" ? decodeForSearch(text) : normalizeForSearch(text);
 }
 
 function readHeld(value: unknown, kind: FieldKind): Comparable {

@@ -1,5 +1,5 @@
 import type { Project } from "../projects.ts";
-import { encodePath, normalizeForSearch } from "./link-path.ts";
+import { encodePath, decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /**
@@ -16,7 +16,7 @@ export function writeLocalOrigin(port?: number): string {
 
 /** Another deployment may store paths with a leading slash, encoded or with half a character. */
 export function writeAddress(origin: string, path: string): string {
-  return `${origin}/${encodePath(normalizeForSearch(path).toWellFormed())}`;
+  return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
 }
 
 /** The subdomain in a host name of the link origin, or undefined for any other host. */

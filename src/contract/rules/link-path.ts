@@ -10,10 +10,24 @@ import { hasControls, isStorable } from "../text.ts";
 const plain = /^[\x20-\x24\x26-\x7e]*$/;
 
 /**
- * The one form of a path: one leading slash dropped, decoded once, NFC. Undefined where the text
- * is not a percent-encoding.
+ * The one form of a whole path: as decoded, without the slashes at its end. The link host serves
+ * `spring/` by the link `spring`, so no other link may have that path. Undefined where the text is
+ * not a percent-encoding.
  */
 export function normalizePath(path: string): string | undefined {
+  const decoded = decodePath(path);
+  return decoded === undefined ? undefined : dropEndSlashes(decoded);
+}
+
+/** Written as a loop: a pattern is slow for a long row of slashes elsewhere in the path. */
+export function dropEndSlashes(path: string): string {
+  let { length } = path;
+  while (path[length - 1] === "/") length -= 1;
+  return path.slice(0, length);
+}
+
+/** A path or the beginning of one: one leading slash dropped, decoded once, NFC. */
+export function decodePath(path: string): string | undefined {
   const relative = path.startsWith("/") ? path.slice(1) : path;
   if (plain.test(relative)) return relative;
   try {
@@ -26,6 +40,11 @@ export function normalizePath(path: string): string | undefined {
 /** As `normalizePath`, but a text that cannot be decoded stands for itself: for searching. */
 export function normalizeForSearch(path: string): string {
   return normalizePath(path) ?? path.normalize("NFC");
+}
+
+/** As `decodePath`, in the same way. Remote servers may tell `spring/` from `spring`. */
+export function decodeForSearch(path: string): string {
+  return decodePath(path) ?? path.normalize("NFC");
 }
 
 /**

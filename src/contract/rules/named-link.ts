@@ -1,5 +1,5 @@
 import { writeAddress } from "./link-address.ts";
-import { normalizeForSearch } from "./link-path.ts";
+import { decodeForSearch } from "./link-path.ts";
 import { readUrl } from "./web-address.ts";
 
 /** The paths that a text may stand for by which a person names a link. */
@@ -65,16 +65,16 @@ export function isReachedBy(link: Reached, path: string): boolean {
 
 /** Another deployment may store paths with a leading slash, or encoded. */
 export function readPathOf({ path }: Reached): string {
-  return typeof path === "string" ? normalizeForSearch(path) : "";
+  return typeof path === "string" ? decodeForSearch(path) : "";
 }
 
 function readShortPathOf({ shortened_path: path }: Reached): string {
-  return typeof path === "string" ? normalizeForSearch(path) : "";
+  return typeof path === "string" ? decodeForSearch(path) : "";
 }
 
 /** `hosts` are origins: of one host every port counts, for a port may be another tomorrow. */
 export function readNamedLink(given: string, hosts: readonly string[]): NamedLink {
-  const written = normalizeForSearch(given);
+  const written = decodeForSearch(given);
   const address = readNamedAddress(given, hosts);
   if (address !== undefined) {
     // On another host nothing but the text itself can be one of our paths.
@@ -83,7 +83,7 @@ export function readNamedLink(given: string, hosts: readonly string[]): NamedLin
     return { exact: keep([written, path]), loose: keep([toggleSlash(path)]), address };
   }
   const [bare = ""] = given.trim().split(/[?#]/, 1);
-  const path = normalizeForSearch(bare);
+  const path = decodeForSearch(bare);
   return { exact: keep([written]), loose: keep([path, toggleSlash(path)]) };
 }
 
@@ -103,7 +103,7 @@ function readNamedAddress(given: string, hosts: readonly string[]): NamedAddress
     host: url.host,
     isOurs: ours.length === 0 ? undefined : isOurs,
     text: whole,
-    path: normalizeForSearch(pathname),
+    path: decodeForSearch(pathname),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Condition, FieldKind, Filter, FilterFields, Test } from "../filters.ts";
 import { paging } from "../limits.ts";
 import { isStorable } from "../text.ts";
-import { normalizeForSearch } from "./link-path.ts";
+import { decodeForSearch, dropEndSlashes } from "./link-path.ts";
 import { readNamedLink } from "./named-link.ts";
 
 /**
@@ -48,7 +48,7 @@ function splitWords(text: string): readonly string[] {
 
 function findWord(word: string): readonly Test[] {
   // As paths are kept: "/caf%C3%A9" is found as "café".
-  const path = normalizeForSearch(word) || word;
+  const path = decodeForSearch(word) || word;
   return Object.entries(searchFields).map(([field, kind]) =>
     makeTest(field, kind, "cont", kind === "path" && isStorable(path) ? path : word),
   );
@@ -68,7 +68,7 @@ function makeTest(
   return { field, kind, condition, value };
 }
 
-/** With and without a slash at the end, as people copy it. Undefined for what is no address. */
+/** Undefined for what is no address. */
 function listPaths(
   word: string,
   origins: readonly string[] | undefined,
@@ -76,6 +76,6 @@ function listPaths(
   const { address } = readNamedLink(word, origins ?? []);
   const isOurs = address?.isOurs ?? /^https?:\/\//i.test(word);
   if (address === undefined || !isOurs) return undefined;
-  const path = address.path.replace(/\/$/, "");
-  return path === "" || !isStorable(path) ? undefined : [path, `${path}/`];
+  const path = dropEndSlashes(address.path);
+  return path === "" || !isStorable(path) ? undefined : [path];
 }

@@ -18,7 +18,7 @@ import {
   type Destinations,
 } from "../../contract/rules/destinations.ts";
 import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
-import { normalizeForSearch } from "../../contract/rules/link-path.ts";
+import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { ToolFailure } from "../results/tool-failure.ts";
 
 /**
@@ -132,10 +132,11 @@ async function readStored(
   if (endpoint === links.create) return {};
   try {
     if (endpoint === links.update) return await call(links.show, { id: await readId() }, signal);
-    const value = normalizeForSearch(path ?? "");
+    const value = decodeForSearch(path ?? "");
     const filter = { field: "path", condition: "eq", value } as const;
     const found = await call(links.index, { filters: [filter], limit: 2 }, signal);
-    return found.links.find((link) => link.path === value) ?? {};
+    const wanted = normalizeForSearch(value);
+    return found.links.find((link) => normalizeForSearch(link.path ?? "") === wanted) ?? {};
   } catch (error) {
     if (error instanceof Problem) return {};
     throw error;

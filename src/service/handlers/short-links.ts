@@ -3,7 +3,7 @@ import { limits } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { joinQueries, readQuery } from "../../contract/rules/address-query.ts";
-import { findNewPathFault, normalizePath } from "../../contract/rules/link-path.ts";
+import { decodePath, findNewPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
 import { findLink, updateLink } from "../../store/links.ts";
 import { tallyWrite } from "../../store/project-tallies.ts";
@@ -47,7 +47,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
 };
 
 function readPrefix(text: string): string {
-  const prefix = normalizePath(text);
+  const prefix = decodePath(text);
   if (prefix === undefined) {
     throw refuseField("prefix", "is not a valid percent-encoding", "errors");
   }

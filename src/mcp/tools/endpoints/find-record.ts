@@ -2,7 +2,7 @@ import { listUnreadRows } from "../../../contract/deviations.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
-import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
+import { decodeForSearch, normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { readListRows } from "../../results/present-body.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
@@ -36,7 +36,9 @@ export async function findRecord(
 ): Promise<Reading> {
   const { index, key = "" } = kind;
   const wanted = normalize(kind, value);
-  const filters = [{ field: key, condition: "eq", value: wanted } as const];
+  // A remote server may tell `spring/` from `spring`, so the slash is sent.
+  const sent = kind.name === linkKind ? decodeForSearch(value) : value;
+  const filters = [{ field: key, condition: "eq", value: sent } as const];
   const page: unknown = await readIfAllowed(() => ask(index, { filters }));
   if (page === undefined) return undefined;
   // A deployment that ignores filters answers with all, so that the rows are compared here too.
