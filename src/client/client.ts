@@ -35,7 +35,7 @@ export type Client = {
    * afterwards, whatever becomes of it: for questions whose answer is all that matters.
    */
   readonly tryOnce: (endpoint: Endpoint, asked: AskedOnce) => Promise<Outcome>;
-  /** Whether the server's clock agrees with ours, as far as its replies show. */
+  /** Whether the server's clock is known to agree with ours. */
   readonly isSameTime: () => boolean;
   /** Throws where a call now would fail because the key's budget is spent. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
@@ -106,7 +106,7 @@ export function createClient(options: ClientOptions): Client {
     ...options,
     rateLimiter: createRateLimiter(clock, ledger),
     allowance: createRetryAllowance(),
-    skew: createClockSkew(clock),
+    skew: createClockSkew(clock, options.target.checksConditions === true),
   };
   return {
     call: (endpoint, input, signal = nobodyLeaves, options) => {

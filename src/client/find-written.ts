@@ -40,7 +40,7 @@ export type Look = {
   readonly sent: JsonObject;
   /** When the call began. */
   readonly since: string;
-  /** Whether the deployment's clock agrees with ours: else `since` means nothing there. */
+  /** Whether the server's clock is known to agree with ours: else `since` means nothing there. */
   readonly isSameTime: () => boolean;
 };
 
@@ -108,7 +108,7 @@ function findCreated(kind: Kind): WriteFinder {
   };
 }
 
-const clocksDiffer = "the deployment's clock differs from ours, so its age cannot be told";
+const clocksDiffer = "the deployment's clock may differ from ours, so its age is unknown";
 
 /** The row of a name: there can be no other, whichever call made it. */
 function findNamed(kind: Kind, more: NonNullable<ListInput["filters"]> = []): WriteFinder {

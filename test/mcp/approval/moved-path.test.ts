@@ -70,7 +70,7 @@ describe("a link", () => {
   });
 });
 
-async function moveAt(clockAhead_ms: number, ignored = "none") {
+async function moveAt(clockAhead_ms: number | undefined, ignored = "none") {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   strange.proxy.setTurn((request) => {
@@ -81,7 +81,11 @@ async function moveAt(clockAhead_ms: number, ignored = "none") {
     return { ...request, path: url.pathname + url.search };
   });
   strange.proxy.setAlter((_, reply) => {
-    const date = new Date(strange.clock.now() + clockAhead_ms).toUTCString();
+    // An empty Date shows no time; Node would add its own if it was left out.
+    const date =
+      clockAhead_ms === undefined
+        ? ""
+        : new Date(strange.clock.now() + clockAhead_ms).toUTCString();
     return { ...reply, headers: { ...reply.headers, date } };
   });
   return (await strange.callTool("update_link", { id, path: "summer" })).structured;
@@ -94,6 +98,10 @@ describe("a fresh link of a remote server", () => {
 
   test("moves only with approval if the server's clock differs", async () => {
     expect((await moveAt(10_000)).error).toMatchObject({ code: "approval_required" });
+  });
+
+  test("moves only with approval if the server's clock is unknown", async () => {
+    expect((await moveAt(undefined)).error).toMatchObject({ code: "approval_required" });
   });
 
   test("moves only with approval if the server ignores the filter by age", async () => {

@@ -34,7 +34,7 @@ export async function isFreshMove(
   };
   if ((await isAmong("gteq")) !== true) return false;
   if (keyContext.checksConditions) return true;
-  // A remote server that ignores the filter shows the link both times. With another clock there,
-  // the answers prove nothing.
+  // A remote server that ignores the filter shows the link both times. If its clock differs
+  // or is unknown, the answers prove nothing.
   return (await isAmong("lt")) === false && keyContext.isSameTime();
 }
