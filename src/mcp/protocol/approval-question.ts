@@ -16,8 +16,8 @@ export type Reply = {
   readonly to: "form" | "page";
   readonly token: string;
   readonly said: unknown;
-  /** How the client failed to answer: with an error, or with the one for a timeout of its own. */
-  readonly failure?: "error" | "timeout" | undefined;
+  /** The client answered with an error, or that of its own timeout, or ended the call. */
+  readonly failure?: "error" | "timeout" | "ended" | undefined;
 };
 
 /** What is known of a reply by the time at which it came. */
@@ -74,7 +74,7 @@ export async function askLegacy(asked: PersonAsked, { mcpReq }: ServerContext): 
   try {
     return { to, token, said: await mcpReq.elicitInput(params, options) };
   } catch (error) {
-    return { to, token, said: undefined, failure: readFailure(error) };
+    return { to, token, said: undefined, failure: signal.aborted ? "ended" : readFailure(error) };
   }
 }
 
@@ -97,7 +97,7 @@ export function tellComplete({ id }: Page, { mcpReq }: ServerContext): void {
 export function isHidden({ to, said, failure }: Reply, { isGivenUp }: Timing): boolean {
   if (to !== "form") return false;
   const isCancelled = replied.safeParse(said).data?.action === "cancel";
-  return failure === "timeout" || (isGivenUp && (isCancelled || failure === "error"));
+  return failure === "timeout" || (isGivenUp && (isCancelled || failure !== undefined));
 }
 
 /** Only an accepted form with the one box ticked is a yes. */

@@ -108,9 +108,9 @@ export async function openDialogue(
 }
 
 function readTiming({ token }: Reply, clients: ClientMemory, signal: AbortSignal): Timing {
-  // A call that is given up ends its question, which the client may well have shown.
-  if (signal.aborted) return { isTooSoon: false, isGivenUp: false };
-  return { isTooSoon: clients.isTooSoon(token), isGivenUp: clients.isGivenUp(token) };
+  // A call that ends soon ends its question, which the client may well have shown.
+  const isTooSoon = !signal.aborted && clients.isTooSoon(token);
+  return { isTooSoon, isGivenUp: clients.isGivenUp(token) };
 }
 
 /** Where the client can show no form, there is no person to ask. */

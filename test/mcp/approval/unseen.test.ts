@@ -215,6 +215,36 @@ describe.each(legacyEras)("a %s client that times out", (era) => {
   });
 });
 
+describe.each(legacyEras)("a %s client that ends its own call", (era) => {
+  /** The form never gets an answer, as from a client whose call has timed out. */
+  async function endCall(after_ms: number): Promise<void> {
+    const call = new AbortController();
+    const elicit: Elicit = () => {
+      questions += 1;
+      assistant.advance(after_ms);
+      call.abort();
+      return new Promise(() => {});
+    };
+    const { callTool } = await assistant.connect({ era, elicit });
+    await expect(callTool("delete_link", { id }, {}, { signal: call.signal })).rejects.toThrow();
+  }
+
+  test("45 seconds after the form has not shown it", async () => {
+    await endCall(45_000);
+    const later = await connect(era, 1000, { action: "decline" });
+    expect((await remove(later)).error.code).toBe("approval_required");
+    expect(questions).toBe(1);
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("before 45 seconds have passed is asked by the form again", async () => {
+    await endCall(44_999);
+    const later = await connect(era, 1000, { action: "decline" });
+    expect((await remove(later)).error.code).toBe("approval_declined");
+    expect(questions).toBe(2);
+  });
+});
+
 describe.each(legacyEras)("a %s client", (era) => {
   test("that fails at once has shown it to nobody", async () => {
     const client = await connect(era, 0, new Error("no window to show it in"));
