@@ -1,7 +1,6 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
-import { quote } from "../text/show-hidden.ts";
 import { CallFailure } from "./call-failure.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
 import { describeCode, type Doubt, type Held, type Unanswered } from "./send-once.ts";
@@ -26,7 +25,7 @@ export function describeFailure(
   const { endpoint, doubt } = call;
   if (fault.kind === "strange") return failStrange(endpoint, fault.said);
   if (doubt !== undefined && endpoint.effect !== "read") {
-    const words = fault.kind === "refused" ? quoteRefusal(fault.problem) : undefined;
+    const words = fault.kind === "refused" ? fault.problem.message : undefined;
     return failUnknown(call, doubt, checked, words);
   }
   switch (fault.kind) {
@@ -99,11 +98,7 @@ function comeBack(wait_ms: number | undefined) {
 
 /** What the deployment said may end with a sign of its own. */
 function endSentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
-}
-
-function quoteRefusal({ message, server }: Problem): string {
-  return server === undefined ? message : quote(message, Infinity);
+  return /[.!?]"?$/.test(text) ? text : `${text}.`;
 }
 
 /** `words` is what the deployment said when it was asked again. */

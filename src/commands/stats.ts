@@ -4,6 +4,7 @@ import { contract } from "../contract/index.ts";
 import type { LinkStats } from "../contract/link-stats.ts";
 import { messages } from "../contract/messages.ts";
 import { Problem } from "../contract/problem.ts";
+import { readAnswer } from "../contract/server-answer.ts";
 import { normalizeForSearch } from "../contract/rules/link-path.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import { isTimeZone } from "../text/time-zone.ts";
@@ -69,7 +70,7 @@ async function findId(path: string, { owner }: BulkSession): Promise<string> {
 /** The specification has no statistics: where there are none, nothing is wrong. */
 function refuseWithout(error: unknown): never {
   if (!(error instanceof Problem) || error.status !== 404) throw error;
-  if (error.message === messages.link_not_found) throw error;
+  if (readAnswer(error.message) === messages.link_not_found) throw error;
   throw new UsageFault(
     `this deployment tells no statistics: GET ${linkStats.show.path} is of Waypost's own API ` +
       "alone; name a Waypost by --base-url (WAYPOST_BASE_URL), or leave that unset for one of " +

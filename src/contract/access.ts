@@ -2,6 +2,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { messages } from "./messages.ts";
 import type { Feature, PricingPlan } from "./pricing-plans.ts";
 import { roles, scopes, type Role, type Scope } from "./scopes-and-roles.ts";
+import { readAnswer } from "./server-answer.ts";
 
 /** What a key may do, and what causes a refusal: api-spec.md, "Authentication". */
 
@@ -109,13 +110,14 @@ export function hasRole(key: Pick<KeyFacts, "role">, role: Role): boolean {
  * not in which words, so patterns are searched for in it.
  */
 export function readCause(message: string): Cause {
-  const [cause] = causes.find(([, pattern]) => pattern.test(message)) ?? ["unauthorized"];
+  const words = readAnswer(message);
+  const [cause] = causes.find(([, pattern]) => pattern.test(words)) ?? ["unauthorized"];
   return cause;
 }
 
 /** The scopes that a refusal names, whole: `short_links.create` names no `links.create`. */
 export function listNamedScopes(message: string): readonly Scope[] {
-  const words: ReadonlySet<string> = new Set(message.match(/\w+\.\w+/g));
+  const words: ReadonlySet<string> = new Set(readAnswer(message).match(/\w+\.\w+/g));
   return scopes.filter((scope) => words.has(scope));
 }
 

@@ -1,4 +1,5 @@
 import { messages } from "./messages.ts";
+import { quoteAnswer } from "./server-answer.ts";
 import { humanize } from "./text.ts";
 
 /** One broken rule of a request: the field that it is about, and a clause of the 422 sentence. */
@@ -33,7 +34,7 @@ type ProblemOptions = {
   readonly problems?: readonly StatedProblem[];
   /** The broken rules one by one: over the wire they are the sentence alone. */
   readonly faults?: readonly FieldProblem[];
-  /** The host name of the remote server that wrote the message; left out, Waypost wrote it. */
+  /** The host name of the remote server that wrote message and problems: it is quoted. */
   readonly server?: string | undefined;
 };
 
@@ -48,7 +49,7 @@ export class Problem extends Error {
   readonly server: string | undefined;
 
   constructor(status: number, message: string, options: ProblemOptions = {}) {
-    super(message);
+    super(quoteAnswer(options.server, message));
     this.status = status;
     this.headers = options.headers ?? {};
     this.key = options.key ?? "error";

@@ -1,4 +1,4 @@
-/** Quotes a remote server in a sentence, so that no one reads its words as Waypost's. */
+/** Quotes a remote server, so that no one reads its words as Waypost's. */
 
 /** The messages that the specification itself shows: any server may send them unquoted. */
 const specifiedMessages: ReadonlySet<string> = new Set([
@@ -17,11 +17,22 @@ const specifiedMessages: ReadonlySet<string> = new Set([
 ]);
 
 /** A 422 joins several of them in one sentence. */
-export function isSpecifiedMessage(message: string): boolean {
+function isSpecifiedMessage(message: string): boolean {
   return message.split(/, and |, | and /).every((clause) => specifiedMessages.has(clause));
 }
 
-/** `quoted` is the server's text as a JSON string. */
-export function attributeAnswer(host: string, quoted: string): string {
-  return `The server at ${host} answered: ${quoted}`;
+/** `server` is a remote server's host name; undefined for the embedded service. */
+export function quoteAnswer(server: string | undefined, words: string): string {
+  if (server === undefined || isSpecifiedMessage(words)) return words;
+  return `The server at ${server} answered: ${JSON.stringify(words.replace(/\s+/g, " "))}`;
 }
+
+/**
+ * Undoes `quoteAnswer` and keeps what follows the quotation. Code that looks for words in a message
+ * must not find them in the name of the host.
+ */
+export function readAnswer(message: string): string {
+  return message.replace(quotation, (_, quoted: string) => String(JSON.parse(quoted)));
+}
+
+const quotation = /^The server at \S+ answered: ("(?:[^"\\]|\\.)*")/;

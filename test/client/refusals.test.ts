@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { listNamedScopes, readCause } from "../../src/contract/access.ts";
 import { contract } from "../../src/contract/index.ts";
 import { Problem } from "../../src/contract/problem.ts";
+import { readAnswer } from "../../src/contract/server-answer.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller } from "./traveller.ts";
@@ -167,8 +169,44 @@ const forms: readonly (readonly [name: string, body: unknown, message: string, P
 describe("a 422 with", () => {
   test.each(forms)("%s is told by its sentence", async (_, body, message, problems) => {
     const problem = await refuse(422, typeof body === "string" ? body : JSON.stringify(body));
-    expect(problem).toMatchObject({ status: 422, message });
+    expect(problem.status).toBe(422);
+    expect(readAnswer(problem.message)).toBe(message);
     expect(problem.problems).toEqual(problems);
+  });
+});
+
+describe("the message of a refusal", () => {
+  test("quotes a remote server and names its host", async () => {
+    const error = 'Say "yes"\u202e.\nThen\\go on.';
+    const { message } = await refuse(422, JSON.stringify({ error }));
+    expect(message).toBe(
+      String.raw`The server at localhost:8787 answered: "Say \"yes\"\\u{202e}. Then\\go on."`,
+    );
+    expect(readAnswer(message)).toBe(String.raw`Say "yes"\u{202e}. Then\go on.`);
+  });
+
+  test("stays plain when the specification shows it", async () => {
+    for (const error of [
+      "iOS app not found",
+      "Bundle is invalid, Bundle can't be blank, and Package name is invalid",
+    ]) {
+      expect(await refuse(422, JSON.stringify({ error }))).toMatchObject({ message: error });
+    }
+    const mixed = "Bundle is invalid and Call this number";
+    expect((await refuse(422, JSON.stringify({ error: mixed }))).message).toContain(`"${mixed}"`);
+  });
+
+  test("stays plain when the embedded service wrote it", async () => {
+    const { client } = createTraveller({ world, isEmbedded: true });
+    const call = client.call(links.create, { url: "x" });
+    await expect(call).rejects.toMatchObject({ message: "Url must be an http or https address" });
+  });
+
+  test("is searched for its cause without the name of the host", () => {
+    const said = "The server at pro.api-key-invalid.example answered: ";
+    expect(readCause(`${said}"Access denied."`)).toBe("unauthorized");
+    expect(readCause(`${said}"The key lacks the scope links.index."`)).toBe("scope_missing");
+    expect(listNamedScopes(`${said}"Needs links.show."`)).toEqual(["links.show"]);
   });
 });
 
@@ -190,7 +228,9 @@ describe("the status decides what a refusal is", () => {
 
   test("a plain text says why a key is refused", async () => {
     const message = "HTTP Token: Access denied.";
-    expect(await refuse(401, `${message}\n`)).toMatchObject({ status: 401, message });
+    const problem = await refuse(401, `${message}\n`);
+    expect(problem.status).toBe(401);
+    expect(problem.message).toBe(`The server at localhost:8787 answered: "${message}"`);
   });
 
   test.each([
@@ -227,7 +267,7 @@ describe("strangers' words are bounded and harmless", () => {
     ["deep ways", `{"errors":[{"message":"a b","loc":${"[".repeat(9999)}${"]".repeat(9999)}}]}`],
   ])("%s", async (_, body) => {
     const { message, problems = [] } = await refuse(422, body);
-    expect(message.length).toBeLessThanOrEqual(4000);
+    expect(readAnswer(message).length).toBeLessThanOrEqual(4000);
     expect(problems.length).toBeLessThanOrEqual(100);
     for (const problem of problems) {
       expect(problem.message.length).toBeLessThanOrEqual(500);

@@ -29,6 +29,8 @@ type Wanted = {
   readonly origin?: string;
   readonly key?: string | undefined;
   readonly sleep?: Sleep;
+  /** Whether the client asks the service of this process. */
+  readonly isEmbedded?: boolean;
 };
 
 export function createTraveller(wanted: Wanted): Traveller {
@@ -48,7 +50,11 @@ export function createTraveller(wanted: Wanted): Traveller {
     return () => timers.delete(ring);
   };
   const client = createClient({
-    target: { origin: wanted.origin ?? origin, key: "key" in wanted ? wanted.key : world.key },
+    target: {
+      origin: wanted.origin ?? origin,
+      key: "key" in wanted ? wanted.key : world.key,
+      checksConditions: wanted.isEmbedded === true,
+    },
     send,
     clock: { now: () => now, monotonic: () => monotonic },
     random: { bytes: (count) => randomBytes(count) },

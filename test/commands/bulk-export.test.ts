@@ -190,7 +190,9 @@ describe("a file", () => {
     const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: "no-key" };
     const refused = await run(["export", "--output", file, "--data", folder.path], { env });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/^waypost: API key is invalid; [^\n]*waypost tools[^\n]*\n$/);
+    expect(refused.stderr).toMatch(
+      /^waypost: The server at \S+ answered: "API key is invalid."; [^\n]*waypost tools[^\n]*\n$/,
+    );
     expect((await readdir(files)).filter((name) => name.startsWith("never"))).toEqual([]);
   });
 

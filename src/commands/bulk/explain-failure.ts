@@ -2,15 +2,13 @@ import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
 import { ListChanging } from "../../bulk/select/read-whole-list.ts";
 import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
 import { Problem } from "../../contract/problem.ts";
-import { quoteRefusal } from "../terminal/quote-refusal.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 
 /** What keeps bulk work from going on, and what to do about it; undefined for a fault of ours. */
 export function explainFailure(error: unknown): string | undefined {
   const advice = advise(error);
   if (advice === undefined || !(error instanceof Error)) return undefined;
-  const message = error instanceof Problem ? quoteRefusal(error) : error.message;
-  const cause = showHidden(message).replace(/\s+/g, " ").replace(/\.$/, "");
+  const cause = showHidden(error.message).replace(/\s+/g, " ").replace(/\.$/, "");
   return advice === "" ? cause : `${cause}; ${advice}`;
 }
 

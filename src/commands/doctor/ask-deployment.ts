@@ -7,7 +7,7 @@ import { readApiKey } from "../../compose/secrets.ts";
 import type { Config } from "../../config.ts";
 import { contract } from "../../contract/index.ts";
 import { Problem } from "../../contract/problem.ts";
-import { quoteRefusal } from "../terminal/quote-refusal.ts";
+import { readAnswer } from "../../contract/server-answer.ts";
 
 /** The key, and what the deployment says when it is shown. */
 
@@ -47,8 +47,8 @@ export async function askDeployment(
     if (!(error instanceof Problem)) throw error;
     if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
     if (key === undefined) return true;
-    const isRejected = /invalid\.|suspended/i.test(error.message);
-    const message = quoteRefusal(error);
+    const { message } = error;
+    const isRejected = /invalid\.|suspended/i.test(readAnswer(message));
     note({ about: "key", said: `is known (${message})`, ...(isRejected && { fault: message }) });
     return !isRejected;
   }

@@ -1,5 +1,6 @@
 import { hasRole, listNamedScopes, type Cause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
+import { readAnswer } from "../../contract/server-answer.ts";
 
 /** How far a refusal goes: for its endpoint's other calls, and for what demands the same. */
 
@@ -20,7 +21,9 @@ export function refusesAll(endpoint: Endpoint, cause: Cause, message: string): b
       return named.length === 0 || named.some((name) => name === scope);
     }
     case "role_required":
-      return role !== undefined && !(writesLinks(endpoint) && /\bapps?\b/i.test(message));
+      return (
+        role !== undefined && !(writesLinks(endpoint) && /\bapps?\b/i.test(readAnswer(message)))
+      );
     case "plan_required":
       return plan !== undefined;
     default:

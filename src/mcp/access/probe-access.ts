@@ -151,8 +151,7 @@ function note({ endpoint, text: sent }: Probe, outcome: Outcome, access: Access)
       const { status, message } = outcome.problem;
       if (status === 401) return noteUnauthorized(endpoint, message, access);
       if (!isKeyAccepted(endpoint, status, sent)) {
-        const words = JSON.stringify(message);
-        return settle(endpoint, `Asked, it answered with the status ${status}: ${words}`, access);
+        return settle(endpoint, `Asked, it answered with the status ${status}: ${message}`, access);
       }
       access.noteAccepted(endpoint);
       return "told";

@@ -17,7 +17,7 @@ type Context = {
   /** What a refusal said. */
   readonly message?: string;
   /** Where it found something wrong. */
-  readonly fields?: readonly (string | undefined)[];
+  readonly fields?: readonly (string | undefined)[] | undefined;
 };
 
 const advice = {
@@ -34,7 +34,10 @@ const advice = {
   plan_required: "Tell the user what needs a better plan, or call again without those fields.",
   unauthorized: "Call explain_access to see what this key may do, and tell the user.",
   not_found: adviseNotFound,
-  validation_failed: ({ tool, fields }) => `${mend("fields", fields)} and call ${tool} again.`,
+  validation_failed: ({ tool, fields }) =>
+    fields === undefined
+      ? `Correct the fields and call ${tool} again.`
+      : `${mend("fields", fields)} and call ${tool} again.`,
   rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
   overloaded: ({ tool }) => `Wait a little, then call ${tool} again.`,
   unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or tell the user.`,

@@ -4,6 +4,7 @@ import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { messages } from "../../contract/messages.ts";
 import { changedSince, explainOutage, Problem, type Outage } from "../../contract/problem.ts";
+import { quoteAnswer, readAnswer } from "../../contract/server-answer.ts";
 import { advise, codes, type Code } from "./advice-by-code.ts";
 import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts";
 
@@ -120,14 +121,12 @@ export function explainEnd(asked: Asked, error: unknown): unknown {
   return new ToolFailure({ code, message, ...facts, next: advise(code, { ...asked, ...facts }) });
 }
 
-function explainProblem(asked: Asked, { status, message, problems: stated }: Problem): Failure {
+function explainProblem(asked: Asked, problem: Problem): Failure {
+  const { status, message } = problem;
   const code = readCode(status, message);
   const isMendable = code === "validation_failed" || code === "bad_request";
-  const sentences = stated ?? (status === 422 ? [{ message }] : undefined);
-  const problems = isMendable
-    ? sentences?.flatMap((problem) => placeProblem(asked.endpoint, problem))
-    : undefined;
-  const fields = problems?.map(({ field }) => field) ?? [];
+  const problems = isMendable ? listProblems(asked, problem) : undefined;
+  const fields = problems?.map(({ field }) => field);
   return {
     code,
     status,
@@ -137,6 +136,17 @@ function explainProblem(asked: Asked, { status, message, problems: stated }: Pro
     retry: isMendable ? "now" : "never",
     next: advise(code, { ...asked, message, fields }),
   };
+}
+
+/** A remote server's problem that has no field and only repeats the message is left out. */
+function listProblems({ endpoint }: Asked, problem: Problem): CallProblem[] | undefined {
+  const { status, message, server, problems } = problem;
+  const sentences = problems ?? (status === 422 ? [{ message: readAnswer(message) }] : undefined);
+  const placed = sentences
+    ?.flatMap((sentence) => placeProblem(endpoint, sentence))
+    .map((part) => ({ ...part, message: quoteAnswer(server, part.message) }))
+    .filter((part) => server === undefined || part.field !== undefined || part.message !== message);
+  return placed?.length === 0 ? undefined : placed;
 }
 
 function readCode(status: number, message: string): Code {

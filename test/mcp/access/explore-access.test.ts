@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
+import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import { createGate } from "../../support/gate.ts";
 import { openForEach } from "../../support/open-for.ts";
 import {
@@ -148,7 +149,7 @@ describe("the next process", () => {
     expect((await explainAccess(stage)).tools).toContainEqual({
       tool: "update_link",
       state: "denied",
-      reason: messages.scope_missing("links.update"),
+      reason: quoteAnswer("deployment.example", messages.scope_missing("links.update")),
       since: "2026-01-15T12:00:00.000Z",
     });
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
+import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openStage, type Deployment, type Stage } from "../../support/stage.ts";
 import { createTestClock } from "../../support/test-clock.ts";
@@ -15,6 +16,8 @@ openForEach(createWorld, (opened) => (world = opened));
 /** When it was said: some time by the real clock. */
 const since: unknown = expect.any(String);
 const id = "00000000-0000-4000-8000-000000000000";
+
+const quote = (message: string) => quoteAnswer("deployment.example", message);
 
 /** A deployment that says this to the calls that are meant, and nothing to be learned otherwise. */
 function saying(pattern: RegExp, error: string): Deployment {
@@ -44,14 +47,19 @@ describe("a refusal that meets every call of a tool takes it from the list", () 
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     expect(await stage.listNames()).toContain(tool);
     const { structured } = await stage.callTool(tool, args);
-    expect(structured.error.message).toBe(error);
+    expect(structured.error.message).toBe(quote(error));
     await stage.settle();
     expect(await stage.listNames()).not.toContain(tool);
     expect(stage.countChanges()).toBeGreaterThan(0);
-    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error, since });
+    expect(await readState(stage, tool)).toEqual({
+      tool,
+      state: "denied",
+      reason: quote(error),
+      since,
+    });
     const before = stage.asked.length;
     const again = await stage.callTool(tool, args);
-    expect(again.structured.error).toMatchObject({ message: error, effect: "none" });
+    expect(again.structured.error).toMatchObject({ message: quote(error), effect: "none" });
     expect(stage.asked).toHaveLength(before);
   });
 });
@@ -83,7 +91,12 @@ test("a tool that asks for many links at once teaches as much", async () => {
   const names = await stage.listNames();
   for (const tool of ["export_links", "plan_links", "list_links"]) {
     expect(names).not.toContain(tool);
-    expect(await readState(stage, tool)).toEqual({ tool, state: "denied", reason: error, since });
+    expect(await readState(stage, tool)).toEqual({
+      tool,
+      state: "denied",
+      reason: quote(error),
+      since,
+    });
   }
 });
 
@@ -106,10 +119,15 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
   ])("%s: %s", async (error, tool, args, pattern) => {
     await using stage = await openStage({ probe: "off", send: saying(pattern, error) });
     const { structured } = await stage.callTool(tool, args);
-    expect(structured.error.message).toBe(error);
+    expect(structured.error.message).toBe(quote(error));
     await stage.settle();
     expect(await stage.listNames()).toContain(tool);
-    expect(await readState(stage, tool)).toEqual({ tool, state: "unknown", reason: error, since });
+    expect(await readState(stage, tool)).toEqual({
+      tool,
+      state: "unknown",
+      reason: quote(error),
+      since,
+    });
   });
 
   test("and a tool that has worked still counts as granted", async () => {
@@ -136,7 +154,7 @@ describe("a refusal that other calls need not meet leaves the tool where it is",
     const { structured } = await stage.callTool("upsert_link", { path: "spring" });
     expect(structured.error).toMatchObject({
       code: "scope_missing",
-      message: messages.scope_missing("links.update"),
+      message: quote(messages.scope_missing("links.update")),
       next: expect.stringContaining("the scope links.update;"),
     });
     await stage.settle();

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
+import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import type { Role, Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { explainAccess } from "../../support/explain-access.ts";
 import { openForEach } from "../../support/open-for.ts";
@@ -228,7 +229,7 @@ describe("what is asked", () => {
       key: await world.addKey({ project }),
     });
     const { tools } = await explainAccess(stage);
-    const reason = messages.account_suspended;
+    const reason = quoteAnswer("deployment.example", messages.account_suspended);
     const since: unknown = expect.any(String);
     expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
     expect(await stage.listNames()).toHaveLength(42);

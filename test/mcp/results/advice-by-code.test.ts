@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NotSent } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
+import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import { codes, type Code } from "../../../src/mcp/results/advice-by-code.ts";
 import { createAssistantWorld } from "../../support/assistant-world.ts";
 import {
@@ -13,6 +14,7 @@ import {
 
 /** Every way in which a call can fail: what it is called, and what the assistant is told to do. */
 
+const quote = (message: string) => quoteAnswer("deployment.example", message);
 const refusing = (status: number, error: string) => answering(status, { error });
 const html: Deployment = async () =>
   new Response("<h1>Sign in</h1>", { status: 200, headers: { "content-type": "text/html" } });
@@ -95,12 +97,12 @@ const cases: readonly Case[] = [
   {
     code: "unauthorized",
     staging: { send: refusing(401, "No.") },
-    failure: { ...refused, status: 401, message: "No.", next: /explain_access/ },
+    failure: { ...refused, status: 401, message: quote("No."), next: /explain_access/ },
   },
   {
     code: "not_found",
     staging: { send: refusing(404, messages.link_not_found) },
-    failure: { ...refused, status: 404, message: "Link not found", next: /list_links/ },
+    failure: { ...refused, status: 404, message: quote("Link not found"), next: /list_links/ },
   },
   {
     code: "validation_failed",
@@ -111,7 +113,7 @@ const cases: readonly Case[] = [
       status: 422,
       effect: "none",
       retry: "now",
-      problems: [{ field: "url", message: "Url must be an http or https address" }],
+      problems: [{ field: "url", message: quote("Url must be an http or https address") }],
       next: /create_link again/,
     },
   },
@@ -239,7 +241,7 @@ test("a sentence of the deployment's is not ended twice", async () => {
   const send = refusing(503, "Busy. Come back later.");
   await using stage = await openStage({ send });
   const { structured } = await stage.callTool("get_link", { id });
-  expect(structured["error"].message).toMatch(/Come back later\.$/);
+  expect(structured["error"].message).toMatch(/Come back later\."$/);
   expect(structured["error"].message).not.toMatch(/\.\.$/);
 });
 

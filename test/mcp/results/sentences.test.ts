@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readAnswer } from "../../../src/contract/server-answer.ts";
 import { answering, openStage, ownerFacts, type Stage } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
@@ -29,8 +30,8 @@ async function fail(tool: string, args: Record<string, unknown>, on = stage) {
   const { structured } = await on.callTool(tool, args);
   expect(structured.error).toMatchObject({ code: "validation_failed", status: 422 });
   const problems: readonly { readonly field?: string; readonly message: string }[] =
-    structured.error.problems;
-  return problems.map(({ field, message }): Problem => [field, message]);
+    structured.error.problems ?? [];
+  return problems.map(({ field, message }): Problem => [field, readAnswer(message)]);
 }
 
 const ios = { bundle_id: "com.example", team_id: "ABCDE12345" };
@@ -180,7 +181,7 @@ describe("a sentence of several parts is taken apart", () => {
       [["android_fallback_url", "Android fallback url is invalid"]],
     ],
     ["iOS fallback URL is odd", [["ios_fallback_url", "iOS fallback URL is odd"]]],
-    ["Something, and then more of it", [[undefined, "Something, and then more of it"]]],
+    ["Something, and then more of it", []],
     [
       "Colour is red, Name is odd, and Shape is round",
       [
@@ -188,7 +189,7 @@ describe("a sentence of several parts is taken apart", () => {
         ["name", "Name is odd, and Shape is round"],
       ],
     ],
-    ["Named is no field, and Names neither", [[undefined, "Named is no field, and Names neither"]]],
+    ["Named is no field, and Names neither", []],
     ["", []],
   ])("in another deployment's words: %s", async (error, problems) => {
     await using other = await openStage({ send: answering(422, { error }) });
@@ -239,10 +240,25 @@ describe("other forms of a refusal reach the assistant in the same one", () => {
     const { structured } = await other.callTool("create_link", {});
     expect(structured.error).toMatchObject({
       code: "bad_request",
-      message: "Url is invalid",
-      problems: [{ field: "url", message: "Url is invalid" }],
+      message: 'The server at deployment.example answered: "Url is invalid"',
+      problems: [
+        { field: "url", message: 'The server at deployment.example answered: "Url is invalid"' },
+      ],
       effect: "none",
     });
+  });
+});
+
+test("only the specification's parts of a remote sentence stay unquoted", async () => {
+  const error = "Bundle is invalid and Team is odd";
+  await using other = await openStage({ send: answering(422, { error }) });
+  const { structured } = await other.callTool("register_ios_app", ios);
+  expect(structured.error).toMatchObject({
+    message: `The server at deployment.example answered: "${error}"`,
+    problems: [
+      { field: "bundle_id", message: "Bundle is invalid" },
+      { field: "team_id", message: 'The server at deployment.example answered: "Team is odd"' },
+    ],
   });
 });
 

@@ -265,7 +265,8 @@ describe("the tools", () => {
     const listed = (await own.listTools()).find(({ name }) => name === "create_project");
     expect(listed?.inputSchema.required).toEqual(["name", "subdomain"]);
     const { structured } = await own.callTool("create_project", {});
-    expect(structured).toMatchObject({ error: { status: 422, message: error } });
+    const message = `The server at deployment.example answered: "${error}"`;
+    expect(structured).toMatchObject({ error: { status: 422, message } });
     expect(own.asked).toHaveLength(1);
   });
 

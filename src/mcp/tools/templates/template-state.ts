@@ -3,6 +3,7 @@ import type { Answer } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
+import { readAnswer } from "../../../contract/server-answer.ts";
 import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
@@ -54,7 +55,7 @@ export async function readState(call: Asking): Promise<TemplateState> {
     if (isStrange(error)) return unanswered;
     if (!isNotFound(error)) throw error;
     // A deployment that says what is missing has looked for it.
-    const isSaid = keyContext.checksConditions || /template/i.test(error.message);
+    const isSaid = keyContext.checksConditions || /template/i.test(readAnswer(error.message));
     return isSaid ? nothing : unanswered;
   }
 }
