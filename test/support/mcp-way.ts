@@ -51,6 +51,7 @@ export function openWay(work: Work = () => undefined) {
       const access = createAccess({
         hasKey: true,
         scopes: undefined,
+        isProbed: () => true,
         facts: undefined,
         now: () => 0,
         holds_ms: 1,

@@ -1,6 +1,7 @@
 import { findRefusal, hasScope, readCause } from "../../contract/access.ts";
 import type { Cause, KeyFacts } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract } from "../../contract/index.ts";
 import { messages } from "../../contract/messages.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import { refusesAll } from "./denials.ts";
@@ -55,14 +56,22 @@ export type AccessOptions = LearnedOptions & {
   readonly hasKey: boolean;
   /** What the operator declares goes before all that is learned. */
   readonly scopes: readonly Scope[] | undefined;
+  /** Whether this list is probed; a refusal of another one would never be checked again. */
+  readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
   /** Why the embedded service takes the key for no call at all. */
   readonly refusal?: string | undefined;
 };
 
-export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Access {
+/** A project's key may read the first, and a master key the second. */
+const keyLists: readonly Endpoint[] = [contract.links.index, contract.projects.index];
+
+export function createAccess({ hasKey, scopes, isProbed, ...options }: AccessOptions): Access {
   let { facts, refusal } = options;
   const learned = createLearnedAccess(options);
+  const lists = keyLists.filter(
+    (list) => isProbed(list) && denyUndeclared(list, scopes) === undefined,
+  );
   return {
     recall: learned.recall,
     forgetDenials: learned.forgetDenials,
@@ -76,7 +85,7 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
     read: (endpoint) => {
       if (endpoint.auth === "none") return { state: "granted" };
       if (!hasKey) return { state: "denied", reason: messages.key_missing };
-      const invalid = refusal ?? (facts === undefined ? learned.findRefusal() : undefined);
+      const invalid = refusal ?? (facts === undefined ? learned.findRefusal(lists) : undefined);
       if (invalid !== undefined) return { state: "denied", reason: invalid };
       const undeclared = denyUndeclared(endpoint, scopes);
       if (undeclared !== undefined) return undeclared;
@@ -95,8 +104,10 @@ export function createAccess({ hasKey, scopes, ...options }: AccessOptions): Acc
       const isKnown = facts !== undefined || refusal !== undefined;
       if (!hasKey || isKnown || endpoint.auth === "none") return false;
       if (denyUndeclared(endpoint, scopes) !== undefined) return false;
-      // Declared scopes settle what asks for one, but not whether the deployment has it at all.
-      if (scopes !== undefined && endpoint.scope && !endpoint.ours) return false;
+      // Declared scopes settle what asks for one. They do not settle whether the deployment has
+      // the endpoint at all, nor whether the key is valid, which one list shows.
+      const isSettled = scopes !== undefined && endpoint.scope && !endpoint.ours;
+      if (isSettled && !keyLists.includes(endpoint)) return false;
       if (learned.isOtherKind(endpoint)) return false;
       const known = learned.find(endpoint);
       if (known === undefined) return isAnew || learned.findImplied(endpoint) === undefined;

@@ -211,6 +211,7 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
   const access = createAccess({
     hasKey: key !== undefined,
     scopes,
+    isProbed: (list) => probe !== "off" && isOffered(list),
     facts: options.known.facts,
     refusal: options.known.refusal,
     now: clock.now,

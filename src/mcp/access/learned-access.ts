@@ -1,6 +1,6 @@
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { contract, listEndpoints } from "../../contract/index.ts";
+import { listEndpoints } from "../../contract/index.ts";
 import type { KnownTool } from "../../state/known-access.ts";
 import { findImplied, refusesAll } from "./denials.ts";
 
@@ -13,8 +13,8 @@ export type LearnedAccess = {
   readonly isOtherKind: (endpoint: Endpoint) => boolean;
   /** What another endpoint was refused for, and this one demands as well. */
   readonly findImplied: (endpoint: Endpoint) => Learned | undefined;
-  /** Why the deployment takes the key for no call: both lists were refused as for no key. */
-  readonly findRefusal: () => string | undefined;
+  /** Returns the refusal when every one of these lists was refused because the key is invalid. */
+  readonly findRefusal: (lists: readonly Endpoint[]) => string | undefined;
   /** Takes over what was learned earlier, where nothing was learned since. */
   readonly recall: (known: readonly KnownTool[]) => void;
   readonly forgetDenials: (isMeant: (tool: string) => boolean) => void;
@@ -95,7 +95,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
       return kinds.size === 1 && !kinds.has(auth);
     },
     findImplied: (endpoint) => findImpliedIn(list(), endpoint),
-    findRefusal: () => findRefusalIn(keyLists.map(find)),
+    findRefusal: (lists) => findRefusalIn(lists.map(find)),
     recall: (rows) => {
       const news = rows.filter(({ tool }) => !learned.has(tool));
       for (const known of news) learned.set(known.tool, known);
@@ -114,9 +114,6 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
     },
   };
 }
-
-/** A project's key may read one of them, and a master key the other. */
-const keyLists = [contract.links.index, contract.projects.index];
 
 function findRefusalIn(found: readonly (Learned | undefined)[]): string | undefined {
   const reasons = found.map((known) => (known?.isOpen === true ? (known.reason ?? "") : ""));

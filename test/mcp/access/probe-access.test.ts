@@ -6,6 +6,7 @@ import type { Role, Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { explainAccess } from "../../support/explain-access.ts";
 import { openForEach } from "../../support/open-for.ts";
 import {
+  answering,
   openStage,
   ownerFacts,
   ringAtOnce,
@@ -256,6 +257,39 @@ describe("what is asked", () => {
     time += 60_000;
     await explainAccess(stage);
     expect(await stage.listNames()).toContain("create_link");
+  });
+
+  test.each<readonly [string, Partial<Staging>]>([
+    ["WAYPOST_TOOLS leaves out the project tools", { selection: ["links"] }],
+    ["WAYPOST_SCOPES declares scopes", { scopes: ["links.index", "links.create"] }],
+  ])("an invalid key is noticed when %s", async (_, staging) => {
+    let isValid = false;
+    let time = 0;
+    await using stage = await openStage({
+      ...staging,
+      send: (request) => {
+        if (isValid) return world.fetch(request);
+        return Promise.resolve(Response.json({ error: messages.key_invalid }, { status: 401 }));
+      },
+      key: world.key,
+      clock: { now: () => time, monotonic: () => time },
+    });
+    expect(await stage.listNames()).not.toContain("create_link");
+    expect(readAsked(stage)).toEqual(["GET /links?limit=1"]);
+    const { structured } = await stage.callTool("create_link", { path: "spring" });
+    expect(structured.error).toMatchObject({ code: "key_invalid", status: 401, effect: "none" });
+    isValid = true;
+    time += 60_000;
+    await explainAccess(stage);
+    expect(await stage.listNames()).toContain("create_link");
+  });
+
+  test("a key whose list is refused stays in use when nothing is probed", async () => {
+    const send = answering(401, { error: messages.key_invalid });
+    await using stage = await openStage({ send, key: world.key, probe: "off" });
+    await stage.callTool("list_links");
+    await stage.callTool("list_projects");
+    expect(await stage.listNames()).toContain("list_links");
   });
 });
 
