@@ -93,7 +93,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     followKey: service.followKey,
     own: {
       ...embedded,
-      http: carryOverHttp(service.answer),
+      http: carryOverHttp(service.answer, clock),
       clicks,
       lendToken: service.lendToken,
     },

@@ -31,12 +31,17 @@ export type ApiRequest<Body = string> = {
 export type Via = "console";
 
 /** Its body may still be arriving; it is read on demand, and never before the key was checked. */
-export type CarriedRequest = ApiRequest<string | (() => Promise<string>)> & {
+export type CarriedRequest = ApiRequest<string | ReadSent> & {
   /** Has `leave` called if the caller does not wait for the reply any more. */
   readonly onLeave?: ((leave: () => void) => void) | undefined;
   /** Whether it has left by now: to look costs less than to be told. */
   readonly hasLeft?: (() => boolean) | undefined;
 };
+
+type ReadSent = (sender: Sender) => Promise<string>;
+
+/** A sender without a valid secret key may send less than the holder of one. */
+export type Sender = "holder" | "keyless";
 
 export type ApiReply = {
   readonly status: number;

@@ -46,6 +46,7 @@ export const messages = {
   route_unknown: "Not found: there is no such endpoint.",
   method_unknown: (known: string) => `Method not allowed: this path takes ${known}.`,
   body_too_large: "The request body is larger than 1 MiB.",
+  keyless_too_large: "Without a secret key, a request body may have 64 KiB at most.",
   address_too_long: "The request address is too long.",
   content_type: "Content-Type must be application/json.",
   form_refused: (example: string) =>

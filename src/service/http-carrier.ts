@@ -1,7 +1,9 @@
-import type { AnswerApi, ApiReply } from "../contract/api-message.ts";
+import type { AnswerApi, ApiReply, Sender } from "../contract/api-message.ts";
+import type { Clock } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
-import { badRequest, Problem } from "../contract/problem.ts";
+import { badRequest, overloaded, Problem } from "../contract/problem.ts";
+import { createKeylessReader, type ReadKeyless } from "../network/keyless-bodies.ts";
 import { readAtMost, type Incoming, type WithBody } from "../network/read-at-most.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { createReadAnswers, type AnswerRead } from "./answer-read.ts";
@@ -18,7 +20,8 @@ export type HttpFetch = (
 export type HttpCarrier = { readonly fetch: HttpFetch; readonly answerRead: AnswerRead };
 
 /** Carries API messages over HTTP: a stranger's request to what answers it, and the reply back. */
-export function carryOverHttp(answer: AnswerApi): HttpCarrier {
+export function carryOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): HttpCarrier {
+  const readKeyless = createKeylessReader(clock);
   return {
     fetch: async (request, address, incoming) => {
       const { method, url, headers } = request;
@@ -27,7 +30,7 @@ export function carryOverHttp(answer: AnswerApi): HttpCarrier {
         method,
         url,
         headers: incoming ? joinHeaders(incoming.rawHeaders) : Object.fromEntries(headers),
-        body: () => readText(incoming ?? request),
+        body: (sender) => readText(incoming ?? request, sender, readKeyless),
         address,
         requestId,
         // Its signal is made when it is asked for, which few requests are worth.
@@ -59,10 +62,17 @@ function joinHeaders(raw: readonly string[]): Readonly<Record<string, string>> {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-async function readText(message: WithBody): Promise<string> {
+async function readText(
+  message: WithBody,
+  sender: Sender,
+  readKeyless: ReadKeyless,
+): Promise<string> {
   try {
-    const bytes = await readAtMost(message, limits.body_bytes);
-    if (bytes === undefined) throw bodyTooLarge();
+    const bytes = await (sender === "keyless"
+      ? readKeyless(message)
+      : readAtMost(message, limits.body_bytes));
+    if (bytes === "busy") throw overloaded();
+    if (bytes === undefined) throw bodyTooLarge(sender);
     return decoder.decode(bytes);
   } catch (error) {
     throw error instanceof Problem ? error : badRequest(messages.body_invalid);

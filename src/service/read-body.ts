@@ -1,11 +1,12 @@
 import type { z } from "zod";
-import type { CarriedRequest } from "../contract/api-message.ts";
+import type { CarriedRequest, Sender } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { messages } from "../contract/messages.ts";
 import { badRequest, Problem, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { humanize, isBlank } from "../contract/text.ts";
+import { mostKeylessBytes } from "../network/keyless-bodies.ts";
 import { coerceFields } from "./coerce-fields.ts";
 import { listIgnored } from "./list-ignored.ts";
 import { nameApps } from "./name-apps.ts";
@@ -67,9 +68,11 @@ async function readText(
   const isJson = /^application\/json\s*(;|$)/i.test(type);
   const isOptional = endpoint.body_optional === true;
   if (!isJson && !(isOptional && type === "")) throw refuseType(type, endpoint);
+  const isKeyless = endpoint.auth === "none" || endpoint.auth === "client";
+  const sender = isKeyless ? "keyless" : "holder";
   const isThere = typeof body === "string";
-  if (isThere && Buffer.byteLength(body) > limits.body_bytes) throw bodyTooLarge();
-  const text = isThere ? body : await body();
+  if (isThere && Buffer.byteLength(body) > most_bytes[sender]) throw bodyTooLarge(sender);
+  const text = isThere ? body : await body(sender);
   if (!isJson && text !== "") throw badRequest(messages.content_type);
   return text;
 }
@@ -83,8 +86,11 @@ function refuseType(type: string, { body, wrapper }: Endpoint): Problem {
   return badRequest(isForm ? messages.form_refused(example) : messages.content_type);
 }
 
-export function bodyTooLarge(): Problem {
-  return new Problem(413, messages.body_too_large);
+const most_bytes = { keyless: mostKeylessBytes, holder: limits.body_bytes } as const;
+
+export function bodyTooLarge(sender: Sender): Problem {
+  const isKeyless = sender === "keyless";
+  return new Problem(413, isKeyless ? messages.keyless_too_large : messages.body_too_large);
 }
 
 function parseJson(text: string): JsonObject {

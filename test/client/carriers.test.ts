@@ -252,7 +252,7 @@ describe("both carriers are answered alike", () => {
     ];
     for (const reply of replies) {
       const answer = () => Promise.resolve(reply);
-      await using other = await listen(carryOverHttp(answer).fetch);
+      await using other = await listen(carryOverHttp(answer, embedded.world.clock).fetch);
       const request = { method: "GET", url: `${other.origin}${apiPrefix}/links`, headers: {} };
       const direct = await read(sendEmbedded(answer), request);
       expect(await read(sender.send, request)).toStrictEqual(direct);

@@ -30,7 +30,7 @@ test("a connection with 100 requests that wait for the store is not read further
     carryOverHttp((message) => {
       asked += 1;
       return world.answer(message);
-    }),
+    }, world.clock),
   );
   const accepted = once(server, "connection");
   const client = connect(port, "127.0.0.1");

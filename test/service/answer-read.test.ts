@@ -15,7 +15,7 @@ beforeAll(async () => {
   world = await createWorld();
   const body = { path: "spring/sale", name: "Frühling" };
   ({ id } = (await world.call("POST", "/links", { body })).body as { id: string });
-  const api = carryOverHttp(world.answer);
+  const api = carryOverHttp(world.answer, world.clock);
   servers.push(await serveApi(api), await serveApi({ ...api, answerRead: () => false }));
 });
 

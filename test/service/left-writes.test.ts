@@ -16,7 +16,7 @@ const body = JSON.stringify({ path: "never" });
 
 test("who hangs up before the turn of its write has nothing written", async () => {
   await using held = await holdWrites();
-  const { server, port } = await serveApi(carryOverHttp(held.answer));
+  const { server, port } = await serveApi(carryOverHttp(held.answer, held.clock));
   const connected = once(server, "connection");
   const path = `${apiPrefix}/links`;
   const sent = request({ port, path, method: "POST", headers: held.headers }).end(body);
@@ -59,6 +59,7 @@ async function holdWrites() {
   const { answer } = createService({ ...options, store: { ...store, write } });
   return {
     answer,
+    clock,
     headers: { authorization: `Token ${key}`, "content-type": "application/json" },
     asked: asked.opened,
     countAfter: async (): Promise<number> => {

@@ -248,7 +248,7 @@ test("get_link, a redirect and a write are answered while many lists never end",
 describe("a caller that leaves ends its long list, and the next one is answered", () => {
   test("where it hangs up", async () => {
     const { answer, begun } = openEndless();
-    const { server, port } = await serveApi(carryOverHttp(answer));
+    const { server, port } = await serveApi(carryOverHttp(answer, world.clock));
     const headers = { authorization: `Token ${world.key}` };
     const asking = request({ port, path: `${apiPrefix}${list}`, headers }).end();
     asking.on("error", () => undefined);

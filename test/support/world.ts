@@ -106,7 +106,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     report,
   });
 
-  const { fetch: carry } = carryOverHttp(service.answer);
+  const { fetch: carry } = carryOverHttp(service.answer, clock);
   const fetch = (request: Request) => carry(request);
 
   const addProject: World["addProject"] = (given = {}) => {

@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+import { request, type ClientRequest } from "node:http";
+import { expect, onTestFinished, test } from "vitest";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { messages } from "../../src/contract/messages.ts";
+import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { issueClientKey } from "../../src/service/issue-key.ts";
+import { serveApi } from "../support/api-server.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** What the API reads of senders without a valid secret key. */
+
+const mostBytes = 64 * 1024;
+const resolvePath = "/short_links/resolve";
+
+type Answer = { readonly status: number | undefined; readonly text: string };
+
+async function serve(world: World) {
+  const { port, server } = await serveApi(carryOverHttp(world.answer, world.clock));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const begin = (path: string, headers: Record<string, string> = {}) => {
+    const sent = request({
+      port,
+      path: `${apiPrefix}${path}`,
+      method: "POST",
+      agent: false,
+      headers: { "content-type": "application/json", ...headers },
+    });
+    onTestFinished(() => void sent.destroy());
+    sent.on("error", () => undefined).flushHeaders();
+    return sent;
+  };
+  return {
+    begin,
+    beginMany: (count: number) => Array.from({ length: count }, () => beginSlow(begin)),
+  };
+}
+
+/** The headers and the first byte of a body that never ends. */
+function beginSlow(begin: (path: string) => ClientRequest): ClientRequest {
+  const sent = begin(resolvePath);
+  sent.write("{");
+  return sent;
+}
+
+function readAnswer(sent: ClientRequest): Promise<Answer> {
+  return new Promise((resolve) => {
+    sent.once("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      response.once("end", () => resolve({ status: response.statusCode, text }));
+    });
+  });
+}
+
+/** Resolves with the requests that were answered, once that many were. */
+function waitForAnswers(
+  requests: readonly ClientRequest[],
+  count: number,
+): Promise<ReadonlyMap<ClientRequest, Answer>> {
+  const answers = new Map<ClientRequest, Answer>();
+  return new Promise((resolve) => {
+    for (const sent of requests) {
+      void readAnswer(sent).then((answer) => {
+        if (answers.set(sent, answer).size === count) resolve(answers);
+      });
+    }
+  });
+}
+
+test("a request without a secret key may send 64 KB", async () => {
+  await using world = await createWorld();
+  const { begin } = await serve(world);
+  const maker = { clock: world.clock, random: { bytes: randomBytes } };
+  const wanted = { project_id: world.project.id };
+  const { token } = await world.store.write((db) => issueClientKey(db, maker, wanted));
+  const client = { authorization: `Token ${token}` };
+  for (const [path, headers] of [
+    [resolvePath, {}],
+    ["/links/attribute", client],
+    ["/fingerprints/match", client],
+  ] as const) {
+    const declared = begin(path, { ...headers, "content-length": String(mostBytes + 1) });
+    const error = messages.keyless_too_large;
+    expect(await readAnswer(declared)).toEqual({ status: 413, text: JSON.stringify({ error }) });
+    const undeclared = begin(path, headers);
+    undeclared.write("k".repeat(mostBytes + 1));
+    expect((await readAnswer(undeclared)).status).toBe(413);
+  }
+  const whole = begin(resolvePath);
+  const answer = readAnswer(whole);
+  whole.end(JSON.stringify({ url: "http://a.example/b" }).padEnd(mostBytes));
+  expect((await answer).status).toBe(404);
+  const known = begin("/links", { authorization: `Token ${world.key}` });
+  const made = readAnswer(known);
+  known.end("{}".padEnd(mostBytes + 1));
+  expect((await made).status).toBe(201);
+});
+
+test("the API holds 32 unfinished bodies of requests without a secret key", async () => {
+  await using world = await createWorld();
+  const { begin, beginMany } = await serve(world);
+  const slow = beginMany(40);
+  const refused = await waitForAnswers(slow, 8);
+  expect([...refused.values()].map(({ status }) => status)).toEqual(Array(8).fill(503));
+  // A body that arrives whole needs no place, and neither does one with a secret key.
+  const whole = begin(resolvePath);
+  const answer = readAnswer(whole);
+  whole.end(JSON.stringify({ url: "http://a.example/b" }));
+  expect((await answer).status).toBe(404);
+  const known = begin("/links", { authorization: `Token ${world.key}` });
+  known.write("{");
+  const made = readAnswer(known);
+  known.end("}");
+  expect((await made).status).toBe(201);
+});
+
+test("an unfinished body older than two seconds makes way for a new one", async () => {
+  await using world = await createWorld();
+  const { beginMany } = await serve(world);
+  const old = beginMany(33);
+  const [late] = (await waitForAnswers(old, 1)).keys();
+  const held = old.filter((sent) => sent !== late);
+  world.advance(2001);
+  const ended = waitForAnswers(held, 1);
+  const [newcomer] = beginMany(1);
+  expect([...(await ended).values()].map(({ status }) => status)).toEqual([503]);
+  const answer = newcomer && readAnswer(newcomer);
+  newcomer?.end('"url":"http://a.example/b"}');
+  expect((await answer)?.status).toBe(404);
+});
