@@ -1,5 +1,3 @@
-import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../contract/clock.ts";
 import { readAtMost, type WithBody } from "./read-at-most.ts";
 
 /** A sender without a valid key or session may send this many bytes. */
@@ -16,13 +14,11 @@ export type ReadKeyless = (message: WithBody) => Promise<Buffer | undefined | "b
 type Unfinished = { readonly since: number; readonly end: () => void };
 
 /** Reads bodies that anyone may send, so at most 32 of them are unfinished at a time. */
-export function createKeylessReader({ monotonic }: Pick<Clock, "monotonic">): ReadKeyless {
+export function createKeylessReader(monotonic: () => number): ReadKeyless {
   // In the order of their arrival.
   const unfinished = new Set<Unfinished>();
 
-  async function makeRoom(newcomer: Unfinished): Promise<void> {
-    // A body that has arrived whole is read by then, and needs no place.
-    await setImmediate();
+  function makeRoom(newcomer: Unfinished): void {
     if (!unfinished.has(newcomer) || unfinished.size <= mostUnfinished) return;
     const [oldest = newcomer] = unfinished;
     const isSlow = monotonic() - oldest.since > slow_ms;
@@ -39,7 +35,10 @@ export function createKeylessReader({ monotonic }: Pick<Clock, "monotonic">): Re
         },
       };
       unfinished.add(reading);
-      if (unfinished.size > mostUnfinished) void makeRoom(reading);
+      if (unfinished.size > mostUnfinished) {
+        // A body that has arrived whole is read by then, and needs no place.
+        setImmediate(() => makeRoom(reading));
+      }
       readAtMost(message, mostKeylessBytes)
         .finally(() => unfinished.delete(reading))
         .then(resolve, reject);

@@ -21,7 +21,7 @@ export type HttpCarrier = { readonly fetch: HttpFetch; readonly answerRead: Answ
 
 /** Carries API messages over HTTP: a stranger's request to what answers it, and the reply back. */
 export function carryOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">): HttpCarrier {
-  const readKeyless = createKeylessReader(clock);
+  const readKeyless = createKeylessReader(clock.monotonic);
   return {
     fetch: async (request, address, incoming) => {
       const { method, url, headers } = request;
