@@ -1,6 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { messages } from "../contract/messages.ts";
 import { readOutageCode, type Problem } from "../contract/problem.ts";
+import { createKeylessReader, type ReadKeyless } from "../network/keyless-bodies.ts";
 import { packPage } from "../network/pack-page.ts";
 import type { Incoming } from "../network/read-at-most.ts";
 import { readShownKey } from "../text/bearer-token.ts";
@@ -14,7 +15,7 @@ import { listEntries, markNotSent } from "./layout.ts";
 import type { Form, Page, Reply, Visit } from "./page.ts";
 import { findPage, pages } from "./pages.ts";
 import { isFromHere, isHere, readPlace, type Place } from "./place.ts";
-import { isUpload, mostSignedOutBytes, readForm, readUpload, type Unread } from "./read-form.ts";
+import { isUpload, readForm, readUpload, type Unread } from "./read-form.ts";
 import { respondFile, respondFrame, respondGo, respondPage } from "./respond.ts";
 import { createSessions, isFormToken, writeFormToken } from "./session.ts";
 import type { SessionRows, Sessions } from "./session.ts";
@@ -40,7 +41,7 @@ export type ConsoleOptions = SignInOptions & {
   /** The host names that this process answers to. */
   readonly hostnames: readonly string[];
   readonly publicUrl: string | undefined;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Clock;
   /** What is to be said while the store does not answer; undefined for any other error. */
   readonly explainStoreFault: (error: unknown) => Problem | undefined;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
@@ -49,17 +50,14 @@ export type ConsoleOptions = SignInOptions & {
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
-/** More forms of signed-out visitors than this are refused at a time. */
-const mostSignedOut = 32;
-
 export function createConsole(options: ConsoleOptions): Console {
   const sessions = createSessions(options);
-  const signedOut = { count: 0 };
+  const readSignedOut = createKeylessReader(options.clock.monotonic);
   return {
     fetch: async (request, address, incoming) => {
       const url = new URL(request.url);
       try {
-        const asked = { request, url, address, incoming, options, sessions, signedOut };
+        const asked = { request, url, address, incoming, options, sessions, readSignedOut };
         return await packPage(await answer(asked), request);
       } catch (error) {
         const problem = options.explainStoreFault(error);
@@ -78,8 +76,7 @@ type Asked = {
   readonly incoming: Incoming | undefined;
   readonly options: ConsoleOptions;
   readonly sessions: Sessions;
-  /** Forms of signed-out visitors that are being read or answered. */
-  readonly signedOut: { count: number };
+  readonly readSignedOut: ReadKeyless;
 };
 
 async function answer(asked: Asked): Promise<Response> {
@@ -116,22 +113,15 @@ async function readSent(asked: Asked, account: Account): Promise<Form | Unread> 
   return page?.takesFile === true ? readUpload(asked) : "foreign";
 }
 
-/** Anyone can send these forms: they are short, and few are held at a time. */
+/** Anyone can send these forms: they are short, and few unfinished ones are held. */
 async function answerSignedOut(asked: Asked, place: Place): Promise<Response> {
-  const { request, url, signedOut } = asked;
+  const { request, url, readSignedOut } = asked;
   if (request.method !== "POST") return answerSigningIn({ ...asked, place, form: undefined });
   if (isSignOut(url)) return respondGo("/sign-in");
   if (isUpload(request)) return renderUploadAgain({ ...asked, place, form: undefined });
-  if (signedOut.count >= mostSignedOut) return tell(503, "Waypost is busy", busy, retrySoon);
-  signedOut.count += 1;
-  try {
-    const form = await readForm(asked, mostSignedOutBytes);
-    if (form === "too long") return respondTooLong();
-    if (typeof form === "string") return tellUnread(form);
-    return await answerSigningIn({ ...asked, place, form });
-  } finally {
-    signedOut.count -= 1;
-  }
+  const form = await readForm(asked, readSignedOut);
+  if (form === "too long") return respondTooLong();
+  return typeof form === "string" ? tellUnread(form) : answerSigningIn({ ...asked, place, form });
 }
 
 async function answerSigningIn(signingIn: SigningIn): Promise<Response> {
@@ -139,9 +129,6 @@ async function answerSigningIn(signingIn: SigningIn): Promise<Response> {
   const signed = await answerSignIn(signingIn);
   return signed instanceof Response ? signed : begin(signed, signingIn.place);
 }
-
-const busy = "Too many people are signing in. Try again in a moment.";
-const retrySoon = [["retry-after", "1"]] as const;
 
 async function signOut(signedIn: SignedIn, { sessions }: Asked, { cookies }: Place) {
   const { token, form } = signedIn;
@@ -159,10 +146,11 @@ const unread: Readonly<Record<Unread, readonly [status: number, title: string, t
       "waypost import in a terminal.",
   ],
   broken: [400, "Not read", "The file did not come as a whole. Try it once more."],
+  busy: [503, "Waypost is busy", "Too many people are signing in. Try again in a moment."],
 };
 
 function tellUnread(why: Unread): Response {
-  return tell(...unread[why]);
+  return tell(...unread[why], why === "busy" ? [["retry-after", "1"]] : []);
 }
 
 /** Whoever takes an app's key to be one of ours is told, and not sent to sign in. */

@@ -1,3 +1,4 @@
+import type { ReadKeyless } from "../network/keyless-bodies.ts";
 import { readAtMost, type Incoming } from "../network/read-at-most.ts";
 import { createForm, type Form } from "./page.ts";
 
@@ -5,8 +6,6 @@ import { createForm, type Form } from "./page.ts";
 
 /** A page template as browsers send it, and once more within the form of whoever signs in again. */
 const bodyBytes = 1024 * 1024;
-/** Anyone may send as much. */
-export const mostSignedOutBytes = 64 * 1024;
 /** As much as an assistant may hand over at once. */
 export const mostFileBytes = 4_000_000;
 /** With the form around it. */
@@ -16,7 +15,7 @@ const mostFields = 2000;
 
 type Sent = { readonly request: Request; readonly incoming: Incoming | undefined };
 
-export type Unread = "foreign" | "too long" | "broken";
+export type Unread = "foreign" | "too long" | "broken" | "busy";
 
 export function isUpload({ headers }: Request): boolean {
   return /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
@@ -24,11 +23,12 @@ export function isUpload({ headers }: Request): boolean {
 
 export async function readForm(
   { request, incoming }: Sent,
-  most = bodyBytes,
+  read: ReadKeyless = (message) => readAtMost(message, bodyBytes),
 ): Promise<Form | Unread> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return "foreign";
-  const bytes = await readAtMost(incoming ?? request, most);
+  const bytes = await read(incoming ?? request);
+  if (bytes === "busy") return "busy";
   if (bytes === undefined || hasTooMany(bytes)) return "too long";
   return createForm(new URLSearchParams(bytes.toString("utf8")));
 }

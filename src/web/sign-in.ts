@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { findAddressGroup } from "../network/ip-address.ts";
+import { mostKeylessBytes } from "../network/keyless-bodies.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import { readOwnAddress } from "./own-address.ts";
 import { createForm, type Form } from "./page.ts";
 import { renderFault, renderHidden, renderPin } from "./parts.ts";
 import { isHere, type Place } from "./place.ts";
-import { mostSignedOutBytes } from "./read-form.ts";
 import { respondGo, respondPage } from "./respond.ts";
 import { isFormToken, writeFormToken, type Sessions } from "./session.ts";
 
@@ -154,7 +154,7 @@ function readNext(next: string, { origin }: Place): URL {
 /** A PIN is typed for what is shown beside it, and stands in no other page. */
 const unkept = new Set(["form_token", "pin"]);
 /** Sent again within the sign-in form, beside its own fields. */
-const mostKeptBytes = mostSignedOutBytes - 4096;
+const mostKeptBytes = mostKeylessBytes - 4096;
 
 /** Where nobody is signed in, or nobody is any more: what a form held is kept. */
 export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {

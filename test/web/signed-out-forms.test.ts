@@ -59,6 +59,11 @@ test("signed-out forms are refused with 503 while 32 others are unfinished", asy
   const waiting = forms.filter((form) => !refused.has(form));
   expect(waiting).toHaveLength(32);
   const [first, ...others] = waiting;
+  // A form that arrives whole needs no place.
+  const whole = beginForm("/sign-in");
+  const wholeAnswered = readStatus(whole);
+  whole.end("key=wrong");
+  expect(await wholeAnswered).toBeLessThan(500);
   // A signed-in visitor, and a page, are answered all the same.
   expect((await browse(serving.places.url).open("/sign-in")).status).toBe(200);
   for (const form of [...refused, ...others]) form.removeAllListeners("response").destroy();
