@@ -3,6 +3,7 @@ import { createBulk, type Bulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { Via } from "../contract/api-message.ts";
 import type { KnownKey } from "../contract/access.ts";
+import { messages } from "../contract/messages.ts";
 import type { WatchCall, WatchRow } from "../contract/watch.ts";
 import {
   createKeyContext,
@@ -25,6 +26,7 @@ import { createServer } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
 import { isUnusable } from "../sql/faults.ts";
+import { isClientToken } from "../text/client-token.ts";
 import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
 import { openDestinationCheck, openPublicFiles } from "./destination-check.ts";
@@ -34,7 +36,6 @@ import { createLazyState, type LazyState } from "./lazy-state.ts";
 import { createFindOwner } from "./lost-jobs.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openOwnPin } from "./pin-file.ts";
-import { describeRefused } from "./refused-key.ts";
 import { readTimeZone } from "./time-zone.ts";
 
 /** Whose calls they are, and whether a person makes them at the console. */
@@ -296,4 +297,19 @@ export function chooseTools({ mode, tools: selection }: Config): Toolbox {
     if (!(error instanceof UnknownTool)) throw error;
     throw new UsageFault(`--tools (WAYPOST_TOOLS): ${error.message}`, { cause: error });
   }
+}
+
+/** What is known of a key that our own service refuses. */
+const invalidKey: KnownKey = {
+  facts: undefined,
+  refusal: messages.key_invalid,
+  linkHost: undefined,
+  hasSecondHost: false,
+};
+const clientKey: KnownKey = { ...invalidKey, refusal: messages.client_key_here };
+
+/** A remote server says by itself whether a key is valid; our own knows all of them. */
+function describeRefused(own: Deployment["own"] | undefined, key: string): KnownKey | undefined {
+  if (own === undefined) return undefined;
+  return isClientToken(key) ? clientKey : invalidKey;
 }
