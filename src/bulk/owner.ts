@@ -15,7 +15,7 @@ export type Owner = {
   readonly key_id?: string;
   /** The deployment's address. */
   readonly origin: string;
-  /** Whose history knows what was written lately; left out, nobody is shown what is planned. */
+  /** Its history holds recent writes. Without a realm, no one sees what is planned. */
   readonly realm?: string | undefined;
   readonly call: Client["call"];
   /** By what the request is known in logs for which the work is done. */

@@ -11,7 +11,7 @@ export type BudgetName = keyof typeof budgets;
 export type AddressBudget = {
   readonly limit: number;
   readonly window_ms: number;
-  /** After so many more the other processes are told: a quarter of the limit by default. */
+  /** How many more requests a process counts before it reports them; by default limit / 4. */
   readonly step?: number;
 };
 

@@ -4,7 +4,7 @@ import { findClientAddress, readArrival } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 
-/** Of more clients than that all are forgotten, so that nobody can fill the memory. */
+/** At this many clients, all are forgotten, so that no one can fill the memory. */
 const mostClients = 20_000;
 
 type Limit = {

@@ -1,5 +1,6 @@
 import { findAddressGroup, matchNetworks, normalizeAddress, listNetworks } from "./ip-address.ts";
 import { isPublicAddress } from "./public-address.ts";
+
 /**
  * Where a client's requests come from, in the form that can be compared: an IPv4 address as it is,
  * an IPv6 address by its /64. Undefined for a text that is no address.

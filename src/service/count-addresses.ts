@@ -16,7 +16,7 @@ export type AddressCounter = {
   readonly giveBack: (address: string, budget: AddressBudgetName) => void;
 };
 
-/** Of more than that in one budget the oldest are forgotten, so that nobody can fill the memory. */
+/** Each budget keeps this many addresses and forgets the oldest, to bound the memory. */
 const mostAddresses = 10_000;
 /** Others are told of each quarter: strangers who ask now and then lead to no write. */
 const parts = 4;

@@ -77,7 +77,7 @@ export async function matchInstall(
     const chosen = await findChosen(services, tenant, seen);
     const use = chosen && { ...readChosen(chosen), usedBy, isNamed: false };
     const matched = use && (await useVisit(services, tenant, use, signal));
-    // Its own first request may have been answered meanwhile, and nobody has heard it.
+    // The install's first request may have been answered, and the answer lost on the way.
     return matched ?? tellAgain(services, tenant, usedBy);
   };
   return place.isShared ? limitMisses(services.addresses, place.group, find) : find();
@@ -134,7 +134,7 @@ export async function matchPasted(
   return useVisit(services, tenant, { row, ...sure, isNamed: true }, signal);
 }
 
-/** Whoever is second has none: two installs that want one visit are not told apart. */
+/** The first of two installs that match one visit gets it; the second gets none. */
 async function useVisit(
   services: Services,
   tenant: Tenant,
@@ -186,7 +186,7 @@ async function findCounted(
 
 /**
  * When several visits lead to the same place and each could be the one, their common query is told.
- * Queries name people, so whoever shares an address with strangers gets none.
+ * Queries name people, so a visitor who shares an address with strangers gets none.
  */
 function readChosen({ visit: { row }, others, confidence, score }: Chosen<StoredVisit>) {
   const common = others.reduce((query, other) => keepShared(query, other.row.query), row.query);

@@ -34,7 +34,7 @@ export async function refuseInvalid(act: Act, call: Asking, tool: string): Promi
   if (denial !== undefined) throw fail(unauthorized(denial));
   const problems = await listProblems(act, call);
   const isRefused = (problem: FieldProblem) => isEveryServers(problem, call);
-  // What one server refuses for one reason is worth mending as a whole.
+  // List everything the server would refuse, so that one correction fixes it all.
   if (problems.some(isRefused)) throw fail(validationFailed(problems));
 }
 

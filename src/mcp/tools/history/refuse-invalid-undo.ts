@@ -32,7 +32,7 @@ async function readAct(step: Step, steps: readonly Step[], call: Call) {
   if (step.now === null) return { ...act, changes: step.wanted ?? {} };
   if (!writesLink(step.endpoint)) return act;
   const { missing } = await settleApps(step.input, call);
-  // An app that an earlier step makes anew has another id by then.
+  // An app that an earlier step creates again has another id by then.
   const isMade = (kind: string) => steps.some((each) => each.kind === kind && each.now === null);
   return { ...act, missing: missing.filter(({ name }) => !isMade(name)) };
 }
