@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { contract } from "../../src/contract/index.ts";
+import { quoteAnswer } from "../../src/contract/server-answer.ts";
 import { allFaults } from "../support/hostile.ts";
 import { createWorld } from "../support/world.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
@@ -26,7 +27,7 @@ test("words that repeat the key are passed on without it", async () => {
   at.hostile.plan({ reads: ["echo_401"] });
   await expect(at.client.call(links.index, {})).rejects.toMatchObject({
     status: 401,
-    message: "Who are you, Token [the key]?",
+    message: expect.stringMatching(/ answered: "Who are you, Token \[the key\]\?"$/),
   });
 });
 
@@ -47,8 +48,9 @@ test("no part of the key stands where a long message is cut", async () => {
     const write = (most: number, name: string) => `${"-".repeat(most - shown)}${name} is unknown`;
     said = { message: write(longest.message, key), problem: write(longest.problem, key) };
     const message = write(longest.problem, "[the key]").slice(0, longest.problem);
+    const words = write(longest.message, "[the key]").slice(0, longest.message);
     await expect(client.call(links.create, {})).rejects.toMatchObject({
-      message: write(longest.message, "[the key]").slice(0, longest.message),
+      message: quoteAnswer("localhost:8787", words),
       problems: [{ field: "path", message }],
     });
   }

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
+import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import { explainAccess } from "../../support/explain-access.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { answering, openStage, type Deployment, type Staging } from "../../support/stage.ts";
@@ -90,7 +91,7 @@ test("a key that may list no links is not asked about it, and is told why", asyn
   await using stage = await start({ key });
   expect(await stage.listNames()).not.toContain(name);
   expect(stage.asked.filter(isAsked)).toEqual([]);
-  const reason = messages.scope_missing("links.index");
+  const reason = quoteAnswer("deployment.example", messages.scope_missing("links.index"));
   const { tools } = await explainAccess(stage);
   expect(tools).toContainEqual(expect.objectContaining({ tool: name, state: "denied", reason }));
 });
