@@ -126,7 +126,7 @@ async function serveHere(options: ServeHere): Promise<number> {
     return 0;
   } finally {
     server.close();
-    server.twin.close();
+    for (const twin of server.twins) twin.close();
     // Where the start failed, clients that were told to come back are not waited for.
     server.closeAllConnections();
   }

@@ -42,6 +42,12 @@ export function describeLinkOrigin({ link_origin }: Config, port: number): strin
   return link_origin ?? writeLocalOrigin(port);
 }
 
+/** Whether browsers open the embedded service's links at a loopback address. */
+export function hasLocalLinks(config: Config): boolean {
+  const isOwn = config.base_url === undefined;
+  return isOwn && listLinkOrigins(config).some((origin) => /\.localhost(:\d+)?$/.test(origin));
+}
+
 /**
  * The host names that this process answers to beside its links. A page in a browser on this
  * machine can make any name of its own point here, and is refused by that name.

@@ -49,8 +49,8 @@ const closeIdleEvery_ms = 20;
 const quiet_ms = 100;
 
 export type HttpServer = Server & {
-  /** Accepts connections for this server at the other loopback address. */
-  readonly twin: NetServer;
+  /** They accept connections for this server at the loopback addresses. */
+  readonly twins: readonly NetServer[];
   /** Its connections over which nothing was asked: browsers open some. */
   readonly unused: Set<Socket>;
   /** Answers each request. */
@@ -98,10 +98,13 @@ export type RequestHandlers = {
 export function createHttpServer(): HttpServer {
   const unused = new Set<Socket>();
   // As Node's own HTTP server: a client may end its side and still read the answer.
-  const twin = createNetServer({ ...socketOptions, allowHalfOpen: true });
-  const own = { unused, twin, answer: answerStarting };
+  const open = () => createNetServer({ ...socketOptions, allowHalfOpen: true });
+  const twins = [open(), open()];
+  const own = { unused, twins, answer: answerStarting };
   const server = Object.assign(createServer({ ...serverLimits, ...socketOptions }), own);
-  twin.on("connection", (socket) => server.emit("connection", socket));
+  for (const twin of twins) {
+    twin.on("connection", (socket) => server.emit("connection", socket));
+  }
   server.on(
     "request",
     limitUnanswered((request, response) => server.answer(request, response)),
@@ -153,7 +156,7 @@ export async function closeHttpServer(
     response.shouldKeepAlive = false;
   });
   // HTTP's own would break idle connections at once, over which a request may be on its way.
-  const closed = Promise.all([closeListener(server), closeListener(server.twin)]);
+  const closed = Promise.all([server, ...server.twins].map(closeListener));
   // A connection becomes idle when its last answer is out, and Node looks only once.
   const closing = setInterval(() => {
     if (performance.now() - askedAt < quiet_ms) return;

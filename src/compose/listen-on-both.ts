@@ -1,40 +1,61 @@
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as NetServer } from "node:net";
 import { readCode } from "./data-folder.ts";
 import { closeListener, listenAt, type HttpServer } from "./http-server.ts";
 
+const loopbacks = ["127.0.0.1", "::1"];
+
 /** A browser opens `localhost` at either address, so a port counts as ours only at both. */
-const twins: Readonly<Record<string, string>> = {
-  "127.0.0.1": "::1",
-  "0.0.0.0": "::1",
-  "::1": "127.0.0.1",
+const covered: Readonly<Record<string, readonly string[]>> = {
+  "127.0.0.1": ["127.0.0.1"],
+  "0.0.0.0": ["127.0.0.1"],
+  "::1": ["::1"],
+  "::": loopbacks,
 };
 
 /** A port that is free at one address may be taken at the other. */
 const mostTries = 20;
 
-/** Listens at the host, and at the other loopback address where the machine has it. */
+type ListenPlace = {
+  readonly host: string;
+  readonly port: number;
+  /** Browsers find these links at the loopback addresses, whatever the host is. */
+  readonly hasLocalLinks: boolean;
+};
+
+/** Listens at the host, and at the loopback addresses that the machine has. */
 export async function listenOnBoth(
   server: HttpServer,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, hasLocalLinks }: ListenPlace,
 ): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     const bound = await listenAt(server, { host, port });
     try {
-      await listenAtTwin(server, bound);
+      await listenAtTwins(server, bound, hasLocalLinks);
       return bound;
     } catch (error) {
-      await closeListener(server);
+      await Promise.all([server, ...server.twins].map(closeListener));
       if (port !== 0 || readCode(error) !== "EADDRINUSE" || tries === mostTries) throw error;
     }
   }
 }
 
-async function listenAtTwin(server: HttpServer, port: number): Promise<void> {
+async function listenAtTwins(
+  server: HttpServer,
+  port: number,
+  hasLocalLinks: boolean,
+): Promise<void> {
   // A listening TCP server has an address with a port; only pipes have a path instead.
-  const host = twins[(server.address() as AddressInfo).address];
-  if (host === undefined) return;
+  const own = covered[(server.address() as AddressInfo).address];
+  if (own === undefined && !hasLocalLinks) return;
+  for (const [at, host] of loopbacks.entries()) {
+    const twin = server.twins[at];
+    if (twin !== undefined && own?.includes(host) !== true) await listenAtTwin(twin, host, port);
+  }
+}
+
+async function listenAtTwin(twin: NetServer, host: string, port: number): Promise<void> {
   try {
-    await listenAt(server.twin, { host, port });
+    await listenAt(twin, { host, port });
   } catch (error) {
     // The machine has no such address.
     if (!["EADDRNOTAVAIL", "EAFNOSUPPORT"].includes(readCode(error) ?? "")) throw error;

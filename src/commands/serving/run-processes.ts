@@ -1,5 +1,6 @@
 import cluster, { type Worker } from "node:cluster";
 import { setTimeout } from "node:timers/promises";
+import { hasLocalLinks } from "../../compose/addresses.ts";
 import { closeListener, createHttpServer } from "../../compose/http-server.ts";
 import { listenOnBoth } from "../../compose/listen-on-both.ts";
 import { createReport, type Log } from "../../compose/log.ts";
@@ -108,10 +109,11 @@ async function keepRunning(
 }
 
 /** Each must ask for the port by its number: only then do those that are started later share it. */
-async function choosePort({ host, port }: Config): Promise<number> {
+async function choosePort(config: Config): Promise<number> {
+  const { host, port } = config;
   if (port !== 0) return port;
   const server = createHttpServer();
-  const free = await listenOnBoth(server, { host, port });
-  await Promise.all([closeListener(server), closeListener(server.twin)]);
+  const free = await listenOnBoth(server, { host, port, hasLocalLinks: hasLocalLinks(config) });
+  await Promise.all([server, ...server.twins].map(closeListener));
   return free;
 }

@@ -36,7 +36,7 @@ export const loopback = "127.0.0.1";
 export async function holdPort(wanted: number, holding: Holding): Promise<HeldPort> {
   const { config, signer, makeHandlers, onAskedToLeave } = holding;
   const server = createHttpServer();
-  const port = await listenOnBoth(server, { host: loopback, port: wanted });
+  const port = await listenOnBoth(server, { host: loopback, port: wanted, hasLocalLinks: true });
   const listening: Listening = {
     url: `http://${loopback}:${port}`,
     links: describeLinkOrigin(config, port),

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { UsageFault, type Config } from "../../config.ts";
 import type { Listening } from "../../mcp/access/listening.ts";
+import { hasLocalLinks } from "../addresses.ts";
 import { readCode } from "../data-folder.ts";
 import { clock } from "../embedded.ts";
 import type { HttpServer } from "../http-server.ts";
@@ -31,7 +32,7 @@ export async function claimPort(server: HttpServer, config: Config): Promise<num
   const until = clock.monotonic() + handOverWithin_ms;
   for (;;) {
     try {
-      return await listenOnBoth(server, { host, port });
+      return await listenOnBoth(server, { host, port, hasLocalLinks: hasLocalLinks(config) });
     } catch (error) {
       const address = readAddress(error) ?? host;
       const isTaken = readCode(error) === "EADDRINUSE";

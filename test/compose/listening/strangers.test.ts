@@ -148,6 +148,20 @@ describe.concurrent("a port that is another program's", () => {
     }
   });
 
+  test("at a loopback address stops the start of serve with local links at any host", async () => {
+    await using folder = await createUsedFolder();
+    for (const host of ["127.0.0.1", "::1"]) {
+      using stranger = await startStranger(undefined, host);
+      const port = ["--port", `${stranger.port}`];
+      for (const more of [[], ["--processes", "2"]]) {
+        const place = [...port, "--host", "127.0.0.2", ...more];
+        const ended = await run(["serve", "--data", folder.path, ...place]);
+        const fault = `port ${stranger.port} on ${host} is in use; choose another with --port`;
+        expect(ended).toMatchObject({ code: 2, stderr: `waypost: ${fault}\n` });
+      }
+    }
+  });
+
   test("leaves the temporary address to the next session", async () => {
     await using folder = await createUsedFolder();
     using stranger = await startStranger();
