@@ -102,9 +102,9 @@ projects create, projects update
   --plan free|pro      (pro)      --max-links N   on the free plan (1000)
   --templates on|off   (on)       --link-in-referrer on|off
   --suspend on|off     --custom-domain DOMAIN
-  --verify-domain      of update: the domain counts as the project's once the TXT record that
+  --verify-domain      update only: the domain counts as the project's once the TXT record that
                        --custom-domain prints is in its DNS
-  --assume-verified    the same on your word, without looking at the DNS
+  --assume-verified    skips the DNS check
   --clipboard on|off   (off)      on iPhones the App Store button of a link's page copies an address
                        that a new app can be told by, once
   --destinations A,*.B (any)      the hosts that links may lead to from now on

@@ -1,3 +1,4 @@
+import type { Client } from "../client/client.ts";
 import { inspectTools } from "../compose/assistant.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
@@ -5,10 +6,10 @@ import { withDeployment } from "../compose/with-deployment.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { readCause } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";
-import type { Access } from "../mcp/access/key-access.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
 import { findAbsent, listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
+import { openClient } from "./doctor/ask-deployment.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
 type ToolsOptions = { readonly config: Config; readonly version: string; readonly json: boolean };
@@ -39,7 +40,7 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   return withDeployment({ config, report }, async (deployment) => {
     const key = readApiKey(config);
     const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
-    requireValid(keyContext.access);
+    await requireValid(openClient(deployment, key));
     const visible = listVisible(toolbox, keyContext);
     const isAbsent = findAbsent(toolbox, keyContext);
     return describeTools(visible, keyContext.known, isAbsent).map((shown) => ({
@@ -50,12 +51,15 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
   });
 }
 
-/** A project's key may list links, and a master key projects. */
-function requireValid({ read }: Access): void {
-  const readings = [contract.links.index, contract.projects.index].map(read);
-  const reasons = readings.flatMap((reading) => (reading.state === "denied" ? reading.reason : []));
-  const isInvalid = reasons.every((reason) => readCause(reason) === "key_invalid");
-  if (reasons.length < readings.length || !isInvalid) return;
+/** A project's key may list links, and a master key may list projects. */
+async function requireValid({ tryOnce }: Client): Promise<void> {
+  const reasons: string[] = [];
+  for (const list of [contract.links.index, contract.projects.index]) {
+    const outcome = await tryOnce(list, { input: { limit: 1 } });
+    const reason = outcome.kind === "refused" ? outcome.problem.message : "";
+    if (readCause(reason) !== "key_invalid") return;
+    reasons.push(reason);
+  }
   const reason = showHidden(reasons[0] ?? "").replace(/\.$/, "");
   throw new UsageFault(`${reason}; set another key (WAYPOST_API_KEY)`);
 }

@@ -10,8 +10,8 @@ export const messages = {
   key_malformed: "API key is invalid: the header must read Authorization: Token <API_KEY>.",
   key_ambiguous: "API key is invalid: the request carries different keys. Send one.",
   client_key_here:
-    "API key is invalid here: a client key is for an app's SDK, which asks /links/attribute and " +
-    "/fingerprints/match alone.",
+    "API key is invalid here: a client key is for an app's SDK, which asks only " +
+    "/links/attribute and /fingerprints/match.",
   client_key_missing:
     "Client API key is missing. Send it in the header Authorization: Bearer <CLIENT_KEY>.",
   client_key_malformed:

@@ -112,7 +112,11 @@ export function markNotSent(to: string): string {
 function renderAgain({ kept, url, isLeft = false }: Frame): Html | string {
   if (isLeft) {
     return html`<p class="note" role="status">
-      You left it as it is. This is what you had typed before you were asked.
+      ${
+        url.pathname === "/links/new"
+          ? "Nothing was created. Your entries are still here."
+          : "You left it as it is. This is what you had typed before you were asked."
+      }
     </p>`;
   }
   if (kept === undefined && !url.searchParams.has(notSent)) return "";

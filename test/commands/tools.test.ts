@@ -150,6 +150,22 @@ test.each([
       const finished = await run([...words, "--data", data], { env: given });
       expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
       expect(finished.stderr).toContain("API key is invalid");
+      expect(finished.stderr).toMatch(/; set another key \(WAYPOST_API_KEY\)\n$/);
     }
   }
+});
+
+test("waypost tools refuses a remote server's invalid key although probing is off", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  await using elsewhere = await createFolder();
+  const list = (key: string) => {
+    const env = { WAYPOST_API_KEY: key, WAYPOST_BASE_URL: serving.places.url };
+    return run(["tools", "--probe", "off", "--data", elsewhere.path], { env });
+  };
+  const refused = await list("waypost_0000000000000000000000000000000000000000");
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toBe("waypost: API key is invalid; set another key (WAYPOST_API_KEY)\n");
+  const { token } = await runJson(["keys", "create", "--master", "--data", folder.path]);
+  for (const key of [serving.key, token]) expect((await list(key)).code).toBe(0);
 });

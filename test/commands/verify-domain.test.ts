@@ -70,6 +70,8 @@ test("--assume-verified takes the operator's word", async () => {
   const { code, stderr } = await at.update("default", ...words);
   expect([code, await at.readVerified()]).toEqual([0, [true]]);
   expect(stderr).not.toContain("TXT");
+  const [warning = ""] = await at.doctor();
+  expect(warning).toMatch(/does not exist\. Add it, or ignore this .* --assume-verified\.$/);
 });
 
 test("doctor reports a domain that is unverified or whose record is missing", async () => {
@@ -86,5 +88,5 @@ test("doctor reports a domain that is unverified or whose record is missing", as
   expect(await at.doctor()).toEqual([]);
   at.dns.records.delete(record);
   const [missing = ""] = await at.doctor();
-  expect(missing).toMatch(/^WARN +domains +go\.example\.com is verified, but .* does not exist;/);
+  expect(missing).toMatch(/^WARN +domains +go\.example\.com counts .* does not exist\. Add it, or/);
 });

@@ -206,7 +206,7 @@ describe.each(windows)("in the window of a %s", (name, viewport) => {
     await page.setViewportSize(viewport);
     expect(await findLinks(path)).toEqual([]);
     await press(page, "Back to the form");
-    await page.getByText("You left it as it is.").waitFor();
+    await page.getByText("Nothing was created. Your entries are still here.").waitFor();
     expect(await page.getByLabel("Path").inputValue()).toBe(path);
     expect(await findLinks(path)).toEqual([]);
     await press(page, "Create link");

@@ -110,3 +110,12 @@ test("what was changed before the yes is shown as it is then", async () => {
   await tab.submit({});
   expect(await readUrl(id)).toBe(led.url);
 });
+
+test("the first publication does not warn about the draft that the console just saved", async () => {
+  await using fresh = await createServed();
+  const owner = await signInAt(fresh.serving);
+  await owner.open("/template");
+  const asked = await owner.submit({ body: "{% store_buttons %}", css: "", do: "publish" });
+  expect(asked.text).toContain("Publish page");
+  expect(asked.text).not.toContain("<strong>Changed</strong>");
+});

@@ -1,6 +1,7 @@
 import { OtherProject, PlanExpired } from "../../bulk/bulk-errors.ts";
 import { ListChanging } from "../../bulk/select/read-whole-list.ts";
 import { CallFailure, type FailureCode } from "../../client/call-failure.ts";
+import { readCause } from "../../contract/access.ts";
 import { Problem } from "../../contract/problem.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 
@@ -14,7 +15,7 @@ export function explainFailure(error: unknown): string | undefined {
 
 function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
-  if (error instanceof Problem) return adviseRefused(error.status);
+  if (error instanceof Problem) return adviseRefused(error);
   if (error instanceof OtherProject) return "set the key that the job was begun with";
   if (error instanceof PlanExpired) return "make it again: import the file, or undo the job";
   return error instanceof ListChanging
@@ -22,13 +23,14 @@ function advise(error: unknown): string | undefined {
     : undefined;
 }
 
-function adviseRefused(status: number): string {
-  if ([401, 403].includes(status)) return otherKey;
+function adviseRefused({ status, message }: Problem): string {
+  if (readCause(message) === "key_invalid") return otherKey;
+  if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this one may do`;
   // What was given is wrong, and the words of the refusal say what would do.
   return [400, 422].includes(status) ? "" : "waypost doctor looks for why";
 }
 
-const otherKey = "set another key (WAYPOST_API_KEY); waypost tools shows what this one may do";
+const otherKey = "set another key (WAYPOST_API_KEY)";
 const lookAtAddress = "see that --base-url (WAYPOST_BASE_URL) is right: waypost doctor";
 
 const failures: Readonly<Record<FailureCode, string>> = {

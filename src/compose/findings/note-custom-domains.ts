@@ -3,7 +3,7 @@ import { listCustomDomains } from "../../store/projects.ts";
 import type { Store } from "../../store/store.ts";
 import type { Note } from "./finding.ts";
 
-/** Which projects' own domains are unverified, or have lost the DNS record that verified them. */
+/** Reports custom domains that are unverified, or that have no DNS record to prove them. */
 export async function noteCustomDomains({ db }: Pick<Store, "db">, note: Note): Promise<void> {
   const projects = await listCustomDomains(db);
   const faults = await Promise.all(
@@ -24,7 +24,8 @@ function describeDomain(project: Domain, fault: string | undefined): string | un
   const verify = `waypost projects update ${subdomain} --verify-domain`;
   if (custom_domain_verified === 1) {
     if (fault === undefined) return undefined;
-    return `${custom_domain} is verified, but the ${record} ${fault}; add it again`;
+    const advice = "Add it, or ignore this warning if you used --assume-verified.";
+    return `${custom_domain} counts as verified. The ${record} ${fault}. ${advice}`;
   }
   const state = `${custom_domain} is not verified, so its links do not open there`;
   if (fault === undefined) return `${state}; its TXT record is right: run ${verify}`;

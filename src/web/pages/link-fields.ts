@@ -61,7 +61,7 @@ const groups: readonly Group[] = [
       {
         name: "social_title",
         kind: "text",
-        hint: "What visitors read. Without it: the app's name, else the host.",
+        hint: "Visitors see this title. If it is empty, they see the app's name or the host.",
       },
       { name: "social_image_url", kind: "text" },
       { name: "social_description", kind: "area", isBroad: true },

@@ -32,7 +32,9 @@ const address: Field = {
   name: "url",
   kind: "text",
   label: "Address",
-  hint: "Yours, by https. What is sent to it tells of every link of this project.",
+  hint:
+    "An https address, or http in a network of --webhook-private. " +
+    "It receives data about every link of this project.",
   isBroad: true,
   isExact: true,
 };

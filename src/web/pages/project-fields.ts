@@ -36,7 +36,7 @@ export const settingFields: readonly Field[] = [
     kind: "choice",
     choices: plans.map((value) => ({ value, name: value === "pro" ? "Pro" : "Free" })),
   },
-  { name: "max_links", label: "Most links", kind: "text", hint: "On the Free plan alone." },
+  { name: "max_links", label: "Most links", kind: "text", hint: "Only on the Free plan." },
   {
     name: "home_url",
     label: "Home",
@@ -62,7 +62,7 @@ export const settingFields: readonly Field[] = [
     name: "custom_domain_verified",
     label: "The custom domain is verified",
     kind: "check",
-    hint: "Your word for it. `waypost projects update --verify-domain` checks the DNS instead.",
+    hint: "You vouch for the domain. waypost projects update --verify-domain checks the DNS.",
   },
   {
     name: "templates_enabled",

@@ -70,8 +70,13 @@ function listFacts(webhook: JsonObject): readonly (readonly [string, Html | stri
     ["Last attempt", renderLast(webhook)],
     ...(failing === "" ? [] : [["Takes nothing since", failing] as const]),
     ["Waiting", String(readNumber(webhook, "waiting"))],
-    ...(dropped === 0 ? [] : [["Dropped", `${dropped}, as more than 20 MB waited`] as const]),
+    ...(dropped === 0 ? [] : [["Dropped", describeDropped(dropped)] as const]),
   ];
+}
+
+function describeDropped(count: number): string {
+  const events = count === 1 ? "1 event" : `${count} events`;
+  return `${events}, because more than 20 MB were waiting`;
 }
 
 function renderButton(

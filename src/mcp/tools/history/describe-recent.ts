@@ -31,7 +31,10 @@ function describeRecent(change: Change, keyContext: KeyContext): Preview["recent
   if (!isChange || change.state !== "done" || fields.length === 0) return undefined;
   const told = fields.map(([name, { from }]) => `${writeWords(name)} ${show(from)}`);
   const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : told.join(", ");
-  const by = change.key_print === keyContext.key_print ? "this key" : nameWriter(change);
+  const isOwn = change.key_print === keyContext.key_print;
+  // The console saves the first draft itself before it asks about publishing it.
+  if (isOwn && change.kind === "page_template" && was === "empty") return undefined;
+  const by = isOwn ? "this key" : nameWriter(change);
   const { at } = change;
   return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };
 }

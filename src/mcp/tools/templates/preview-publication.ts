@@ -81,24 +81,24 @@ export async function previewRestoration(
     destroys: true,
     facts: [
       { name: "version", text: version === undefined ? quote(id) : describeLive(version, call) },
-      { name: "links", text: "none changes: nothing is published" },
+      { name: "links", text: "No link changes, because nothing is published." },
       ...describeChanges(draft, pickText(version ?? {})),
     ],
     frames: await drawFrames({ "The draft now": draft, [then]: version }, call),
   };
 }
 
-const orHidden = "or this deployment does not show it";
+const unreadable = "This API key may not read it, or the server does not show it.";
 
 function describeLive(live: TemplateState["live"], { keyContext }: Asking): string {
-  if (live === undefined) return `this API key may not read it, ${orHidden}`;
-  if (live === null) return "nothing: links show their default page";
+  if (live === undefined) return unreadable;
+  if (live === null) return "Nothing is published. Links show their default page.";
   const { published_at } = live;
-  if (typeof published_at !== "string") return "a version; when it was published is not known";
+  if (typeof published_at !== "string") return "A version is live, but its date is unknown.";
   const at = parseTime(published_at);
   // A deployment elsewhere may call anything a time.
   const time = at === null ? quote(published_at) : sayLocalTime(at, keyContext.timeZone);
-  return `the version that was published on ${time}`;
+  return `This version was published on ${time}.`;
 }
 
 /** What changes in both texts, line by line; without a known old text, every line is new. */
@@ -109,11 +109,13 @@ export function describeChanges(
   return (["body", "css"] as const).map((name): Fact => {
     const text = after[name];
     if (text === undefined) {
-      return { name, text: "the draft's, if one exists; its text is not known here" };
+      return { name, text: "The draft's text is used, if one exists. It is not known here." };
     }
     const { [name]: old = "" } = pickText({ ...before });
     const hunks = diffLines(old, text);
-    return hunks.length === 0 ? { name, text: "stays as it is" } : { name, kind: "diff", hunks };
+    return hunks.length === 0
+      ? { name, text: "It does not change." }
+      : { name, kind: "diff", hunks };
   });
 }
 
@@ -177,6 +179,6 @@ async function countLinks({ ask }: Asking): Promise<Fact> {
     if (error instanceof ToolFailure) return undefined;
     throw error;
   });
-  const count = page?.meta.count ?? "all; they could not be counted";
+  const count = page?.meta.count ?? "All of them. They could not be counted.";
   return { name: "links that change", text: String(count) };
 }

@@ -125,7 +125,7 @@ test("a posted text is shown even to whom the old one is not", async () => {
   const { callTool } = await assistant.connect({ key });
   const { error } = (await callTool("publish_template", { body: second, css: "" })).structured;
   expect(error.approval.preview).toContain('+ "<p>Spring sale</p>"');
-  expect(error.approval.preview).toContain("live now: this API key may not read it");
+  expect(error.approval.preview).toContain("live now: This API key may not read it");
 });
 
 test("a draft that the operator's selection hides is not blamed on the key", async () => {
