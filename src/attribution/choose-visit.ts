@@ -24,7 +24,7 @@ export type Chosen<One extends Visit> = {
   readonly score: number;
 };
 
-/** Together with an address that is not shared they make 100. */
+/** They add up to 100 with the points of an address that is not shared. */
 const points: Readonly<Record<MarkName, number>> = {
   screen: 15,
   zone: 12,
@@ -101,7 +101,7 @@ function rate<One extends Visit>(install: Seen, visit: One): readonly Rated<One>
   const sum = alike.reduce((total, name) => total + points[name], 0);
   const isShared = isFromShared(install);
   const score = sum + (isShared ? 0 : addressPoints);
-  // A shared address proves little: all decisive marks have to be told and to be the same.
+  // A shared address proves little: all decisive marks have to be known and equal.
   const isTold = !isShared || isAllTold(alike);
   return isTold && score >= leastPoints ? [{ visit, score, alike }] : [];
 }

@@ -9,7 +9,7 @@ export type Seen = {
   readonly address: SeenAddress | undefined;
 };
 
-/** Of a shared address the other phones are not known, nor how many they are. */
+/** Behind a shared address, the number of other phones is unknown. */
 type SeenAddress = { readonly group: string; readonly isShared: boolean };
 
 /** Marks that one phone has but once: where they differ, it is another one. */

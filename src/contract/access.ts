@@ -22,7 +22,7 @@ export type KeyFacts = {
 export type KnownKey = {
   /** Undefined where a deployment elsewhere keeps the key. */
   readonly facts: KeyFacts | undefined;
-  /** Why our own service takes the key for no call at all. */
+  /** Why the embedded service refuses every call with this key. */
   readonly refusal?: string;
   /** As `waypost keys list` shows it; left out where a deployment elsewhere keeps the key. */
   readonly keyId?: string;
@@ -41,7 +41,7 @@ export type KnownKey = {
   readonly linkInReferrer?: boolean;
   /** Likewise: whether the App Store button hands the address over by the clipboard. */
   readonly clipboard?: boolean;
-  /** How many links the project may have on the Free plan; left out, as many as it likes. */
+  /** How many links the project may have on the Free plan; undefined means no limit. */
   readonly linkLimit?: number;
   /** The hosts that the project's links may lead to; undefined is any. */
   readonly destinations?: readonly string[] | undefined;

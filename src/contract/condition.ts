@@ -9,7 +9,7 @@ export type Condition =
   | { readonly shown: JsonObject }
   /** There is none yet. */
   | "absent"
-  /** There is one, whatever it is. */
+  /** A record exists, whatever it contains. */
   | "present";
 
 /** A record without what changes by itself while a person thinks about it. */

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 export type AnswerRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** So many requests of one connection may wait for their answers. */
+/** The most unanswered requests of one connection. */
 export const mostUnanswered = 100;
 
 /** What waits behind the first unanswered request of a connection. */

@@ -24,7 +24,7 @@ const parts = 4;
 export function createAddressCounter(clock: Pick<Clock, "monotonic">, tell?: Tell): AddressCounter {
   const budgets = new Map<AddressBudgetName, Map<string, Window>>();
 
-  /** Those of one budget are in the order in which they end, for all are equally long. */
+  /** All windows of a budget are equally long, so the map keeps them in the order they end. */
   function findWindows(budget: AddressBudgetName): Map<string, Window> {
     const windows = budgets.get(budget) ?? new Map<string, Window>();
     budgets.set(budget, windows);

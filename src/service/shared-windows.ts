@@ -35,7 +35,7 @@ type OtherWindow = { readonly ends: number; readonly spent: number };
 
 export type SharedBudget = {
   readonly limit: number;
-  /** After so many more the others are told; after as many again requests wait for that. */
+  /** Requests between two reports to the other processes; after twice as many, requests wait. */
   readonly step: number;
 };
 

@@ -57,7 +57,7 @@ export async function findVerifiedDomain(db: Db): Promise<string | undefined> {
   return row?.custom_domain ?? undefined;
 }
 
-/** More of them are looked up by no one at once. */
+/** Bounds the DNS lookups of one doctor run. */
 const mostDomains = 50;
 
 /** The projects with a domain of their own, verified or not, by its name. */

@@ -2,14 +2,14 @@
 export type TallyTable = {
   readonly project_id: string;
   readonly links: number;
-  /** Goes up with every write to the project's links or apps: counted lists are valid for one. */
+  /** Goes up with every write to the project's links or apps, which outdates counted lists. */
   readonly generation: number;
   /** Links up to this id are in the project's trigram index; null where there is none. */
   readonly indexed_to: string | null;
-  /** Goes up when visits are written down: what was counted by clicks is valid for one. */
+  /** Goes up when visits are stored, which outdates lists filtered by clicks. */
   readonly clicked: number;
-  /** How many webhooks the project has: a write asks no further where it is none, or null. */
+  /** How many webhooks the project has; with 0 or null, a write skips the webhook query. */
   readonly webhooks: number | null;
-  /** At most so many bytes of events wait; more accurate after each measuring. */
+  /** An upper bound of the waiting events' bytes; each measurement makes it exact again. */
   readonly outbox_bytes: number;
 };

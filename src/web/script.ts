@@ -104,7 +104,7 @@ document.addEventListener("change", ({ target }) => {
   told.textContent = form.elements.all?.checked ? "All selected" : count + " selected";
 });
 
-// A browser asks before it leaves a page whose forms hold what was typed and not sent.
+// The browser asks before it leaves a page with unsaved changes.
 const readFields = (form) => {
   const fields = new FormData(form);
   // A preview's controls belong to the form, but are outside it: they only choose what is shown.
@@ -122,7 +122,7 @@ addEventListener("beforeunload", (event) => {
   const isChanged = ([form, before]) =>
     form !== sent && (form.dataset.guard === "typed" || readFields(form) !== before);
   if ([...guarded].some(isChanged)) event.preventDefault();
-  // Whoever stays may change the form again.
+  // A person who stays on the page may change the form again.
   sent = undefined;
 });
 

@@ -141,21 +141,21 @@ describe("one visit", () => {
 describe("an address", () => {
   const relay = { address: { group: "172.226.3.4", isShared: true } } as const;
 
-  test("that is not known is the same as no other, not even as an unknown one", () => {
+  test("an unknown address equals no other address, not even an unknown one", () => {
     const nowhere = { address: undefined };
     expect(level(install({}, nowhere), visit())).toBeUndefined();
     expect(level(install(), visit(nowhere))).toBeUndefined();
     expect(level(install({}, nowhere), visit(nowhere))).toBeUndefined();
   });
 
-  test("that differs excludes the visit, whether it is shared or not", () => {
+  test("a different address excludes the visit, whether it is shared or not", () => {
     const office = { group: "203.0.113.9", isShared: false } as const;
     expect(level(install({}, { address: office }), visit())).toBeUndefined();
     expect(level(install({}, relay), visit())).toBeUndefined();
     expect(level(install(), visit(relay))).toBeUndefined();
   });
 
-  test("that strangers share gives low at most, and only where all decisive marks agree", () => {
+  test("a shared address gives low at most, and only if all decisive marks agree", () => {
     expect(choose(install({}, relay), visit(relay))).toMatchObject({
       confidence: "low",
       score: 60,
@@ -163,7 +163,7 @@ describe("an address", () => {
     expect(level(install({}, relay), visit({ ...relay, script: {} }))).toBeUndefined();
   });
 
-  test("that strangers share does not count towards how many phones share an address", () => {
+  test("a shared address does not count toward how many phones share one", () => {
     expect(measureCrowd([visit(relay), visit(relay)])).toEqual({ visits: 0, others: 0 });
     expect(measureCrowd([visit(), visit(), visit(relay)])).toEqual({ visits: 2, others: 2 });
   });
@@ -180,7 +180,7 @@ describe("an address", () => {
     expect(chooseAmong(latest, [visit(), ...others(99)])).toBeUndefined();
   });
 
-  test("that strangers share gives no match once many wait in the whole project", () => {
+  test("a shared address gives no match once many visits wait in the project", () => {
     const away = (at: number) => visit({ address: place(at), script: otherPhone });
     const own = visit(relay);
     expect(level(install({}, relay), own, away(1), away(2), away(3))).toBe("low");

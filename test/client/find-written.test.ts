@@ -193,7 +193,7 @@ describe("a shortened address", () => {
     });
   });
 
-  test("is not proved by a new link if the server's clock differs", async () => {
+  test("a new link does not prove the shortening if the server's clock differs", async () => {
     at.hostile.setAhead(60_000);
     at.hostile.plan({ writes: ["reset after"] });
     await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({

@@ -46,7 +46,7 @@ describe("a host name", () => {
     expect((await visitOwn()).status).toBe(421);
   });
 
-  test("in the link origin is the project's whose verified domain it is", async () => {
+  test("a host in the link origin belongs to the project that verified it", async () => {
     const visit = async () => {
       const { status, headers } = await host.visit("/spring", { host: "go.localhost" });
       return headers.location ?? status;

@@ -66,7 +66,7 @@ describe("a page", () => {
     ]);
   });
 
-  test("names no stored custom scheme that belongs to the system", async () => {
+  test("the page names no stored custom scheme that belongs to the system", async () => {
     const custom_scheme = "intent";
     await host.world.store.write(async (db) => {
       await db.updateTable("ios_apps").set({ custom_scheme }).execute();

@@ -187,7 +187,7 @@ describe("an app asks with its client key", () => {
     expect(body.link.clicks).toBe(1);
   });
 
-  test("and its own report of an install is high for the SDK and reported for others", async () => {
+  test("a self-reported install is high for the SDK and reported for others", async () => {
     const { store, project, now } = world;
     const webhook = { id: project.id, url: "https://example.com", events: webhookEvents };
     const tenant = { projectId: project.id };

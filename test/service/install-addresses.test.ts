@@ -57,7 +57,7 @@ describe("misses from a shared address", () => {
     for (let turn = 0; turn < count; turn += 1) expect(await guess(by[turn % by.length])).toBe(200);
   }
 
-  test("are limited to 20 an hour, and the next install gets 429", async () => {
+  test("misses at a shared address are limited to 20 an hour, then installs get 429", async () => {
     await missAll([undefined], 10);
     host.world.advance(60_000);
     await missAll([undefined], 10);
@@ -70,12 +70,12 @@ describe("misses from a shared address", () => {
     expect(await match(relay)).toMatchObject({ matched: true });
   });
 
-  test("are limited when all of them are sent at once", async () => {
+  test("misses are limited when all of them are sent at once", async () => {
     const statuses = await Promise.all(Array.from({ length: 40 }, () => guess()));
     expect(statuses.filter((status) => status === 200)).toHaveLength(20);
   });
 
-  test("count for all processes of one store, and after a restart", async () => {
+  test("misses count for all processes of one store, and after a restart", async () => {
     const processes = [host.world.answer, host.startAnother()];
     await missAll(processes);
     const more = [];
@@ -87,7 +87,7 @@ describe("misses from a shared address", () => {
     for (const by of processes) expect(await guess(by)).toBe(429);
   });
 
-  test("do not count what was matched or told again", async () => {
+  test("installs that matched, or were reported again, are not counted as misses", async () => {
     for (let turn = 0; turn < 25; turn += 1) {
       await visit("/spring", { from: relay });
       expect(await guess()).toBe(200);
@@ -101,7 +101,7 @@ describe("misses from a shared address", () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test("from an address of its own have no such limit", async () => {
+  test("installs from an address that is not shared have no such limit", async () => {
     for (let turn = 0; turn < 50; turn += 1) {
       expect(await match()).toMatchObject({ matched: false });
     }

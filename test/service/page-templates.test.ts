@@ -112,14 +112,14 @@ describe("a draft", () => {
     }
   });
 
-  test("is cleared by an empty body on save and on publish alike", async () => {
+  test("a draft is cleared by an empty body on save and on publish alike", async () => {
     await save({ body, css });
     expect((await save({ body: "" })).body).toMatchObject({ body: "", css });
     await save({ body });
     expect((await publish({ body: "", css: "" })).body).toMatchObject({ body: "", css: "" });
   });
 
-  test("that is empty is published as the starter page", async () => {
+  test("an empty draft is published as the starter page", async () => {
     await save({ body: "", css: "" });
     const reply = await publish();
     expect([reply.status, reply.body.live_version]).toMatchObject([200, { body: "", css: "" }]);
@@ -128,7 +128,7 @@ describe("a draft", () => {
     expect(shown.text).toContain(starter.css);
   });
 
-  test("is recorded as published by the owner, in the list, alone and while live", async () => {
+  test("a version is recorded as published by the owner wherever it is read", async () => {
     const { live_version } = (await publish({ body, css })).body;
     const [listed] = await listVersions();
     for (const version of [live_version, listed, (await show(listed.id)).body]) {
@@ -146,7 +146,7 @@ describe("a draft", () => {
     expect(await listVersions()).toHaveLength(2);
   });
 
-  test("that was emptied during its publication is checked again and published empty", async () => {
+  test("a draft emptied during its publication is checked again and published empty", async () => {
     await save({ body, css });
     const held = createGate();
     const holding = world.store.write(() => held.opened);

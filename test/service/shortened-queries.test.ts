@@ -69,7 +69,7 @@ describe("an address with a query", () => {
     expect((await resolve(written)).body.query).toBe("gr%C3%B6%C3%9Fe=%C3%BC");
   });
 
-  test("has a short path for each prefix, and answers the first one without a prefix", async () => {
+  test("an address has a short path for each prefix, and keeps its first one", async () => {
     await make({ path: "product" });
     const url = `${host}/product?id=1`;
     const first = await shortenTo(url, "go-");

@@ -123,7 +123,7 @@ describe("of a link", () => {
     expect(own.text).not.toMatch(/<svg|<a /);
   });
 
-  test("with deferred deep linking has the page's script, which sends nothing", async () => {
+  test("a preview with deferred deep linking has a script that sends nothing", async () => {
     await world.call("POST", "/ios_apps", { body: { ios_app } });
     const ask = async (fields: object, agent = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0)") => {
       const posted = { ios_app: { bundle_id: ios_app.bundle_id }, ...fields };

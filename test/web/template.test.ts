@@ -352,7 +352,7 @@ describe("nothing that was typed is lost", () => {
     expect(await readDraft()).toBe(typed);
   });
 
-  test("where the session is over and the page is too long to keep", async () => {
+  test("a page too long to keep is still there after the session ended", async () => {
     await go("/template");
     const typed = `<p>${"€".repeat(20_000)}</p>\n${second}`;
     await page.getByLabel("Body").fill(typed);

@@ -46,7 +46,7 @@ export type Access = Pick<LearnedAccess, "recall" | "forgetDenials"> & {
   readonly isWorthAsking: (endpoint: Endpoint, isAnew: boolean) => boolean;
   /** Takes over what the embedded service knows of the key. */
   readonly setFacts: (facts: KeyFacts) => void;
-  /** The embedded service takes the key for no call any more. */
+  /** Records that the embedded service now refuses every call with the key. */
   readonly setRefusal: (reason: string) => void;
   /** Whether the embedded service has told everything, so that nothing needs to be probed. */
   readonly hasFacts: () => boolean;
@@ -59,7 +59,7 @@ export type AccessOptions = LearnedOptions & {
   /** Whether this list is probed; a refusal of another one would never be checked again. */
   readonly isProbed: (list: Endpoint) => boolean;
   readonly facts: KeyFacts | undefined;
-  /** Why the embedded service takes the key for no call at all. */
+  /** Why the embedded service refuses every call with the key. */
   readonly refusal?: string | undefined;
 };
 

@@ -124,7 +124,7 @@ describe.concurrent("a port that is another program's", () => {
     expect(ended).toMatchObject({ code: 2, stderr: `waypost: ${fault}\n` });
   });
 
-  test("at one loopback address leaves a session a port that is free at both", async () => {
+  test("a session gets a port that is free at both loopback addresses", async () => {
     await using folder = await createUsedFolder();
     using stranger = await startStranger(undefined, "::1");
     await using session = await startSession({ data: folder.path, port: stranger.port });
@@ -137,7 +137,7 @@ describe.concurrent("a port that is another program's", () => {
     }
   });
 
-  test("at [::1] stops the start of serve, which says so", async () => {
+  test("serve does not start if its port is taken at [::1], and says so", async () => {
     await using folder = await createUsedFolder();
     using stranger = await startStranger(undefined, "::1");
     for (const more of [[], ["--host", "0.0.0.0"]]) {

@@ -223,7 +223,7 @@ describe("what is asked", () => {
     expect(readAsked(stage).toSorted()).toEqual(["GET /links?limit=1", ...masterProbes].toSorted());
   });
 
-  test("of a suspended account ends there and tells why", async () => {
+  test("a session of a suspended account ends and says why", async () => {
     const project = await world.addProject({ suspended: true });
     await using stage = await openStage({
       send: world.fetch,
@@ -237,7 +237,7 @@ describe("what is asked", () => {
     expect(stage.asked).toHaveLength(2);
   });
 
-  test("of an invalid key ends there, and only tools that need no key are left", async () => {
+  test("a session with an invalid key keeps only the tools that need no key", async () => {
     let isValid = false;
     let time = 0;
     await using stage = await openStage({

@@ -26,7 +26,7 @@ async function readPreview(tool: string, args: Args): Promise<string | undefined
 }
 
 describe("a link", () => {
-  test("that has clicks moves to another path only with approval", async () => {
+  test("a link with clicks moves to another path only with approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
     await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
@@ -36,7 +36,7 @@ describe("a link", () => {
     expect(await readPreview("update_link", { id, path: "/summer" })).toBeUndefined();
   });
 
-  test("that is older than ten minutes moves to another path only with approval", async () => {
+  test("a link older than ten minutes moves to another path only with approval", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     assistant.advance(tenMinutes_ms);
     expect(await readPreview("update_link", { id, path: "summer" })).toBeUndefined();
@@ -47,21 +47,21 @@ describe("a link", () => {
     expect(await readPreview("update_link", { id, name: "Spring" })).toBeUndefined();
   });
 
-  test("that moved keeps its path until a person approves the undo", async () => {
+  test("a moved link keeps its path until a person approves the undo", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     assistant.advance(tenMinutes_ms + 1);
     expect(await readPreview("undo", {})).toContain('"summer" → "spring"');
   });
 
-  test("that moved a moment ago gets its path back at once", async () => {
+  test("a link that moved a moment ago gets its path back at once", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     await call("update_link", { id, path: "summer" });
     expect(await readPreview("undo", {})).toBeUndefined();
     expect((await call("get_link", { id })).link.path).toBe("spring");
   });
 
-  test("moves only with approval if the key cannot read how old it is", async () => {
+  test("a link moves only with approval if the key cannot read its age", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update", "links.show"] });
     const { callTool } = await assistant.connect({ key });
@@ -92,19 +92,19 @@ async function moveAt(clockAhead_ms: number | undefined, ignored = "none") {
 }
 
 describe("a fresh link of a remote server", () => {
-  test("moves to another path at once", async () => {
+  test("a new link without clicks moves to another path at once", async () => {
     expect((await moveAt(0)).link.path).toBe("summer");
   });
 
-  test("moves only with approval if the server's clock differs", async () => {
+  test("a link moves only with approval if the server's clock differs", async () => {
     expect((await moveAt(10_000)).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("moves only with approval if the server's clock is unknown", async () => {
+  test("a link moves only with approval if the server's clock is unknown", async () => {
     expect((await moveAt(undefined)).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("moves only with approval if the server ignores the filter by age", async () => {
+  test("a link moves only with approval if the server ignores the filter by age", async () => {
     expect((await moveAt(0, "created_at")).error).toMatchObject({ code: "approval_required" });
   });
 });

@@ -51,7 +51,7 @@ describe("the listener", () => {
     expect(await visit(first)).toBe("/approve/first");
   });
 
-  test("does not read a connection further that has 100 unanswered requests", async () => {
+  test("the server stops reading a connection with 100 unanswered requests", async () => {
     let asked = 0;
     const busy = createPageServer(() => {
       asked += 1;

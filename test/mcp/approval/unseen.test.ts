@@ -126,7 +126,7 @@ const minute_ms = 60_000;
 describe.each(eras)("a %s client that cancels", (era) => {
   const cancel: Reply = { action: "cancel" };
 
-  test("after 45 seconds has not shown the form, so that the page asks for a day", async () => {
+  test("after a cancel at 45 seconds the page asks for a day", async () => {
     const client = await connect(era, 45_000, cancel);
     const other = await assistant.plant("link", { path: "summer" });
     const { error } = await remove(client);
@@ -145,14 +145,14 @@ describe.each(eras)("a %s client that cancels", (era) => {
     expect(questions).toBe(2);
   });
 
-  test("before 45 seconds have passed has declined", async () => {
+  test("a cancel before 45 seconds is a decline", async () => {
     const client = await connect(era, 44_999, cancel);
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect((await remove(client)).error.code).toBe("approval_declined");
     expect(questions).toBe(2);
   });
 
-  test("is asked by the page in the next process of the folder, for a day", async () => {
+  test("the folder's next process asks such a client by the page for a day", async () => {
     await remove(await connect(era, 45_000, cancel));
     await using later = await createAssistantWorld({ beside: assistant.world });
     later.advance(45_000);
@@ -172,7 +172,7 @@ describe.each(eras)("a %s client that cancels", (era) => {
     expect(questions).toBe(4);
   });
 
-  test("says nothing about another key's client, which is asked by its form", async () => {
+  test("a cancel of one key's client leaves another key's client its form", async () => {
     await remove(await connect(era, minute_ms, cancel));
     const key = await assistant.world.addKey();
     await remove(await connect(era, 1000, cancel, { key }));
@@ -195,7 +195,7 @@ test("a modern client that cancels a question of no known age has declined", asy
 });
 
 describe.each(legacyEras)("a %s client that times out", (era) => {
-  test("by its own clock has not shown the form", async () => {
+  test("a client's own timeout means the form was not shown", async () => {
     const late = Object.assign(new Error("Request timed out"), { code: -32001 });
     const client = await connect(era, 20_000, late);
     expect((await remove(client)).error.code).toBe("approval_required");
@@ -203,13 +203,13 @@ describe.each(legacyEras)("a %s client that times out", (era) => {
     expect(questions).toBe(1);
   });
 
-  test("with any error after 45 seconds has not shown the form", async () => {
+  test("any error after 45 seconds means the form was not shown", async () => {
     const client = await connect(era, 45_000, new Error("gave up"));
     expect((await remove(client)).error.code).toBe("approval_required");
     expect(questions).toBe(1);
   });
 
-  test("with any error before that has declined", async () => {
+  test("any error before 45 seconds is a decline", async () => {
     const client = await connect(era, 44_999, new Error("gave up"));
     expect((await remove(client)).error.code).toBe("approval_declined");
   });

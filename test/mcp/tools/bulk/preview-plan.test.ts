@@ -134,7 +134,7 @@ describe("a host is new", () => {
     expect(text).toContain('- would lead to "evil.example": 2 links; NEW: not seen in the project');
   });
 
-  test("although an old link without a destination got its first one there", async () => {
+  test("a host is new although an old link got its first destination there", async () => {
     await assistant.plant("link", { path: "bare" });
     await plant(1);
     const first = await assistant.callTool("update_link", { id: "bare", url: other });
@@ -258,7 +258,7 @@ describe("on a remote server, which shows no times of links", () => {
 });
 
 describe("the plan that undoes a job", () => {
-  test("calls no host new that the job itself replaced", async () => {
+  test("an undo calls no host new that the job itself replaced", async () => {
     await plant(1);
     const { plan } = (await assistant.callTool("plan_links", moveAway)).structured;
     const { callTool } = await assistant.connect({ elicit: undefined });

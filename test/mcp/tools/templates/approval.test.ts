@@ -103,7 +103,7 @@ describe("what is too long for a form", () => {
     expect(error.approval.preview).toContain("https://phish.example/");
   });
 
-  test("is shown to its end on the page, folded, where it changes in many places", async () => {
+  test("a text with many changes is shown whole on the page, folded", async () => {
     await open({ mode: "full" });
     await call("publish_template", { body, css: "" });
     const every = lines.map((line, index) => (index % 2 === 0 ? `${line} ` : line));
