@@ -158,9 +158,7 @@ describe("on a remote server that lists no published version", () => {
     await open({ isRemote: true, mode: "two-step" });
     const { error } = await call("publish_template", { body: first });
     expect(error).toMatchObject({ code: "approval_required" });
-    expect(error.approval.preview).toContain(
-      "css: the draft's, if one exists; its text is not known",
-    );
+    expect(error.approval.preview).toContain("css: The draft's text is used, if one exists.");
     expect(await isCreatedBySave()).toBe(true);
   });
 
