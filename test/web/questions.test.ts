@@ -111,7 +111,7 @@ test("what was changed before the yes is shown as it is then", async () => {
   expect(await readUrl(id)).toBe(led.url);
 });
 
-test("the first publication does not warn about the draft that the console just saved", async () => {
+test("the first publication does not warn about the draft that the console saved", async () => {
   await using fresh = await createServed();
   const owner = await signInAt(fresh.serving);
   await owner.open("/template");
