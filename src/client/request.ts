@@ -56,7 +56,7 @@ export function buildRequest(
       ...(endpoint.type !== undefined && nameBrowser(input)),
       ...(body !== undefined && { "content-type": type }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
-      ...(condition !== undefined && target.checksConditions === true && writeCondition(condition)),
+      ...(isSent(condition, target) && writeCondition(condition)),
       ...(isPatient && { priority: patientPriority }),
     },
     body,
@@ -69,6 +69,14 @@ export function buildRequest(
 
 /** RFC 9218, §4.1: what is asked for without being waited for; a usual request has 3. */
 const patientPriority = "u=6";
+
+/**
+ * Only our own service computes the same tags. A server that ignores `If-Match: *` still carries
+ * out the request, and a remote Waypost creates nothing by it.
+ */
+function isSent(condition: Condition | undefined, target: Target): condition is Condition {
+  return condition !== undefined && (target.checksConditions === true || condition === "present");
+}
 
 /** The tag of a record is a digest of what was shown of it. */
 function writeCondition(condition: Condition): Readonly<Record<string, string>> {

@@ -42,8 +42,7 @@ const androidAppFields = z.object({
     .array(z.string())
     .nullish()
     .describe(
-      "SHA-256 certificate fingerprints, 32 colon-separated pairs each; Android ignores others. " +
-        "At most 100; ask the user. Replaces the whole list.",
+      "SHA-256 fingerprints, 32 hex pairs each. " + "Ask the user. Replaces the whole list.",
     ),
   name: text("Display name."),
   custom_scheme: text("Custom URL scheme."),

@@ -4,7 +4,7 @@ import type { ApiRequest } from "../../src/contract/api-message.ts";
 /** The way from an assistant's client to the API, where a test may look on and step in. */
 export type WatchedCarrier = {
   readonly send: Send;
-  /** What was let through to the API: every request that could change something. */
+  /** Requests let through to the API that change something, and previews, which cost budget. */
   readonly writes: readonly string[];
   /** How many requests the API was asked in all. */
   readonly countAsked: () => number;
@@ -39,7 +39,9 @@ export function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarr
       if (request.onlyBudget === true) return carry(request, signal);
       const { pathname } = new URL(request.url);
       asked += 1;
-      if (request.method !== "GET") writes.push(`${request.method} ${pathname}`);
+      if (changesSomething(request) || pathname.endsWith("/preview")) {
+        writes.push(`${request.method} ${pathname}`);
+      }
       if (lacks.some((path) => pathname === `/api/v1${path}`)) return notThere;
       if (changesSomething(request)) await reach("write");
       return carry(request, signal);
@@ -51,7 +53,7 @@ export function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarr
   };
 }
 
-/** A preview is asked for by POST, and a draft is read by a save of nothing. */
+/** POST also renders previews and resolves addresses. An empty save reads a draft. */
 function changesSomething({ method, url, body }: ApiRequest): boolean {
-  return method !== "GET" && !url.endsWith("/preview") && body !== "{}";
+  return method !== "GET" && !/\/(?:preview|resolve)$/.test(url) && body !== "{}";
 }

@@ -5,7 +5,7 @@ import { notFound } from "../../../contract/problem.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { isNotFound, mayLackTemplate } from "./template-state.ts";
+import { isNotFound } from "./template-state.ts";
 
 /** A text of the links' page: a published version by its id, or one that a word names. */
 
@@ -57,9 +57,9 @@ async function leadToStarter<Text>(read: () => Promise<Text>, { keyContext }: Ca
 async function readDraft({ ask, askFree, keyContext }: Call) {
   const isOffered = keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
   if (!isOffered) throw refuseDraft();
-  // On a remote server without a template, the empty save would create one.
-  const found = await ask(versions, {});
-  if (mayLackTemplate(found, { keyContext })) throw failUnknownDraft();
+  // A remote server may not find this without a template, and its draft is then not read: an empty
+  // save would be its first one.
+  await ask(versions, {});
   try {
     const { body, css } = await askFree(save, {}, "present");
     return { body, css };
@@ -96,17 +96,5 @@ function refuseDraft(): ToolFailure {
     effect: "none",
     retry: "never",
     next: "Tell the user, or read what visitors see: the id live.",
-  });
-}
-
-function failUnknownDraft(): ToolFailure {
-  return new ToolFailure({
-    code: "not_found",
-    message:
-      "This server lists no published version, so it is not known whether a draft exists. " +
-      "Waypost does not look: on a remote server, that could create a template.",
-    effect: "none",
-    retry: "never",
-    next: `Tell the user, or write the draft with ${save.tool}.`,
   });
 }

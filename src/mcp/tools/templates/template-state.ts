@@ -19,8 +19,8 @@ export type TemplateState = {
   /** Whether the project has no template at all yet. */
   readonly isAbsent: boolean;
   /**
-   * The answers leave open whether a template exists. A remote server that returns 404 may lack the
-   * endpoint, and one that lists no version may still have a draft.
+   * The deployment answered nothing that tells. By its 404 one that is elsewhere may have no
+   * template, or only not this way to read it.
    */
   readonly isUnanswered?: true;
 };
@@ -46,7 +46,6 @@ export async function readState(call: Asking): Promise<TemplateState> {
     const found = await readIfAllowed(() => ask(pageTemplate.versions, {}));
     if (found === undefined) return { live: undefined, draft: undefined, isAbsent: false };
     const live = await readLive(found, call);
-    if (mayLackTemplate(found, call)) return { ...unanswered, live };
     const draft = await readDraft(call);
     if (draft === "absent") return nothing;
     if (draft === "unread") return { ...unanswered, live };
@@ -88,20 +87,9 @@ export function isNotFound(error: unknown): error is ToolFailure {
 }
 
 /**
- * A remote server lists no version both without a template and with a draft alone. It ignores
- * conditions, so reading the draft there could be the first save of a template.
- */
-export function mayLackTemplate(
-  { versions }: Answer<typeof pageTemplate.versions>,
-  { keyContext }: Pick<Call, "keyContext">,
-): boolean {
-  return !keyContext.checksConditions && versions.length === 0;
-}
-
-/**
  * The API shows the draft only in the answer to a save, and to save nothing changes nothing. Where
- * no template exists, that would be its first save, so our own service is asked on the condition
- * that one exists. A draft that the key or the operator's selection keeps from being read is left
+ * no template exists, that would be its first save, so Waypost asks on the condition that one
+ * exists. A draft that the key or the operator's selection keeps from being read is left
  * unknown.
  */
 async function readDraft({

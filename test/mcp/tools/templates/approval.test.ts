@@ -136,37 +136,30 @@ test("a draft that the operator's selection hides is not blamed on the key", asy
   expect(error.message).toContain("the operator's WAYPOST_TOOLS leave out save_template");
 });
 
-test("an empty draft is published once a person approves it", async () => {
-  await open({ mode: "two-step" });
-  await call("save_template", { body: "", css: "p { color: red }" });
-  await callTwice("publish_template", { css: "" });
-  const { versions } = await call("list_template_versions");
-  expect(versions).toMatchObject([{ live: true }]);
-});
+test.each([false, true])(
+  "an empty draft is published by an approval, remote: %s",
+  async (isRemote) => {
+    await open({ isRemote, mode: "two-step" });
+    await call("save_template", { body: "", css: "p { color: red }" });
+    await callTwice("publish_template", { css: "" });
+    const { versions } = await call("list_template_versions");
+    expect(versions).toMatchObject([{ live: true }]);
+  },
+);
 
-describe("on a remote server that lists no published version", () => {
-  test("get_template_version draft creates no template", async () => {
+describe("on a remote Waypost without a template", () => {
+  test("get_template_version draft creates none", async () => {
     await open({ isRemote: true });
     const { error } = await call("get_template_version", { id: "draft" });
-    expect(error).toMatchObject({ code: "not_found", effect: "none", retry: "never" });
-    expect(error.message).toContain("it is not known whether a draft exists");
-    expect(assistant.writes).not.toContain("PATCH /api/v1/page_template");
+    expect(error).toMatchObject({ code: "not_found", effect: "none" });
     expect(await isCreatedBySave()).toBe(true);
   });
 
-  test("publish_template creates no template before a person approves", async () => {
+  test("publish_template creates none before a person approves", async () => {
     await open({ isRemote: true, mode: "two-step" });
     const { error } = await call("publish_template", { body: first });
     expect(error).toMatchObject({ code: "approval_required" });
-    expect(error.approval.preview).toContain("css: The draft's text is used, if one exists.");
     expect(await isCreatedBySave()).toBe(true);
-  });
-
-  test("publish_template publishes the saved draft without reading it", async () => {
-    await open({ isRemote: true, mode: "two-step" });
-    await call("save_template", { body: first, css: "p { color: red }" });
-    await callTwice("publish_template");
-    expect(await readBody("live")).toBe(first);
   });
 });
 

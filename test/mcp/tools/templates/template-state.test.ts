@@ -15,11 +15,7 @@ test.each([429, 503])(
         ? Promise.reject(new ToolFailure({ ...failure, retry: "later", next: "Wait." }))
         : Promise.resolve({ versions: [] });
     // Nothing else of a call is used to read the template.
-    const asking = {
-      ask,
-      askFree: ask,
-      keyContext: { mayAsk: () => true, checksConditions: true },
-    } as unknown as Asking;
+    const asking = { ask, askFree: ask, keyContext: { mayAsk: () => true } } as unknown as Asking;
     await expect(readState(asking)).rejects.toMatchObject({ failure: { status } });
   },
 );

@@ -234,8 +234,8 @@ describe("a version that a word names", () => {
   });
 
   test("is no starter of a deployment elsewhere, and its draft is read", async () => {
-    const far = await createAssistantWorld({ isRemote: true, mode: "full" });
-    await far.callTool("publish_template", { body: first, css });
+    const far = await createAssistantWorld({ isRemote: true });
+    await far.callTool("save_template", { body: first, css });
     const { structured } = await far.callTool("get_template_version", { id: "starter" });
     expect(structured.error).toMatchObject({ code: "invalid_arguments", effect: "none" });
     expect(structured.error.message).toContain("elsewhere");
