@@ -41,9 +41,7 @@ const androidAppFields = z.object({
   fingerprints: z
     .array(z.string())
     .nullish()
-    .describe(
-      "SHA-256 fingerprints, 32 hex pairs each. " + "Ask the user. Replaces the whole list.",
-    ),
+    .describe("SHA-256 fingerprints, 32 hex pairs each. Ask the user. Replaces the whole list."),
   name: text("Display name."),
   custom_scheme: text("Custom URL scheme."),
 });
