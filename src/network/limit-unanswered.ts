@@ -5,6 +5,8 @@ export type AnswerRequest = (request: IncomingMessage, response: ServerResponse)
 
 /** The most unanswered requests of one connection. */
 export const mostUnanswered = 100;
+/** The most requests above that limit that a server holds, on all connections together. */
+export const mostHeld = 20_000;
 
 /** What waits behind the first unanswered request of a connection. */
 type Pipeline = {
@@ -20,15 +22,50 @@ type Pipeline = {
  * Stops reading a connection with 100 unanswered requests until some of them are answered. Node
  * parses a chunk to its end, which can hold thousands of requests, so those above the limit are
  * held. Held requests start 100 per turn of the event loop, and never once the connection is over.
+ * A connection is closed when its requests would be too many to hold.
  */
 export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
   const pipelines = new WeakMap<Socket, Pipeline>();
+  let heldByAll = 0;
+
+  function openPipeline(socket: Socket): Pipeline {
+    const pipeline: Pipeline = { waiting: 0, held: [], isPaused: false, isReleasing: false };
+    pipelines.set(socket, pipeline);
+    // Node resumes a connection after each message, and when its own write buffer drains.
+    socket.on("resume", () => {
+      if (pipeline.isPaused) socket.pause();
+    });
+    socket.once("close", () => takeHeld(pipeline, pipeline.held.length));
+    return pipeline;
+  }
+
+  function takeHeld({ held }: Pipeline, most: number): readonly (() => void)[] {
+    const taken = held.splice(0, Math.max(0, most));
+    heldByAll -= taken.length;
+    return taken;
+  }
+
+  function release(pipeline: Pipeline, socket: Socket): void {
+    if (!pipeline.isPaused || pipeline.isReleasing) return;
+    pipeline.isReleasing = true;
+    setImmediate(() => {
+      pipeline.isReleasing = false;
+      if (socket.destroyed || socket.writableEnded) takeHeld(pipeline, pipeline.held.length);
+      const started = pipeline.waiting + 1 - pipeline.held.length;
+      for (const start of takeHeld(pipeline, mostUnanswered - started)) start();
+      if (pipeline.waiting + 1 >= mostUnanswered) return;
+      pipeline.isPaused = false;
+      socket.resume();
+    });
+  }
+
   return (request, response) => {
     const { socket } = request;
+    // Node parses the rest of a chunk after its connection was closed.
+    if (socket.destroyed) return;
     // The response has the connection: no other request is unanswered.
     if (response.socket !== null) return answer(request, response);
     const pipeline = pipelines.get(socket) ?? openPipeline(socket);
-    pipelines.set(socket, pipeline);
     pipeline.waiting += 1;
     response.once("socket", () => {
       pipeline.waiting -= 1;
@@ -36,36 +73,14 @@ export function limitUnanswered(answer: AnswerRequest): AnswerRequest {
     });
     const unanswered = pipeline.waiting + 1;
     if (unanswered >= mostUnanswered) pause(pipeline, socket);
-    if (unanswered > mostUnanswered) pipeline.held.push(() => answer(request, response));
-    else answer(request, response);
+    if (unanswered <= mostUnanswered) return answer(request, response);
+    if (heldByAll >= mostHeld) return void socket.destroy();
+    heldByAll += 1;
+    pipeline.held.push(() => answer(request, response));
   };
-}
-
-function openPipeline(socket: Socket): Pipeline {
-  const pipeline: Pipeline = { waiting: 0, held: [], isPaused: false, isReleasing: false };
-  // Node resumes a connection after each message, and when its own write buffer drains.
-  socket.on("resume", () => {
-    if (pipeline.isPaused) socket.pause();
-  });
-  return pipeline;
 }
 
 function pause(pipeline: Pipeline, socket: Socket): void {
   pipeline.isPaused = true;
   socket.pause();
-}
-
-function release(pipeline: Pipeline, socket: Socket): void {
-  if (!pipeline.isPaused || pipeline.isReleasing) return;
-  pipeline.isReleasing = true;
-  setImmediate(() => {
-    pipeline.isReleasing = false;
-    const { held } = pipeline;
-    if (socket.destroyed || socket.writableEnded) held.length = 0;
-    const started = pipeline.waiting + 1 - held.length;
-    for (const start of held.splice(0, mostUnanswered - started)) start();
-    if (pipeline.waiting + 1 >= mostUnanswered) return;
-    pipeline.isPaused = false;
-    socket.resume();
-  });
 }

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { closeHttpServer, createHttpServer, listenAt } from "../../src/compose/http-server.ts";
-import { mostUnanswered } from "../../src/network/limit-unanswered.ts";
+import { mostHeld, mostUnanswered } from "../../src/network/limit-unanswered.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
 import { serveApi } from "../support/api-server.ts";
 import { createGate } from "../support/gate.ts";
@@ -102,6 +102,28 @@ test("a closed connection starts none of its requests that were read already", a
   await closed;
   await takeTurns(10);
   expect(waiting).toEqual([]);
+});
+
+test("connections are closed when all of them together hold 20,000 unanswered requests", async () => {
+  const { server, port } = await listen();
+  server.answer = () => undefined;
+  const held = 1500;
+  const open = Math.ceil(mostHeld / held);
+  const sockets: Socket[] = [];
+  for (let at = 0; at < open + 5; at += 1) {
+    const { socket } = await send(server, port, short.repeat(mostUnanswered + held));
+    sockets.push(socket);
+    await settle(socket);
+  }
+  const isOpen = sockets.map(({ destroyed }) => !destroyed);
+  expect(isOpen.filter(Boolean)).toHaveLength(Math.floor(mostHeld / held));
+  // A closed connection makes room again.
+  const closed = once(sockets[0] ?? server, "close");
+  sockets[0]?.destroy();
+  await closed;
+  const { socket } = await send(server, port, short.repeat(mostUnanswered + held));
+  await settle(socket);
+  expect(socket.destroyed).toBe(false);
 });
 
 test("every pipelined request is answered, at most 200 in one turn of the event loop", async () => {
