@@ -306,8 +306,8 @@ describe("what the project's plan does not allow", () => {
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });
     expect(ends).toEqual([
       "done",
-      "The Pro plan is needed for referrer.",
-      "The Pro plan is needed for options.shorten.",
+      quote("The Pro plan is needed for referrer."),
+      quote("The Pro plan is needed for options.shorten."),
       "done",
     ]);
   });
@@ -316,10 +316,15 @@ describe("what the project's plan does not allow", () => {
     const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
     const { job, ends } = await applyFree(rows, 2);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });
-    const full = "The Free plan allows 2 links; this project has them all.";
+    const full = quote("The Free plan allows 2 links; this project has them all.");
     expect(ends.filter((end) => end === full)).toHaveLength(2);
   });
 });
+
+/** As the message of a remote server. */
+function quote(message: string): string {
+  return `The server at localhost:8787 answered: "${message}"`;
+}
 
 async function applyFree(rows: readonly object[], max_links: number) {
   const { world, bulk } = planner;

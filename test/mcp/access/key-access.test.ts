@@ -178,7 +178,7 @@ function declare(declared: readonly Scope[], key = assistant.world.key): Promise
 }
 
 describe("scopes that the operator declares", () => {
-  test("come before everything else, and nothing is tried but what is ours alone", async () => {
+  test("come before everything else: only the key and what is ours alone are probed", async () => {
     await using stage = await declare(["links.index", "links.show"]);
     expect(await stage.listNames()).toEqual([
       "list_links",
@@ -213,7 +213,7 @@ describe("scopes that the operator declares", () => {
     });
     await stage.callTool("list_links");
     await stage.settle();
-    expect(stage.asked).toEqual(["GET /link_stats", "GET /links"]);
+    expect(stage.asked).toEqual(["GET /links?limit=1", "GET /link_stats", "GET /links"]);
   });
 
   test("do not outweigh the refusal of a deployment that knows better", async () => {
