@@ -131,7 +131,7 @@ describe("a client that switches between two processes with every call", () => {
 
   test("saves, shows, publishes, restores and takes down the page template", async () => {
     const body = "<h1>{{ link.name }} of ours</h1>{% store_buttons %}";
-    await once("create_link", { path: "page", name: "Page" });
+    await once("create_link", { path: "page", social_title: "Page" });
     await once("save_template", { body });
     const { preview_url } = await once("preview_template");
     expect(await (await fetch(turn(preview_url))).text()).toContain(" of ours");

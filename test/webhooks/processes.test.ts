@@ -103,7 +103,12 @@ test("a machine some seconds behind does not take a turn that lasts", async () =
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   const ahead = world.now() + 5 * second_ms;
-  const turn = { runner: "ahead", now: ahead, until: ahead + 30 * second_ms, latest: Infinity };
+  const turn = {
+    runner: "ahead",
+    now: ahead,
+    until: ahead + 30 * second_ms,
+    latest: ahead + 60 * second_ms,
+  };
   expect(await world.store.write((db) => takeTurn(db, { ...webhook, failures: 0 }, turn))).toBe(
     true,
   );

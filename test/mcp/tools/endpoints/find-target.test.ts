@@ -139,7 +139,7 @@ describe("not exactly one match is none", () => {
 
   test("a UUID that nobody has is the API's own 404", async () => {
     for (const [tool, message] of [
-      ["get_link", "Link not found"],
+      ["get_link", 'The server at deployment.example answered: "Link not found"'],
       ["get_ios_app", "iOS app not found"],
       ["delete_android_app", "Android app not found"],
     ] as const) {
@@ -214,7 +214,7 @@ test("a key that may not list is told to bring the UUID", async () => {
   const { structured } = await other.callTool("get_link", { id: "spring" });
   expect(structured.error).toMatchObject({
     code: "scope_missing",
-    message: "API key lacks the scope links.index.",
+    message: 'The server at deployment.example answered: "API key lacks the scope links.index."',
     next: "This key may not look for a link by its path: call again with the UUID.",
   });
   expect((await other.callTool("get_link", { id: ids["spring"] })).isError).toBe(false);
