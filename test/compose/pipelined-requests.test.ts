@@ -104,7 +104,7 @@ test("a closed connection starts none of its requests that were read already", a
   expect(waiting).toEqual([]);
 });
 
-test("connections are closed when all of them together hold 20,000 unanswered requests", async () => {
+test("a connection is closed when all of them together hold 20,000 requests", async () => {
   const { server, port } = await listen();
   server.answer = () => undefined;
   const held = 1500;
