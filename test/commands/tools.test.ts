@@ -165,7 +165,9 @@ test("waypost tools refuses a remote server's invalid key although probing is of
   };
   const refused = await list("waypost_0000000000000000000000000000000000000000");
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toBe("waypost: API key is invalid; set another key (WAYPOST_API_KEY)\n");
+  expect(refused.stderr).toMatch(
+    /answered: "API key is invalid\."; set another key \(WAYPOST_API_KEY\)\n$/,
+  );
   const { token } = await runJson(["keys", "create", "--master", "--data", folder.path]);
   for (const key of [serving.key, token]) expect((await list(key)).code).toBe(0);
 });
