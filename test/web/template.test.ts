@@ -37,7 +37,8 @@ let framed: FrameLocator;
 beforeAll(async () => {
   folder = await createFolder();
   [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
-  const body = { path: "spring", name: "Spring", url: "https://example.com/spring" };
+  const title = { name: "Spring", social_title: "Spring" };
+  const body = { path: "spring", ...title, url: "https://example.com/spring" };
   expect((await serving.call("POST", "/links", { body })).status).toBe(201);
 });
 beforeEach(async () => {
