@@ -247,7 +247,11 @@ describe("with a deployment elsewhere", () => {
   });
 
   test.each([
-    ["a key that is none", { WAYPOST_API_KEY: "none" }, /^API key is invalid; .*waypost tools/],
+    [
+      "a key that is none",
+      { WAYPOST_API_KEY: "none" },
+      /answered: "API key is invalid\."; set another key/,
+    ],
     ["no key", {}, /^there is no key; set WAYPOST_API_KEY/],
   ])("%s is told of with what to do, and nothing is sent", async (_, more, message) => {
     await using elsewhere = await createUsedFolder();
