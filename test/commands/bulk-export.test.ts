@@ -191,7 +191,7 @@ describe("a file", () => {
     const refused = await run(["export", "--output", file, "--data", folder.path], { env });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(
-      /^waypost: The server at \S+ answered: "API key is invalid."; [^\n]*waypost tools[^\n]*\n$/,
+      /^waypost: The server at \S+ answered: "API key is invalid\."; set another key [^\n]*\n$/,
     );
     expect((await readdir(files)).filter((name) => name.startsWith("never"))).toEqual([]);
   });

@@ -193,7 +193,7 @@ describe("a job that is stopped half way", () => {
     gate.open();
     const finished = await running.finished;
     expect(finished.code).toBe(1);
-    expect(finished.stderr).toContain("\nIt could not go on: Account is suspended.");
+    expect(finished.stderr).toContain('answered: "Account is suspended."');
     const [, id = ""] = /\nwaypost jobs resume (\S+) goes on/.exec(finished.stderr) ?? [];
     expect((await command("jobs", "show", id)).stderr).toContain("Account is suspended.");
     const refused = await command("jobs", "resume", id);
