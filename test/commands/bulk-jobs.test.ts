@@ -198,7 +198,7 @@ describe("a job that is stopped half way", () => {
     expect((await command("jobs", "show", id)).stderr).toContain("Account is suspended.");
     const refused = await command("jobs", "resume", id);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("waypost: Account is suspended; ");
+    expect(refused.stderr).toContain('answered: "Account is suspended."');
     await suspend(false);
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });
     expect(await countNamed("new")).toBe(few);
