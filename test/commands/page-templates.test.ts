@@ -17,7 +17,9 @@ test("a template is looked over, published, seen on a link, and taken down again
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const ios_app = { bundle_id: "com.example.shop", team_id: "ABCDE12345", app_store_id: "1" };
-  await serving.call("POST", "/links", { body: { path: "spring", social_title: "Spring", ios_app } });
+  await serving.call("POST", "/links", {
+    body: { path: "spring", social_title: "Spring", ios_app },
+  });
 
   const broken = { body: "<script>x</script>{% store_buttons %}", css: "a{behavior:x}" };
   const refused = await serving.call("PATCH", "/page_template", { body: broken });
@@ -40,7 +42,7 @@ test("a template is looked over, published, seen on a link, and taken down again
   });
   expect([preview.status, await preview.text()]).toEqual([
     200,
-    expect.stringContaining("<h1>Spring sale!</h1>"),
+    expect.stringContaining("<h1>Spring sale: 20% off everything!</h1>"),
   ]);
 
   expect((await serving.call("POST", "/page_template/unpublish")).status).toBe(200);
