@@ -131,28 +131,3 @@ describe("over plain http the console is there for this machine alone", () => {
     expect(secure).toMatchObject({ isSecure: true, origin: "https://links.example.com" });
   });
 });
-
-test.each([1, 3_000_000])(
-  "a file of %d bytes that came after the session keeps what stood beside it",
-  async (bytes) => {
-    const { places, key } = served.serving;
-    const form = new FormData();
-    form.append("form_token", "of before");
-    form.append("operation", "delete");
-    form.append("skip", "on");
-    form.append("file", new File([Buffer.alloc(bytes, 97)], "links.csv"));
-    const headers = { accept: "text/html", origin: places.url };
-    const sent = await fetch(`${places.url}/links/import`, { method: "POST", headers, body: form });
-    expect(sent.status).toBe(401);
-    const text = (await sent.text()).replaceAll("&amp;", "&");
-    const read = (name: string) => new RegExp(`name="${name}"\\s+value="([^"]*)"`).exec(text)?.[1];
-    expect(read("kept")).toBe("operation=delete&skip=on");
-    const again = browse(places.url);
-    await again.open("/sign-in");
-    const fields = { key, next: read("next") ?? "", kept: read("kept") ?? "" };
-    const shown = await again.submit(fields);
-    expect(shown.text).toMatch(/value="delete"[^>]* selected/);
-    expect(shown.text).toMatch(/id="skip"[^>]* checked/);
-    expect(shown.text).toContain("The file was not kept: choose it once more.");
-  },
-);
