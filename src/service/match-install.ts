@@ -185,7 +185,8 @@ async function findCounted(
 }
 
 /**
- * When several visits lead to the same place and each could be the one, their common query is told.
+ * When several visits lead to the same place and each could be the one, the answer has the query
+ * that they share.
  * Queries name people, so a visitor who shares an address with strangers gets none.
  */
 function readChosen({ visit: { row }, others, confidence, score }: Chosen<StoredVisit>) {

@@ -14,7 +14,7 @@ export type DiffLine = { readonly kind: "removed" | "added" | "kept"; readonly t
 const contextLines = 3;
 /** The work grows with the square of the edits: texts that differ in more are shown whole. */
 const mostEdits = 1000;
-/** When less than this is common, scattered common lines would hide what is there. */
+/** With less than this in common, the few shared lines would only make the diff hard to read. */
 const leastCommon = 1 / 4;
 
 const kinds: Readonly<Record<string, DiffLine["kind"]>> = { "-": "removed", "+": "added" };

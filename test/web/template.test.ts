@@ -173,7 +173,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
     expect(last).toBeGreaterThan(30);
     await tab.page.mouse.wheel(0, 100_000);
     await expect.poll(() => readLineAt(area, last)).toBe(last);
-    // The numbers stand beside their lines in the middle too, and far to the right.
+    // Each number is next to its line in the middle of the text too, and far to the right.
     await tab.page.mouse.wheel(200, -200);
     await expect.poll(() => readLineAt(area, last)).toBeNull();
     expect(await readLineAt(area, last - 12)).toBe(last - 12);
@@ -226,7 +226,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
     expect(await shown.getByText("background: rgb").count()).toBe(0);
   });
 
-  test("lines typed at the end stand beside their numbers without field-sizing", async () => {
+  test("lines typed at the end are next to their numbers without field-sizing", async () => {
     const tab = await openConsole(browser, { places: serving.places, key }, options);
     const area = await openStarter(tab.page, "Body");
     await tab.page.evaluate("document.getElementById('body').style.fieldSizing = 'fixed'");
