@@ -27,19 +27,6 @@ export const furtherRights: readonly Mutation[] = [
     tests: ["test/service/template-previews.test.ts"],
   },
   {
-    id: "N4",
-    file: "src/service/pipeline.ts",
-    what: "a call that its key may not make spends the budget",
-    find: `    requireAccess(holder, endpoint);
-    if (endpoint.budget === undefined) return holder;
-`,
-    replace: `    if (endpoint.budget !== undefined) budgets.spend(holder.key_id, endpoint.budget);
-    requireAccess(holder, endpoint);
-    if (endpoint.budget === undefined) return holder;
-`,
-    tests: ["test/service/budgets.test.ts"],
-  },
-  {
     id: "N5",
     file: "src/mcp/approval/require-approval.ts",
     what: "a form lets any number through, not only the number of rows",

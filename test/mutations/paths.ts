@@ -36,14 +36,6 @@ export const paths: readonly Mutation[] = [
     tests: ["test/contract/rules/link-rules.test.ts"],
   },
   {
-    id: "F5",
-    file: "src/contract/rules/app-rules.ts",
-    what: "forbidden schemes compared with their case (JavaScript: passes)",
-    find: "!forbiddenSchemes.has(value.toLowerCase())",
-    replace: "!forbiddenSchemes.has(value)",
-    tests: ["test/service/apps.test.ts"],
-  },
-  {
     id: "F6",
     file: "src/contract/rules/app-rules.ts",
     what: "only one team id dropped from a clip's bundle id",

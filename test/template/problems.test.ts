@@ -243,13 +243,6 @@ test("a character that cannot be stored has its place, and hides nothing", async
   expect(error).toMatch(/^Body contains .*, Css contains .*, Body line 2, column 4: /);
 });
 
-test("a blank body without css is told at its beginning", async () => {
-  const { error, problems } = await save({ body: "", css: "" }, "/publish");
-  const message = "Body can't be blank";
-  expect(problems).toEqual([{ field: "body", line: 1, column: 1, message }]);
-  expect(error).toBe(message);
-});
-
 test("of css alone, shown on the starter's body, its own problems are told", async () => {
   const { problems } = await save({ body: "", css: "a{behavior:x}" }, "/publish");
   expect(problems).toEqual([

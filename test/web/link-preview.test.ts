@@ -56,7 +56,7 @@ function readGround(): Promise<string> {
 }
 
 test("the page is seen on each phone by day and by night, and anew when it is saved", async () => {
-  const id = await plant({ path: "spring", name: "Spring" });
+  const id = await plant({ path: "spring", social_title: "Spring" });
   await tab.takeBytes();
   await go(id);
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
@@ -78,7 +78,7 @@ test("the page is seen on each phone by day and by night, and anew when it is sa
 });
 
 test("what is typed is seen unsaved, and what is wrong keeps what was seen", async () => {
-  const id = await plant({ path: "may", name: "May" });
+  const id = await plant({ path: "may", social_title: "May" });
   await go(id);
   await framed.getByRole("heading", { name: "May" }).waitFor();
   await page.getByLabel("Social title").fill("Everything blooms");
@@ -94,7 +94,7 @@ test("what is typed is seen unsaved, and what is wrong keeps what was seen", asy
   await page.locator(".device:visible", { hasText }).waitFor();
   expect(await page.locator("#findings").innerText()).toBe("");
   const { body } = await serving.call("GET", `/links/${id}`);
-  expect(body).toMatchObject({ social_title: null, url: null, clicks: 0 });
+  expect(body).toMatchObject({ social_title: "May", url: null, clicks: 0 });
   expect(tab.complaints).toEqual([]);
   await page.context().clearCookies();
   await page.getByLabel("Social title").fill("Nothing blooms");
@@ -104,7 +104,7 @@ test("what is typed is seen unsaved, and what is wrong keeps what was seen", asy
 test("a new link is seen while it is written, and no path is taken by that", async () => {
   await page.goto(`${serving.places.url}/links/new`);
   await framed.getByRole("heading", { name: "Default" }).waitFor();
-  await page.getByLabel("Name", { exact: true }).fill("<b>June</b>");
+  await page.getByLabel("Social title").fill("<b>June</b>");
   await page.getByLabel("Path", { exact: true }).fill("june");
   await framed.getByRole("heading", { name: "<b>June</b>" }).waitFor();
   await lookAtPage(page, "link draft new");

@@ -47,19 +47,29 @@ test("a webhook that is revoked is told nothing more than what is on the way", a
 
 test("a process that lost its turn stops after what is on the way", async () => {
   const webhook = await addBacklog();
-  const turns = world.store.db.updateTable("webhooks").where("id", "=", webhook.id);
+  const turns = world.store.db
+    .updateTable("webhooks")
+    .where("project_id", "=", world.project.id)
+    .where("id", "=", webhook.id);
   beforeAnswers(() => turns.set({ runner: "another process" }).execute());
   const { deliverDue, errors } = deliverIn(world);
   await deliverDue();
   expect([receiver.received.length, errors]).toEqual([atOnce, []]);
   // It does not end the other one's turn either.
-  const row = await world.store.db.selectFrom("webhooks").select("runner").executeTakeFirst();
+  const row = await world.store.db
+    .selectFrom("webhooks")
+    .select("runner")
+    .where("project_id", "=", world.project.id)
+    .executeTakeFirst();
   expect(row).toEqual({ runner: "another process" });
 });
 
 test("a process that cannot lengthen its turn stops after what is on the way", async () => {
   const webhook = await addBacklog();
-  const turns = world.store.db.updateTable("webhooks").where("id", "=", webhook.id);
+  const turns = world.store.db
+    .updateTable("webhooks")
+    .where("project_id", "=", world.project.id)
+    .where("id", "=", webhook.id);
   beforeAnswers(async () => {
     world.advance(9 * second_ms);
     if (receiver.received.length < 2 * atOnce) return;
