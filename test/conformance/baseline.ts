@@ -10,6 +10,10 @@ export type Absence = {
 export const baseline: Readonly<Record<Revision, readonly Absence[]>> = {
   "2025-11-25": [
     {
+      scenarios: ["completion-complete"],
+      why: "Completions are not offered: an assistant finds ids with the listing tools.",
+    },
+    {
       scenarios: ["logging-set-level", "tools-call-with-logging"],
       why: "There is no logging over the protocol, which 2026-07-28 deprecates: logs go to stderr.",
     },
@@ -23,6 +27,10 @@ export const baseline: Readonly<Record<Revision, readonly Absence[]>> = {
     },
   ],
   "2026-07-28": [
+    {
+      scenarios: ["completion-complete"],
+      why: "Completions are not offered: an assistant finds ids with the listing tools.",
+    },
     {
       scenarios: ["http-custom-header-server-validation"],
       why: "No tool of ours asks for a header of its own (x-mcp-header), so none can be wrong.",

@@ -45,13 +45,9 @@ const shown: readonly Endpoint[] = [
 ];
 
 /** Those of them that this configuration and this key have a tool for. */
-export function listShown({ toolbox, keyContext }: ServerOptions): readonly Endpoint[] {
+function listShown({ toolbox, keyContext }: ServerOptions): readonly Endpoint[] {
   const names = nameVisible(toolbox, keyContext);
   return shown.filter(({ tool }) => names.has(tool));
-}
-
-export function writeTemplate({ path }: Endpoint): string {
-  return `waypost:/${path.replace(idParameter, "{id}")}`;
 }
 
 export function serveResources(
@@ -100,7 +96,7 @@ function describeTemplate(endpoint: Endpoint) {
   const { name, label, key } = findKind(endpoint);
   const by = key === undefined ? "UUID" : `UUID or ${key}`;
   return {
-    uriTemplate: writeTemplate(endpoint),
+    uriTemplate: `waypost:/${endpoint.path.replace(idParameter, "{id}")}`,
     name,
     title: `One ${label}`,
     description: `${label} by ${by}.`,

@@ -14,7 +14,6 @@ import type { Tool } from "../tools/tool.ts";
 import { findAbsent, listVisible, type Toolbox } from "../tools/toolbox.ts";
 import { answerCall, readFresh } from "./answer-call.ts";
 import { readCaller } from "./caller.ts";
-import { serveCompletions } from "./completions.ts";
 import type { DirectCalls } from "./direct-calls.ts";
 import { servePrompts } from "./prompts.ts";
 import { createErrorHider, refuseParams } from "./protocol-errors.ts";
@@ -60,7 +59,6 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
       tools: { listChanged: true },
       resources: {},
       prompts: {},
-      completions: {},
     },
     // Earlier revisions are asked by `askLegacy`, for a failed question has a meaning as well.
     inputRequired: { legacyShim: false },
@@ -104,7 +102,6 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
   serveSkills(server, options, hideErrors);
   serveResources(server, options, hideErrors);
   servePrompts(server, options);
-  serveCompletions(server, options, hideErrors);
   return server;
 }
 

@@ -198,7 +198,7 @@ describe("hostile text of a deployment", () => {
     }
   });
 
-  test("in resources, completions and what is said of them", async () => {
+  test("in resources and what is said of them", async () => {
     await using world = await build();
     const known = { facts: ownerFacts };
     await using stage = await openStage({ send: poisoning(world), key: world.key, known });
@@ -207,10 +207,6 @@ describe("hostile text of a deployment", () => {
     const { contents } = await client.readResource({ uri });
     expect(unseen.test(JSON.stringify(contents))).toBe(false);
     expect(JSON.stringify(contents)).toContain(order);
-    const ref = { type: "ref/resource", uri: "waypost://links/{id}" } as const;
-    const { completion } = await client.complete({ ref, argument: { name: "id", value: "" } });
-    expect(completion.values.length).toBeGreaterThan(0);
-    expect(unseen.test(JSON.stringify(completion))).toBe(false);
     const said = [
       client.getInstructions(),
       await client.listTools(),
