@@ -34,7 +34,6 @@ import {
 import { openTraces } from "../compose/open-traces.ts";
 import { renewConnections } from "../compose/renew-connections.ts";
 import { readApiKey } from "../compose/secrets.ts";
-import { createSharedSessions, type SharedSessions } from "../compose/shared-sessions.ts";
 import { createProxyWatch } from "../compose/watch-proxies.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
@@ -159,16 +158,10 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   // Before anybody is served: where the store is away now, the start fails, and nothing else.
   const known = own && { ...own, ownerKey: await findOwnerKey(own) };
   const hostnames = listHostnames(config, addresses);
-  const sessions = createSharedSessions({
-    ...config,
-    trustedProxies: config.trusted_proxies,
-    report,
-  });
   const identify = await createIdentify(config, deployment);
   const mcp = createMcpHttp({
     ...serving,
     ...assistant,
-    createSessionId: sessions.createId,
     hostnames,
     clock,
     setAlarm,
@@ -182,7 +175,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const deliverer = own && openDeliverer(own.store, { config, state, report });
   setRequestHandlers(server, {
     api: own?.http,
-    mcp: sessions.share(watchMcp(mcp, serving.watchMcp)),
+    mcp: watchMcp(mcp, serving.watchMcp),
     console: createConsolePages({ ...parts, ...noteAnswers(log, "console"), identify }),
     pages: {
       [approvalPath]: approvals.fetch,
@@ -211,7 +204,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   await serving.stopped;
   readiness.stop();
   const leaveFolder = () => folder?.end();
-  await finish(server, assistant, { mcp, sessions, deliverer, leaveFolder });
+  await finish(server, assistant, { mcp, deliverer, leaveFolder });
 }
 
 function openHost(
@@ -233,7 +226,6 @@ function openHost(
 
 type Ending = {
   readonly mcp: McpHttp;
-  readonly sessions: SharedSessions;
   readonly deliverer: Deliverer | undefined;
   readonly leaveFolder: () => void;
 };
@@ -241,14 +233,13 @@ type Ending = {
 async function finish(
   server: HttpServer,
   assistant: Assistant,
-  { mcp, sessions, deliverer, leaveFolder }: Ending,
+  { mcp, deliverer, leaveFolder }: Ending,
 ): Promise<void> {
   const endsAt = clock.monotonic() + finish_ms;
   assistant.handOver();
   // A client that listens to the server's notifications never ends its request by itself.
   mcp.endListening();
-  const besides = Promise.all([sessions.close(finish_ms), deliverer?.close()]);
-  const closed = closeHttpServer(server, { besides, most_ms: finish_ms });
+  const closed = closeHttpServer(server, { besides: deliverer?.close(), most_ms: finish_ms });
   leaveFolder();
   await closed;
   // Until then calls may have come over connections that were still open.

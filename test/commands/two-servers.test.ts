@@ -1,15 +1,13 @@
-import { mkdir, readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { startBalancer, stickToSessions, takeTurns } from "../support/balancer.ts";
-import { createUsedFolder, run, startServe, untilSeen } from "../support/command.ts";
+import { startBalancer, stickToSessions } from "../support/balancer.ts";
+import { run, untilSeen } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage } from "../support/mcp-ground.ts";
 import { post, withSession } from "../support/mcp-post.ts";
 import { handshake } from "../support/mcp-raw.ts";
 import { isOnPostgres } from "../support/store-place.ts";
-import { connectTo, makeKey, startOnOneMachine, startTwo } from "../support/two-servers.ts";
+import { connectTo, makeKey, startTwo } from "../support/two-servers.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /**
@@ -150,128 +148,42 @@ describe("two servers of one store", () => {
   });
 });
 
-/** The processes of a machine pass them on to each other, whatever is stored where. */
 describe("a session of an earlier revision", () => {
-  test("is answered by whichever server it is asked of, forms and streams too", async () => {
-    await using two = await startOnOneMachine();
-    await using balancer = await startBalancer(
-      takeTurns([two.one.places.url, two.other.places.url]),
-    );
-    const asked: string[] = [];
-    const elicit = (message: string) => {
-      asked.push(message);
-      return approve();
-    };
-    const url = `${balancer.url}/mcp`;
-    await using client = await connectV1({ transport: "http", url, token: two.one.key, elicit });
-    expect((await client.listNames()).length).toBeGreaterThan(20);
-    await client.callTool("create_link", spring);
-    expect((await client.callTool("delete_link", { id: "spring" })).isError).toBe(false);
-    expect(asked).toHaveLength(1);
+  test("stays with its process behind a proxy that pins it, forms and streams too", async () => {
+    await using two = await startTwo();
+    const targets = [two.one.places.url, two.other.places.url];
+    await using proxy = await startBalancer(stickToSessions(targets));
+    // The proxy opens the first session at one process and the second one at the other.
+    for (const path of ["spring", "summer"]) {
+      const asked: string[] = [];
+      const elicit = (message: string) => {
+        asked.push(message);
+        return approve();
+      };
+      const url = `${proxy.url}/mcp`;
+      await using client = await connectV1({ transport: "http", url, token: two.one.key, elicit });
+      expect((await client.listNames()).length).toBeGreaterThan(20);
+      await client.callTool("create_link", { ...spring, path });
+      expect((await client.callTool("delete_link", { id: path })).isError).toBe(false);
+      expect(asked).toHaveLength(1);
+    }
   });
 
-  test("ends, is bound to its key, and is unknown when its server has died", async () => {
-    await using two = await startOnOneMachine();
-    const { one, other, data } = two;
+  test("is unknown to every other process, and its client initializes again", async () => {
+    await using two = await startTwo();
+    const { one, other } = two;
     const opened = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));
     const id = String(opened.headers["mcp-session-id"]);
-    expect((await post(other.places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
-    const stranger = await post(other.places.mcp, withSession("waypost_x", id, listTools));
-    expect(stranger.status).toBe(401);
-    // Nothing but the id of a process leads to its socket.
-    for (const wrong of [`../${id}`, id.replace(/^.{16}/, "0".repeat(16)), id.slice(0, -1)]) {
-      const answer = await post(other.places.mcp, withSession(one.key, wrong, listTools));
-      expect(answer.status).toBe(404);
-    }
-    const stream = await fetch(other.places.mcp, {
-      headers: { ...withSession(one.key, id).headers, accept: "text/event-stream" },
-    });
-    expect(stream.headers.get("content-type")).toBe("text/event-stream");
-    const ended = { ...withSession(one.key, id), method: "DELETE" };
-    expect((await post(other.places.mcp, ended)).status).toBe(200);
-    expect(await stream.text()).toBe("");
-    expect((await post(one.places.mcp, withSession(one.key, id, listTools))).status).toBe(404);
+    expect((await post(one.places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
+    const elsewhere = await post(other.places.mcp, withSession(one.key, id, listTools));
+    expect(elsewhere.status).toBe(404);
+    // That answer ended nothing.
+    expect((await post(one.places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
 
-    const again = await post(one.places.mcp, withSession(one.key, undefined, handshake[0]));
-    const lost = String(again.headers["mcp-session-id"]);
     await one.stop("SIGKILL");
-    expect((await post(other.places.mcp, withSession(one.key, lost, listTools))).status).toBe(404);
-    // The next server that has a session takes away what the dead one has left.
-    await post(other.places.mcp, withSession(one.key, undefined, handshake[0]));
-    await waitUntil(async () => {
-      const sockets = (await readdir(data)).filter((name) => name.startsWith("session-"));
-      return sockets.length === 1;
-    });
+    expect((await post(other.places.mcp, withSession(one.key, id, listTools))).status).toBe(404);
+    const again = await post(other.places.mcp, withSession(one.key, undefined, handshake[0]));
+    const next = String(again.headers["mcp-session-id"]);
+    expect((await post(other.places.mcp, withSession(one.key, next, listTools))).status).toBe(200);
   });
-
-  test.skipIf(isOnPostgres)(
-    "is handed on in a folder with a long path, and leaves nothing behind",
-    async () => {
-      await using folder = await createUsedFolder();
-      const outer = join(folder.path, "x".repeat(123 - folder.path.length - 2));
-      const data = join(outer, "d");
-      const temporary = join(folder.path, "t");
-      await Promise.all([mkdir(data, { recursive: true, mode: 0o700 }), mkdir(temporary)]);
-      const options = { env: { TMPDIR: temporary } };
-      await using one = await startServe(data, [], options);
-      await using other = await startServe(data, [], options);
-      const ids = [];
-      for (const { places, key } of [one, other]) {
-        const opened = await post(places.mcp, withSession(key, undefined, handshake[0]));
-        ids.push(String(opened.headers["mcp-session-id"]));
-      }
-      for (const { places } of [one, other, one, other]) {
-        for (const id of ids) {
-          expect((await post(places.mcp, withSession(one.key, id, listTools))).status).toBe(200);
-        }
-      }
-      const listSockets = async () =>
-        (await readdir(data)).filter((name) => name.startsWith("sess"));
-      expect(await listSockets()).toHaveLength(2);
-      await one.stop("SIGKILL");
-      await using next = await startServe(data, [], options);
-      await post(next.places.mcp, withSession(one.key, undefined, handshake[0]));
-      await waitUntil(async () => (await listSockets()).length === 2);
-      for (const { stop } of [other, next]) expect((await stop()).stderr).not.toContain("error");
-      expect(await listSockets()).toEqual([]);
-      expect(await readdir(outer)).toEqual(["d"]);
-      expect(await readdir(temporary)).toEqual([]);
-    },
-  );
-
-  test.skipIf(isOnPostgres)(
-    "stays with its machine behind a balancer that goes by its id",
-    async () => {
-      await using one = await createUsedFolder();
-      await using other = await createUsedFolder();
-      await using first = await startServe(one.path);
-      // Another machine has another folder.
-      await using second = await startServe(other.path);
-      const targets = [first.places.url, second.places.url];
-      await using balancer = await startBalancer(stickToSessions(targets));
-      for (const token of [first.key, second.key]) {
-        const url = `${balancer.url}/mcp`;
-        const open = () => post(url, withSession(token, undefined, handshake[0]));
-        const opened = [await open(), await open()].find(({ status }) => status === 200);
-        const id = String(opened?.headers["mcp-session-id"]);
-        for (let times = 0; times < 3; times += 1) {
-          expect((await post(url, withSession(token, id, listTools))).status).toBe(200);
-        }
-      }
-    },
-  );
-
-  test.skipIf(isOnPostgres)(
-    "is answered by whichever process of one port it comes to",
-    async () => {
-      await using folder = await createUsedFolder();
-      await using serving = await startServe(folder.path, ["--processes", "2"]);
-      const { mcp: url } = serving.places;
-      const opened = await post(url, withSession(serving.key, undefined, handshake[0]));
-      const id = String(opened.headers["mcp-session-id"]);
-      for (let times = 0; times < 6; times += 1) {
-        expect((await post(url, withSession(serving.key, id, listTools))).status).toBe(200);
-      }
-    },
-  );
 });

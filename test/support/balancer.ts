@@ -49,7 +49,7 @@ export function takeTurns(targets: readonly string[]): Rule {
   };
 }
 
-/** As the README has it for several machines: a session goes to whoever has given it its id. */
+/** Pins a session to the process that gave its id, as the README says under Many processes. */
 export function stickToSessions(targets: readonly string[]): Rule {
   const { pick } = takeTurns(targets);
   const owners = new Map<string, string>();

@@ -21,7 +21,7 @@ type Between = AsyncDisposable & { readonly url: string };
 
 /** On the engine of this run. */
 export function startTwo(): Promise<Two> {
-  return isOnPostgres ? startOnPostgres() : startOnOneMachine();
+  return isOnPostgres ? startOnPostgres() : startOnSqlite();
 }
 
 /** On two machines, as far as the folders are concerned. */
@@ -43,17 +43,12 @@ export async function startOnPostgres(
   });
 }
 
-/** In one data folder, wherever the store is. */
-export async function startOnOneMachine(): Promise<Two> {
+/** In one data folder. */
+async function startOnSqlite(): Promise<Two> {
   const folder = await createFolder();
-  const database = isOnPostgres ? await takeDatabase() : undefined;
-  const env = database === undefined ? {} : { WAYPOST_DATABASE_URL: database.url };
-  const one = await startServe(folder.path, [], { env });
-  const other = await startServe(folder.path, [], { env });
-  return open(one, other, { data: folder.path, env }, async () => {
-    await folder[Symbol.asyncDispose]();
-    await database?.giveBack();
-  });
+  const one = await startServe(folder.path);
+  const other = await startServe(folder.path);
+  return open(one, other, { data: folder.path, env: {} }, () => folder[Symbol.asyncDispose]());
 }
 
 async function open(

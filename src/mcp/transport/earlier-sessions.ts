@@ -80,8 +80,6 @@ export type SessionServer = { readonly server: Server; readonly direct: DirectCa
 type Options = {
   readonly clock: Pick<Clock, "monotonic">;
   readonly limits: SessionLimits;
-  /** An id that nobody can guess. */
-  readonly createSessionId?: (() => string) | undefined;
 };
 
 const idle_ms = 30 * 60_000;
@@ -90,7 +88,7 @@ const lookEvery_ms = 60_000;
 const header = "mcp-session-id";
 
 export function createSessions(createServer: () => SessionServer, options: Options): Sessions {
-  const { clock, limits, createSessionId = randomUUID } = options;
+  const { clock, limits } = options;
   const sessions = new Map<string, Session>();
   let lookedAt = clock.monotonic();
 
@@ -122,7 +120,7 @@ export function createSessions(createServer: () => SessionServer, options: Optio
 
   /** Only a handshake opens a session; the transport refuses everything else by itself. */
   async function open(asked: Asked): Promise<Response> {
-    const id = createSessionId();
+    const id = randomUUID();
     const use = trackUse(clock);
     const kept: Kept = {
       client: asked.client,

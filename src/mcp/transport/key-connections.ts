@@ -44,7 +44,6 @@ export type ConnectionOptions = {
   readonly clock: Clock;
   readonly setAlarm: SetAlarm;
   readonly limits: SessionLimits;
-  readonly createSessionId?: (() => string) | undefined;
   readonly onError: (error: unknown) => void;
 };
 
