@@ -65,13 +65,15 @@ export async function openDialogue(
     ask: async (asked) => {
       const { page } = asked;
       const client = nameAsked();
-      if (await clients.hidesForms({ key_print, client })) {
+      const question = digestOf([client, page?.id, asked.message]);
+      const repeated = isModern && page === undefined ? question : undefined;
+      if (await clients.hidesForms({ key_print, client }, repeated)) {
         person = { ...person, canAnswer: false, canOpen: false, answer: undefined };
         return undefined;
       }
       if (page?.isOpened === true) clients.noteOpened(client, page.id);
       if (page !== undefined && clients.hasOpened(client, page.id)) return wait(asked, page);
-      clients.noteAsked(asked.token);
+      clients.noteAsked(question, asked.token);
       if (isModern) return askModern(asked);
       const isLast = (questions += 1) > mostQuestions;
       const answer = isLast
@@ -85,6 +87,7 @@ export async function openDialogue(
   };
 
   async function hear(reply: Reply) {
+    clients.noteAnswered(reply.token);
     const timing = readTiming(reply, clients, signal);
     const answer = readAnswer(reply, timing);
     if (isHidden(reply, timing)) await clients.noteHidden({ key_print, client: nameAsked() });
@@ -93,9 +96,7 @@ export async function openDialogue(
   }
 
   async function wait(asked: PersonAsked, page: Page): Promise<InputRequiredResult | undefined> {
-    const now = clock.monotonic();
-    // A client that is still there by then has more patience than most.
-    const until = (now < begun + patience_ms ? begun : now) + patience_ms;
+    const until = endPatience(begun, clock.monotonic());
     const ended = await awaitDecision(page.id, { key_print, until, signal, tellWaiting });
     if (ended === "open" && isModern) return askForPatience(asked);
     const isDecided = ended === "decided";
@@ -105,6 +106,11 @@ export async function openDialogue(
     person = { ...person, answer: undefined, waited, canOpen: isDecided && person.canOpen };
     return undefined;
   }
+}
+
+/** A client that still waits after the first period has more patience than most. */
+function endPatience(begun: number, now: number): number {
+  return (now < begun + patience_ms ? begun : now) + patience_ms;
 }
 
 function readTiming({ token }: Reply, clients: ClientMemory, signal: AbortSignal): Timing {

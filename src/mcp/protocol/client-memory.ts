@@ -8,8 +8,9 @@ import type { State } from "../../state/state.ts";
  * a question by themselves, with no window to show it in.
  */
 export type ClientMemory = {
-  /** The question of this token goes out now. */
-  readonly noteAsked: (token: string) => void;
+  /** The question goes out now, with this token. */
+  readonly noteAsked: (question: string, token: string) => void;
+  readonly noteAnswered: (token: string) => void;
   /** Whether what has come back by now came sooner than any person reads. */
   readonly isTooSoon: (token: string) => boolean;
   /** Whether it came as late as from a client that gives up on a form it has not shown. */
@@ -18,7 +19,11 @@ export type ClientMemory = {
   readonly noteUnseen: (client: string) => void;
   /** This client declares forms, and shows none. Every process of the folder or database knows. */
   readonly noteHidden: (client: FormClient) => Promise<void>;
-  readonly hidesForms: (client: FormClient) => Promise<boolean>;
+  /**
+   * `repeated` is a question that a 2026-07-28 call asks by form. Where the last such question was
+   * left open for as long as clients wait, the form was not shown: no other sign reaches us.
+   */
+  readonly hidesForms: (client: FormClient, repeated: string | undefined) => Promise<boolean>;
   readonly hidesQuestions: (readClient: () => string) => boolean;
   /** This client has opened an approval's page: to ask it once more would only be in the way. */
   readonly noteOpened: (client: string, approval: string) => void;
@@ -40,8 +45,18 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
   const asked = createRecent(clock);
   const unseen = createRecent(clock);
   const opened = createRecent(clock);
+  const answered = createRecent(clock);
+  /** The last token of each question. */
+  const questions = new Map<string, string>();
   return {
-    noteAsked: asked.note,
+    noteAsked: (question, token) => {
+      asked.note(token);
+      questions.delete(question);
+      questions.set(question, token);
+      const [first] = questions.size > mostNotes ? questions.keys() : [];
+      if (first !== undefined) questions.delete(first);
+    },
+    noteAnswered: answered.note,
     isTooSoon: (token) => asked.readAge(token) <= unseen_ms,
     isGivenUp: (token) => {
       const age = asked.readAge(token);
@@ -50,11 +65,22 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     },
     noteUnseen: unseen.note,
     noteHidden: async (client) => (await openState()).hiddenForms.note(client),
-    hidesForms: async (client) => (await openState()).hiddenForms.has(client),
+    hidesForms: async (client, repeated) => {
+      const { hiddenForms } = await openState();
+      if (repeated !== undefined && wasLeftOpen(repeated)) await hiddenForms.note(client);
+      return hiddenForms.has(client);
+    },
     hidesQuestions: (readClient) => unseen.hasAny() && unseen.readAge(readClient()) <= hides_ms,
     noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
     hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= limits.approval_ms,
   };
+
+  function wasLeftOpen(question: string): boolean {
+    const token = questions.get(question);
+    if (token === undefined || answered.readAge(token) < Infinity) return false;
+    const age = asked.readAge(token);
+    return age >= givenUp_ms && age <= limits.approval_ms;
+  }
 }
 
 /** What is pushed out is only asked once more, or taken for a person's no. */

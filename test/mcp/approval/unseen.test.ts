@@ -183,6 +183,8 @@ describe.each(eras)("a %s client that cancels", (era) => {
 test.each(eras)("a %s client that declines after a minute has declined", async (era) => {
   const client = await connect(era, minute_ms, { action: "decline" });
   expect((await remove(client)).error.code).toBe("approval_declined");
+  expect((await remove(client)).error.code).toBe("approval_declined");
+  expect(questions).toBe(2);
 });
 
 test("a modern client that cancels a question of no known age has declined", async () => {
@@ -242,6 +244,33 @@ describe.each(legacyEras)("a %s client that ends its own call", (era) => {
     const later = await connect(era, 1000, { action: "decline" });
     expect((await remove(later)).error.code).toBe("approval_declined");
     expect(questions).toBe(2);
+  });
+});
+
+/** The call ends with its question, so the server never learns what became of the form. */
+async function ask(): Promise<string> {
+  const call = { name: "delete_link", arguments: { id } };
+  return (await assistant.callRaw(call)).resultType;
+}
+
+describe("a modern client that leaves a form without an answer", () => {
+  test("is asked by the page when it asks again after 45 seconds", async () => {
+    expect(await ask()).toBe("input_required");
+    assistant.advance(45_000);
+    expect(await ask()).toBe("complete");
+    expect(assistant.writes).toEqual([]);
+  });
+
+  test("is asked by the form when it asks again before 45 seconds", async () => {
+    expect(await ask()).toBe("input_required");
+    assistant.advance(44_999);
+    expect(await ask()).toBe("input_required");
+  });
+
+  test("is asked by the form when the question has expired by then", async () => {
+    expect(await ask()).toBe("input_required");
+    assistant.advance(300_001);
+    expect(await ask()).toBe("input_required");
   });
 });
 
