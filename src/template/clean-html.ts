@@ -65,7 +65,7 @@ export function cleanHtml(html: string, inserted: string, hasPlaces = false): Cl
   return { html: parts.join(""), hasPictures, hasInserted, faults };
 }
 
-export function parseBounded(html: string, hasPlaces: boolean): readonly Node[] {
+function parseBounded(html: string, hasPlaces: boolean): readonly Node[] {
   if (html.length > pageLimits.characters) {
     const message = `The page is longer than ${pageLimits.characters} characters.`;
     throw new HtmlTooLarge(message, pageLimits.characters);

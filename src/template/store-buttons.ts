@@ -51,7 +51,7 @@ export function fillText(text: string, markup: Readonly<Record<string, string>>)
   return escapeText(text).replace(/\{(\w+)\}/g, (place, name: string) => markup[name] ?? place);
 }
 
-export function writeClasses(kind: PageButton["kind"], rank: Rank): string {
+function writeClasses(kind: PageButton["kind"], rank: Rank): string {
   return `store-button store-button-${rank} store-button-${kind.replace("_", "-")}`;
 }
 

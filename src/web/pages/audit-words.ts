@@ -14,7 +14,7 @@ type Kind = {
   readonly title: string;
   readonly severity: Severity;
   /** What the ids are of. */
-  readonly of?: "apps" | "templates";
+  readonly of?: "apps";
 };
 
 const kinds: Readonly<Record<string, Kind>> = {
@@ -35,11 +35,6 @@ const kinds: Readonly<Record<string, Kind>> = {
     title: "Fingerprints that Android ignores",
     severity: "broken",
     of: "apps",
-  },
-  hides_buttons: {
-    title: "A page that hides the way on",
-    severity: "broken",
-    of: "templates",
   },
   no_desktop_destination: { title: "Nothing of their own on desktops", severity: "doubtful" },
   destination_redirects_elsewhere: { title: "Ending on another site", severity: "doubtful" },

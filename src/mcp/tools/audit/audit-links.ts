@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createAudit, type AuditEnd } from "../../../audit/audit-links.ts";
 import { describeGroups, type Group } from "../../../audit/describe-groups.ts";
 import type { Window } from "../../../audit/findings.ts";
-import { limitTime, untilTimeIsUp, type InTime } from "../../../bulk/select/limit-time.ts";
+import { limitTime, type InTime } from "../../../bulk/select/limit-time.ts";
 import type { ReadWithin } from "../../../bulk/select/read-within.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
@@ -13,8 +13,7 @@ import { listFields, shownFilters, type Fields } from "../../schemas/input-schem
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Call, Tool } from "../tool.ts";
 import { createDestinationAsking, requireAsking } from "./ask-destinations.ts";
-import { findHidingTemplates } from "./find-hiding-templates.ts";
-import { findNeverClicked, type Looked } from "./find-never-clicked.ts";
+import { findNeverClicked } from "./find-never-clicked.ts";
 import { readAuditedApps } from "./read-audited-apps.ts";
 
 /** One look at a whole project: what is wrong with it, the worst first, and what mends it. */
@@ -116,20 +115,14 @@ async function runAudit(
     asking?.addLinks(found);
   };
   // Of a long list the reading may take all of the time, and the others need little of it.
-  const [reading, never, templates] = await Promise.all([
+  const [reading, never] = await Promise.all([
     bulk.readLinks(filters, take, keyContext, inTime),
-    leaveOutIfLate("Never visited", findNeverClicked(filters, { page, limit: idsPerPage }, call)),
-    // One group of one id is on no later page.
-    page === 1 ? leaveOutIfLate("The links' page", findHidingTemplates(call)) : undefined,
+    findNeverClicked(filters, { page, limit: idsPerPage }, call),
   ]);
   const asked = await asking?.finish();
   for (const found of asked?.found ?? []) started.note(found);
   const end = started.finish();
-  const groups = [
-    ...(templates?.groups ?? []),
-    ...describeGroups(end.findings, filters),
-    ...never.groups,
-  ];
+  const groups = [...describeGroups(end.findings, filters), ...never.groups];
   const pages = groups.map(({ count }) => Math.ceil(count / idsPerPage));
   const last = Math.max(1, asked?.pages ?? 1, ...pages);
   return {
@@ -139,7 +132,6 @@ async function runAudit(
       groups: showGroups(groups, window, call),
       ...tellUnchecked([
         ...notChecked,
-        ...(templates?.notChecked ?? []),
         ...listUnjudged(reading, end, known.linkHost),
         ...(asked?.notChecked ?? []),
         ...never.notChecked,
@@ -148,11 +140,6 @@ async function runAudit(
     },
     meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },
   };
-}
-
-async function leaveOutIfLate(what: string, looking: Promise<Looked>): Promise<Looked> {
-  const late = { groups: [], notChecked: [`${what}: the deployment did not answer in time.`] };
-  return (await untilTimeIsUp(looking)) ?? late;
 }
 
 /** On a later page are the groups that have more ids. A key that may not plan gets no plans. */

@@ -1,4 +1,5 @@
 import type { Group } from "../../../audit/describe-groups.ts";
+import { untilTimeIsUp } from "../../../bulk/select/limit-time.ts";
 import { askOwn, asksOwn } from "../../../bulk/select/own-filters.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
@@ -11,7 +12,7 @@ const days = 90;
 const day_ms = 24 * 60 * 60_000;
 
 /** What was found beside the links themselves, and what could not be looked at. */
-export type Looked = {
+type Looked = {
   readonly groups: readonly Group[];
   readonly notChecked: readonly string[];
 };
@@ -19,9 +20,22 @@ export type Looked = {
 const nothing: Looked = { groups: [], notChecked: [] };
 const uncounted = "Never visited: this deployment cannot count links by these filters.";
 
+const late = "Never visited: the deployment did not answer in time.";
+
 export async function findNeverClicked(
   given: readonly FilterInput[],
-  paging: { readonly page: number; readonly limit: number },
+  paging: Paging,
+  call: Call,
+): Promise<Looked> {
+  const found = await untilTimeIsUp(findByFilters(given, paging, call));
+  return found ?? { groups: [], notChecked: [late] };
+}
+
+type Paging = { readonly page: number; readonly limit: number };
+
+async function findByFilters(
+  given: readonly FilterInput[],
+  paging: Paging,
   { ask, keyContext, signal }: Call,
 ): Promise<Looked> {
   const value = new Date(keyContext.clock.now() - days * day_ms).toISOString();

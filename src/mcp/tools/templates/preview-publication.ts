@@ -6,7 +6,6 @@ import { diffLines } from "../../../text/diff-lines.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Frames, Preview } from "../../approval/approval-request.ts";
 import { readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
-import { describeHiding, findHidingOfOwn } from "./find-hiding.ts";
 import type { Call } from "../tool.ts";
 import {
   isText,
@@ -34,15 +33,12 @@ export async function previewPublication(
   const after = { ...draft, ...pickText(given) };
   const seen = await findSeen(live, after, call);
   const changes = describeChanges(seen.now, seen.next);
-  const hiding = await findHidingOfOwn(after, call);
-  const problems = hiding.map((problem) => ({ name: "problem", text: describeHiding(problem) }));
   return {
     title: "Show this page on all links of the project",
     button: "Publish page",
     facts: [
       await countLinks(call),
       { name: "live now", text: describeLive(live, call) },
-      ...problems,
       ...changes,
     ],
     frames: await drawFrames({ [now]: seen.now, [then]: after }, call),

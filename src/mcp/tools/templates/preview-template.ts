@@ -6,11 +6,8 @@ import { mostPreviewBytes } from "../../../state/previews.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { tellProblems } from "../../results/tell-warnings.ts";
 import type { Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
-import { findHiding } from "./find-hiding.ts";
-import { pickText } from "./template-state.ts";
 import { platforms, userAgents, type Platform } from "./user-agents.ts";
 
 /** `preview_template`: a page for a person to look at, for no model sees how HTML looks. */
@@ -37,42 +34,17 @@ export async function previewTemplate(given: JsonObject, call: Call): Promise<Js
   const device = platform as Platform;
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
   // So the body of this endpoint is presented.
-  const { html, problems: unread = [] } = presentBody(preview, body as JsonObject) as Page;
-  const hiding = await findProblems(html, asked, call);
+  const { html, ...unread } = presentBody(preview, body as JsonObject) as Page;
   await attachTemplateView(asked, { device, html }, call);
   const preview_url = await openInBrowser(html, call);
-  const page = {
+  return {
     ...(preview_url !== undefined && { preview_url }),
     ...((isWanted === true || preview_url === undefined) && { html }),
+    ...unread,
   };
-  return tellProblems(page, [...unread, ...hiding]);
 }
 
 type Page = { readonly html: string; readonly problems?: readonly CallProblem[] };
-
-/** What can be said of a page of our own service without looking at it. */
-async function findProblems(
-  html: string,
-  asked: JsonObject,
-  call: Call,
-): Promise<readonly CallProblem[]> {
-  // How the page of another service is made, nobody knows.
-  if (!call.keyContext.checksConditions) return [];
-  const given = pickText(asked);
-  const found = await findHiding({ ...readSource(html), ...given });
-  // Of what was not given, the page shows what became of it, which has other lines.
-  return found.map(({ field, message, ...place }) => {
-    return { field, message, ...(given[field] !== undefined && place) };
-  });
-}
-
-/** The text that a page of ours was made of, as far as it stands in the page (link-page.ts). */
-function readSource(html: string) {
-  const [, body = ""] = /<body class="\w+">(.*)<\/body>/s.exec(html) ?? [];
-  const css = [...html.matchAll(/<style[^>]*>(.*?)<\/style>/gs)].at(-1)?.[1] ?? "";
-  const buttons = /<div class="store-buttons">.*?<\/div>/s;
-  return { body: body.replace(buttons, "{% store_buttons %}"), css };
-}
 
 /** Undefined where nothing listens, and for a page that is too long to be kept. */
 async function openInBrowser(html: string, { keyContext }: Call): Promise<string | undefined> {

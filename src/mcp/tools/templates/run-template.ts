@@ -9,7 +9,6 @@ import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { Preview } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { tellProblems } from "../../results/tell-warnings.ts";
 import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import {
@@ -18,7 +17,6 @@ import {
   previewSaving,
   previewUnpublication,
 } from "./preview-publication.ts";
-import { findHidingOfOwn } from "./find-hiding.ts";
 import { leaveOutTexts } from "./leave-out-texts.ts";
 import { previewTemplate } from "./preview-template.ts";
 import { readVersion } from "./read-version.ts";
@@ -32,7 +30,7 @@ import {
 
 /** A call of one of the page template's tools: there is one template, and it has no id. */
 
-const { save, publish, unpublish, restore, preview, version } = contract.pageTemplate;
+const { save, publish, restore, preview, version } = contract.pageTemplate;
 
 export async function runTemplate(
   endpoint: Endpoint,
@@ -69,9 +67,7 @@ async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Pr
   });
   // The entries of this room that write all answer with the template.
   const answered = body as unknown as JsonObject;
-  // Of the text that is the draft now, which a publication makes the page of all links.
-  const hiding = endpoint === unpublish ? [] : await findHidingOfOwn(answered, call);
-  return leaveOutTexts(tellProblems(presentBody(endpoint, answered), hiding), change);
+  return leaveOutTexts(presentBody(endpoint, answered), change);
 }
 
 type TemplateAct = {

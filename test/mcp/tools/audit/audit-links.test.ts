@@ -148,34 +148,8 @@ describe("apps", () => {
       not_checked: [
         "iOS apps: this key may not read them.",
         "Android apps: this key may not read them.",
-        "The live page: this key may not read it, or it is not shown.",
-        "The draft of the page: this key may not read it, or it is not shown.",
       ],
     });
-  });
-});
-
-describe("a page that hides its buttons", () => {
-  const shown = "<h1>Hi</h1>\n{% store_buttons %}";
-  const hiding = "h1 { color: red }\n.store-buttons { display: none }";
-
-  test("is the worst where it is live, and told of where it is a draft", async () => {
-    await plant({ path: "none" });
-    const page = await assistant.world.call("POST", "/page_template/publish", {
-      body: { body: shown, css: hiding },
-    });
-    expect(page.status, page.text).toBeLessThan(300);
-    const live = await audit();
-    expect(live.map(({ code }) => code)).toEqual(["hides_buttons", "no_destination"]);
-    expect(live[0]).toMatchObject({
-      count: 1,
-      message: expect.stringContaining("css, line 2: The buttons are not seen"),
-      ids: [expect.stringMatching(/^[0-9a-f-]{36}$/)],
-    });
-    await assistant.world.call("POST", "/page_template/publish", { body: { css: "" } });
-    expect(await find("hides_buttons")).toBeUndefined();
-    await assistant.world.call("PATCH", "/page_template", { body: { css: hiding } });
-    expect((await find("hides_buttons"))?.ids).toEqual(["draft"]);
   });
 });
 

@@ -57,24 +57,6 @@ describe("in two-step mode", () => {
   });
 });
 
-describe("a page that hides its buttons", () => {
-  const css = "h1 { color: red }\n.store-buttons { display: none }";
-  const message = "The buttons are not seen: this rule has display: none.";
-  const problems = [{ field: "css", line: 2, column: 1, message }];
-
-  test("is told before it is published, and after it as after a save", async () => {
-    await open({ mode: "two-step" });
-    expect((await call("save_template", { body: first, css })).problems).toEqual(problems);
-    const { error } = await call("publish_template");
-    expect(error.approval.preview).toContain(`css, line 2: ${message}`);
-    const published = await call("publish_template", { approval: error.approval.token });
-    expect(published.problems).toEqual(problems);
-    expect(await callTwice("unpublish_template")).not.toHaveProperty("problems");
-    const mended = await callTwice("publish_template", { body: first, css: "" });
-    expect(mended).not.toHaveProperty("problems");
-  });
-});
-
 describe("what is too long for a form", () => {
   const lines = Array.from({ length: 900 }, (_, index) => `<p>Line ${index} of many</p>`);
   const body = [...lines, '<a href="https://phish.example/">here</a>', buttons].join("\n");

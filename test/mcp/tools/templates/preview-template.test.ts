@@ -75,23 +75,6 @@ describe("of a link", () => {
   });
 });
 
-test("a page whose buttons nobody sees is shown, with that as a problem", async () => {
-  const css = "h1 { color: red }\n.store-buttons { display: none }";
-  const hiding = await preview({ body, css });
-  expect(hiding.preview_url).toEqual(expect.any(String));
-  const message = expect.stringContaining("The buttons are not seen");
-  expect(hiding.problems).toEqual([{ field: "css", line: 2, column: 1, message }]);
-  // Css alone is on top of the starter's, which hides an empty part of its page.
-  const alone = await preview({ css: ".actions { visibility: hidden }" });
-  expect(alone.problems).toMatchObject([{ field: "css", line: 1 }]);
-  // Of the draft the lines are not known here.
-  await assistant.callTool("save_template", { body: `<div hidden>${body}</div>`, css });
-  expect((await preview({})).problems).toEqual([
-    { field: "body", message },
-    { field: "css", message },
-  ]);
-});
-
 test.each(["ios", "android", "desktop"])("the starter has no problems on %s", async (platform) => {
   expect(await preview({ platform })).not.toHaveProperty("problems");
 });

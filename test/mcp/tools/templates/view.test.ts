@@ -148,12 +148,14 @@ describe("the view", () => {
     expect(await view.locator("#page").isVisible()).toBe(false);
   });
 
-  test("tells what is amiss with a page beside the page", async () => {
+  test("shows the problems of a successful preview beside its page", async () => {
     const { view, tab } = await open();
-    await send(tab, await preview(body, { css: ".store-buttons { opacity: 0 }" }));
+    const { structured, meta } = await assistant.callTool("preview_template", { body });
+    const problems = [{ message: "The deployment warned." }];
+    await send(tab, { structuredContent: { ...structured, problems }, _meta: meta });
     await view.frameLocator("#page").locator("h1").waitFor();
-    expect(await view.locator("#problems tr").allTextContents()).toEqual([
-      expect.stringMatching(/^css, line 1.*The buttons are not seen/),
+    expect(await view.locator("#problems td").allTextContents()).toEqual([
+      "The deployment warned.",
     ]);
     expect(await view.locator("#state").isVisible()).toBe(false);
   });
