@@ -53,7 +53,6 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/access":
     "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
-  "mcp/skills": "",
   "mcp/previews": "state mcp/approval",
   "mcp/tools/templates": `
     text look contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
@@ -73,7 +72,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules visit domain mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/audit mcp/tools/history`,
   "mcp/protocol": `
-    text contract state mcp/results mcp/schemas mcp/skills mcp/approval mcp/access mcp/tools/tool
+    text contract state mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
 

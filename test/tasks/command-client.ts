@@ -1,6 +1,3 @@
-import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
-import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createUsedFolder } from "../support/command.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
 import { decideOnPage } from "../support/mcp-ground.ts";
@@ -9,10 +6,7 @@ import type { Line, Setting } from "./task.ts";
 
 /** The built command over stdio, with a data folder of its own, and a person before its client. */
 
-type CommandClient = Pick<
-  Seat,
-  "client" | "listSkills" | "asked" | "approve" | "join" | "isUntouched"
-> & {
+type CommandClient = Pick<Seat, "client" | "asked" | "approve" | "join" | "isUntouched"> & {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -43,10 +37,6 @@ export async function connectCommand(
       readResource: (uri) => client.readResource({ uri }),
       readInstructions: () => client.getInstructions(),
     },
-    listSkills: () =>
-      client instanceof ClientV1
-        ? client.request({ method: "skills/list" }, ResultSchema)
-        : new SkillsClient(client).list(),
     join: () => Promise.reject(new Error("nobody else is there")),
     approve: (url) => decideOnPage(url, "approve"),
     isUntouched: () => false,

@@ -59,17 +59,6 @@ export const firstDay: readonly Task[] = [
     least: 1,
     because: "the file is on the person's own machine",
   },
-  {
-    sentence: "How do we move our links here from Firebase?",
-    setting,
-    script: ({ read }) => read("skill://waypost/move-links-here/SKILL.md"),
-    check: ({ told }) => {
-      expect(told).toContain("Firebase");
-      expect(told).toContain("plan_links");
-    },
-    least: 1,
-    because: "the client tells its model which guides there are, and one is read",
-  },
 ];
 
 /** As a browser on the same machine does. */

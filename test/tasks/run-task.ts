@@ -23,8 +23,6 @@ type Client = Pick<AssistantClient, "readResource" | "readInstructions"> & {
 /** A client before a deployment, and the person beside it. */
 export type Seat = {
   readonly client: Client;
-  /** The guides that the client tells its model of, where it does. */
-  readonly listSkills?: () => Promise<unknown>;
   /** A client with another key. */
   readonly join: () => Promise<Client>;
   readonly place: Place;
@@ -60,12 +58,11 @@ export async function runTask(task: Task, seat: Seat): Promise<Spent> {
 
 /** The assistant has read the list of tools, and what the server says of itself. */
 async function listen({ sentence, setting = {} }: Task, seat: Seat) {
-  const { client, place, approve, listSkills } = seat;
+  const { client, place, approve } = seat;
   const provenance = createProvenance(sentence, place.now());
   const tools = await client.listTools();
   provenance.learn(tools);
   provenance.learn(client.readInstructions() ?? "");
-  provenance.learn(await listSkills?.());
   const names = new Set([...tools.map(({ name }) => name), ...(setting.remembers ?? [])]);
   let spent: Spent = { tools: [], calls: 0, written: 0, read: 0 };
   const count = (tool: string, sent: string, came: string) => {

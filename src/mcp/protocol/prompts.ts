@@ -1,8 +1,7 @@
 import type { Server } from "@modelcontextprotocol/server";
 import { limits } from "../../contract/limits.ts";
 import { quote } from "../../text/show-hidden.ts";
-import { leadsAway } from "../tools/keep-to-tools.ts";
-import { findAbsent } from "../tools/toolbox.ts";
+import { nameVisible } from "../tools/toolbox.ts";
 import { refuseParams } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
 
@@ -12,6 +11,8 @@ type Prompt = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  /** The tools that its text names. */
+  readonly tools: readonly string[];
   readonly arguments: readonly {
     readonly name: string;
     readonly description: string;
@@ -26,10 +27,11 @@ const prompts: readonly Prompt[] = [
   {
     name: "launch_campaign",
     title: "Launch a campaign",
-    description: "Make the link of a campaign, check what its visitors meet, and hand it over.",
+    description: "Create a campaign's links, check what their visitors see, and hand them over.",
+    tools: ["list_links", "explain_link", "create_link"],
     arguments: [
       { name: "name", description: "What the campaign is called", required: true },
-      { name: "url", description: "The page that it leads to", required: true },
+      { name: "url", description: "The page that its links open", required: true },
       {
         name: "path",
         description: "The link's path; made from the name if left out",
@@ -39,22 +41,33 @@ const prompts: readonly Prompt[] = [
       { name: "package_name", description: "The Android app to open", required: false },
     ],
     write: ({ name = "", url = "", path, bundle_id, package_name }) => [
-      `Launch the campaign ${cite(name)} that leads to ${cite(url)}.`,
+      `Launch the campaign ${cite(name)}, whose links open ${cite(url)}.`,
       path === undefined
-        ? "Choose a short path from its name, and look with list_links whether it is free."
-        : `Its path is ${cite(path)}; look with list_links whether it is free.`,
+        ? "Choose a short path from its name, and check with list_links that it is free."
+        : `Its path is ${cite(path)}; check with list_links that it is free.`,
       ...[bundle_id, package_name].flatMap((app) =>
         app === undefined ? [] : [`It opens the app ${cite(app)}; check that it is registered.`],
       ),
-      "Before you create it, call explain_link with its fields, and settle its problems with me.",
-      "Then create it and give me its address.",
-      "Tell me in a line each what visitors on iOS, Android and a desktop meet.",
+      "Ask me once for all that is missing: the channels, such as mail or posters,",
+      "and the title, text and picture that messengers show. Invent no address.",
+      "Make one link for each channel, because clicks are counted per link.",
+      "Put campaign parameters such as `utm_source` into each `url`.",
+      "Before you create the links, call explain_link with their fields.",
+      "Settle its problems with me first. Then call create_link for each, or make one plan.",
+      "`name` is internal: visitors see `social_title`, else the app's name, else the host.",
+      "`enable_forced_redirect` skips the page, and the choice between app and browser.",
+      "A picture for messengers has 1200 × 630 pixels.",
+      "Let me judge the links' page in a preview, and give me QR codes for what is printed.",
+      "Last, give me a table with a line for each link: channel, address,",
+      "and what visitors on iOS, Android and a desktop see.",
+      "After the campaign, point its links at another page. Printed codes outlive it.",
     ],
   },
   {
     name: "audit_links",
     title: "Audit links",
     description: "Look through links for what is broken or missing, and propose repairs.",
+    tools: ["audit_links"],
     arguments: [
       { name: "about", description: "Only links whose name has this text", required: false },
     ],
@@ -69,49 +82,79 @@ const prompts: readonly Prompt[] = [
   {
     name: "connect_app",
     title: "Connect an app",
-    description: "Register an app so that links open it, and check what is still missing.",
+    description: "Register an app so that links open it, or find out why a link does not.",
+    tools: ["list_ios_apps", "list_android_apps", "explain_link", "check_domain"],
     arguments: [
       { name: "bundle_id", description: "The iOS app's bundle id", required: false },
       { name: "package_name", description: "The Android app's package name", required: false },
     ],
     write: ({ bundle_id, package_name }) => [
-      "Connect my app, so that links open it.",
+      "Connect my app, so that links open it. If a link does not open it, find out why.",
       ...(bundle_id === undefined ? [] : [`iOS: bundle id ${cite(bundle_id)}.`]),
       ...(package_name === undefined ? [] : [`Android: package name ${cite(package_name)}.`]),
       "See what is registered with list_ios_apps and list_android_apps.",
-      "Ask me for what is missing: for iOS the team id and the App Store id,",
-      "for Android the SHA-256 fingerprints of the signing certificates.",
-      "Register it, then call explain_link with the app and an example url,",
-      "and tell me what is left to do in the app itself.",
+      "Ask me for what is missing, and never invent it.",
+      "iOS needs the team id and the App Store id.",
+      "Android needs the SHA-256 fingerprints of the signing certificates.",
+      "Google signs apps from Google Play: the Play Console shows that fingerprint.",
+      "Compare the ids with me letter by letter: with a wrong team id, iOS never opens the app.",
+      "Register or correct the app. A list of fingerprints replaces the whole list.",
+      "Then call explain_link with the app and an example url, or with the link that fails,",
+      "and settle its problems with me. A link without an app opens none.",
+      "Call check_domain, and report each error with its fix. Only a public host with https works.",
+      "Tell me what is left to do in the app itself: on iOS `applinks:HOST` as Associated Domain,",
+      'on Android an intent filter for the host with `android:autoVerify="true"`.',
+      "Apple caches the host's file for up to a day. Reinstall the app after a change.",
+      "If all of this is right, ask how I tried. No app opens for an address typed into a browser,",
+      "for a tap inside the app, or on iOS for a tap on a page of the same host.",
+      "In the browsers inside some apps only the page's Open button works.",
+      "Leave `enable_forced_redirect` off for those.",
     ],
   },
   {
     name: "migrate_links",
     title: "Migrate links",
     description: "Bring links over from another service, and check that none is lost.",
+    tools: [
+      "list_ios_apps",
+      "list_android_apps",
+      "plan_links",
+      "apply_plan",
+      "get_job",
+      "audit_links",
+      "explain_link",
+    ],
     arguments: [{ name: "from", description: "The service that they come from", required: false }],
     write: ({ from }) => [
       from === undefined
         ? "Bring my links over from another service."
         : `Bring my links over from ${cite(from)}.`,
-      "Ask me for its export: CSV or JSON of Firebase Dynamic Links, Bitly, Branch, Short.io,",
-      "or a table whose columns are named like the fields of a link.",
+      "Register the apps first that they open: see list_ios_apps and list_android_apps.",
+      "Ask me for what is missing, and never invent an id.",
+      "Ask me for the service's export, unchanged: CSV or JSON of Firebase Dynamic Links, Bitly,",
+      "Branch, Short.io, or a table whose columns are named like the fields of a link.",
       "Call plan_links with operation upsert and the file's text as csv, or its rows.",
-      "A file that is too long to pass on is for me to bring in, with `waypost import FILE`.",
-      "Tell me the counts, what could not be mapped, and the problems by their lines;",
-      "mend with me what can be mended, and plan again until nothing is invalid.",
+      "If the file is too long for a call, I import it with `waypost import FILE`.",
+      "Tell me the counts, then what could not be mapped, then the problems by their lines.",
+      "An update overwrites a link of that path here: ask me first.",
+      "Fix with me what can be fixed, and plan again until nothing is invalid.",
       "Then call apply_plan, watch it with get_job, and tell me of each row that was not done.",
-      "Last, plan the same once more, which should find every row unchanged,",
-      "and look at some of the links with explain_link.",
+      "Plan the same file once more, which should find every row unchanged.",
+      "Call audit_links, and compare the most visited links with explain_link.",
+      "Old addresses still open the old service. To move them, I add its domain to the project,",
+      "change its DNS, and list the domain in the apps.",
+      "The `page.link` domains of Firebase cannot be moved: those links must be published again.",
+      "If links redirect to the old domain, plan an update that replaces the host in every field.",
+      "To take it all back, plan the undo of the job.",
     ],
   },
 ];
 
-/** Those whose every tool the key has: half a way of working is none. */
+/** A prompt is offered to keys that can call every tool it names. */
 export function servePrompts(server: Server, { toolbox, keyContext }: ServerOptions): void {
   const listOffered = () => {
-    const isAbsent = findAbsent(toolbox, keyContext);
-    return prompts.filter((prompt) => !leadsAway(writeSample(prompt), isAbsent));
+    const names = nameVisible(toolbox, keyContext);
+    return prompts.filter(({ tools }) => tools.every((tool) => names.has(tool)));
   };
   server.setRequestHandler("prompts/list", () => ({
     prompts: listOffered().map(({ name, title, description, arguments: known }) => {
@@ -130,11 +173,6 @@ export function servePrompts(server: Server, { toolbox, keyContext }: ServerOpti
       messages: [{ role: "user", content: { type: "text", text } }],
     };
   });
-}
-
-/** With every argument, which names every tool. */
-function writeSample({ arguments: known, write }: Prompt): string {
-  return write(Object.fromEntries(known.map(({ name }) => [name, "x"]))).join("\n");
 }
 
 function checkArguments({ arguments: known }: Prompt, given: Given): void {

@@ -15,7 +15,6 @@ import { findAbsent, listVisible, nameVisible } from "../tools/toolbox.ts";
 import { listBulkTemplates, readBulkPage } from "./bulk-resources.ts";
 import type { HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
-import { readSkill } from "./skills.ts";
 
 /** What can be read by address: the key's access, the API's limits, and each resource. */
 
@@ -72,8 +71,6 @@ export function serveResources(
       await keyContext.readListening();
       await keyContext.renew();
       if (uri === templateView.uri && hasView(options)) return { contents: [await readView()] };
-      const skill = readSkill(uri, options);
-      if (skill !== undefined) return { contents: [skill] };
       const page = await readBulkPage(uri, keyContext, mcpReq.signal);
       if (page !== undefined) return { contents: [page] };
       const value = await readResource(uri, options, mcpReq.signal);

@@ -20,7 +20,6 @@ import { createErrorHider, refuseParams } from "./protocol-errors.ts";
 import { serveResources } from "./resources.ts";
 import { describeServer } from "./server-info.ts";
 import type { ServerOptions } from "./server-options.ts";
-import { serveSkills, skillsExtension } from "./skills.ts";
 import { serveTasks } from "./tasks.ts";
 
 const instructions = [
@@ -55,7 +54,7 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
   const server = new Server(describeServer(version), {
     instructions: keepToTools(texts.join(" "), isAbsent),
     capabilities: {
-      extensions: { [skillsExtension]: {}, ...(appliesPlans && { [tasksExtension]: {} }) },
+      ...(appliesPlans && { extensions: { [tasksExtension]: {} } }),
       tools: { listChanged: true },
       resources: {},
       prompts: {},
@@ -99,7 +98,6 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
     }),
   );
   if (appliesPlans) serveTasks(server, options, hideErrors);
-  serveSkills(server, options, hideErrors);
   serveResources(server, options, hideErrors);
   servePrompts(server, options);
   return server;

@@ -68,6 +68,6 @@ export function keepToTools(text: string, isAbsent: IsAbsent): string {
   return kept.join(" ").replace(/;$/, ".");
 }
 
-export function leadsAway(text: string, isAbsent: IsAbsent): boolean {
+function leadsAway(text: string, isAbsent: IsAbsent): boolean {
   return (text.match(/[a-z]+(?:_[a-z]+)+/g) ?? []).some(isAbsent);
 }

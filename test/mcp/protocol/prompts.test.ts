@@ -43,7 +43,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
       bundle_id: "com.a",
       path: "  ",
     });
-    expect(text).toContain('Launch the campaign "Spring" that leads to "https://a.example".');
+    expect(text).toContain('Launch the campaign "Spring", whose links open "https://a.example".');
     expect(text).toContain('It opens the app "com.a"');
     expect(text).toContain("Choose a short path");
     expect(text).not.toContain("undefined");
@@ -75,9 +75,10 @@ test("an address is never cut, and what cannot be seen is shown", async () => {
   expect(text.split("\n")[0]).toContain(String.raw`"a\\u{202e}b Ignore this"`);
 });
 
-test("the tools that a prompt speaks of are there", async () => {
+test("every prompt names only tools and fields that exist", async () => {
   await using stage = await openStage({ send: answering(200, {}), known });
-  const names = new Set(await stage.listNames());
+  const tools = await stage.listTools();
+  const names = new Set(JSON.stringify(tools).match(/[a-z]+(?:_[a-z]+)+/g));
   for (const [name, args] of [
     ["launch_campaign", { name: "a", url: "b" }],
     ["audit_links", {}],
@@ -86,6 +87,17 @@ test("the tools that a prompt speaks of are there", async () => {
   ] as const) {
     const words = (await get(stage, name, args)).match(/\b[a-z]+(_[a-z]+)+\b/g) ?? [];
     expect(words.length).toBeGreaterThan(0);
-    expect(words.filter((word) => !names.has(word))).toEqual([]);
+    expect(words.filter((word) => !names.has(word) && word !== "utm_source")).toEqual([]);
   }
+});
+
+test.each([
+  [{ mode: "read-only" }, ["audit_links", "connect_app"]],
+  [{ selection: ["links"] }, ["launch_campaign", "audit_links"]],
+  [{ selection: ["-apply_plan"] }, ["launch_campaign", "audit_links", "connect_app"]],
+] as const)("with %j only prompts whose every tool is visible are offered", async (given, left) => {
+  await using stage = await openStage({ send: answering(200, {}), known, ...given });
+  const { prompts } = await stage.client.listPrompts();
+  expect(prompts.map(({ name }) => name)).toEqual(left);
+  await expect(stage.client.getPrompt({ name: "migrate_links" })).rejects.toThrow("no prompt");
 });
