@@ -18,8 +18,6 @@ export type Config = {
   readonly isDatabaseNamed: boolean;
   readonly host: string;
   readonly port: number;
-  /** How many of them serve, behind the one port. */
-  readonly processes: number;
   /** Undefined where nobody is believed what they say of their clients' addresses. */
   readonly trusted_proxies: TrustedProxies | undefined;
   /** The private networks that webhooks may lead to. */
@@ -80,7 +78,6 @@ export const settings = {
   database_url: { variable: "WAYPOST_DATABASE_URL", flag: "database-url" },
   host: { variable: "WAYPOST_HOST", flag: "host" },
   port: { variable: "WAYPOST_PORT", flag: "port" },
-  processes: { variable: "WAYPOST_PROCESSES", flag: "processes" },
   trusted_proxies: { variable: "WAYPOST_TRUSTED_PROXIES", flag: "trusted-proxies" },
   webhook_private: { variable: "WAYPOST_WEBHOOK_PRIVATE", flag: "webhook-private" },
   link_origin: { variable: "WAYPOST_LINK_ORIGIN", flag: "link-origin" },
@@ -106,7 +103,6 @@ export function readConfig(environment: Values, flags: Values): Config {
     data: findDataFolder(environment),
     host: "127.0.0.1",
     port: "8787",
-    processes: "1",
     log: "info",
     mode: "guarded",
     probe: "on",

@@ -91,7 +91,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   "commands/copies": "text sql copies config compose commands/terminal",
-  "commands/serving": "text metrics config compose commands/terminal",
+  "commands/serving": "text config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network domain client state store service host traces
     webhooks bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools

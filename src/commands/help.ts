@@ -42,7 +42,6 @@ Settings (a flag wins over its variable)
                                             *.B is what is below B
   --host HOST          WAYPOST_HOST         127.0.0.1
   --port PORT          WAYPOST_PORT         8787; 0 takes a free one
-  --processes N        WAYPOST_PROCESSES    how many processes serve behind that port, 1 to 64 (1)
   --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback), or how many
                                             proxies: who is believed whom they were called by
   --webhook-private A,B  WAYPOST_WEBHOOK_PRIVATE  private networks (10.0.0.0/8,loopback) that

@@ -25,14 +25,8 @@ import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { logWhereAsked } from "../compose/log-work.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
-import {
-  openMetrics,
-  readSources,
-  type OpenMetrics,
-  type ShareNumbers,
-} from "../compose/open-metrics.ts";
+import { openMetrics, readSources, type OpenMetrics } from "../compose/open-metrics.ts";
 import { openTraces } from "../compose/open-traces.ts";
-import { renewConnections } from "../compose/renew-connections.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { createProxyWatch } from "../compose/watch-proxies.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
@@ -47,7 +41,7 @@ import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Traces } from "../traces/traces.ts";
 import type { Deliverer } from "../webhooks/deliverer.ts";
-import { announce, writeAnnouncement, type Announcement } from "./serving/announcement.ts";
+import { announce, writeAnnouncement } from "./serving/announcement.ts";
 import { tuneNode } from "./serving/tune-node.ts";
 import { claimStdout, openScreen } from "./terminal/output.ts";
 
@@ -70,55 +64,24 @@ type ServeOptions = {
 
 /** Serves until it is asked to stop, then finishes what runs. Answers the exit code. */
 export async function serve(options: ServeOptions): Promise<number> {
-  const { config, stopped } = options;
+  const { config, version } = options;
   claimStdout();
-  const alone = { announce, log: createLog(config), isJoining: false };
-  if (config.processes === 1) return serveHere({ ...options, ...alone });
-  const { findOwnProcess } = await import("./serving/own-process.ts");
-  const own = findOwnProcess();
-  if (own === undefined) {
-    const { runProcesses } = await import("./serving/run-processes.ts");
-    return runProcesses({ ...options, ...alone });
-  }
-  try {
-    return await serveHere({
-      ...options,
-      ...own,
-      log: createLog(config, { process: own.id }),
-      stopped: Promise.race([stopped, own.stopped]),
-    });
-  } finally {
-    own.leave();
-  }
-}
-
-type ServeHere = ServeOptions & {
-  readonly announce: (announcement: Announcement) => void;
-  readonly log: Log;
-  /** Whether other processes have the port already: this one listens when it can answer, too. */
-  readonly isJoining: boolean;
-  /** Where there are other processes behind the port. */
-  readonly shareNumbers?: ShareNumbers;
-};
-
-async function serveHere(options: ServeHere): Promise<number> {
-  const { config, log, isJoining, version } = options;
   tuneNode();
+  const log = createLog(config);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
   const traces = await openTraces(version, log);
   const findCountry = await openFindCountry({ config, clock, warn: log.warn });
   const server = createHttpServer();
-  if (config.processes > 1) renewConnections(server);
   // The port comes first: a start that fails for it must not have been the first start.
-  const port = isJoining ? config.port : await claimPort(server, config);
+  const port = await claimPort(server, config);
   const addresses = describeAddresses(config, port);
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
     const watches = { ...traces, ...joinWatches(metrics, traces, logWhereAsked(log, config)) };
     const told = { noteStore: log.warn, warn: log.warn };
-    const parts = { ...options, ...watches, ...told, readLinkOrigin, report, findCountry };
+    const parts = { ...options, log, ...watches, ...told, readLinkOrigin, report, findCountry };
     await withDeployment(parts, (deployment) =>
       serveDeployment(server, { ...parts, toolbox, port, addresses, metrics, deployment }),
     );
@@ -131,9 +94,10 @@ async function serveHere(options: ServeHere): Promise<number> {
   }
 }
 
-type Serving = ServeHere &
+type Serving = ServeOptions &
   Watches &
   Omit<Partial<Traces>, keyof Watches> & {
+    readonly log: Log;
     readonly toolbox: Toolbox;
     readonly port: number;
     readonly addresses: Addresses;
@@ -187,19 +151,17 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     answerScrape: metrics?.createAnswers(
       () => readSources({ own, state, assistant, connections: mcp.measure(), deliverer }),
       report,
-      serving.shareNumbers,
     ),
     trustedProxies: config.trusted_proxies,
     lookAtFirst: proxies.look,
     answerProcess: folder?.answer,
   });
-  if (serving.isJoining) await claimPort(server, config);
   await folder?.announce();
   own?.store.watchChores(clock, report);
   deliverer?.watch();
   const isSeen = openScreen().isTTY;
   const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;
-  serving.announce(writeAnnouncement({ ...serving, own: known, signIn }));
+  announce(writeAnnouncement({ ...serving, own: known, signIn }));
   assistant.followLost();
   await serving.stopped;
   readiness.stop();

@@ -118,7 +118,6 @@ function listServer(config: Config, { of, by }: Rows): readonly Row[] {
   return [
     of("Host", "host", config.host),
     of("Port", "port", port === 0 ? "any free one" : String(port)),
-    of("Processes", "processes", String(config.processes)),
     of("Public address", "public_url", config.public_url ?? "from host and port"),
     of("Trusted proxies", "trusted_proxies", proxies ? describeTrustedProxies(proxies) : "none"),
     by("Header of a visitor's country", "WAYPOST_COUNTRY_HEADER", config.country_header ?? "none"),

@@ -13,10 +13,10 @@ export type Log = {
 
 /**
  * JSON lines on stderr. Written at once, so that the last one before an end is not lost. Opened by
- * the first line, for most sessions have nothing to say. Every line has what is in `base`.
+ * the first line, for most sessions have nothing to say.
  */
-export function createLog({ log }: Pick<Config, "log">, base: object | null = null): Log {
-  const open = once(() => pino({ level: log, base }, destination({ dest: 2, sync: true })));
+export function createLog({ log }: Pick<Config, "log">): Log {
+  const open = once(() => pino({ level: log, base: null }, destination({ dest: 2, sync: true })));
   return {
     debug: (facts, message) => open().debug(facts, message),
     info: (facts, message) => open().info(facts, message),

@@ -2,7 +2,6 @@ import type { Config } from "../config.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Sources } from "../metrics/pulled.ts";
-import type { Numbers } from "../metrics/sum-processes.ts";
 import { countDeliveries } from "../store/deliveries.ts";
 import type { State } from "../state/state.ts";
 import type { Store } from "../store/store.ts";
@@ -21,12 +20,8 @@ export type OpenMetrics = Pick<
   readonly createAnswers: (
     readSources: () => Promise<Sources>,
     report: (error: unknown) => unknown,
-    /** Where there are others: answers what all have measured, and tells them what this one has. */
-    shareNumbers?: ShareNumbers,
   ) => AnswerScrape;
 };
-
-export type ShareNumbers = (readOwn: () => Promise<Numbers>) => () => Promise<string>;
 
 export async function openMetrics(config: Config): Promise<OpenMetrics | undefined> {
   const token = readMetricsToken(config);
@@ -34,13 +29,12 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
   // Most processes are measured by nobody, and need not load what does it.
   const { createMetrics } = await import("../metrics/metrics.ts");
   const { createScrapeAnswers } = await import("../metrics/answer-scrape.ts");
-  const { contentType, write, readNumbers, ...watches } = createMetrics(clock);
+  const { contentType, write, ...watches } = createMetrics(clock);
   return {
     ...watches,
-    createAnswers: (readSources, report, shareNumbers) => {
-      const writeAll = shareNumbers?.(async () => readNumbers(await readSources()));
+    createAnswers: (readSources, report) => {
       const writeOwn = async () => write(await readSources());
-      return createScrapeAnswers({ token, contentType, write: writeAll ?? writeOwn, report });
+      return createScrapeAnswers({ token, contentType, write: writeOwn, report });
     },
   };
 }

@@ -59,7 +59,6 @@ export const settingsSchema = z.object({
   database_url: z.string().refine(isDatabaseUrl, databaseUrlRule).optional(),
   host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
   port: wholeNumber(0, 65_535),
-  processes: wholeNumber(1, 64),
   trusted_proxies: z
     .string()
     .transform((text) => readTrustedProxies(text) ?? null)

@@ -3,7 +3,6 @@ import type { Clock } from "../contract/clock.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Watched, WatchCall, WatchHttp, WatchRequest } from "../contract/watch.ts";
 import { addPulled, type Sources } from "./pulled.ts";
-import type { Numbers } from "./sum-processes.ts";
 
 /** What the process does, in numbers that Prometheus reads. No label is a stranger's text. */
 export type Metrics = {
@@ -13,8 +12,6 @@ export type Metrics = {
   readonly watchMcp: WatchHttp;
   readonly contentType: string;
   readonly write: (sources: Sources) => Promise<string>;
-  /** The same for `sum-processes.ts`. */
-  readonly readNumbers: (sources: Sources) => Promise<Numbers>;
 };
 
 /** From a read out of a cache to a call that uses all of its time (client.ts). */
@@ -85,10 +82,6 @@ export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics 
     write: (sources) => {
       setPulled(sources);
       return registry.metrics();
-    },
-    readNumbers: (sources) => {
-      setPulled(sources);
-      return registry.getMetricsAsJSON();
     },
   };
 }

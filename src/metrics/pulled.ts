@@ -39,8 +39,6 @@ type Pulled = {
   readonly name: string;
   readonly help: string;
   readonly label?: string;
-  /** What each process reads of the same store is no sum. */
-  readonly aggregator?: "max";
   readonly read: (sources: Sources) => Values;
 };
 
@@ -123,7 +121,6 @@ const gauges: readonly Pulled[] = [
     name: "waypost_webhook_events",
     help: "Events in the store that wait for the receivers of webhooks, were given up, or dropped",
     label: "state",
-    aggregator: "max",
     read: ({ events = {} }) => events,
   },
 ];

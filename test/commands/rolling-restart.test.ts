@@ -12,6 +12,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import { pickTurn } from "../bench/ring.ts";
 import { callDone } from "../support/call-tool.ts";
 import {
+  createFolder,
   createUsedFolder,
   runJson,
   startServe,
@@ -95,6 +96,19 @@ test("of many that start at once on a new folder each is ready, and migrated it 
   database.close();
   expect(new Set(done.map((row) => JSON.stringify(row))).size).toBe(done.length);
   for (const { stop } of servings) await stop();
+});
+
+test("of many first starts one makes the owner's key, and the others say where it is", async () => {
+  await using folder = await createFolder();
+  const servings = await startServes(folder.path, 3);
+  const { keys } = await runJson(["keys", "list", "--data", folder.path]);
+  expect(keys).toHaveLength(1);
+  expect(new Set(servings.map(({ key }) => key)).size).toBe(1);
+  for (const { call } of servings) expect((await call("GET", "/links")).status).toBe(200);
+  const said = await Promise.all(servings.map(async ({ stop }) => (await stop()).stderr));
+  expect(said.filter((text) => text.includes('your project "default" in'))).toHaveLength(1);
+  const others = said.filter((text) => text.includes(`(key: ${servings[0]?.places.key_file})`));
+  expect(others).toHaveLength(2);
 });
 
 function connect({ places, key: token }: Serving) {

@@ -1,5 +1,5 @@
 import type { Serving } from "./command.ts";
-import { post, type Posting } from "./mcp-post.ts";
+import { post } from "./mcp-post.ts";
 
 /** The metrics of a process that serves, as a scraper reads them. */
 
@@ -9,14 +9,9 @@ export const measured = { env: { WAYPOST_METRICS_TOKEN: token } };
 /** The series by name and labels. */
 export type Series = ReadonlyMap<string, number>;
 
-export function scrape(
-  { places }: Pick<Serving, "places">,
-  given: string | null = token,
-  { agent }: Pick<Posting, "agent"> = {},
-) {
+export function scrape({ places }: Pick<Serving, "places">, given: string | null = token) {
   const headers = given === null ? {} : { authorization: `Bearer ${given}` };
-  const posting = agent === undefined ? {} : { agent };
-  return post(`${places.url}/metrics`, { method: "GET", headers, ...posting });
+  return post(`${places.url}/metrics`, { method: "GET", headers });
 }
 
 export async function readSeries(serving: Pick<Serving, "places">): Promise<Series> {

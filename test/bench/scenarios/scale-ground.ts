@@ -2,9 +2,6 @@ import { makeDataFile } from "../ground/data-file.ts";
 import { seedPlot } from "../ground/ground.ts";
 import { addPlot, type Plot } from "../ground/plots.ts";
 import { makePostgresGround } from "../ground/postgres-ground.ts";
-import type { Question } from "../load/ask.ts";
-import { askModern } from "../load/http-tools.ts";
-import { createRing } from "../ring.ts";
 import { serve, type Server } from "../servers/http-server.ts";
 import type { Build } from "../builds.ts";
 import type { Db } from "../../../src/store/tenant.ts";
@@ -13,7 +10,7 @@ import { createVisit } from "./redirects.ts";
 /** The same small store on each engine. */
 export type Place = {
   readonly engine: "SQLite" | "PostgreSQL";
-  readonly serve: (words?: readonly string[]) => Promise<Server>;
+  readonly serve: () => Promise<Server>;
   readonly plot: Plot;
   readonly links: readonly Link[];
   readonly addPlot: (subdomain: string, keys: number) => Promise<Plot>;
@@ -37,14 +34,14 @@ export async function openPlaces(build: Build): Promise<Places> {
   await postgres.seed(ofDatabase, links);
   const sqlite: Place = {
     engine: "SQLite",
-    serve: (words) => serve(build, file.folder, words),
+    serve: () => serve(build, file.folder),
     plot: ofFile,
     links: await readLinks(file.db, ofFile),
     addPlot: (subdomain, keys) => addPlot(file, subdomain, keys),
   };
   const other: Place = {
     engine: "PostgreSQL",
-    serve: (words = []) => serve(build, postgres.folder, [...postgres.words, ...words]),
+    serve: () => serve(build, postgres.folder, postgres.words),
     plot: ofDatabase,
     links: await readLinks(postgres.file.db, ofDatabase),
     addPlot: postgres.addPlot,
@@ -74,13 +71,4 @@ function readLinks(db: Db, { projectId }: Plot): Promise<readonly Link[]> {
 export function writeVisits(server: Server, { plot, links }: Place, count: number) {
   const visit = createVisit(server, plot.subdomain);
   return links.slice(0, count).map(({ path }) => visit(path));
-}
-
-/** Calls of get_link by all keys in turns, in 2026-07-28. */
-export function writeCalls(server: Server, { plot, links }: Place): readonly Question[] {
-  const nextKey = createRing(plot.keys);
-  return links.slice(0, 1000).map(({ id }) => {
-    const params = { name: "get_link", arguments: { id } };
-    return askModern(server, nextKey()).write("tools/call", params);
-  });
 }

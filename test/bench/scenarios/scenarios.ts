@@ -14,7 +14,7 @@ import { measureCounting, measureMemory, measureRedirects } from "./redirects.ts
 import { measureRest } from "./rest.ts";
 import { measureScaleCalls } from "./scale-calls.ts";
 import { measureScaleLists } from "./scale-lists.ts";
-import { measureScaleProcesses } from "./scale-processes.ts";
+import { measureScaleRedirects } from "./scale-redirects.ts";
 import type { Scenario } from "./scenario.ts";
 import { measureStart } from "./start.ts";
 import { measurePostgresStatistics, measureStatistics } from "./statistics.ts";
@@ -47,7 +47,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "templates", rounds: 1, isAlone: true, measure: measureTemplates },
   { name: "import", rounds: 1, isAlone: true, measure: measureImport },
   { name: "kills", rounds: 1, isAlone: true, measure: measureKills },
-  { name: "scale-processes", rounds: 1, isAlone: true, measure: measureScaleProcesses },
+  { name: "scale-redirects", rounds: 1, isAlone: true, measure: measureScaleRedirects },
   { name: "scale-lists", rounds: 1, isAlone: true, measure: measureScaleLists },
   { name: "scale-calls", rounds: 1, isAlone: true, measure: measureScaleCalls },
 ];

@@ -26,7 +26,6 @@ export type Server = {
 
 /** Runs in the server's process, and tells what that has used. */
 const reporter = `
-  import cluster from "node:cluster";
   import { setFlagsFromString } from "node:v8";
   import { runInNewContext } from "node:vm";
   const measures = {
@@ -41,11 +40,8 @@ const reporter = `
       return (heapUsed + external) / 1e6;
     },
   };
-  // One of several processes has its channel for the first one, and lives by it.
-  if (cluster.isPrimary) {
-    process.on("message", (name) => process.send(measures[name]()));
-    process.channel.unref();
-  }
+  process.on("message", (name) => process.send(measures[name]()));
+  process.channel.unref();
 `;
 
 /** The build's own server on a data folder. */
