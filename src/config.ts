@@ -219,7 +219,7 @@ function readHeaderName(variable: string, environment: Values): string | undefin
 
 /** An operator who sets a PIN counts on being asked for it. */
 function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
-  if (approval_pin_file === undefined || (mode !== "two-step" && mode !== "full")) return;
+  if (approval_pin_file === undefined || mode !== "full") return;
   throw new UsageFault(
     `WAYPOST_APPROVAL_PIN_FILE is set, but --mode ${mode} shows no page that asks for the PIN; ` +
       "use --mode guarded, or leave the PIN unset",

@@ -66,7 +66,7 @@ const rooms: Readonly<Record<string, string>> = {
     contract network/hosts audit bulk/owner bulk/plan bulk/select mcp/results mcp/schemas
     mcp/tools/tool mcp/tools/bulk`,
   "mcp/tools/history": `
-    text contract contract/rules state bulk mcp/results mcp/schemas mcp/approval mcp/access
+    text contract contract/rules state bulk mcp/results mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,
   "mcp/tools": `
     text contract contract/rules visit domain mcp/results mcp/schemas mcp/approval mcp/access

@@ -31,7 +31,7 @@ Settings (a flag wins over its variable)
   --database-url URL   WAYPOST_DATABASE_URL  everything in PostgreSQL instead:
                                             postgres://user:password@host:5432/database
   --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
-                                            two-step (a second call does), full (nobody does)
+                                            full (nobody does)
   --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
                                             templates, bulk, history) and tools; -C takes away
   --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known

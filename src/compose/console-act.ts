@@ -61,7 +61,7 @@ export function requireYes(
   request: ApprovalRequest,
   { requireApproval, keyContext }: Acting,
 ): Promise<void> {
-  const person = { ...nobodyToAsk, client: consoleName, token: undefined };
+  const person = { ...nobodyToAsk, client: consoleName };
   return requireApproval(request, keyContext, person);
 }
 

@@ -11,7 +11,6 @@ import { readDatabaseUrl } from "./secrets.ts";
 const modes: Readonly<Record<Mode, string>> = {
   "read-only": "read-only: assistants change nothing",
   guarded: "guarded: you approve what destroys or overwrites",
-  "two-step": "two-step: assistants confirm what destroys by a second call",
   full: "full: assistants are never asked",
 };
 

@@ -67,10 +67,10 @@ export const approvalRules = {
   },
 } as const satisfies Readonly<Record<string, ApprovalRule>>;
 
-/** When a call of the tool has to be approved; empty where it never has. */
-export function listApprovals(tool: string): readonly string[] {
+/** Whether any call of the tool has to be approved. */
+export function mayAskPerson(tool: string): boolean {
   const rules: readonly ApprovalRule[] = Object.values(approvalRules);
-  return rules.filter(({ tools }) => tools.includes(tool)).map(({ when }) => when);
+  return rules.some(({ tools }) => tools.includes(tool));
 }
 
 function nameTools(isMeant: (entry: Endpoint) => boolean): readonly string[] {

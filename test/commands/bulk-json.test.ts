@@ -7,7 +7,7 @@ import { openForEach } from "../support/open-for.ts";
 
 /** `--json` is for scripts at a terminal: they can open no resource of MCP, and call no tool. */
 
-const toolNames = createToolbox({ mode: "two-step", selection: [] }).tools.map(({ name }) => name);
+const toolNames = createToolbox({ mode: "guarded", selection: [] }).tools.map(({ name }) => name);
 const forAssistants = new RegExp(`waypost://|\\b(${toolNames.join("|")})\\b`);
 
 let folder: Folder;

@@ -279,7 +279,6 @@ describe("every entry", () => {
       ];
       expect(new Set(keys).size, nameOf(entry)).toBe(keys.length);
       expect(keys).not.toContain("project_id");
-      expect(keys).not.toContain("approval");
     }
   });
 

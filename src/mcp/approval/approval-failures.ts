@@ -16,25 +16,21 @@ export class NowhereToAsk extends Error {
   }
 }
 
-/** With the address of the person's page, or with a token to call again with (two-step mode). */
+/** With the address of the person's page. */
 export function refuseUnapproved(
   { tool, preview }: ApprovalRequest,
-  message: string,
-  { expires_at, ...means }: Readonly<{ url?: string; token?: string; expires_at: number }>,
+  { url, expires_at }: { readonly url: string; readonly expires_at: number },
 ): ToolFailure {
   const until = new Date(expires_at).toISOString();
-  const again = `call ${tool} again with the same arguments`;
-  const isByPage = means.url !== undefined;
   return new ToolFailure({
     code: "approval_required",
-    message,
+    message: "A person has to approve this first.",
     effect: "none",
-    retry: isByPage ? "later" : "now",
-    approval: { preview: writePreview(preview), expires_at: until, ...means },
-    next: isByPage
-      ? `Give the user approval.url to open in a browser; when they have approved, ${again}.`
-      : "Tell the user what approval.preview says; if they agree, " +
-        `${again} and approval set to approval.token.`,
+    retry: "later",
+    approval: { preview: writePreview(preview), expires_at: until, url },
+    next:
+      "Give the user approval.url to open in a browser; when they have approved, " +
+      `call ${tool} again with the same arguments.`,
   });
 }
 

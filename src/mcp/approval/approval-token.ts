@@ -22,12 +22,12 @@ export async function issueToken(
   { preview }: ApprovalRequest,
   digest: string,
   openState: OpenState,
-): Promise<{ readonly token: string; readonly expires_at: number }> {
+): Promise<string> {
   const { approvals } = await openState();
   // It was told already: no page shows it.
   const wanted = { digest, preview: JSON.stringify({ title: preview.title }) };
   const { id, expires_at } = await approvals.openForToken(wanted);
-  return { token: await sealToken({ id, digest, expires_at }, openState), expires_at };
+  return sealToken({ id, digest, expires_at }, openState);
 }
 
 /** As a text, which for a page's approval only says which page a client was told to open. */

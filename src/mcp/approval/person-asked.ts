@@ -8,8 +8,6 @@ export type Person = {
   readonly answer: Answer | undefined;
   /** The approval whose page was answered while this call waited for it. */
   readonly waited: string | undefined;
-  /** The approval token that the assistant itself passes on, in two-step mode. */
-  readonly token: string | undefined;
   /** What the client calls itself. */
   readonly client?: string | undefined;
   /** Where the links of the key's project live, or else the deployment. */
@@ -24,7 +22,7 @@ export const nobodyToAsk = {
   canOpen: false,
   answer: undefined,
   waited: undefined,
-} as const satisfies Omit<Person, "token">;
+} as const satisfies Person;
 
 /** Who asks a person, as the person is told. */
 export type Asker = Pick<Person, "client" | "place" | "key">;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import { refuseDeclined, refuseUnapproved } from "./approval-failures.ts";
+import { refuseDeclined } from "./approval-failures.ts";
 import {
   digestRequest,
   fitsText,
@@ -7,7 +7,7 @@ import {
   type ApprovalRequest,
   type AskingKey,
 } from "./approval-request.ts";
-import { issueToken, readToken, useToken, type ApprovalToken } from "./approval-token.ts";
+import { issueToken, readToken, useToken } from "./approval-token.ts";
 import type { Mode } from "./mode.ts";
 import { PersonAsked, type Answer, type Person } from "./person-asked.ts";
 import { createRequirePage, type Asking, type PageOptions } from "./require-page.ts";
@@ -35,7 +35,6 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
   return async (request, key, person) => {
     if (mode === "full") return;
     const digest = digestRequest(request, key, isByHand);
-    if (mode === "two-step") return requireToken(request, digest, person.token);
     const { answer } = person;
     const pin = await readPin();
     const { key_print: keyPrint, realm } = key;
@@ -49,18 +48,6 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     if (isForm) throw await askClient(request, digest);
     return requirePage(asking);
   };
-
-  /** The same call with the token goes through. */
-  async function requireToken(
-    request: ApprovalRequest,
-    digest: string,
-    text: string | undefined,
-  ): Promise<void> {
-    const token = await readToken(text, openState);
-    if (token?.digest === digest && (await useToken(token, openState))) return;
-    const issued = await issueToken(request, digest, openState);
-    throw refuseUnapproved(request, describeStale(text, token), issued);
-  }
 
   /** The client's question came back: its token is used up, whatever the answer to it is. */
   async function requireYes(asking: Asking, answer: Answer): Promise<void> {
@@ -86,15 +73,9 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
   }
 
   async function askClient(request: ApprovalRequest, digest: string): Promise<PersonAsked> {
-    const { token } = await issueToken(request, digest, openState);
+    const token = await issueToken(request, digest, openState);
     const { preview } = request;
     const message = `${writePreview(preview)}\n\nDo you approve?`;
     return new PersonAsked(message, token, { count: preview.count });
   }
-}
-
-function describeStale(text: string | undefined, token: ApprovalToken | undefined): string {
-  if (text === undefined) return "This needs a second call with the approval token.";
-  if (token === undefined) return "The approval token is none of ours.";
-  return "The approval token was used, grew old, or was given for another act or target.";
 }

@@ -67,9 +67,7 @@ export function createRequirePage({
     const url = await openPage(id).catch((error: unknown) => {
       throw error instanceof NowhereToAsk ? refuseUnasked(request, error, expires_at) : error;
     });
-    if (!canOpen) {
-      return refuseUnapproved(request, "A person has to approve this first.", { url, expires_at });
-    }
+    if (!canOpen) return refuseUnapproved(request, { url, expires_at });
     const brought = await readToken(answer?.token, openState);
     const isOpened = answer?.said === "opened" && brought?.id === id;
     const token = await sealToken({ id, digest, expires_at }, openState);

@@ -30,7 +30,7 @@ type Calling = {
   readonly leaving: Leaving;
   readonly requestId: string;
   readonly meta: AskedCall["meta"];
-  readonly person: Omit<Person, "token">;
+  readonly person: Person;
   readonly tellProgress: Tell;
 };
 

@@ -23,7 +23,7 @@ import type { ServerOptions } from "./server-options.ts";
 
 /** What one call asks of the person before its client, and what it has heard so far. */
 export type Dialogue = {
-  readonly readPerson: () => Omit<Person, "token">;
+  readonly readPerson: () => Person;
   /** Asks in the way of the client's era. Without an answer of its own the call is made again. */
   readonly ask: (asked: PersonAsked) => Promise<InputRequiredResult | undefined>;
 };
@@ -52,7 +52,7 @@ export async function openDialogue(
   const shows = !clients.hidesQuestions(nameAsked);
   const brought = readReply(context);
   let questions = 0;
-  let person: Omit<Person, "token"> = {
+  let person: Person = {
     canAnswer: shows && canShowForm(capabilities),
     canOpen: shows && capabilities.elicitation?.url !== undefined,
     answer: brought && (await hear(brought)),

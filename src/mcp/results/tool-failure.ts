@@ -23,7 +23,6 @@ const failureSchema = z.object({
     .object({
       preview: z.string(),
       url: z.string().optional(),
-      token: z.string().optional(),
       expires_at: z.string(),
     })
     .optional(),

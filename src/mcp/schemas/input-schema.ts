@@ -13,8 +13,6 @@ import { once } from "./once.ts";
 export type InputOptions = {
   /** What `id` may be, in a few words. */
   readonly idText: string;
-  /** Whether the call takes an approval token (two-step mode). */
-  readonly takesApproval: boolean;
   /** What the tool takes that the endpoint does not, or not so. */
   readonly own?: Fields;
 };
@@ -35,18 +33,12 @@ export function listFields(endpoint: Endpoint, options: InputOptions, isTerse = 
     const field = endpoint.body?.shape[name] as z.ZodType;
     fields[name] = required.includes(name) ? makeRequired(field) : field;
   }
-  if (options.takesApproval) fields["approval"] = describeApproval();
   return { ...fields, ...options.own };
 }
 
 /** The names of the body's fields that its tool takes. */
 export function listTold({ body, untold = [] }: Endpoint): readonly string[] {
   return Object.keys(body?.shape ?? {}).filter((name) => !untold.includes(name));
-}
-
-export function describeApproval(): z.ZodType {
-  // Whoever is asked for one is told which.
-  return z.string().optional();
 }
 
 /** What arguments are checked by: an unknown member is refused, at every depth. */

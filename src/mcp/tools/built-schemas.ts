@@ -1,5 +1,4 @@
 import type { JsonObject } from "../../contract/json.ts";
-import type { Mode } from "../approval/mode.ts";
 import { once } from "../schemas/once.ts";
 import type { Tool } from "./tool.ts";
 
@@ -8,20 +7,15 @@ import type { Tool } from "./tool.ts";
  * is a good part of a start. Where the source runs by itself there are none, and each is written
  * when it is asked for.
  */
-declare const WAYPOST_SCHEMAS: Readonly<Record<Variant, string>>;
-
-/** Only the two-step mode has other arguments. */
-const variants = ["two-step", "guarded"] as const;
-type Variant = (typeof variants)[number];
+declare const WAYPOST_SCHEMAS: string;
 
 type Schemas = Readonly<Record<"full" | "terse" | "output", JsonObject>>;
 
 /** The same tools, with the schemas that the build has written. */
-export function takeBuiltSchemas(tools: readonly Tool[], mode: Mode): readonly Tool[] {
+export function takeBuiltSchemas(tools: readonly Tool[]): readonly Tool[] {
   if (typeof WAYPOST_SCHEMAS === "undefined") return tools;
-  const text = WAYPOST_SCHEMAS[mode === "two-step" ? mode : "guarded"];
   // The build wrote it with `writeBuiltSchemas`.
-  const read = once(() => JSON.parse(text) as Readonly<Record<string, Schemas>>);
+  const read = once(() => JSON.parse(WAYPOST_SCHEMAS) as Readonly<Record<string, Schemas>>);
   return tools.map((tool) => ({
     ...tool,
     inputSchema: (isTerse) =>
@@ -31,14 +25,9 @@ export function takeBuiltSchemas(tools: readonly Tool[], mode: Mode): readonly T
 }
 
 /** What the build writes, of all tools. */
-export function writeBuiltSchemas(
-  listTools: (mode: Mode) => readonly Tool[],
-): Readonly<Record<Variant, string>> {
-  const texts = variants.map((variant) => {
-    const schemas = listTools(variant).map((tool) => [tool.name, readSchemas(tool)]);
-    return [variant, JSON.stringify(Object.fromEntries(schemas))];
-  });
-  return Object.fromEntries(texts);
+export function writeBuiltSchemas(tools: readonly Tool[]): string {
+  const schemas = tools.map((tool) => [tool.name, readSchemas(tool)]);
+  return JSON.stringify(Object.fromEntries(schemas));
 }
 
 function readSchemas({ inputSchema, outputSchema }: Tool): Schemas {

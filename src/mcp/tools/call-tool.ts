@@ -28,7 +28,7 @@ export type CallContext = {
   readonly keyContext: KeyContext;
   readonly requireApproval: RequireApproval;
   readonly approveOverwrite: ApproveOverwrite;
-  readonly person: Omit<Person, "token">;
+  readonly person: Person;
   /** The client, which may wait no longer. */
   readonly leaving: Leaving;
   /** Whether the client shows the view of a tool. */
@@ -189,14 +189,8 @@ function makeCall(running: Running, extras: Extras): Call {
   };
 }
 
-function describePerson({ context: { person, keyContext }, args }: Running): Person {
-  const token = args["approval"];
-  return {
-    ...person,
-    token: typeof token === "string" ? token : undefined,
-    place: describePlace(keyContext),
-    key: nameKey(keyContext),
-  };
+function describePerson({ context: { person, keyContext } }: Running): Person {
+  return { ...person, place: describePlace(keyContext), key: nameKey(keyContext) };
 }
 
 /** Where the links of a key live, as far as that is known, or else the deployment. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { listApprovals } from "../../contract/approval-rules.ts";
+import { mayAskPerson } from "../../contract/approval-rules.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
@@ -61,7 +61,6 @@ export function describeAccess(
   const readings = tools.map(({ name, readAccess }): Told => {
     return { name, reading: { reason: undefined, since: undefined, ...readAccess(access) } };
   });
-  const isAsking = mode === "guarded" || mode === "two-step";
   const unknown = readings.filter(({ reading }) => reading.state === "unknown");
   return dropEmpty({
     kind: access.readKind(),
@@ -75,7 +74,7 @@ export function describeAccess(
     unknown: nameAll(unknown),
     // Calls of these were refused, and others may not be.
     refused: groupByReason(unknown.filter(({ reading }) => reading.reason !== undefined)),
-    asks: isAsking ? nameAll(readings.filter(mayAskPerson)) : [],
+    asks: mode === "guarded" ? nameAll(readings.filter(isAsking)) : [],
   });
 }
 
@@ -87,8 +86,8 @@ type Told = {
   };
 };
 
-function mayAskPerson({ reading, name }: Told): boolean {
-  return reading.state !== "denied" && listApprovals(name).length > 0;
+function isAsking({ reading, name }: Told): boolean {
+  return reading.state !== "denied" && mayAskPerson(name);
 }
 
 function nameAll(readings: readonly Told[]): readonly string[] {

@@ -64,7 +64,7 @@ export function createExplainLink(): Tool {
 }
 
 function listOwnFields(): Fields {
-  const options = { idText: describeIds(findKind(links.show)), takesApproval: false };
+  const options = { idText: describeIds(findKind(links.show)) };
   const { id } = listFields(links.show, options);
   return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };
 }

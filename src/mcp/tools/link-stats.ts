@@ -76,7 +76,7 @@ type StatsArguments = {
 };
 
 function listOwnFields(isTerse: boolean): Fields {
-  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  const { filters } = listFields(links.index, { idText: "" });
   return {
     id: z.string().optional(),
     ...(filters && { filters: isTerse ? z.array(z.looseObject({})).optional() : filters }),

@@ -55,19 +55,19 @@ export class UnknownTool extends Error {
 
 export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   const made: readonly Tool[] = [
-    ...deriveTools(mode),
+    ...deriveTools(),
     createPlanLinks(),
-    ...createJobTools(mode),
+    ...createJobTools(),
     createExportLinks(),
     createListChanges(),
-    createUndo(mode),
+    createUndo(),
     createAuditLinks(),
     createLinkStats(),
     createExplainLink(),
     createCheckDomain(),
     createExplainAccess(() => tools, mode),
   ];
-  const all = takeBuiltSchemas(made, mode);
+  const all = takeBuiltSchemas(made);
   const { isChosen, isTakenAway } = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));

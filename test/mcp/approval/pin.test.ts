@@ -307,27 +307,23 @@ test.each(eras)("where a PIN is set, the form of a %s client approves of nothing
   expect(assistant.writes).toEqual([]);
 });
 
-describe("where a PIN is set, a yes that was sealed without one", () => {
+test("where a PIN is set, a yes that was sealed without one does not count", async () => {
   const remove = { name: "delete_link", arguments: { id: "a" } };
   const yes = { action: "accept", content: { approve: true } };
+  await using assistant = await createAssistantWorld({ pin: "correct horse" });
+  await assistant.plant("link", { path: "a" });
+  // Another process of the same folder, whose operator has set no PIN for it.
+  await using open = await createAssistantWorld({ beside: assistant.world });
+  const { requestState } = await open.callRaw(remove);
+  expect(requestState).toMatch(/^[\w-]+\.[\w-]+$/);
 
-  test.each(["guarded", "two-step"] as const)("in %s mode is none", async (mode) => {
-    await using assistant = await createAssistantWorld({ pin: "correct horse" });
-    await assistant.plant("link", { path: "a" });
-    // Another process of the same folder, whose operator has set no PIN for it.
-    await using open = await createAssistantWorld({ mode, beside: assistant.world });
-    const asked = await open.callRaw(remove);
-    const requestState = asked.requestState ?? asked.structuredContent.error.approval.token;
-    expect(requestState).toMatch(/^[\w-]+\.[\w-]+$/);
+  const answer = { inputResponses: { approval: yes }, requestState };
+  const { structuredContent } = await assistant.callRaw({ ...remove, ...answer });
+  expect(structuredContent.error).toMatchObject({ code: "approval_required", effect: "none" });
+  expect(structuredContent.error.approval.url).toMatch(/\/approve\//);
+  expect(assistant.writes).toEqual([]);
 
-    const answer = { inputResponses: { approval: yes }, requestState };
-    const { structuredContent } = await assistant.callRaw({ ...remove, ...answer });
-    expect(structuredContent.error).toMatchObject({ code: "approval_required", effect: "none" });
-    expect(structuredContent.error.approval.url).toMatch(/\/approve\//);
-    expect(assistant.writes).toEqual([]);
-
-    // The page's press is what it waits for, and nothing else was spent on it.
-    await assistant.press(structuredContent.error.approval.url, "approve", "correct horse");
-    expect((await assistant.callRaw(remove)).structuredContent.deleted).toBeDefined();
-  });
+  // The page's press is what it waits for, and nothing else was spent on it.
+  await assistant.press(structuredContent.error.approval.url, "approve", "correct horse");
+  expect((await assistant.callRaw(remove)).structuredContent.deleted).toBeDefined();
 });

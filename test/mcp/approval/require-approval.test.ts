@@ -2,12 +2,11 @@ import { describe, expect, test } from "vitest";
 import {
   createAssistantWorld,
   eras,
-  type AssistantClient,
   type AssistantWorld,
   type Elicit,
 } from "../../support/assistant-world.ts";
 
-/** design.md, "Approval": the four modes, before clients of both eras. */
+/** design.md, "Approval": the three modes, before clients of both eras. */
 
 const yes = () => ({ action: "accept", content: { approve: true } }) as const;
 const writers = [
@@ -82,26 +81,6 @@ describe.each(eras)("a %s client", (era) => {
     expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
-  test("in two-step mode sends the call again with its token, which works once", async () => {
-    const { assistant, id } = await withLink({ era, mode: "two-step", elicit: yes });
-    await using _ = assistant;
-
-    const first = await assistant.callTool("delete_link", { id });
-    expect(first.structured.error).toMatchObject({
-      code: "approval_required",
-      effect: "none",
-      retry: "now",
-      approval: { preview: expect.stringContaining('Delete the link "Spring"') },
-    });
-    expect(first.structured.error.approval).not.toHaveProperty("url");
-    expect(await hasLink(assistant, "spring")).toBe(true);
-
-    const { token } = first.structured.error.approval;
-    const second = await assistant.callTool("delete_link", { id, approval: token });
-    expect(second.structured.deleted.id).toBe(id);
-    expect(assistant.writes).toEqual([`DELETE /api/v1/links/${id}`]);
-  });
-
   test("in full mode is asked nothing", async () => {
     let questions = 0;
     const elicit: Elicit = () => {
@@ -151,63 +130,11 @@ test.each(eras)("read-only mode has no tool that writes, for a %s client", async
 });
 
 test("every other mode lists what writes", async () => {
-  for (const mode of ["guarded", "two-step", "full"] as const) {
+  for (const mode of ["guarded", "full"] as const) {
     await using assistant = await createAssistantWorld({ mode });
     const names = (await assistant.listTools()).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(writers));
   }
-});
-
-/** The tools that take a token. */
-async function listTakers({ listTools }: AssistantClient): Promise<readonly string[]> {
-  const takers = (await listTools()).filter(({ inputSchema }) => {
-    return Object.hasOwn(inputSchema.properties ?? {}, "approval");
-  });
-  return takers.map(({ name }) => name).toSorted();
-}
-
-describe("the argument approval", () => {
-  const gated = [
-    "apply_plan",
-    "undo",
-    "create_link",
-    "upsert_link",
-    "update_link",
-    "delete_link",
-    "register_ios_app",
-    "register_android_app",
-    "save_template",
-    "update_ios_app",
-    "delete_ios_app",
-    "update_android_app",
-    "delete_android_app",
-    "publish_template",
-    "unpublish_template",
-    "restore_template_version",
-  ];
-
-  test("is there in two-step mode alone, and only where an act may need it", async () => {
-    for (const mode of ["read-only", "guarded", "full"] as const) {
-      await using assistant = await createAssistantWorld({ mode });
-      expect(await listTakers(assistant), mode).toEqual([]);
-    }
-    await using assistant = await createAssistantWorld({ mode: "two-step" });
-    expect(await listTakers(assistant)).toEqual(gated.toSorted());
-  });
-
-  test("is there for the master key's projects too", async () => {
-    await using assistant = await createAssistantWorld({ mode: "two-step" });
-    const client = await assistant.connect({ key: assistant.world.master });
-    expect(await listTakers(client)).toEqual(["delete_project", "undo", "update_project"]);
-  });
-
-  test.each(["guarded", "full"] as const)("is refused in %s mode", async (mode) => {
-    const { assistant, id } = await withLink({ mode });
-    await using _ = assistant;
-    const result = await assistant.callTool("delete_link", { id, approval: "anything" });
-    expect(result.structured.error.code).toBe("invalid_arguments");
-    expect(assistant.writes).toEqual([]);
-  });
 });
 
 describe("a page that waits", () => {

@@ -246,15 +246,15 @@ test("a sentence of the deployment's is not ended twice", async () => {
 });
 
 test("an approval that is asked for, or refused, is a failure of the same shape", async () => {
-  await using assistant = await createAssistantWorld({ mode: "two-step" });
+  await using assistant = await createAssistantWorld();
   await assistant.plant("link", { path: "spring" });
   await assistant.listTools();
   const { structured } = await assistant.callTool("delete_link", { id: "spring" });
   expect(structured.error).toMatchObject({
     code: "approval_required",
     effect: "none",
-    retry: "now",
-    approval: { preview: expect.any(String), token: expect.any(String) },
+    retry: "later",
+    approval: { preview: expect.any(String), url: expect.any(String) },
   });
   const decline = () => {
     other.advance(1000);

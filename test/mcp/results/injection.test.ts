@@ -306,13 +306,11 @@ describe("hostile text that the service itself keeps", () => {
     ["update_android_app", { id: "com.a.b", custom_scheme: hostile }, true],
   ])("is shown in the question before %s, on lines of our own", async (tool, args, isRemote) => {
     const there = { isRemote, beside: assistant.world };
-    for (const mode of ["guarded", "two-step"] as const) {
-      await using beside = await createAssistantWorld({ ...there, mode });
-      const { structured, text } = await beside.callTool(tool, args);
-      expect(structured.error.code).toBe("approval_required");
-      expect(structured.error.approval.preview).toContain("\\u{202e}");
-      expectInert(structured, text, text.includes(order));
-    }
+    await using beside = await createAssistantWorld(there);
+    const { structured, text } = await beside.callTool(tool, args);
+    expect(structured.error.code).toBe("approval_required");
+    expect(structured.error.approval.preview).toContain("\\u{202e}");
+    expectInert(structured, text, text.includes(order));
     let message = "";
     await using asking = await createAssistantWorld({
       ...there,

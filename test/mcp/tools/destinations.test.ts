@@ -215,7 +215,6 @@ describe("an undo", () => {
 
   test("is refused before anybody is asked about it", async () => {
     await using guarded = await createAssistantWorld({
-      mode: "two-step",
       destinations,
       beside: assistant.world,
     });
@@ -252,7 +251,6 @@ describe("a page template", () => {
 
 test("an approval is not asked for what would be refused afterwards", async () => {
   await using guarded = await createAssistantWorld({
-    mode: "two-step",
     destinations,
     beside: assistant.world,
   });

@@ -27,7 +27,6 @@ type Setting = Omit<Staging, "send">;
 const full: Setting = { known: { facts: ownerFacts }, mode: "guarded" };
 const linksOnly: Setting = { ...full, known: { facts: { ...ownerFacts, scopes: linkScopes } } };
 const readOnly: Setting = { ...full, mode: "read-only" };
-const twoStep: Setting = { ...full, mode: "two-step" };
 const noKey: Setting = { key: undefined, mode: "guarded" };
 const master: Setting = { ...full, known: { facts: { ...ownerFacts, kind: "master" } } };
 const unknown: Setting = { mode: "guarded" };
@@ -53,7 +52,6 @@ describe("the list of tools", () => {
   test.each([
     ["a key for links alone", linksOnly, "links-only"],
     ["read-only mode", readOnly, "read-only"],
-    ["two-step mode", twoStep, "two-step"],
     ["no key", noKey, "no-key"],
     ["a master key", master, "master-key"],
     ["a key of which nothing is known", unknown, "unknown-key"],
@@ -77,7 +75,6 @@ describe("the list of tools", () => {
   test.each([
     ["a full key", full, 5000],
     ["a remote key of which nothing is known", unknown, 5000],
-    ["two-step mode", { ...unknown, mode: "two-step" } satisfies Setting, 5000],
     ["a key for links alone", linksOnly, 3000],
     ["declared scopes of links", { mode: "guarded", scopes: linkScopes } satisfies Setting, 3000],
     ["read-only mode", readOnly, 2000],
@@ -114,7 +111,7 @@ describe("a whole list of tools takes at most 40 KB on the wire", () => {
 });
 
 describe("every schema that is published", () => {
-  const settings = [full, twoStep, readOnly, unknown];
+  const settings = [full, readOnly, unknown];
 
   test("is JSON Schema of every dialect that knows these words, 2020-12 among them", async () => {
     const ajv = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true });

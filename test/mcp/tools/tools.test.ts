@@ -114,28 +114,6 @@ const design: readonly Line[] = [
   ["explain_access", [], [], ["access"], read],
 ];
 
-/** Where a person's approval is asked for, and so where a sealed one can be handed in. */
-const approved = [
-  "create_link",
-  "upsert_link",
-  "update_link",
-  "delete_link",
-  "register_ios_app",
-  "update_ios_app",
-  "delete_ios_app",
-  "register_android_app",
-  "update_android_app",
-  "delete_android_app",
-  "update_project",
-  "delete_project",
-  "save_template",
-  "publish_template",
-  "unpublish_template",
-  "restore_template_version",
-  "apply_plan",
-  "undo",
-];
-
 /** What is no endpoint's own. */
 const handwritten = [
   "plan_links",
@@ -247,16 +225,6 @@ describe("the tools", () => {
       });
     },
   );
-
-  test("take a sealed approval in two-step mode alone, where one is asked for", async () => {
-    await using other = await openStage({
-      send: answering(200, {}),
-      probe: "off",
-      mode: "two-step",
-    });
-    expect(taking(await other.listTools())).toEqual(approved);
-    expect(taking(tools)).toEqual([]);
-  });
 
   test("declare what our own service needs of a project, and it says so itself", async () => {
     const facts = { ...ownerFacts, kind: "master" } as const;
@@ -380,12 +348,6 @@ function find(name: string): ShownTool {
   const shown = [...tools, ...ownTools].find((tool) => tool.name === name);
   if (shown === undefined) throw new Error(`there is no ${name}`);
   return shown;
-}
-
-/** The tools that a sealed approval can be handed to. */
-function taking(shown: readonly ShownTool[]): readonly string[] {
-  const takers = shown.filter(({ inputSchema }) => "approval" in (inputSchema.properties ?? {}));
-  return takers.map(({ name }) => name);
 }
 
 function choose(selection: string): readonly string[] {

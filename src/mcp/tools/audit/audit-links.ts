@@ -70,7 +70,7 @@ const audit = z.looseObject({
 });
 
 function listOwnFields(isTerse: boolean): Fields {
-  const { filters } = listFields(links.index, { idText: "", takesApproval: false });
+  const { filters } = listFields(links.index, { idText: "" });
   return {
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
     check_destinations: z.boolean().optional(),

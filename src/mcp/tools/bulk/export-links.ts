@@ -72,7 +72,7 @@ async function* readWhole({ id, pages, format }: Written, owner: KeyContext) {
 const usual = "csv";
 
 function listOwnFields(isTerse: boolean): Fields {
-  const { filters, search } = listFields(links.index, { idText: "", takesApproval: false });
+  const { filters, search } = listFields(links.index, { idText: "" });
   const format = z.enum(exportFormats).meta({ default: usual });
   return {
     ...(filters && { filters: isTerse ? shownFilters() : filters }),

@@ -3,10 +3,8 @@ import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Job } from "../../../state/jobs.ts";
 import { isFaulty, type Plan } from "../../../state/plans.ts";
-import type { Mode } from "../../approval/mode.ts";
 import { describeTask } from "../../results/job-task.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
-import { describeApproval } from "../../schemas/input-schema.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
@@ -22,11 +20,11 @@ const mostTaskWait_ms = 1000;
 
 const page = z.int().min(1).optional();
 
-export function createJobTools(mode: Mode): readonly Tool[] {
-  return [createApplyPlan(mode), createGetJob(), createListJobs(), createCancelJob()];
+export function createJobTools(): readonly Tool[] {
+  return [createApplyPlan(), createGetJob(), createListJobs(), createCancelJob()];
 }
 
-function createApplyPlan(mode: Mode): Tool {
+function createApplyPlan(): Tool {
   const name = "apply_plan";
   return makeBulkTool({
     name,
@@ -36,10 +34,7 @@ function createApplyPlan(mode: Mode): Tool {
       "registers an app. Called again, it answers the same job or resumes it.",
     effect: "destroy",
     overwrites: true,
-    fields: () => ({
-      plan_id: z.string(),
-      ...(mode === "two-step" && { approval: describeApproval() }),
-    }),
+    fields: () => ({ plan_id: z.string() }),
     result: { job: otherJobSchema },
     run: async (args, call) => {
       const owner = call.keyContext;

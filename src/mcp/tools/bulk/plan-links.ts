@@ -76,7 +76,7 @@ async function refuseTakenAway(plan: Plan, call: Call): Promise<void> {
 }
 
 function listSources(isTerse: boolean): Fields {
-  const { filters, search } = listFields(links.index, { idText: "", takesApproval: false });
+  const { filters, search } = listFields(links.index, { idText: "" });
   const object = z.record(z.string(), z.unknown());
   return {
     operation: z

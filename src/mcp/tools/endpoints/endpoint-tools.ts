@@ -8,7 +8,6 @@ import {
   nameResult,
   type ResourceKind,
 } from "../../../contract/resource-kind.ts";
-import type { Mode } from "../../approval/mode.ts";
 import { checkArguments } from "../../schemas/check-arguments.ts";
 import {
   buildBothSchemas,
@@ -35,24 +34,20 @@ import { descriptions, type EndpointTool } from "./descriptions.ts";
 import { findTarget } from "./find-target.ts";
 import { linkFields, runGetLink } from "./get-link.ts";
 import { nameDraft, nameLinkOf } from "./name-link.ts";
-import { mayNeedApproval, runEndpoint } from "./run-endpoint.ts";
+import { runEndpoint } from "./run-endpoint.ts";
 
 const { preview } = contract.pageTemplate;
 
 /** The tools that are the contract's entries, one each. */
-export function deriveTools(mode: Mode): readonly Tool[] {
-  return listToolEndpoints().map((endpoint) => deriveTool(endpoint, mode));
+export function deriveTools(): readonly Tool[] {
+  return listToolEndpoints().map(deriveTool);
 }
 
-function deriveTool(endpoint: Endpoint, mode: Mode): Tool {
+function deriveTool(endpoint: Endpoint): Tool {
   const { tool: name, title, effect, needed = [], needed_here } = endpoint;
   const kind = findKind(endpoint);
   const own = listOwnFields(endpoint);
-  const fieldOptions = {
-    idText: writeIdText(endpoint, kind),
-    takesApproval: mode === "two-step" && mayNeedApproval(endpoint),
-    own,
-  };
+  const fieldOptions = { idText: writeIdText(endpoint, kind), own };
   const fields = once(() => listFields(endpoint, fieldOptions));
   const terseFields = () => listFields(endpoint, fieldOptions, true);
   const schema = once(() => buildInput(fields()));

@@ -1,4 +1,3 @@
-import { listApprovals } from "../../../contract/approval-rules.ts";
 import { pickFields, type Endpoint } from "../../../contract/endpoint.ts";
 import type { ListInput } from "../../../contract/filters.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
@@ -28,21 +27,15 @@ import { refuseInvalid } from "./refuse-invalid.ts";
 /** A call of a tool that is an entry of the contract. */
 export async function runEndpoint(
   endpoint: Endpoint,
-  args: JsonObject,
+  given: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
-  const { approval: _, ...given } = args;
   if (endpoint.effect === "read") return read(endpoint, given, call);
   return actAsShown({
     prepare: () => prepareAct(endpoint, given, call),
     approve: (act) => requireApproval(act, call),
     carryOut: (act) => carryOut(act, call),
   });
-}
-
-/** Whether calls of this endpoint may have to be approved. */
-export function mayNeedApproval({ tool }: Endpoint): boolean {
-  return listApprovals(tool).length > 0;
 }
 
 async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {

@@ -8,12 +8,10 @@ import type { Change, History } from "../../../state/history.ts";
 import { isUnderWay } from "../../../state/jobs.ts";
 import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
-import type { Mode } from "../../approval/mode.ts";
 import { failForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
-import { describeApproval } from "../../schemas/input-schema.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
 import { leaveOutTexts } from "../templates/leave-out-texts.ts";
@@ -31,7 +29,7 @@ import { otherChangeSchema, showChange } from "./show-change.ts";
 const name = "undo";
 const linkKind = findKind(contract.links.show).name;
 
-export function createUndo(mode: Mode): Tool {
+export function createUndo(): Tool {
   return makeBulkTool({
     name,
     title: "Undo a change",
@@ -45,7 +43,6 @@ export function createUndo(mode: Mode): Tool {
     readAccess: readAnyWrite,
     fields: () => ({
       change_id: z.string().optional().describe("Id of a change, not of a link"),
-      ...(mode === "two-step" && { approval: describeApproval() }),
     }),
     result: {
       change: otherChangeSchema.optional(),

@@ -34,10 +34,9 @@ const { save, publish, restore, preview, version } = contract.pageTemplate;
 
 export async function runTemplate(
   endpoint: Endpoint,
-  args: JsonObject,
+  given: JsonObject,
   call: Call,
 ): Promise<JsonObject> {
-  const { approval: _, ...given } = args;
   if (endpoint.effect !== "read") return write(endpoint, given, call);
   if (endpoint === version) return readVersion(String(given["id"]), call);
   if (endpoint === preview) return previewTemplate(given, call);

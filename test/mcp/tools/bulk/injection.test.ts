@@ -59,13 +59,11 @@ describe("a stranger's text", () => {
     expect(plan.counts).toMatchObject({ update: 2 });
     const rows = await read(plan.uri);
     expect([unseen.test(rows), rows.includes(order)]).toEqual([false, true]);
-    for (const mode of ["guarded", "two-step"] as const) {
-      await using beside = await createAssistantWorld({ mode, beside: assistant.world });
-      const planned = (await call("plan_links", changing, beside)).plan;
-      const { error } = await call("apply_plan", { plan_id: planned.id }, beside);
-      expect(error).toMatchObject({ code: "approval_required" });
-      expectOwnLines(error.approval.preview);
-    }
+    await using beside = await createAssistantWorld({ beside: assistant.world });
+    const planned = (await call("plan_links", changing, beside)).plan;
+    const { error } = await call("apply_plan", { plan_id: planned.id }, beside);
+    expect(error).toMatchObject({ code: "approval_required" });
+    expectOwnLines(error.approval.preview);
     await assistant.callTool("apply_plan", { plan_id: plan.id });
     expectOwnLines(shown.at(-1) ?? "");
     expect(shown.at(-1)).toMatch(/\?$/);

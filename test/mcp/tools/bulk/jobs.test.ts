@@ -5,6 +5,7 @@ import {
   type AssistantWorld,
 } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
+import type { RawCall } from "../../../support/speak-raw.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
 /** Jobs as a client meets them: told of while they run, asked for, stopped, and gone on with. */
@@ -12,6 +13,8 @@ import { waitUntil } from "../../../support/wait-until.ts";
 let assistant: AssistantWorld;
 const count = 8;
 const rows = Array.from({ length: count }, (_, index) => ({ path: `p${index}`, name: "New" }));
+
+const yes = { action: "accept", content: { approve: true } } as const;
 
 /** From one row to the next, by the test's clock: half way a job stands still. */
 const spacing_ms = 400;
@@ -271,62 +274,47 @@ describe("read-only mode", () => {
   });
 });
 
-test("in two-step mode a plan is applied with the approval of its first call", async () => {
-  await using other = await createAssistantWorld({ mode: "two-step" });
-  await other.plant("link", { path: "p0", name: "Old" });
-  const { plan } = (
-    await other.callTool("plan_links", {
-      operation: "update",
-      filters: [{ field: "path", condition: "eq", value: "p0" }],
-      changes: { name: "New" },
-    })
-  ).structured;
-  const first = (await other.callTool("apply_plan", { plan_id: plan.id })).structured.error;
-  expect(first).toMatchObject({ code: "approval_required" });
-  const approval = first.approval.token;
-  const applying = other.callTool("apply_plan", { plan_id: plan.id, approval });
-  const { structured } = await goOn(applying, other);
-  expect(structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
-});
-
 describe("a yes from before a job was cancelled", () => {
   let other: AssistantWorld;
   let plan_id: string;
 
   beforeEach(async () => {
-    other = await createAssistantWorld({ mode: "two-step", spacing_ms });
+    other = await createAssistantWorld({ spacing_ms });
     for (const row of rows) await other.plant("link", { ...row, name: "Old" });
     const wanted = { operation: "upsert", rows };
     plan_id = (await other.callTool("plan_links", wanted)).structured.plan.id;
   });
   afterEach(() => other[Symbol.asyncDispose]());
 
-  const ask = async (): Promise<string> =>
-    (await other.callTool("apply_plan", { plan_id })).structured.error.approval.token;
+  const send = (answer: Pick<RawCall, "inputResponses" | "requestState"> = {}) =>
+    other.callRaw({ name: "apply_plan", arguments: { plan_id }, ...answer });
+
+  /** Asks in the client's form, and returns what its answer has to bring along. */
+  const ask = async () => (await send()).requestState;
+
+  const approve = (requestState: string | undefined) =>
+    send({ inputResponses: { approval: yes }, requestState });
 
   /** Applies the plan until so many rows are done, and cancels its job. */
-  async function applyUntil(done: number, approval: string): Promise<void> {
-    const applying = other.callTool("apply_plan", { plan_id, approval });
+  async function applyUntil(done: number, requestState: string | undefined): Promise<void> {
+    const applying = approve(requestState);
     await goTo(done, other);
     const job = await readJob(other);
     const cancelling = other.callTool("cancel_job", { job_id: job?.id });
     await stop(Promise.all([cancelling, applying]), other);
   }
 
-  const apply = async (approval: string) =>
-    (await other.callTool("apply_plan", { plan_id, approval })).structured;
-
   test("is none to go on with it", async () => {
-    const [approval, later] = [await ask(), await ask()];
-    await applyUntil(2, approval);
-    expect((await apply(later)).error).toMatchObject({ code: "approval_required" });
+    const [state, later] = [await ask(), await ask()];
+    await applyUntil(2, state);
+    expect(await approve(later)).toMatchObject({ resultType: "input_required" });
   });
 
   test("is none after it was gone on with and cancelled once more", async () => {
     await applyUntil(2, await ask());
     const [again, later] = [await ask(), await ask()];
     await applyUntil(4, again);
-    expect((await apply(later)).error).toMatchObject({ code: "approval_required" });
+    expect(await approve(later)).toMatchObject({ resultType: "input_required" });
   });
 });
 

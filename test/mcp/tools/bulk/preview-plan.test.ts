@@ -317,18 +317,18 @@ describe("on the page of a plan that has more rows than are read at a glance", (
 
 describe("where a text has no room for all of a plan", () => {
   test("it says so, and where every row is to be read", async () => {
-    await using twoStep = await createAssistantWorld({ mode: "two-step" });
+    await using asking = await createAssistantWorld();
     const rows = listPaths(150);
-    const planted = await twoStep.callTool("plan_links", { operation: "upsert", rows });
-    await twoStep.callTool("apply_plan", { plan_id: planted.structured.plan.id });
-    const planned = await twoStep.callTool("plan_links", { operation: "delete", rows });
+    const planted = await asking.callTool("plan_links", { operation: "upsert", rows });
+    await asking.callTool("apply_plan", { plan_id: planted.structured.plan.id });
+    const planned = await asking.callTool("plan_links", { operation: "delete", rows });
     const { id } = planned.structured.plan;
-    const { error } = (await twoStep.callTool("apply_plan", { plan_id: id })).structured;
+    const { error } = (await asking.callTool("apply_plan", { plan_id: id })).structured;
     const { preview } = error.approval;
     expect(preview).toContain("- and: 90 links more\n");
     const where = `- not all of it is shown here; every row is in: waypost://plans/${id}`;
     expect(preview.split("\n").at(-1)).toBe(where);
-    expect((await twoStep.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
+    expect((await asking.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
   });
 });
 

@@ -31,28 +31,28 @@ async function readBody(id: string): Promise<unknown> {
   return (await call("get_template_version", { id })).version.body;
 }
 
-async function callTwice(tool: string, args: Record<string, unknown> = {}) {
+async function callApproved(tool: string, args: Record<string, unknown> = {}) {
   const { error } = await call(tool, args);
   expect(error).toMatchObject({ code: "approval_required" });
-  const again = { ...args, approval: error.approval.token };
-  const result = await call(tool, again);
-  // The token has been used.
-  expect((await call(tool, again)).error).toMatchObject({ code: "approval_required" });
+  await assistant.press(error.approval.url, "approve");
+  const result = await call(tool, args);
+  // The approval has been used.
+  expect((await call(tool, args)).error).toMatchObject({ code: "approval_required" });
   return result;
 }
 
-describe("in two-step mode", () => {
-  test("each of the three goes through with its token, once", async () => {
-    await open({ mode: "two-step" });
-    const { page_template } = await callTwice("publish_template", { body: first, css: "" });
+describe("on the approval page", () => {
+  test("each of the three is approved once", async () => {
+    await open();
+    const { page_template } = await callApproved("publish_template", { body: first, css: "" });
     const { id } = page_template.live_version;
     expect(await readBody(id)).toBe(first);
     await call("save_template", { body: second });
-    await callTwice("publish_template");
+    await callApproved("publish_template");
     expect(await readBody("live")).toBe(second);
-    await callTwice("restore_template_version", { id });
+    await callApproved("restore_template_version", { id });
     expect(await readBody("draft")).toBe(first);
-    const { page_template: down } = await callTwice("unpublish_template");
+    const { page_template: down } = await callApproved("unpublish_template");
     expect(down).not.toHaveProperty("live_version");
   });
 });
@@ -121,9 +121,9 @@ test("a draft that the operator's selection hides is not blamed on the key", asy
 test.each([false, true])(
   "an empty draft is published by an approval, remote: %s",
   async (isRemote) => {
-    await open({ isRemote, mode: "two-step" });
+    await open({ isRemote });
     await call("save_template", { body: "", css: "p { color: red }" });
-    await callTwice("publish_template", { css: "" });
+    await callApproved("publish_template", { css: "" });
     const { versions } = await call("list_template_versions");
     expect(versions).toMatchObject([{ live: true }]);
   },
@@ -138,7 +138,7 @@ describe("on a remote Waypost without a template", () => {
   });
 
   test("publish_template creates none before a person approves", async () => {
-    await open({ isRemote: true, mode: "two-step" });
+    await open({ isRemote: true });
     const { error } = await call("publish_template", { body: first });
     expect(error).toMatchObject({ code: "approval_required" });
     expect(await isCreatedBySave()).toBe(true);
@@ -182,7 +182,7 @@ describe("a tool's call costs the template budget what its one REST call costs",
 
 describe("a budget that REST requests with the same key have spent", () => {
   test("refuses publish_template before a person is asked", async () => {
-    await open({ mode: "two-step" });
+    await open();
     await spendBudget();
     const { error } = await call("publish_template", { body: second, css: "" });
     expect(error).toMatchObject({ code: "rate_limited", effect: "none", retry: "later" });
@@ -190,7 +190,7 @@ describe("a budget that REST requests with the same key have spent", () => {
   });
 
   test("is not charged for the check before a person is asked", async () => {
-    await open({ mode: "two-step" });
+    await open();
     const { error } = await call("publish_template", { body: second, css: "" });
     expect(error).toMatchObject({ code: "approval_required" });
     expect(await spendBudget()).toBe(60);
