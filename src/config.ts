@@ -45,7 +45,6 @@ export type Config = {
   /** What the environment says of the machine's; undefined says nothing. */
   readonly machine_zone?: string | undefined;
   /** Whether an assistant may have strangers' hosts asked whether links lead anywhere. */
-  readonly check_destinations: boolean;
   /** The header, in small letters, in which a proxy tells a visitor's country. */
   readonly country_header?: string | undefined;
   /** A file that tells the country of an address, in MaxMind's format. */
@@ -129,14 +128,12 @@ export function readConfig(environment: Values, flags: Values): Config {
   refuseUnaskedPin(secrets, rest.mode);
   const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
   const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
-  const serve = readSwitch("WAYPOST_SERVE", environment, true);
-  const check_destinations = readSwitch("WAYPOST_CHECK_DESTINATIONS", environment, false);
-  const console = readSwitch("WAYPOST_CONSOLE", environment, true);
+  const serve = readSwitch("WAYPOST_SERVE", environment);
+  const console = readSwitch("WAYPOST_CONSOLE", environment);
   const country_header = readHeaderName("WAYPOST_COUNTRY_HEADER", environment);
   const machine_zone = environment["TZ"];
   const also = {
     serve,
-    check_destinations,
     country_header,
     console,
     machine_zone,
@@ -204,8 +201,8 @@ function refuseOpenKey(
   );
 }
 
-function readSwitch(variable: string, environment: Values, isUsual: boolean): boolean {
-  const value = environment[variable] || (isUsual ? "on" : "off");
+function readSwitch(variable: string, environment: Values): boolean {
+  const value = environment[variable] || "on";
   if (value === "on" || value === "off") return value === "on";
   throw new UsageFault(`${variable} must be on or off`);
 }

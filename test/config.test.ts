@@ -9,7 +9,6 @@ test("without any setting the defaults hold", () => {
   expect(readConfig(home, {})).toEqual({
     isDataNamed: false,
     isDatabaseNamed: false,
-    check_destinations: false,
     console: true,
     data: "/home/ada/.local/share/waypost",
     host: "127.0.0.1",
@@ -367,15 +366,3 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ).toThrow(new UsageFault(message));
   });
 });
-
-test("strangers' hosts are asked only where the operator says so in as many words", () => {
-  const said = ["", "off", "on"].map(readCheckDestinations);
-  expect(said).toEqual([false, false, true]);
-  expect(() => readCheckDestinations("yes")).toThrow(
-    "WAYPOST_CHECK_DESTINATIONS must be on or off",
-  );
-});
-
-function readCheckDestinations(WAYPOST_CHECK_DESTINATIONS: string): boolean {
-  return readConfig({ ...home, WAYPOST_CHECK_DESTINATIONS }, {}).check_destinations;
-}

@@ -63,8 +63,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
     bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
   "mcp/tools/audit": `
-    contract network/hosts audit bulk/owner bulk/plan bulk/select mcp/results mcp/schemas
-    mcp/tools/tool mcp/tools/bulk`,
+    contract audit bulk/owner bulk/plan bulk/select mcp/schemas mcp/tools/tool mcp/tools/bulk`,
   "mcp/tools/history": `
     text contract contract/rules state bulk mcp/results mcp/approval mcp/access
     mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,

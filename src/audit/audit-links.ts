@@ -19,8 +19,6 @@ import { createFindings, type Finding, type Found, type Window } from "./finding
 
 type Audit = {
   readonly addLinks: (links: readonly ReadLink[]) => void;
-  /** Takes what was found elsewhere. */
-  readonly note: (found: Found) => void;
   readonly finish: () => AuditEnd;
 };
 
@@ -62,7 +60,6 @@ export function createAudit({ apps, linkHost, visits, window }: AuditOptions): A
         for (const search of searches) search.add(link, own);
       }
     },
-    note: findings.note,
     finish: () => {
       for (const search of searches) for (const found of search.list()) findings.note(found);
       return { findings: findings.list(), checked, unjudged };

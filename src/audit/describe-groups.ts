@@ -84,12 +84,6 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
     message:
       "Desktop visitors meet the project's default page. Ask where else to lead them; set url.",
   },
-  destination_unreachable: {
-    message: ({ detail }) => `Nothing answers where they lead: ${detail.rule}. Ask where else to.`,
-  },
-  destination_error_status: {
-    message: ({ detail }) => `What they lead to is not there: ${detail.rule}. Ask where else to.`,
-  },
   similar_host: {
     message: ({ detail: { host = "", meant = "" } }) =>
       `They lead to ${quote(host)}, which looks like ${quote(meant)}, where others lead. Ask ` +
@@ -99,10 +93,6 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
       const wider = { condition: "cont", value: host } as const;
       return planReplacement(finding, { from: host, to: meant, match: "host" }, wider);
     },
-  },
-  destination_redirects_elsewhere: {
-    message: ({ detail }) =>
-      `Visitors end on another site: ${detail.rule}. Ask whether they should.`,
   },
   invalid_field: { message: ({ detail }) => `${detail.rule}; the API would refuse it now.` },
   app_invalid: { message: ({ detail }) => `${detail.rule}. Ask for the right value, and set it.` },

@@ -5,15 +5,7 @@ import type { LinkFault } from "../visit/find-link-problems.ts";
 /** What was found, counted by its kind; of each kind only as many ids are kept as are shown. */
 
 export type FindingCode =
-  | LinkFault
-  | "no_destination"
-  | "deleted_app"
-  | "similar_host"
-  | "hidden_characters"
-  | "duplicate"
-  | "destination_unreachable"
-  | "destination_error_status"
-  | "destination_redirects_elsewhere";
+  LinkFault | "no_destination" | "deleted_app" | "similar_host" | "hidden_characters" | "duplicate";
 
 export type Finding = {
   readonly code: FindingCode;

@@ -1,7 +1,7 @@
 import type { Client } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
-import { fetchPublicFile } from "../compose/destination-check.ts";
+import { fetchPublicFile } from "../compose/public-files.ts";
 import { clock } from "../compose/embedded.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";

@@ -62,7 +62,6 @@ In a variable alone
   WAYPOST_SERVE        on, or off: over stdio too, links open on this machine, at --port
   WAYPOST_CONSOLE      on, or off: the console, at the address of serve, for a browser
   WAYPOST_COUNTRY_HEADER  the header in which a proxy tells a visitor's country
-  WAYPOST_CHECK_DESTINATIONS  off, or on: audit_links may ask the hosts that links lead to
 
 Secrets, in variables alone
   WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's of --data

@@ -29,7 +29,7 @@ import { isUnusable } from "../sql/faults.ts";
 import { isClientToken } from "../text/client-token.ts";
 import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
-import { openDestinationCheck, openPublicFiles } from "./destination-check.ts";
+import { openPublicFiles } from "./public-files.ts";
 import { clock, random } from "./embedded.ts";
 import { explainStoreFault, tellOutages, type Warn } from "./explain-store-fault.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
@@ -173,7 +173,6 @@ function prepareContexts(
       key,
       scopes,
       destinations,
-      askDestinations: openDestinationCheck(config, openState),
       publicFiles: openPublicFiles(openState),
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,

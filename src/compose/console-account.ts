@@ -68,7 +68,6 @@ export function createAccount(parts: Acting): Account {
     findPreview: async (token) => (await keyContext.openPreviews()).find(token),
 
     approve: (id, typed) => approve(id, typed, parts),
-    asksDestinations: keyContext.askDestinations !== undefined,
     planFile: (file) => planFile(file, parts),
     readPlan: (id, page) => readPlan(id, page, parts),
     listRows: (jobId, wanted) => listRows(jobId, wanted, keyContext),

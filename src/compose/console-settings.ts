@@ -134,14 +134,13 @@ function writeSwitch(isOn: boolean): string {
   return isOn ? "on" : "off";
 }
 
-function listLinks(config: Config, { of, by }: Rows): readonly Row[] {
+function listLinks(config: Config, { of }: Rows): readonly Row[] {
   const { destinations, base_url } = config;
   const unset = base_url === undefined ? "on this machine" : "not known";
   return [
     of("Link addresses", "link_origin", config.link_origin ?? unset),
     of("Second address", "second_origin", config.second_origin ?? "none"),
     of("Destinations", "destinations", destinations ? writeHosts(destinations) : "any host"),
-    by("Destination checks", "WAYPOST_CHECK_DESTINATIONS", writeSwitch(config.check_destinations)),
   ];
 }
 

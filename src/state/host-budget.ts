@@ -3,13 +3,13 @@ import type { Sql } from "../sql/sql.ts";
 import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { StateTables } from "./tables.ts";
 
-/** How many strangers' hosts a key may have asked, by all processes of this data folder. */
+/** How often a key may have a host asked, by all processes of this data folder. */
 export type HostBudget = {
-  /** Takes as many of them as are left in the hour. */
-  readonly take: (keyPrint: string, wanted: number) => Promise<number>;
+  /** False when nothing is left of the hour's budget. */
+  readonly take: (keyPrint: string) => Promise<boolean>;
 };
 
-const budget = "destination_hosts";
+const budget = "hosts";
 const limit = 1000;
 const window_ms = 60 * 60_000;
 
@@ -18,7 +18,7 @@ export function createHostBudget(
   { now }: Pick<Clock, "now">,
 ): HostBudget {
   return {
-    take: (key_print, wanted) =>
+    take: (key_print) =>
       write(async (db) => {
         const at = now();
         // What lies ahead was written before the clock was set back.
@@ -35,10 +35,9 @@ export function createHostBudget(
           .where("key_print", "=", key_print)
           .where("budget", "=", budget)
           .executeTakeFirstOrThrow();
-        const taken = Math.max(0, Math.min(wanted, limit - count));
-        const places = Array.from({ length: taken }, () => ({ key_print, budget, at }));
-        if (taken > 0) await db.insertInto("spent").values(places).execute();
-        return taken;
+        if (count >= limit) return false;
+        await db.insertInto("spent").values({ key_print, budget, at }).execute();
+        return true;
       }),
   };
 }

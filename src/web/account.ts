@@ -33,8 +33,6 @@ export type Account = {
   readonly findPreview: (token: string) => Promise<string | undefined>;
   /** Says yes to a question; answers why that does not count. */
   readonly approve: (questionId: string, typed: Typed) => Promise<NoYes | undefined>;
-  /** Whether an audit may ask strangers' hosts whether they answer. */
-  readonly asksDestinations: boolean;
   /** Plans what a file of links says. */
   readonly planFile: (file: LinksFile) => Promise<Answer>;
   /** A plan of this key with one page of its rows, as a person reads it before it is applied. */

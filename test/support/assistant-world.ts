@@ -82,7 +82,7 @@ export type Elicit = (message: string, address: Address) => Reply | Promise<Repl
 /** Where the client is asked to open one. */
 type Address = { readonly url?: string; readonly elicitationId?: string };
 
-type Connecting = Partial<Pick<KeyContextOptions, "askDestinations" | "publicFiles" | "scopes">> & {
+type Connecting = Partial<Pick<KeyContextOptions, "publicFiles" | "scopes">> & {
   readonly era?: Era;
   readonly key?: string | undefined;
   /** A client without a person has no form to show. */
@@ -246,7 +246,6 @@ export async function createAssistantWorld(
       key,
       scopes,
       destinations,
-      askDestinations: options.askDestinations,
       publicFiles: options.publicFiles ?? noPublicFiles,
       known,
       isOffered: ({ tool }) => toolbox.find(tool) !== undefined,

@@ -86,17 +86,6 @@ export const setup: readonly Task[] = [
     because: "one look at the whole project answers it",
   },
   {
-    sentence: "Do the pages that our links lead to still answer?",
-    start: openFaulty,
-    script: async ({ call }) => (await call("audit_links", { check_destinations: true })).error,
-    check: ({ told }) => {
-      expect(told.message).toContain("WAYPOST_CHECK_DESTINATIONS=on");
-      expect(told.effect).toBe("none");
-    },
-    least: 1,
-    because: "the refusal says what the operator has to set",
-  },
-  {
     sentence: "Look for http addresses among our links, and mend them",
     start: openFaulty,
     script: async ({ call }) => {

@@ -6,7 +6,6 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import type { TimeZone } from "../../contract/local-time.ts";
 import { Problem } from "../../contract/problem.ts";
-import type { DestinationCheck } from "../../network/hosts/check-destinations.ts";
 import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
@@ -44,8 +43,6 @@ export type KeyContext = DestinationLimits &
     readonly timeZone?: TimeZone | undefined;
     readonly clock: Pick<Clock, "now" | "monotonic">;
     readonly sleep: Sleep;
-    /** Asks strangers' hosts; undefined where the operator has not allowed it. */
-    readonly askDestinations: DestinationCheck | undefined;
     /** Reads files of the project's own hosts, as a stranger does. */
     readonly publicFiles: PublicFiles;
     /** What was written, by this key and by others. */
@@ -101,7 +98,6 @@ export type KeyContextOptions = Pick<
   readonly client: Client;
   readonly key: string | undefined;
   readonly scopes: readonly Scope[] | undefined;
-  readonly askDestinations?: DestinationCheck | undefined;
   /** The hosts that links may lead to, by the operator of this server; left out, any. */
   readonly destinations?: readonly string[] | undefined;
   /** Whether this configuration has the endpoint's tool. */
@@ -167,7 +163,6 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     timeZone: options.timeZone,
     clock: options.clock,
     sleep: options.sleep,
-    askDestinations: options.askDestinations,
     publicFiles: options.publicFiles,
     openHistory,
     openPreviews,

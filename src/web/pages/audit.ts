@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { addToAddress, renderFault, renderHidden } from "../parts.ts";
+import { renderFault, renderHidden } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { findKind, severities, tellPlainly, type Severity } from "./audit-words.ts";
 import { readFilter, readFilters, renderUnfit, writeFilter, writeLinkQuery } from "./link-query.ts";
@@ -23,26 +23,16 @@ export const auditPage: Page = {
 const mostUnasked = 5000;
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
-  const { account, url } = visit;
+  const { url } = visit;
   const { filters, unfit } = readFilters(url.searchParams.getAll("filter"));
-  const asks = account.asksDestinations && url.searchParams.has("destinations");
-  const count = asks || url.searchParams.has("look") ? 0 : await countLinks(visit, filters);
-  const more = addToAddress(`/audit${url.search}`, "destinations", "1");
-  const body =
-    count > mostUnasked
-      ? renderStart(count)
-      : await renderLook(visit, filters, asks && { check_destinations: true });
+  const count = url.searchParams.has("look") ? 0 : await countLinks(visit, filters);
+  const body = count > mostUnasked ? renderStart(count) : await renderLook(visit, filters);
   return {
     kind: "page",
     title: "Audit",
     status: fault === undefined ? 200 : 422,
     body: html`<div class="head">
         <h1>Audit</h1>
-        ${
-          account.asksDestinations && !asks
-            ? html`<a class="button" href="${more}">Ask destinations, too</a>`
-            : ""
-        }
       </div>
       ${renderFault(fault)} ${renderUnfit(unfit)} ${body}`,
   };
@@ -66,14 +56,10 @@ function renderStart(count: number): Html {
   </section>`;
 }
 
-async function renderLook(
-  visit: Visit,
-  filters: readonly FilterInput[],
-  asking: JsonObject | false,
-): Promise<Html> {
+async function renderLook(visit: Visit, filters: readonly FilterInput[]): Promise<Html> {
   const page = readPage(visit.url);
   const some = filters.length > 0 && { filters };
-  const answer = await visit.account.call("audit_links", { ...some, ...asking, page });
+  const answer = await visit.account.call("audit_links", { ...some, page });
   if (answer.kind === "failed") return html`${renderFault(answer.failure.message)}`;
   if (answer.kind === "asks") return html``;
   const audit = readRecord(answer.result, "audit");

@@ -107,7 +107,7 @@ const design: readonly Line[] = [
   ["export_links", ["filters", "search", "format"], [], ["export"], read],
   ["list_changes", ["target", "page"], [], ["changes", "meta"], read],
   ["undo", ["change_id"], [], ["change", "plan"], publish],
-  ["audit_links", ["filters", "check_destinations", "page"], [], ["audit", "meta"], read],
+  ["audit_links", ["filters", "page"], [], ["audit", "meta"], read],
   ["link_stats", stats, [], ["stats"], read],
   ["explain_link", [...link, "id"], [], ["visits", "problems"], read],
   ["check_domain", ["host"], [], ["domain"], read],

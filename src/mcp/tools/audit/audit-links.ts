@@ -7,12 +7,9 @@ import type { ReadWithin } from "../../../bulk/select/read-within.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import type { ReadLink } from "../../../contract/links.ts";
-import type { DestinationCheck } from "../../../network/hosts/check-destinations.ts";
 import { listFields, shownFilters, type Fields } from "../../schemas/input-schema.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Call, Tool } from "../tool.ts";
-import { createDestinationAsking, requireAsking } from "./ask-destinations.ts";
 import { findNeverClicked } from "./find-never-clicked.ts";
 import { readAuditedApps } from "./read-audited-apps.ts";
 
@@ -36,16 +33,14 @@ export function createAuditLinks(): Tool {
     result: { audit, meta: z.looseObject({ page: z.unknown() }).optional() },
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
-      const { filters = [], page = 1, check_destinations = false } = args as AuditArguments;
-      const ask = check_destinations ? requireAsking(call) : undefined;
-      return lookInTime({ filters, page, ask }, call);
+      const { filters = [], page = 1 } = args as AuditArguments;
+      return lookInTime({ filters, page }, call);
     },
   });
 }
 
 type AuditArguments = {
   readonly filters?: readonly FilterInput[];
-  readonly check_destinations?: boolean;
   readonly page?: number;
 };
 
@@ -73,7 +68,6 @@ function listOwnFields(isTerse: boolean): Fields {
   const { filters } = listFields(links.index, { idText: "" });
   return {
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
-    check_destinations: z.boolean().optional(),
     page: z.int().min(1).optional(),
   };
 }
@@ -81,7 +75,6 @@ function listOwnFields(isTerse: boolean): Fields {
 type Wanted = {
   readonly filters: readonly FilterInput[];
   readonly page: number;
-  readonly ask: DestinationCheck | undefined;
 };
 
 async function lookInTime(wanted: Wanted, call: Call): Promise<JsonObject> {
@@ -95,7 +88,7 @@ async function lookInTime(wanted: Wanted, call: Call): Promise<JsonObject> {
 }
 
 async function runAudit(
-  { filters, page, ask }: Wanted,
+  { filters, page }: Wanted,
   call: Call,
   inTime: InTime,
 ): Promise<JsonObject> {
@@ -109,22 +102,15 @@ async function runAudit(
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
   });
-  const asking = ask && createDestinationAsking(ask, page, call);
-  const take = (found: readonly ReadLink[]) => {
-    started.addLinks(found);
-    asking?.addLinks(found);
-  };
   // Of a long list the reading may take all of the time, and the others need little of it.
   const [reading, never] = await Promise.all([
-    bulk.readLinks(filters, take, keyContext, inTime),
+    bulk.readLinks(filters, started.addLinks, keyContext, inTime),
     findNeverClicked(filters, { page, limit: idsPerPage }, call),
   ]);
-  const asked = await asking?.finish();
-  for (const found of asked?.found ?? []) started.note(found);
   const end = started.finish();
   const groups = [...describeGroups(end.findings, filters), ...never.groups];
   const pages = groups.map(({ count }) => Math.ceil(count / idsPerPage));
-  const last = Math.max(1, asked?.pages ?? 1, ...pages);
+  const last = Math.max(1, ...pages);
   return {
     audit: {
       checked: end.checked,
@@ -133,7 +119,6 @@ async function runAudit(
       ...tellUnchecked([
         ...notChecked,
         ...listUnjudged(reading, end, known.linkHost),
-        ...(asked?.notChecked ?? []),
         ...never.notChecked,
       ]),
       ...(reading.reached !== undefined && { next: goOn(filters, reading.reached) }),

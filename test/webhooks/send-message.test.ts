@@ -1,0 +1,129 @@
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createSecureContext, createServer as createTlsServer, type TlsOptions } from "node:tls";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { sendMessage } from "../../src/webhooks/send-message.ts";
+import { createSecret } from "../../src/webhooks/sign.ts";
+import { otherExample, secureExample } from "../support/certificates.ts";
+
+/** One attempt to deliver a message, to real servers that break rules. */
+
+const publicPlace = "127.0.0.1";
+
+async function send(url: string, looks: string[][], authorities?: readonly string[]) {
+  const secret = createSecret({ bytes: (count) => new Uint8Array(count) });
+  const reach = {
+    resolve: () => Promise.resolve(looks.shift() ?? []),
+    isPublic: (address: string) => address === publicPlace,
+    ...(authorities && { authorities }),
+  };
+  const sending = { reach, setAlarm: () => () => {}, now: () => 0 };
+  const { signal } = new AbortController();
+  return sendMessage({ id: "evt_1", body: "{}" }, { url, secret }, sending, signal);
+}
+
+async function listen(server: Server): Promise<number> {
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  await new Promise<void>((resolve) => void server.listen(0, "0.0.0.0", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+async function sendByTls({
+  options = secureExample,
+  authorities = [secureExample.cert, otherExample.cert],
+}: { options?: TlsOptions; authorities?: readonly string[] } = {}) {
+  const names: (string | false | null)[] = [];
+  const places: (string | undefined)[] = [];
+  const requests: string[] = [];
+  const SNICallback: TlsOptions["SNICallback"] = (_name, answer) =>
+    answer(null, createSecureContext(options));
+  const server = createTlsServer({ ...secureExample, SNICallback }, (socket) => {
+    names.push(socket.servername);
+    places.push(socket.localAddress);
+    socket.on("error", () => undefined);
+    socket.once("data", (data) => {
+      requests.push(data.toString("latin1").split("\r\n")[0] ?? "");
+      socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+    });
+  });
+  const port = await listen(server);
+  const looks = [[publicPlace], ["127.0.0.2"]];
+  const fault = await send(`https://secure.example:${port}/a`, looks, authorities);
+  return { fault, names, places, requests };
+}
+
+/** Waits until our side has closed the connection. */
+async function sendTo(answer: (socket: Socket) => void) {
+  let ended: Promise<unknown> = Promise.resolve();
+  const server = createServer((socket) => {
+    ended = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("error", () => undefined);
+    socket.once("data", () => answer(socket));
+  });
+  const port = await listen(server);
+  const fault = await send(`http://a.example:${port}/`, [[publicPlace]]);
+  await ended;
+  return fault;
+}
+
+/** Writes the same until the other end hangs up. */
+function writeOn(socket: Socket, text: string): void {
+  const write = () => {
+    if (socket.destroyed) return;
+    socket.write(text, () => setImmediate(write));
+  };
+  write();
+}
+
+describe("over TLS", () => {
+  test("a receiver is asked by its name at the address that was looked up first", async () => {
+    expect(await sendByTls()).toEqual({
+      fault: undefined,
+      names: ["secure.example"],
+      places: [publicPlace],
+      requests: ["POST /a HTTP/1.1"],
+    });
+  });
+
+  test("nothing is sent to a receiver with a certificate of another name", async () => {
+    const sent = await sendByTls({ options: otherExample });
+    expect(sent).toMatchObject({ fault: "a certificate that is not valid", requests: [] });
+  });
+
+  test.each([["of another authority", [otherExample.cert]] as const, ["of none", []] as const])(
+    "nothing is sent to a receiver with a certificate %s",
+    async (_, authorities) => {
+      const sent = await sendByTls({ authorities });
+      expect(sent).toMatchObject({ fault: "a certificate that is not valid", requests: [] });
+    },
+  );
+});
+
+describe("an answer without an end is not read on", () => {
+  test.each([
+    ["headers", "HTTP/1.1 200 OK\r\n", "x-more: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"],
+    ["a line", "HTTP/1.1 200 OK\r\nx-more: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
+  ])("%s", async (_, first, more) => {
+    const fault = await sendTo((socket) => {
+      socket.write(first);
+      writeOn(socket, more);
+    });
+    expect(fault).toBe("no answer that could be read");
+  });
+
+  test.each(["identity", "gzip"])("a body with the encoding %s", async (encoding) => {
+    const head = `HTTP/1.1 404 Not Found\r\ncontent-encoding: ${encoding}\r\n`;
+    const fault = await sendTo((socket) => {
+      socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
+      writeOn(socket, "4\r\naaaa\r\n");
+    });
+    expect(fault).toBe("status 404");
+  });
+
+  test.each(["SSH-2.0-OpenSSH_9.0\r\n", "HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n"])(
+    "another protocol: %j",
+    async (text) => {
+      const fault = await sendTo((socket) => socket.write(text));
+      expect(fault).toBe("no answer that could be read");
+    },
+  );
+});
