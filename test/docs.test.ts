@@ -43,7 +43,7 @@ test("the README's table of endpoints is the contract's", () => {
 test("the README tells what each room of the house is", () => {
   const holding = listFiles("src").map((path) => dirname(path));
   const folders = new Set([...holding, ...holding.map((folder) => dirname(folder))]);
-  const parts = new Set(["migrations", "handlers"]);
+  const parts = new Set(["schema", "handlers"]);
   const rooms = [...folders].filter((folder) => !parts.has(basename(folder)));
   const told = [...readme.matchAll(/^\| `(src\/[\w/-]+)`/gm)].map(([, room]) => room);
   expect(new Set(told)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));

@@ -24,7 +24,7 @@ const onBoth = [
   "test/service/**/*.test.ts",
   "test/state/*.test.ts",
   "test/web/session.test.ts",
-  "test/store/{chores,project-keys,visit-backlog,visits}.test.ts",
+  "test/store/{chores,visit-backlog,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
   "test/webhooks/*.test.ts",
   "test/attribution/population-in-stores.test.ts",

@@ -97,11 +97,8 @@ type Contents = Omit<Parameters<typeof writeBackup>[0], "follow"> & {
 /** A name may be mistyped: who relies on a copy of nothing has none. */
 function requireTables(snapshots: readonly Snapshot[]): void {
   // A folder was looked at before it was opened, and a gateway's may have no tables yet.
-  const levels = snapshots.flatMap(({ database: { sql }, level }) =>
-    sql.engine === "postgres" ? [level] : [],
-  );
-  if (levels.length === 0 || levels.some((level) => level > 0)) return;
-  throw refuseEmpty();
+  const shared = snapshots.filter(({ database }) => database.sql.engine === "postgres");
+  if (shared.length > 0 && shared.every(({ tables }) => tables.length === 0)) throw refuseEmpty();
 }
 
 async function writeSnapshots(

@@ -129,9 +129,8 @@ async function tryOpen(
     if (isSpreadable) for (const line of writeDistribution()) print(line);
     return deployment;
   } catch (error) {
-    if (!(error instanceof NotMigrated)) noteUsageFault(about, error, note);
-    else if (error.isEmpty) noteFirstStart(config, note);
-    else note({ about, said: earlier });
+    if (error instanceof NotMigrated) noteFirstStart(config, note);
+    else noteUsageFault(about, error, note);
     return undefined;
   }
 }
@@ -153,8 +152,6 @@ async function tryProxies(
 
 /** A start looks at the beginning of a large file alone. */
 const looking = { isLook: true, checksAll: true } as const;
-
-const earlier = "is of an earlier version; the next start brings it up to date, then look again";
 
 /** What a first start will make; a key that was given is one that no store knows. */
 function noteFirstStart(config: Config, note: Note): void {
@@ -275,7 +272,7 @@ async function tryState(config: Config, { own }: Deployment, note: Note): Promis
     else checkDataFolder(config.data);
     note({ about, said: state.exists() ? "can be kept" : keptLater });
   } catch (error) {
-    if (error instanceof NotMigrated) note({ about, said: error.isEmpty ? keptLater : earlier });
+    if (error instanceof NotMigrated) note({ about, said: keptLater });
     else note({ about, fault: error instanceof Error ? error.message : "" });
   } finally {
     await state.close();

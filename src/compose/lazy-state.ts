@@ -33,7 +33,7 @@ const removeEvery_ms = 60_000;
 type LazyOptions = {
   /** Its tables, where they are in a database that is open already: whoever opened it closes it. */
   readonly tables?: Sql<StateTables> | undefined;
-  /** A mere look makes no file, and changes none of an earlier version. */
+  /** A mere look makes no file and no tables. */
   readonly isLook?: boolean | undefined;
   /** Looks at all of its file first, however long that takes. */
   readonly checksAll?: boolean | undefined;

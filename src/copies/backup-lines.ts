@@ -1,7 +1,6 @@
 import {
   databaseNames,
   type DatabaseName,
-  type Levels,
   type TablePlace,
   type TableSum,
 } from "./copied-database.ts";
@@ -20,7 +19,8 @@ export type Head = {
   /** Of the Waypost that wrote it. */
   readonly version: string;
   readonly made_at: string;
-  readonly databases: Levels;
+  /** The migrations of each: its tables must be those that the reader has. */
+  readonly databases: Readonly<Partial<Record<DatabaseName, readonly string[]>>>;
 };
 
 /** A small file of the data folder. */
@@ -38,9 +38,12 @@ export function readHead(value: unknown): Head | undefined {
   const { waypost_backup, version, made_at, databases } = value;
   if (typeof version !== "string" || typeof made_at !== "string") return undefined;
   if (!isObject(databases)) return undefined;
-  const entries = Object.entries(databases);
-  if (!entries.every(([name, level]) => isDatabaseName(name) && isNumber(level))) return undefined;
-  return { waypost_backup, version, made_at, databases };
+  const names: Partial<Record<DatabaseName, readonly string[]>> = {};
+  for (const [name, migrations] of Object.entries(databases)) {
+    if (!isDatabaseName(name) || !isTexts(migrations)) return undefined;
+    names[name] = migrations;
+  }
+  return { waypost_backup, version, made_at, databases: names };
 }
 
 export function readFileLine(value: unknown): FileLine | undefined {

@@ -1,5 +1,4 @@
-import { readLevel, type CopiedTables } from "../sql/copied-tables.ts";
-import type { Column } from "../sql/describe-tables.ts";
+import type { CopiedTables } from "../sql/copied-tables.ts";
 import type { FileLine, Head } from "./backup-lines.ts";
 import {
   CopyFault,
@@ -8,9 +7,9 @@ import {
   type DatabaseName,
   type TablePlace,
 } from "./copied-database.ts";
-import { describeNewer, readBackup } from "./read-backup.ts";
+import { describeOther, readBackup } from "./read-backup.ts";
 import type { Row } from "./row-digest.ts";
-import { planTables, type TablePlan } from "./table-plan.ts";
+import { planTables, type Column, type TablePlan } from "./table-plan.ts";
 
 /** What a backup is found to hold, when it was read to its end. */
 export type Checked = {
@@ -19,7 +18,7 @@ export type Checked = {
   readonly sums: readonly CopiedSum[];
 };
 
-/** What this Waypost knows: a backup's tables are some of them, or as they were once. */
+/** What this Waypost knows: a backup has the same tables. */
 export type Known = {
   readonly databases: Readonly<Record<DatabaseName, CopiedTables>>;
   readonly files: readonly string[];
@@ -68,17 +67,17 @@ export async function checkBackup(
 async function planAll(head: Head, databases: Known["databases"]): Promise<Plans> {
   const plans = new Map<string, TablePlan>();
   const present = databaseNames.flatMap((name) => {
-    const level = head.databases[name];
-    return level === undefined ? [] : [{ name, level }];
+    const done = head.databases[name];
+    return done === undefined ? [] : [{ name, done }];
   });
   if (present.length === 0) throw new CopyFault(unfit);
-  for (const { name: database, level } of present) {
+  for (const { name: database, done } of present) {
     const copied = databases[database];
-    // What one engine alone has needed counts as well.
-    const all = Object.values(copied.migrations).flatMap(({ list }) => list);
-    const known = all.map(({ name }) => name);
-    if (level > readLevel(known)) throw new CopyFault(describeNewer(head));
-    for (const plan of await planTables(copied, level)) {
+    // A gateway may have a state without tables.
+    if (done.length === 0) continue;
+    const names = copied.migrations.list.map(({ name }) => name);
+    if (done.join() !== names.join()) throw new CopyFault(describeOther(head));
+    for (const plan of await planTables(copied)) {
       plans.set(nameTable({ database, table: plan.table.name }), plan);
     }
   }

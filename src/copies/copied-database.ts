@@ -5,9 +5,6 @@ import type { Sql } from "../sql/sql.ts";
 export const databaseNames = ["state", "store"] as const;
 export type DatabaseName = (typeof databaseNames)[number];
 
-/** How far the migrations of each have come; a copy need not have all. */
-export type Levels = Readonly<Partial<Record<DatabaseName, number>>>;
-
 /** One of them, as it is open now. */
 export type CopiedDatabase = {
   readonly name: DatabaseName;

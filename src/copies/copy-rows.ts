@@ -2,7 +2,7 @@ import { CopyFault, type CopiedDatabase, type CopiedSum } from "./copied-databas
 import type { Claim } from "./fill-database.ts";
 import { fillDatabases, type Take } from "./fill-databases.ts";
 import { readSnapshots } from "./read-snapshots.ts";
-import { readLevels, type Snapshot } from "./snapshots.ts";
+import type { Snapshot } from "./snapshots.ts";
 
 type Copying = {
   readonly snapshots: readonly Snapshot[];
@@ -19,10 +19,9 @@ type Copying = {
 
 /** Copies all rows from databases to others, of whichever engine. */
 export function copyRows(copying: Copying): Promise<readonly CopiedSum[]> {
-  const { snapshots, databases, claim, undo } = copying;
+  const { databases, claim, undo } = copying;
   return fillDatabases(databases, {
     claim,
-    levels: readLevels(snapshots),
     complete: async () => {
       // To read back what was written may have taken as long as the copy.
       await copying.requireUnchanged();

@@ -1,8 +1,7 @@
 import { sql, type Kysely } from "kysely";
-import { listTables } from "../sql/describe-tables.ts";
+import { listTables } from "../sql/list-tables.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import { readCopyMark, writeCopyMark, type CopyMark } from "../sql/copy-mark.ts";
-import { takeUpTo } from "../sql/copied-tables.ts";
 import { readDone, runMigrations } from "../sql/migrate.ts";
 import { CopyFault, type CopiedDatabase } from "./copied-database.ts";
 import type { Row } from "./row-digest.ts";
@@ -14,8 +13,7 @@ import type { Row } from "./row-digest.ts";
  */
 
 export type Filling = {
-  /** As they were at this level of migrations. */
-  readonly makeTables: (level: number) => Promise<void>;
+  readonly makeTables: () => Promise<void>;
   readonly insert: (
     table: string,
     columns: readonly string[],
@@ -23,7 +21,7 @@ export type Filling = {
   ) => Promise<void>;
   /** Goes on holding the database while nothing is written to it. */
   readonly hold: () => Promise<void>;
-  /** Brings the tables up to date, and opens the database to others. */
+  /** Opens the database to others. */
   readonly finish: () => Promise<void>;
   /** Takes everything back, and what `undo` does as well, so that another copy may be put there. */
   readonly abandon: (undo: () => void) => Promise<void>;
@@ -38,13 +36,9 @@ const mostValues = 8000;
 
 const taken = "there is a store already; choose an empty folder or database";
 
-const tooOld =
-  "it is of a version before PostgreSQL's tables; bring it up to date in a folder, by restore " +
-  "and one start of serve, and migrate that";
-
 /** Whether a copy into it was begun and did not end; nothing else may be in it. */
-export async function isHalfFilled({ sql: { db, engine }, copied }: CopiedDatabase) {
-  return (await readMark(db, copied.migrations[engine].table)) !== undefined;
+export async function isHalfFilled({ sql: { db }, copied }: CopiedDatabase) {
+  return (await readMark(db, copied.migrations.table)) !== undefined;
 }
 
 /** Makes the database the claimer's own, where nothing is in it but a copy that did not end. */
@@ -53,7 +47,7 @@ export async function claimDatabase(
   { id, now }: Claim,
   isOurs: boolean,
 ): Promise<Filling> {
-  const migrations = copied.migrations[store.engine];
+  const { migrations } = copied;
   const marks = sql.table(migrations.table);
   const copiedNames = copied.tables.map(({ name }) => name);
   const own = [migrations.table, ...copiedNames, ...(copied.left ?? [])];
@@ -85,11 +79,9 @@ export async function claimDatabase(
   const hold = () => write(async () => {});
 
   return {
-    makeTables: async (level) => {
+    makeTables: async () => {
       await hold();
-      const known = takeUpTo(migrations, level);
-      if (level > 0 && known.list.length === 0) throw new CopyFault(tooOld);
-      await runMigrations(store, known);
+      await runMigrations(store, migrations);
     },
     insert: (table, columns, rows) => write((db) => insertRows(db, table, columns, rows)),
     hold: async () => {
@@ -97,7 +89,6 @@ export async function claimDatabase(
     },
     finish: async () => {
       await hold();
-      await runMigrations(store, migrations);
       await store.write(async (db) => {
         await renew(db, mark);
         await copied.derive?.(db);

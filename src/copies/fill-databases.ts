@@ -3,12 +3,10 @@ import {
   type CopiedDatabase,
   type CopiedSum,
   type DatabaseName,
-  type Levels,
   type TablePlace,
 } from "./copied-database.ts";
 import { claimDatabase, isHalfFilled, type Claim, type Filling } from "./fill-database.ts";
 import { readRows } from "./read-rows.ts";
-import { listTablesAt } from "./table-plan.ts";
 import { createTableSum, writeRow, type Row } from "./row-digest.ts";
 
 /** Rows on their way into a table. */
@@ -18,8 +16,6 @@ export type Take = (rows: Pouring) => Promise<void>;
 
 type Copy = {
   readonly claim: Claim;
-  /** Of where the rows are from. */
-  readonly levels: Levels;
   /** Hands on all rows, and answers what they come to. */
   readonly pour: (take: Take) => Promise<readonly CopiedSum[]>;
   /** What has to be so before any process may open the databases. */
@@ -41,9 +37,9 @@ export async function fillDatabases(
   const targets: Target[] = [];
   try {
     await claimAll(databases, copy.claim, targets);
-    for (const { name, filling } of targets) await filling.makeTables(copy.levels[name] ?? 0);
+    for (const { filling } of targets) await filling.makeTables();
     const sums = await copy.pour((pouring) => insert(targets, pouring));
-    await compare(targets, sums, copy.levels);
+    await compare(targets, sums);
     await copy.complete();
     for (const { filling } of targets.toReversed()) await filling.finish();
     return sums;
@@ -74,15 +70,10 @@ async function insert(targets: readonly Target[], pouring: Pouring): Promise<voi
 }
 
 /** Reads everything again: what was written is what was handed on. */
-async function compare(
-  targets: readonly Target[],
-  wanted: readonly CopiedSum[],
-  levels: Levels,
-): Promise<void> {
+async function compare(targets: readonly Target[], wanted: readonly CopiedSum[]): Promise<void> {
   for (const { database, table: name, columns, rows, digest } of wanted) {
     const { sql, copied } = findTarget(targets, database);
-    const tables = listTablesAt(copied, levels[database] ?? 0);
-    const table = tables.find((known) => known.name === name);
+    const table = copied.tables.find((known) => known.name === name);
     if (table === undefined) throw new CopyFault(`the table ${name} is not known`);
     const sum = createTableSum();
     for await (const page of readRows(sql.db, table, columns)) {

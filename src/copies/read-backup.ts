@@ -45,7 +45,7 @@ export async function* readBackup(chunks: AsyncIterable<Buffer>): AsyncGenerator
   const lines = readTexts(chunks, whole);
   const head = readHead(parse(await readNext(lines, foreign), foreign));
   if (head === undefined) throw new CopyFault(foreign);
-  if (head.waypost_backup > backupFormat) throw new CopyFault(describeNewer(head));
+  if (head.waypost_backup !== backupFormat) throw new CopyFault(describeOther(head));
   yield { kind: "head", head };
   for (let rows = 0; ;) {
     const value = parse(await readNext(lines, cutOff), damaged);
@@ -65,8 +65,8 @@ export async function* readBackup(chunks: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-export function describeNewer({ version }: Head): string {
-  return `it was made by a newer Waypost (${version}); use that version or newer`;
+export function describeOther({ version }: Head): string {
+  return `it was made by another version of Waypost (${version}); use that version`;
 }
 
 /** Answers how many rows there were. */

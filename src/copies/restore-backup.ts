@@ -22,7 +22,6 @@ export function restoreBackup(restoring: Restoring): Promise<readonly CopiedSum[
   const { databases, checked, chunks, claim, follow, signal } = restoring;
   return fillDatabases(databases, {
     claim,
-    levels: checked.head.databases,
     pour: async (take) => {
       let rows = 0;
       for await (const piece of readBackup(chunks)) {

@@ -1,17 +1,15 @@
 import { sql, type Kysely } from "kysely";
-import { copyUnderWay, isCopyMark } from "../sql/copy-mark.ts";
-import { readLevel } from "../sql/copied-tables.ts";
-import { areKnown, readDone } from "../sql/migrate.ts";
+import { readKnown } from "../sql/migrate.ts";
 import type { ReadSignal } from "../sql/sql.ts";
-import { CopyFault, type CopiedDatabase, type Levels } from "./copied-database.ts";
+import type { CopiedDatabase } from "./copied-database.ts";
 import { planTables, type TablePlan } from "./table-plan.ts";
 
 /** A database as it was at one moment, whoever writes to it meanwhile. */
 export type Snapshot = {
   readonly database: CopiedDatabase;
   readonly db: Kysely<unknown>;
-  /** How far its migrations have come. */
-  readonly level: number;
+  /** The migrations that are done; without them there are no tables. */
+  readonly migrations: readonly string[];
   readonly tables: readonly TablePlan[];
 };
 
@@ -50,21 +48,13 @@ export function withSnapshots<Result>(
 }
 
 async function describe(database: CopiedDatabase, db: Kysely<unknown>): Promise<Snapshot> {
-  const { copied, name } = database;
-  const { engine } = database.sql;
-  const migrations = copied.migrations[engine];
-  const done = await readDone({ db, engine }, migrations.table);
-  if (done.some(isCopyMark)) throw new CopyFault(copyUnderWay);
-  if (!areKnown(done, migrations)) {
-    throw new CopyFault(`the ${name} was made by a newer Waypost; use that version or newer`);
-  }
-  const level = readLevel(done);
-  return { database, db, level, tables: await planTables(copied, level) };
-}
-
-/** How far each had come. */
-export function readLevels(snapshots: readonly Snapshot[]): Levels {
-  return Object.fromEntries(snapshots.map(({ database: { name }, level }) => [name, level]));
+  const {
+    copied,
+    sql: { engine },
+  } = database;
+  const migrations = await readKnown({ db, engine }, copied.migrations);
+  const tables = migrations.length === 0 ? [] : await planTables(copied);
+  return { database, db, migrations, tables };
 }
 
 export async function countRows(snapshots: readonly Snapshot[]): Promise<number> {

@@ -1,29 +1,61 @@
-import { takeUpTo, type CopiedTable, type CopiedTables } from "../sql/copied-tables.ts";
-import { describeTables, type Column } from "../sql/describe-tables.ts";
+import { sql } from "kysely";
+import type { CopiedTable, CopiedTables } from "../sql/copied-tables.ts";
+import { openDatabase } from "../sql/engine.ts";
+import type { Migration } from "../sql/migrate.ts";
+import { openKysely } from "../sql/open-kysely.ts";
+import { createStatementRunner } from "../sql/run-statements.ts";
 
-/** A table as a copy of a database of this version has it. */
+/** A table as a copy of a database has it. */
 export type TablePlan = { readonly table: CopiedTable; readonly columns: readonly Column[] };
 
-/** Those that a database has at this level of migrations; an earlier version had fewer. */
-export async function planTables(
-  copied: CopiedTables,
-  level: number,
-): Promise<readonly TablePlan[]> {
-  const described = await describeTables(takeUpTo(copied.migrations.sqlite, level).list);
-  return listTablesAt(copied, level).flatMap((table) => {
-    const columns = described.get(table.name)?.filter(({ name }) => !isLeft(table, name));
-    return columns === undefined ? [] : [{ table, columns }];
+export async function planTables(copied: CopiedTables): Promise<readonly TablePlan[]> {
+  const described = await describeTables(copied.migrations.list);
+  return copied.tables.map((table) => {
+    const { name, leaves = [] } = table;
+    const columns = described.get(name) ?? [];
+    return { table, columns: columns.filter((column) => !leaves.includes(column.name)) };
   });
 }
 
-/** All that are known, each with the key that it had at this level of migrations. */
-export function listTablesAt({ tables }: CopiedTables, level: number): readonly CopiedTable[] {
-  return tables.map(({ earlier, ...known }) => {
-    const isEarlier = earlier !== undefined && level < earlier.below;
-    return isEarlier ? { ...known, key: earlier.key } : known;
-  });
+export type Column = {
+  readonly name: string;
+  readonly type: "text" | "number";
+  readonly isRequired: boolean;
+};
+
+type Described = {
+  readonly table: string;
+  readonly name: string;
+  readonly type: string;
+  readonly notnull: number;
+};
+
+/** Makes the tables in memory, for a migration may do anything, and looks at them. */
+export async function describeTables(
+  migrations: readonly Migration[],
+): Promise<ReadonlyMap<string, readonly Column[]>> {
+  const database = openDatabase(":memory:");
+  try {
+    const db = openKysely<unknown>("sqlite", createStatementRunner(() => database).run);
+    for (const { up } of migrations) await up(db, "sqlite");
+    const { rows } = await sql<Described>`
+      select tables.name as "table", columns.name, lower(columns.type) as type, columns."notnull"
+      from sqlite_schema as tables, pragma_table_info(tables.name) as columns
+      where tables.type = 'table' and tables.name not like 'sqlite\\_%' escape '\\'
+      order by tables.name, columns.cid
+    `.execute(db);
+    return groupColumns(rows);
+  } finally {
+    database.close();
+  }
 }
 
-function isLeft({ leaves = [] }: CopiedTable, column: string): boolean {
-  return leaves.includes(column);
+function groupColumns(rows: readonly Described[]): ReadonlyMap<string, readonly Column[]> {
+  const tables = new Map<string, Column[]>();
+  for (const { table, name, type, notnull } of rows) {
+    const columns = tables.get(table) ?? [];
+    tables.set(table, columns);
+    columns.push({ name, type: type === "text" ? "text" : "number", isRequired: notnull === 1 });
+  }
+  return tables;
 }

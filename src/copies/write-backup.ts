@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { backupFormat, type End, type FileLine, type Head } from "./backup-lines.ts";
 import type { CopiedSum, TableSum } from "./copied-database.ts";
 import { readSnapshots } from "./read-snapshots.ts";
-import { readLevels, type Snapshot } from "./snapshots.ts";
+import type { Snapshot } from "./snapshots.ts";
 
 type Contents = {
   readonly version: string;
@@ -24,7 +24,9 @@ export async function* writeBackup(
     whole.update(text);
     return text;
   };
-  const databases = readLevels(snapshots);
+  const databases = Object.fromEntries(
+    snapshots.map(({ database: { name }, migrations }) => [name, migrations]),
+  );
   const head: Head = { waypost_backup: backupFormat, version, made_at, databases };
   yield write([head, ...files].map((value) => JSON.stringify(value)));
   const sums: CopiedSum[] = [];

@@ -64,16 +64,9 @@ export function isUnusable(error: unknown): boolean {
   return isUnopened && !isFull(error) && readOutage(error) === undefined;
 }
 
-/** The tables are of an earlier version, and the caller may change nothing. */
+/** The tables do not exist yet, and the caller may change nothing. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";
-  /** There are no tables at all. */
-  readonly isEmpty: boolean;
-
-  constructor(isEmpty: boolean) {
-    super("the tables are not those of this version");
-    this.isEmpty = isEmpty;
-  }
 }
 
 /** A write broke a unique constraint of this table. */

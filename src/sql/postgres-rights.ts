@@ -2,7 +2,7 @@ import { sql, type Kysely } from "kysely";
 import { StoreBusy, StoreUnusable } from "./faults.ts";
 import { readEngine } from "./open-kysely.ts";
 import { readCode } from "./postgres-faults.ts";
-import { inOwnSchema } from "./postgres-tables.ts";
+import { inOwnSchema } from "./list-tables.ts";
 
 /** What a database lets its role do, and what an administrator has to run where that is little. */
 

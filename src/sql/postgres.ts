@@ -6,7 +6,7 @@ import { explainOpening } from "./postgres-opening.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
 import { openPostgresReader } from "./postgres-reader.ts";
 import { explainRights, findMakingFault, selectRights, type Rights } from "./postgres-rights.ts";
-import { inOwnSchema } from "./postgres-tables.ts";
+import { inOwnSchema } from "./list-tables.ts";
 import { createVersionReader } from "./postgres-version.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { RunEach, RunStatement } from "./run-statements.ts";

@@ -16,12 +16,7 @@ export const stateCopy: CopiedTables = {
     { name: "plan_rows", key: ["plan_id", "position"] },
     // Those of one moment stay in the order in which they were begun.
     { name: "jobs", key: ["rowid"], leaves: ["rowid"] },
-    {
-      name: "job_rows",
-      key: ["plan_id", "position"],
-      // What a job of before had its rows by.
-      earlier: { below: 12, key: ["job_id", "position"] },
-    },
+    { name: "job_rows", key: ["plan_id", "position"] },
     { name: "turns", key: ["key_print", "kind"] },
     { name: "spent", key: ["id"], leaves: ["id"] },
     { name: "changes", key: ["realm", "number"], leaves: ["number"] },

@@ -1,6 +1,6 @@
 import type { ClockAndRandom, Random } from "../contract/clock.ts";
-import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
-import type { Engine, Sql } from "../sql/sql.ts";
+import { createInitialMigration, isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
+import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
 import { watchSql, type SqlMeasures } from "../sql/watch-sql.ts";
@@ -14,27 +14,14 @@ import { createHistory, type History } from "./history.ts";
 import { createJobSpacing, type JobSpacing } from "./job-spacing.ts";
 import { createJobs, type Jobs } from "./jobs.ts";
 import { createKnownAccess, type KnownAccess } from "./known-access.ts";
-import { init } from "./migrations/001-init.ts";
-import { bulk } from "./migrations/002-bulk.ts";
-import { pinTries } from "./migrations/003-pin-tries.ts";
-import { overwrites } from "./migrations/004-overwrites.ts";
-import { history } from "./migrations/005-history.ts";
-import { knownAccess } from "./migrations/006-known-access.ts";
-import { previews } from "./migrations/007-previews.ts";
-import { planRequests } from "./migrations/009-plan-requests.ts";
-import { postgresTables } from "./migrations/009-postgres.ts";
-import { jobKeys } from "./migrations/010-job-keys.ts";
-import { consolePostgresTables, consoleTables } from "./migrations/011-console.ts";
-import { spreadPostgresRows, spreadRows } from "./migrations/012-spread.ts";
-import { notices, postgresNotices } from "./migrations/013-notices.ts";
-import { noticeRealms, postgresNoticeRealms } from "./migrations/014-notice-realms.ts";
-import { hiddenForms, postgresHiddenForms } from "./migrations/015-hidden-forms.ts";
-import { historyGaps, postgresHistoryGaps } from "./migrations/016-history-gaps.ts";
 import { createNotices, type Notices } from "./notices.ts";
 import { createOverwrites, type Overwrites } from "./overwrites.ts";
 import { createPinTries, type PinTries } from "./pin-tries.ts";
 import { createPlans, type Plans } from "./plans.ts";
 import { createPreviews, type Previews } from "./previews.ts";
+import { makeHistoryTables } from "./schema/history-tables.ts";
+import { makeKeyTables } from "./schema/key-tables.ts";
+import { makePlanTables } from "./schema/plan-tables.ts";
 import { createSignInTries, type SignInTries } from "./sign-in-tries.ts";
 import type { StateTables } from "./tables.ts";
 
@@ -68,43 +55,14 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 export const applicationId = 0x57415953;
-/** PostgreSQL came after these: it begins with the tables as they were by then. */
-export const stateMigrations: Readonly<Record<Engine, Migrations>> = {
-  sqlite: {
-    table: "migrations",
-    list: [
-      init,
-      bulk,
-      pinTries,
-      overwrites,
-      history,
-      knownAccess,
-      previews,
-      planRequests,
-      jobKeys,
-      consoleTables,
-      spreadRows,
-      notices,
-      noticeRealms,
-      hiddenForms,
-      historyGaps,
-    ],
-  },
-  // In one database, the store has marks of its own.
-  postgres: {
-    table: "state_migrations",
-    list: [
-      postgresTables,
-      jobKeys,
-      consolePostgresTables,
-      spreadPostgresRows,
-      postgresNotices,
-      postgresNoticeRealms,
-      postgresHiddenForms,
-      postgresHistoryGaps,
-    ],
-  },
-};
+/** All tables of the state. */
+const initialTables = createInitialMigration((engine) => [
+  ...makeKeyTables(engine),
+  ...makePlanTables(engine),
+  ...makeHistoryTables(engine),
+]);
+/** In a PostgreSQL database, the store's migrations have a table of their own. */
+export const stateMigrations: Migrations = { table: "state_migrations", list: [initialTables] };
 const secretBytes = 32;
 /** What is written here is seldom read again. */
 const cache_mb = 8;
@@ -127,10 +85,10 @@ export async function openStateFile(
 
 /** Brings the tables up to date, and opens nothing else. */
 export function migrateState(sql: Sql<StateTables>, isLook = false): Promise<void> {
-  return migrate(sql, stateMigrations[sql.engine], isLook);
+  return migrate(sql, stateMigrations, isLook);
 }
 
-/** Throws NotMigrated where it is a mere look at a state of an earlier version. */
+/** Throws NotMigrated where it is a mere look and there are no tables. */
 export async function openState(
   opened: Sql<StateTables>,
   given: ClockAndRandom,
@@ -160,7 +118,7 @@ export async function openState(
     signInTries: createSignInTries(sql, clock),
     notices: createNotices(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
-    isCurrent: () => isCurrent(sql, stateMigrations[sql.engine]),
+    isCurrent: () => isCurrent(sql, stateMigrations),
     measure: sql.measure,
     close: sql.close,
   };

@@ -26,14 +26,9 @@ export const storeCopy: CopiedTables = {
     { name: "visit_days", key: ["project_id", "day", "first_id"] },
     { name: "visit_totals", key: ["project_id", "day"] },
     { name: "crowds", key: ["project_id"] },
-    { name: "chores", key: ["kind", "project_id", "subject"] },
+    { name: "chores", key: ["project_id", "kind", "subject"] },
     { name: "webhooks", key: ["project_id", "id"] },
-    {
-      name: "deliveries",
-      key: ["project_id", "webhook_id", "event_id"],
-      // They named no project.
-      earlier: { below: 18, key: ["webhook_id", "event_id"] },
-    },
+    { name: "deliveries", key: ["project_id", "webhook_id", "event_id"] },
   ],
   // What running processes have counted is over in a minute, and theirs alone; visits that installs
   // may follow are in ten, and nobody else can read them.

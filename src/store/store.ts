@@ -1,7 +1,7 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { readOutage } from "../sql/faults.ts";
 import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
-import type { Engine, Sql } from "../sql/sql.ts";
+import type { Sql } from "../sql/sql.ts";
 import { watchSql, type NoteSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
@@ -9,35 +9,7 @@ import { dropEndedVisits } from "./deferred-visits.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
 import { foldOldDays } from "./fold-old-days.ts";
 import { foldWaiting } from "./fold-visits.ts";
-import { init } from "./migrations/001-init.ts";
-import { pageTemplates } from "./migrations/002-page-templates.ts";
-import { clicks } from "./migrations/003-clicks.ts";
-import { bin } from "./migrations/004-bin.ts";
-import { destinations } from "./migrations/005-destinations.ts";
-import { shortPaths } from "./migrations/006-short-paths.ts";
-import { foundByAnything } from "./migrations/007-found-by-anything.ts";
-import { postgresTables } from "./migrations/007-postgres.ts";
-import { postgresSearch } from "./migrations/008-postgres-search.ts";
-import { postgresRequestCounts, requestCounts } from "./migrations/009-request-counts.ts";
-import { projectPages } from "./migrations/010-project-pages.ts";
-import { keyUses } from "./migrations/011-key-uses.ts";
-import { linksOfNoApp } from "./migrations/012-links-of-no-app.ts";
-import { clientKeys, postgresClientKeys } from "./migrations/013-client-keys.ts";
-import { postgresVisits, visits } from "./migrations/014-visits.ts";
-import { postgresWebhooks, webhooks } from "./migrations/015-webhooks.ts";
-import { deferredVisits, postgresDeferredVisits } from "./migrations/016-deferred-visits.ts";
-import { clipboard } from "./migrations/017-clipboard.ts";
-import { postgresProjectKeys, projectKeys } from "./migrations/018-project-keys.ts";
-import { crowds, postgresCrowds } from "./migrations/019-crowds.ts";
-import { postgresUsedVisits, usedVisits } from "./migrations/020-used-visits.ts";
-import { refusedDeliveries } from "./migrations/021-refused-deliveries.ts";
-import { deliveryNumbers } from "./migrations/022-delivery-numbers.ts";
-import { visitPlaces } from "./migrations/023-visit-places.ts";
-import { outboxSize } from "./migrations/024-outbox-size.ts";
-import {
-  furtherShortPaths,
-  postgresFurtherShortPaths,
-} from "./migrations/025-further-short-paths.ts";
+import { initialTables } from "./schema/initial-tables.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
@@ -58,64 +30,7 @@ export type Store = Omit<WatchedSql<Tables>, "engine"> & {
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
-/** Where those are marked that were done. */
-const table = "migrations";
-/** PostgreSQL came after these: it begins with the tables as they were by then. */
-export const storeMigrations: Readonly<Record<Engine, Migrations>> = {
-  sqlite: {
-    table,
-    list: [
-      init,
-      pageTemplates,
-      clicks,
-      bin,
-      destinations,
-      shortPaths,
-      foundByAnything,
-      requestCounts,
-      projectPages,
-      keyUses,
-      linksOfNoApp,
-      clientKeys,
-      visits,
-      webhooks,
-      deferredVisits,
-      clipboard,
-      projectKeys,
-      crowds,
-      usedVisits,
-      refusedDeliveries,
-      deliveryNumbers,
-      visitPlaces,
-      outboxSize,
-      furtherShortPaths,
-    ],
-  },
-  postgres: {
-    table,
-    list: [
-      postgresTables,
-      postgresSearch,
-      postgresRequestCounts,
-      projectPages,
-      keyUses,
-      linksOfNoApp,
-      postgresClientKeys,
-      postgresVisits,
-      postgresWebhooks,
-      postgresDeferredVisits,
-      clipboard,
-      postgresProjectKeys,
-      postgresCrowds,
-      postgresUsedVisits,
-      refusedDeliveries,
-      deliveryNumbers,
-      visitPlaces,
-      outboxSize,
-      postgresFurtherShortPaths,
-    ],
-  },
-};
+export const storeMigrations: Migrations = { table: "migrations", list: [initialTables] };
 const watchEvery_ms = 1000;
 /** What is told of visits is put together so often, beside what is asked for. */
 const foldEvery_ms = 60 * 1000;
@@ -124,7 +39,7 @@ const sweepEvery_ms = 60 * 60 * 1000;
 /** How long a visit that no install can follow any more may stay. */
 const forgetEvery_ms = 60_000;
 
-/** Throws NotMigrated where it is a mere look at a store of an earlier version. */
+/** Throws NotMigrated where it is a mere look and there are no tables. */
 export async function openStore(
   given: Sql<Tables>,
   setAlarm: SetAlarm,
@@ -132,8 +47,7 @@ export async function openStore(
   note?: NoteSql,
 ): Promise<Store> {
   const sql = watchSql(given, note);
-  const migrations = storeMigrations[sql.engine];
-  await migrate(sql, migrations, isLook).catch(async (error: unknown) => {
+  await migrate(sql, storeMigrations, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
@@ -142,7 +56,7 @@ export async function openStore(
   return {
     ...sql,
     counts: createCounts(),
-    isCurrent: () => isCurrent(sql, migrations),
+    isCurrent: () => isCurrent(sql, storeMigrations),
     watchChores: (clock, onError) => {
       watching ??= watch(sql, setAlarm, { clock, signal: closing.signal, onError });
     },

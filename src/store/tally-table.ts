@@ -8,8 +8,8 @@ export type TallyTable = {
   readonly indexed_to: string | null;
   /** Goes up when visits are stored, which outdates lists filtered by clicks. */
   readonly clicked: number;
-  /** How many webhooks the project has; with 0 or null, a write skips the webhook query. */
-  readonly webhooks: number | null;
+  /** How many webhooks the project has; with 0, a write skips the webhook query. */
+  readonly webhooks: number;
   /** An upper bound of the waiting events' bytes; each measurement makes it exact again. */
   readonly outbox_bytes: number;
 };

@@ -1,4 +1,3 @@
-import { adoptDeliveries } from "../store/adopt-deliveries.ts";
 import { tidyDeliveries } from "../store/old-deliveries.ts";
 import { StoreBusy } from "../store/store.ts";
 import { createCouriers } from "./couriers.ts";
@@ -25,8 +24,6 @@ export type DelivererOptions = Omit<Given, "count"> & {
 
 const lookEvery_ms = 1000;
 const tidyEvery_ms = 10 * 60_000;
-/** What a process of the version before left is waited for, unlike what is tidied up. */
-const adoptEvery_ms = 30_000;
 /** What is on the way when the process stops may end by itself within this time. */
 const finish_ms = 3000;
 
@@ -50,14 +47,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
   const couriers = createCouriers(given, stopping, note);
 
-  const adopt = doNowAndThen(clock, adoptEvery_ms, () => adoptDeliveries(options.store));
   const tidy = doNowAndThen(clock, tidyEvery_ms, () => tidyAll(given, stopping.isStopping));
 
   async function look(): Promise<void> {
     while (!isStopping) {
       await collect().catch(note);
       await couriers.startDue().catch(note);
-      await adopt().catch(note);
       await tidy().catch(note);
       if (!isStopping) await sleep();
     }
@@ -81,7 +76,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       await collect();
       await couriers.startDue();
       await couriers.end();
-      await adopt();
       await tidy();
     },
     measure: () => ({ ...counts }),

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { replyWith, startAlteringProxy, withBody } from "../support/altering-proxy.ts";
 import { createFolder, createServed, run, runJson, startServe } from "../support/command.ts";
@@ -51,20 +50,6 @@ test("a store that is there is well, and stays as it is", async () => {
     "ok access",
     "ok approvals",
   ]);
-  expect(readFiles(folder.path)).toEqual(before);
-});
-
-test("a store of an earlier version is told of, and left to the next start", async () => {
-  await using folder = await createFolder();
-  await mkdir(folder.path, { mode: 0o700 });
-  for (const name of ["waypost.db", "state.db"]) {
-    const packed = readFileSync(`test/fixtures/data-folder-c7b1e65/${name}.gz`);
-    await writeFile(join(folder.path, name), gunzipSync(packed), { mode: 0o600 });
-  }
-  const before = readFiles(folder.path);
-  const { code, stdout } = await run(["doctor", "--data", folder.path]);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^ok +store +is of an earlier version; the next start brings it/m);
   expect(readFiles(folder.path)).toEqual(before);
 });
 

@@ -169,7 +169,6 @@ describe("a file whose sums are right is looked at row by row", () => {
     ["a file of another kind", () => changeLine(1, { file: "waypost.db" })],
     ["a file with more than a key", () => changeLine(1, { text: "a\nb" })],
     ["no database", () => changeLine(0, { databases: {} })],
-    ["an earlier version", () => changeLine(0, { databases: { store: 3 } })],
   ])("%s", async (_, make) => {
     await forgeBackup(forged(), make());
     const known = { databases: copiedTables, files: keptFiles };
@@ -177,14 +176,14 @@ describe("a file whose sums are right is looked at row by row", () => {
     await expect(checkBackup(chunks, known)).rejects.toThrow(CopyFault);
   });
 
-  test("one that a newer Waypost has written is refused as such", async () => {
+  test("a backup of another version is refused as such", async () => {
     const version = "9.1.0";
     for (const head of [
-      { version, databases: { ...lines[0].databases, store: 999 } },
+      { version, databases: { ...lines[0].databases, store: ["initial"] } },
       { version, waypost_backup: 2 },
     ]) {
       await forgeBackup(forged(), changeLine(0, head));
-      await expectRefusal(forged(), "made by a newer Waypost (9.1.0); use that version or newer");
+      await expectRefusal(forged(), "made by another version of Waypost (9.1.0); use that version");
     }
   });
 

@@ -45,12 +45,12 @@ const ofWaypost = {
   store_secrets: "of all processes",
   request_counts: "of a process",
   migrations: "marks of what was done to the tables",
+  state_migrations: "marks of what was done to the tables",
 };
 
 /** Besides, on one engine alone. */
 const ofEngine = isOnPostgres
   ? {
-      state_migrations: "marks of what was done to the tables",
       waypost_processes: "who has the database open",
       waypost_writers: "the last write of each process",
     }
@@ -84,7 +84,7 @@ openForAll(createPlace, async (created) => {
   if (!isOnPostgres) {
     const state = await place.openStateSql();
     const ofState = await readTables(state.db as unknown as Kysely<unknown>);
-    tables = [...tables, ...ofState.filter(({ name }) => name !== "migrations")];
+    tables = [...tables, ...ofState];
     await state.close();
   }
   await store.close();

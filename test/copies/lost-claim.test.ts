@@ -3,7 +3,7 @@ import { withDatabases } from "../../src/compose/copied-databases.ts";
 import { prepareDataFolder } from "../../src/compose/data-folder.ts";
 import type { CopiedDatabase } from "../../src/copies/copied-database.ts";
 import { claimDatabase, type Filling } from "../../src/copies/fill-database.ts";
-import { listTables } from "../../src/sql/describe-tables.ts";
+import { listTables } from "../../src/sql/list-tables.ts";
 import { createFolder, type Folder } from "../support/command.ts";
 
 /** A copy owns the database that it fills for 15 seconds after each batch, and no longer. */
@@ -30,7 +30,6 @@ function inDatabase(work: (database: CopiedDatabase) => Promise<void>): Promise<
 const claim = (database: CopiedDatabase, id: string) =>
   claimDatabase(database, { id, now: () => now }, false);
 const insert = (filling: Filling) => filling.insert("plans", ["id"], []);
-const listLevel = ({ copied, sql }: CopiedDatabase) => copied.migrations[sql.engine].list.length;
 
 test("a copy keeps its claim for 15 seconds after each batch", async () => {
   await inDatabase(async (database) => {
@@ -48,13 +47,13 @@ test("a copy keeps its claim for 15 seconds after each batch", async () => {
 test("a copy that lost its claim fails, and leaves the next one alone", async () => {
   await inDatabase(async (database) => {
     const lost = await claim(database, "first");
-    await lost.makeTables(listLevel(database));
+    await lost.makeTables();
     now += lease_ms;
     const next = await claim(database, "second");
     const tables = await listTables(database.sql.db);
     let undone = 0;
     for (const write of [
-      () => lost.makeTables(listLevel(database)),
+      () => lost.makeTables(),
       () => insert(lost),
       () => lost.hold(),
       () => lost.finish(),
@@ -63,9 +62,9 @@ test("a copy that lost its claim fails, and leaves the next one alone", async ()
       await expect(write()).rejects.toThrow("another process copies into it now");
     }
     expect(undone).toBe(0);
-    // No table was made or brought up to date under the next one's hands.
+    // No table was made or changed under the next one's hands.
     expect(await listTables(database.sql.db)).toEqual(tables);
-    await next.makeTables(listLevel(database));
+    await next.makeTables();
     await insert(next);
     await next.finish();
     await expect(claim(database, "third")).rejects.toThrow("there is a store already");

@@ -146,10 +146,6 @@ const samples = [
   'select * from "chores"',
   'select * from "notices" order by "at" limit $1',
   'select "id" from "notices" where "at" <= $1 limit $2',
-  "insert into planned_rows (plan_id) select jobs.plan_id from job_rows as ended " +
-    "inner join jobs on jobs.id = ended.job_id",
-  "update deliveries set project_id = webhooks.project_id from webhooks where " +
-    "webhooks.id = deliveries.webhook_id",
 ];
 
 test("each that may ask every machine is one that would be refused", () => {

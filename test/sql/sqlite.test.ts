@@ -65,9 +65,14 @@ describe("a file that cannot be used is refused with a clear message and left as
     ["a file with one page inside that was overwritten", damaged, () => overwrite(40_960, 4096)],
     ["a file whose header was overwritten", damaged, () => overwrite(16, 52)],
     [
-      "a file of a newer Waypost",
-      "was made by a newer Waypost",
+      "a file of another version",
+      "was written by another version of Waypost",
       () => makeOurs(sql`insert into migrations values ('999-later')`),
+    ],
+    [
+      "a file whose tables have no known shape",
+      "was written by another version of Waypost",
+      () => makeOurs(sql`delete from migrations`),
     ],
   ])("%s", async (_, message, prepare) => {
     await prepare();

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { sql } from "kysely";
 import { beforeEach, expect, test } from "vitest";
 import { random } from "../../src/compose/embedded.ts";
 import { OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";
-import { openSqlite } from "../../src/sql/sqlite.ts";
 import { createHistory } from "../../src/state/history.ts";
 import type { Change, Effect } from "../../src/state/history.ts";
 import type { State } from "../../src/state/state.ts";
@@ -284,20 +282,4 @@ test("a history that dropped only what was too old is whole", async () => {
   await make();
   expect(await listIds()).toHaveLength(1);
   expect(await state.history.isWhole(own.realm, at.now - 30 * day + 1)).toBe(true);
-});
-
-onFile("a file from before there was a history opens, and keeps what is in it", async () => {
-  const secret = await state.readSecret("a");
-  const file = await openSqlite(at.file(), { applicationId: 0x57415953 });
-  await file.write(async (db) => {
-    for (const table of ["changes", "successors"]) {
-      await sql`drop table ${sql.table(table)}`.execute(db);
-    }
-    await sql`delete from migrations where name = '005-history'`.execute(db);
-  });
-  await file.close();
-  state = await at.open();
-  expect(await state.readSecret("a")).toEqual(secret);
-  await make();
-  expect(await listIds()).toHaveLength(1);
 });

@@ -76,14 +76,6 @@ export const everywhere: readonly { readonly text: RegExp; readonly why: string 
     text: /^(select "id"|delete) from "notices" where "at" <= \$1( limit \$2)?$/,
     why: "now and then, what nobody has taken over",
   },
-  {
-    text: /^(insert into planned_rows \(|update jobs set realm = changes\.realm from changes)/,
-    why: "a migration, before the tables are spread",
-  },
-  {
-    text: /^update deliveries set project_id = webhooks\.project_id from webhooks\b/,
-    why: "a migration, before the tables are spread",
-  },
 ];
 
 export function findStatementFault(text: string): string | undefined {

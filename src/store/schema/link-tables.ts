@@ -1,39 +1,14 @@
-import type { Migration } from "../../sql/migrate.ts";
-import { makePostgresTables } from "../../sql/postgres-tables.ts";
+import type { Engine } from "../../sql/sql.ts";
 
-const times = `
-    created_at bigint not null,
-    updated_at bigint not null`;
+/**
+ * Links, their addresses and apps, and the bin. Deleted rows are in a table of their own, so that
+ * no list, count, index or unique key has to skip them.
+ */
+export function makeLinkTables(engine: Engine): readonly string[] {
+  return [...(engine === "sqlite" ? sqliteTables : postgresTables), ...sharedTables];
+}
 
-const statements = [
-  `create table projects (
-    id text primary key,
-    name text not null,
-    subdomain text not null unique,
-    custom_domain text unique,
-    custom_domain_verified smallint not null,
-    plan text not null,
-    templates_enabled smallint not null,
-    link_in_referrer smallint not null,
-    max_links bigint not null,
-    suspended smallint not null,
-    destinations text,${times}
-  )`,
-  `create table tallies (
-    project_id text primary key,
-    links bigint not null,
-    generation bigint not null,
-    indexed_to text,
-    clicked bigint not null
-  )`,
-  `create table api_keys (
-    id text primary key,
-    project_id text,
-    token_hash text not null unique,
-    scopes text not null,
-    role text not null,${times}
-  )`,
-  `create table links (
+const linkColumns = `
     project_id text not null,
     id text not null,
     name text,
@@ -63,10 +38,37 @@ const statements = [
     former_ios_app_id text,
     former_android_app_id text,
     clicks bigint not null,
-    created_via text not null,${times},
+    created_via text not null,
+    created_at bigint not null,
+    updated_at bigint not null`;
+
+const addressColumns = `
+    project_id text not null,
+    address text not null,
+    link_id text not null,
+    primary key (project_id, address)`;
+
+// The trigram index finds a link by its row number.
+const sqliteTables = [
+  `create table links (
+    rowkey integer primary key,${linkColumns},
+    unique (project_id, id)
+  )`,
+  `create table addresses (${addressColumns}
+  ) without rowid`,
+];
+
+const postgresTables = [
+  `create table links (${linkColumns},
     primary key (project_id, id)
   )`,
+  `create table addresses (${addressColumns}
+  )`,
+];
+
+const sharedTables = [
   "create index links_created on links (project_id, created_at, id)",
+  // With time and id as their last columns, these indexes filter a page and put it in order.
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
@@ -76,23 +78,20 @@ const statements = [
     where ios_app_id is not null`,
   `create index links_android_app on links (project_id, android_app_id, created_at, id)
     where android_app_id is not null`,
+  `create index links_of_no_app on links (project_id, created_at, id)
+    where ios_app_id is null and android_app_id is null`,
   `create index links_former_ios_app on links (project_id, former_ios_app_id, id)
     where former_ios_app_id is not null`,
   `create index links_former_android_app on links (project_id, former_android_app_id, id)
     where former_android_app_id is not null`,
-  `create table addresses (
-    project_id text not null,
-    address text not null,
-    link_id text not null,
-    primary key (project_id, address)
-  )`,
   `create table short_paths (
     project_id text not null,
     path text not null,
     link_id text not null,
     query text not null,
+    place integer not null,
     primary key (project_id, link_id, path),
-    unique (project_id, link_id, query)
+    unique (project_id, link_id, query, place)
   )`,
   `create table ios_apps (
     project_id text not null,
@@ -107,7 +106,9 @@ const statements = [
     clip_bundle_id text,
     clip_bundle_id_lc text,
     custom_scheme text,
-    custom_scheme_lc text,${times},
+    custom_scheme_lc text,
+    created_at bigint not null,
+    updated_at bigint not null,
     primary key (project_id, id),
     unique (project_id, bundle_id)
   )`,
@@ -120,15 +121,11 @@ const statements = [
     package_name_lc text not null,
     fingerprints text not null,
     custom_scheme text,
-    custom_scheme_lc text,${times},
+    custom_scheme_lc text,
+    created_at bigint not null,
+    updated_at bigint not null,
     primary key (project_id, id),
     unique (project_id, package_name)
-  )`,
-  `create table chores (
-    project_id text not null,
-    kind text not null,
-    subject text not null,
-    primary key (project_id, kind, subject)
   )`,
   `create table bin (
     project_id text not null,
@@ -140,30 +137,4 @@ const statements = [
     primary key (project_id, kind, id)
   )`,
   "create index bin_age on bin (project_id, deleted_at, kind, id)",
-  `create table page_templates (
-    project_id text primary key,
-    id text not null,
-    body text not null,
-    css text not null,
-    live_id text,${times}
-  )`,
-  `create table page_template_versions (
-    project_id text not null,
-    id text not null,
-    number bigint not null,
-    body text not null,
-    css text not null,
-    published_at bigint not null,
-    primary key (project_id, id),
-    unique (project_id, number)
-  )`,
 ];
-
-/**
- * The tables as SQLite has them after its seventh migration. Every key begins with the project, so
- * that the tables can be spread over machines (storage.md §3).
- */
-export const postgresTables: Migration = {
-  name: "007-postgres",
-  up: makePostgresTables(statements),
-};

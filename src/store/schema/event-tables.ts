@@ -1,0 +1,98 @@
+/** Visits, installs that follow them, and what webhooks still have to deliver. */
+export const eventTables: readonly string[] = [
+  `create table visit_batches (
+    project_id text not null,
+    id text not null,
+    owes_clicks smallint not null,
+    body text not null,
+    primary key (project_id, id)
+  )`,
+  "create index visit_batches_owing on visit_batches (project_id) where owes_clicks = 1",
+  `create table visit_days (
+    project_id text not null,
+    day integer not null,
+    first_id text not null,
+    last_id text not null,
+    hourly smallint not null,
+    ids text not null,
+    sums text not null,
+    detail text not null,
+    primary key (project_id, day, first_id)
+  )`,
+  "create index visit_days_hourly on visit_days (project_id, day) where hourly = 1",
+  `create table visit_totals (
+    project_id text not null,
+    day integer not null,
+    hourly smallint not null,
+    body text not null,
+    primary key (project_id, day)
+  )`,
+  "create index visit_totals_hourly on visit_totals (project_id, day) where hourly = 1",
+  `create table deferred_visits (
+    project_id text not null,
+    id text not null,
+    link_id text not null,
+    query text not null,
+    address text,
+    is_shared smallint not null,
+    whole text not null,
+    marks text not null,
+    ends_at bigint not null,
+    used_until bigint,
+    used_by text,
+    told text,
+    primary key (project_id, id)
+  )`,
+  "create index deferred_visits_by_address on deferred_visits (project_id, address, ends_at)",
+  "create index deferred_visits_by_time on deferred_visits (project_id, ends_at)",
+  "create index deferred_visits_by_end on deferred_visits (ends_at)",
+  "create index deferred_visits_by_use on deferred_visits (project_id, used_by)",
+  `create table crowds (
+    project_id text not null primary key,
+    visits bigint not null,
+    others bigint not null,
+    learned_at bigint not null
+  )`,
+  `create table webhooks (
+    project_id text not null,
+    id text not null,
+    url text not null,
+    secret text not null,
+    events text not null,
+    created_at bigint not null,
+    runner text,
+    runs_until bigint not null,
+    failures integer not null,
+    failing_since bigint,
+    rests_until bigint not null,
+    last_event text,
+    last_at bigint,
+    last_fault text,
+    dropped bigint not null,
+    primary key (project_id, id)
+  )`,
+  "create index webhooks_of_project on webhooks (project_id, created_at, id)",
+  `create table deliveries (
+    project_id text not null,
+    webhook_id text not null,
+    event_id text not null,
+    number bigint not null,
+    part integer not null,
+    event text not null,
+    subject text not null,
+    body text not null,
+    state text not null,
+    attempts integer not null,
+    next_at bigint not null,
+    refused smallint not null,
+    ends_at bigint,
+    fault text,
+    created_at bigint not null,
+    primary key (project_id, webhook_id, event_id)
+  )`,
+  `create index deliveries_in_order
+    on deliveries (project_id, webhook_id, state, number, part, next_at)`,
+  // Due events and the first event of each subject are read from this index alone.
+  `create index deliveries_due on deliveries
+    (project_id, webhook_id, state, next_at, number, part, subject, refused)`,
+];
