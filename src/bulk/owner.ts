@@ -42,6 +42,8 @@ export type CheckDestinations = (
 
 /** How the deployment is asked for an owner, until the signal is aborted. */
 export type Asking = Pick<Owner, "linkHost"> & {
+  /** Our own service resolves each path below this origin. */
+  readonly ownOrigin?: string | undefined;
   readonly call: Client["call"];
   readonly signal: Leaving;
 };

@@ -60,7 +60,7 @@ export async function makePlan(
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
-  const asking = { call, signal, linkHost };
+  const asking = { call, signal, linkHost, ownOrigin: takesAnyId ? undefined : linkHost };
   const readApps = createAppReader(asking);
   const planning = { ...asking, operation, createPath, requireRight, takesAnyId, readApps };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };

@@ -4,7 +4,7 @@ import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
 import { checkLink, type LinkValues } from "../../contract/rules/link-rules.ts";
 import { checkChanges } from "../rows/check-rows.ts";
-import { batchRows, findAtPaths, type Taken } from "../select/find-links.ts";
+import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
 import { chooseApps } from "./choose-apps.ts";
@@ -112,7 +112,7 @@ async function* planRuled(
     // A blank path asked for would be answered with any link.
     const sound = batch.filter(({ problems }) => problems.length === 0);
     const goals = sound.flatMap(({ fields }) => fields.path ?? []);
-    const taken = await findAtPaths(planning, [...new Set(goals)]);
+    const taken = await findTaken(planning, [...new Set(goals)]);
     for (const each of batch) yield planRuledLink(each, ruling, taken);
   }
 }

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { listUnreadRows } from "../../contract/deviations.ts";
 import { paging } from "../../contract/limits.ts";
-import { links, type ReadLink } from "../../contract/links.ts";
+import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
 import { listNamedPaths, pickNamedLinks } from "../../contract/rules/named-link.ts";
 import type { PlanOperation } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
@@ -63,7 +64,9 @@ export async function findLinks(
   const paths = [...new Set(sound.flatMap(listPaths).filter(isFindable))];
   const hasNames = sound.some(({ named }) => named !== undefined);
   const found = await findAtPaths(asking, paths, operation !== "delete" || hasNames);
-  const taken = await findNamed(asking, sound, found);
+  const goals = operation === "delete" ? [] : sound.flatMap(({ fields }) => fields.path ?? []);
+  const wanted = operation === "upsert" ? paths : goals;
+  const taken = await addFurther(asking, await findNamed(asking, sound, found), wanted);
   const { byPath } = taken;
   const missing = sound.flatMap(({ id, ...row }) => {
     const path = readPath(row) ?? "";
@@ -148,8 +151,26 @@ export function findThere({ named }: CheckedRow, { byPath, byShort }: Taken): Re
   return byPath.get(path) ?? byShort.get(path);
 }
 
+/** By whom the paths are taken that links would move to. */
+export async function findTaken(asking: Asking, paths: readonly string[]): Promise<Taken> {
+  return addFurther(asking, await findAtPaths(asking, paths), paths);
+}
+
+/** Lists show one short path of each link; a link whose address has a query can have more. */
+async function addFurther(asking: Asking, taken: Taken, paths: readonly string[]): Promise<Taken> {
+  const { ownOrigin } = asking;
+  if (ownOrigin === undefined) return taken;
+  const free = paths.filter((path) => !taken.byPath.has(path) && !taken.byShort.has(path));
+  const found = await findEach(asking, free, async ({ call, signal }, path) => {
+    const url = writeAddress(ownOrigin, path);
+    return orNotFound(call(shortLinks.resolve, { url }, signal));
+  });
+  const further = [...found].flatMap(([path, link]) => (link ? [[path, link] as const] : []));
+  return { ...taken, byShort: new Map([...taken.byShort, ...further]) };
+}
+
 /** Not more paths than one batch of rows has. */
-export async function findAtPaths(
+async function findAtPaths(
   asking: Asking,
   paths: readonly string[],
   isWanted = true,
@@ -224,12 +245,13 @@ export async function findAtPath(
 /** A link that could not be read may be the one at the path: it proves neither. */
 export const unread = "unread";
 
-export async function findById(
-  { call, signal }: Asking,
-  id: string,
-): Promise<ReadLink | undefined> {
+export function findById({ call, signal }: Asking, id: string): Promise<ReadLink | undefined> {
+  return orNotFound(call(links.show, { id }, signal));
+}
+
+async function orNotFound<Found>(reading: Promise<Found>): Promise<Found | undefined> {
   try {
-    return await call(links.show, { id }, signal);
+    return await reading;
   } catch (error) {
     if (error instanceof Problem && error.status === 404) return undefined;
     throw error;

@@ -215,6 +215,26 @@ describe("before a key of our own service approves", () => {
     await expectRefused("update_link", args, "Path has already been taken");
   });
 
+  test("a plan shows a further short path of another link as a conflict", async () => {
+    const { world } = assistant;
+    await assistant.plant("link", { path: "long", url: there });
+    const body = { url: "http://default.localhost:8787/long?from=poster", prefix: "go-" };
+    const short = (await world.call("POST", "/short_links", { body })).body.shortened_path;
+    const { id } = await assistant.plant("link", { path: "spring", url: there });
+    for (const [operation, row] of [
+      ["upsert", { path: short, url: other }],
+      ["update", { id, path: short }],
+    ]) {
+      const { plan } = await callDone(assistant, "plan_links", { operation, rows: [row] });
+      expect(plan.counts).toMatchObject({ conflict: 1 });
+    }
+    const filters = [{ field: "path", condition: "eq", value: "spring" }];
+    const replace = [{ field: "path", match: "text", from: "spring", to: short }];
+    const byRule = { operation: "update", filters, replace };
+    const { plan } = await callDone(assistant, "plan_links", byRule);
+    expect(plan.counts).toMatchObject({ conflict: 1 });
+  });
+
   test("the key may overwrite what an upsert finds", async () => {
     await assistant.plant("link", { path: "spring", url: there });
     const scopes = ["links.index", "links.show", "links.create"] as const;
