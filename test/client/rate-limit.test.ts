@@ -270,6 +270,23 @@ describe("somebody else on the same key", () => {
     expect(statuses).toContain(429);
   });
 
+  test("a 429 uses up no repeat of a failed call", async () => {
+    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
+    // Time stands still, so that every try is answered with 429.
+    onSleep = () => undefined;
+    for (let turn = 0; turn < 40; turn += 1) {
+      await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
+    }
+    expect(statuses.filter((status) => status === 429)).toHaveLength(160);
+    let tries = 0;
+    onRequest = () => {
+      tries += 1;
+      return Promise.reject(new Error("the connection broke"));
+    };
+    await expect(traveller.client.call(links.index, {})).rejects.toThrow();
+    expect(tries).toBe(4);
+  });
+
   test("a 429 halves the rate for a minute", async () => {
     for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
     traveller.advance(59_000);

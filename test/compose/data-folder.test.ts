@@ -91,10 +91,17 @@ test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user
     chmodSync(join(folder.path, name), 0o777);
   }
   const under = ["setpriv", "--reuid=4243", "--regid=4243", "--clear-groups"];
-  for (const words of [["keys", "list"], ["tools"], ["doctor"], ["serve", "--port", "0"]]) {
-    const { code, stdout, stderr } = await run([...words, "--data", folder.path], { under });
-    expect([words, code]).toEqual([words, words[0] === "doctor" ? 1 : 2]);
-    expect(stdout + stderr).toContain("belongs to another user");
+  for (const words of [["keys", "list"], ["tools"], ["serve", "--port", "0"]]) {
+    const { code, stderr } = await run([...words, "--data", folder.path], { under });
+    expect([words, code]).toEqual([words, 2]);
+    expect(stderr).toContain("belongs to another user");
+  }
+  for (const [about, ...words] of [["store"], ["approvals", "--base-url", "http://127.0.0.1:9"]]) {
+    const { code, stdout } = await run(["doctor", ...words, "--data", folder.path], { under });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`FAULT ${about} +the data folder .* belongs to another user`),
+    );
   }
 });
 

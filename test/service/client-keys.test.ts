@@ -204,6 +204,16 @@ describe("an app asks with its client key", () => {
     expect(stats.rows).toMatchObject([{ key: "reported", installs: 1 }]);
   });
 
+  test("a 422 for a field of a wrong type counts no install and no opening", async () => {
+    await make({ path: "shoes" });
+    for (const is_deferred of [true, false]) {
+      const reply = await ask(`${host}/shoes`, { is_deferred, platform: ["android"] });
+      expect(reply.status, reply.text).toBe(422);
+    }
+    const { stats } = (await world.call("GET", "/link_stats")).body;
+    expect(stats.total).toMatchObject({ opens: 0, installs: 0 });
+  });
+
   test("and of an install on the Pro plan alone", async () => {
     await make({ path: "shoes" });
     const install = () => ask(`${host}/shoes`, { is_deferred: true });

@@ -161,6 +161,47 @@ test("the address of another project's link is any other address, query and all"
   expect(await countRows()).toBe(0);
 });
 
+test("one project's short paths stay when another project's links are gone for good", async () => {
+  const { store, project: kept } = world;
+  // A later project has the greater id.
+  world.advance(1);
+  const doomed = await world.addProject({ subdomain: "doomed" });
+  const key = await world.addKey({ project: doomed });
+  const shortenIn = async (path: string) => {
+    const link = await world.call("POST", "/links", { key, body: { path } });
+    const url = `http://doomed.localhost:8787/${path}?id=1`;
+    await world.call("POST", "/short_links", { key, body: { url } });
+    return link.body.id;
+  };
+  // The other project has the same ids and paths, and its rows fill the first batch.
+  const row = { project_id: kept.id, query: "id=1", place: 0 };
+  const planted = Array.from({ length: 1000 }, (_, at) => ({
+    ...row,
+    link_id: `0-${at}`,
+    path: `path-${at}`,
+  }));
+  await store.write((db) => db.insertInto("short_paths").values(planted).execute());
+  const deleted = await shortenIn("deleted");
+  await shortenIn("live");
+  await store.write(async (db) => {
+    const own = db.selectFrom("short_paths").selectAll().where("project_id", "=", doomed.id);
+    const copied = (await own.execute()).map((each) => ({ ...each, project_id: kept.id }));
+    await db.insertInto("short_paths").values(copied).execute();
+  });
+  const countOf = async (id: string) => {
+    const rows = store.db.selectFrom("short_paths").select("path").where("project_id", "=", id);
+    return (await rows.execute()).length;
+  };
+  await world.call("DELETE", `/links/${deleted}`, { key });
+  world.advance(31 * 24 * 60 * 60 * 1000);
+  const late = await world.call("POST", "/links", { key, body: { path: "late" } });
+  await world.call("DELETE", `/links/${late.body.id}`, { key });
+  expect([await countOf(doomed.id), await countOf(kept.id)]).toEqual([1, 1002]);
+  await world.call("DELETE", `/projects/${doomed.id}`, { key: world.master });
+  await store.finishChores();
+  expect([await countOf(doomed.id), await countOf(kept.id)]).toEqual([0, 1002]);
+});
+
 test("deleting a link frees only the short paths of its own project", async () => {
   const { store, project } = world;
   const [one, other] = [project.id, (await world.addProject()).id];
