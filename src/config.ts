@@ -2,7 +2,6 @@ import { isFixedOrigin, settingsSchema, type logLevels } from "./config/settings
 import type { Destinations } from "./contract/rules/destinations.ts";
 import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
 import type { Scope } from "./contract/scopes-and-roles.ts";
-import type { ProbeLevel } from "./mcp/access/probe-level.ts";
 import type { Mode } from "./mcp/approval/mode.ts";
 import { isOpenHttp, type Network } from "./network/ip-address.ts";
 import type { TrustedProxies } from "./network/trusted-proxies.ts";
@@ -33,7 +32,7 @@ export type Config = {
   /** What the operator says that the key may do; undefined is found out. */
   readonly scopes: readonly Scope[] | undefined;
   /** What is tried to find that out. */
-  readonly probe: ProbeLevel;
+  readonly probe: "on" | "off";
   /** Groups and names of tools, as they were written; nothing is all of them. */
   readonly tools: readonly string[];
   /** The hosts that an assistant's links may lead to; undefined is any. */

@@ -94,7 +94,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   doctor: (words) => {
     const { config, values: flags } = readAlone("doctor", words, doctorFlags);
-    return runDoctor({ config, version, command: nameOwn(), flags, openTerminal });
+    return runDoctor({ config, version, command: nameOwn(), flags });
   },
   keys: (words) => {
     const { config, values, positionals } = read(words, keyFlags);

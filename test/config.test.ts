@@ -61,7 +61,7 @@ describe("where a setting comes from", () => {
     ["WAYPOST_LOG", "log", "silent", "debug", "log"],
     ["WAYPOST_TIME_ZONE", "time-zone", "Europe/Berlin", "Asia/Tokyo", "time_zone"],
     ["WAYPOST_MODE", "mode", "read-only", "full", "mode"],
-    ["WAYPOST_PROBE", "probe", "off", "all", "probe"],
+    ["WAYPOST_PROBE", "probe", "off", "on", "probe"],
     ["WAYPOST_BASE_URL", "base-url", "https://one.example", "http://two.example:8", "base_url"],
     [
       "WAYPOST_PUBLIC_URL",

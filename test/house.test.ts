@@ -78,7 +78,7 @@ const rooms: Readonly<Record<string, string>> = {
   web: "text look contract network",
 
   start: "",
-  config: "text contract contract/rules network mcp/approval mcp/access start",
+  config: "text contract contract/rules network mcp/approval start",
   compose: `
     text qr sql copies contract contract/rules network network/hosts client state store service host
     webhooks metrics traces bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas

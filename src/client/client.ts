@@ -28,7 +28,7 @@ export type Client = {
     endpoint: E,
     input: Input<E>,
     signal?: Leaving,
-    options?: CallOptions,
+    options?: RequestOptions,
   ) => Promise<Answer<E>>;
   /**
    * One try within the key's budgets, and how it ended. Nothing is repeated or looked for
@@ -41,12 +41,8 @@ export type Client = {
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
-type CallOptions = Omit<RequestOptions, "text">;
-
 type AskedOnce = {
   readonly input: JsonObject;
-  /** What is sent in place of the input's fields, as text/plain. */
-  readonly text?: string | undefined;
   readonly signal?: Leaving;
 };
 
@@ -83,8 +79,7 @@ type Limits = {
 type Call = CallSoFar &
   Limits & {
     readonly since_ms: number;
-    readonly options?: CallOptions | undefined;
-    readonly text?: string | undefined;
+    readonly options?: RequestOptions | undefined;
   };
 
 /** security-reliability.md §2.2: a call's whole time, its tries, and the time of one try. */
@@ -113,11 +108,11 @@ export function createClient(options: ClientOptions): Client {
       const deadline = clock.monotonic() + callDeadline_ms;
       return makeCall(state, { signal, deadline }, endpoint, input, options);
     },
-    tryOnce: (endpoint, { input, text, signal = nobodyLeaves }) => {
+    tryOnce: (endpoint, { input, signal = nobodyLeaves }) => {
       const deadline = clock.monotonic() + onceDeadline_ms;
       const since_ms = clock.now();
       const limits = { signal, deadline, since_ms, doubt: undefined };
-      return tryInTurn(state, { ...limits, endpoint, input, text }).catch(readEnd);
+      return tryInTurn(state, { ...limits, endpoint, input }).catch(readEnd);
     },
     isSameTime: state.skew.isNone,
     requireBudget: (endpoint) => requireBudget(state, endpoint),
@@ -156,7 +151,7 @@ async function makeCall<E extends Endpoint>(
   { signal, deadline }: Limits,
   endpoint: E,
   given: Input<E>,
-  options?: CallOptions,
+  options?: RequestOptions,
 ): Promise<Answer<E>> {
   const since_ms = state.clock.now();
   // `Input` is an object of named fields, and its entry tells where each of them travels.
@@ -222,9 +217,9 @@ async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
 
 async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
   const { target, send, clock, skew, setTimer = setRealTimer } = state;
-  const { endpoint, input, options, text, signal, deadline } = call;
+  const { endpoint, input, options, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
-  const request = buildRequest(endpoint, input, target, { text, ...options });
+  const request = buildRequest(endpoint, input, target, options);
   const tryDeadline = createTryDeadline();
   signal.addEventListener("abort", tryDeadline.end, { once: true });
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());

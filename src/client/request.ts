@@ -26,8 +26,6 @@ export type RequestOptions = {
   readonly condition?: Condition | undefined;
   /** Nobody waits for this one call, so others may go first. */
   readonly isPatient?: boolean;
-  /** What is sent in place of the input's fields, as text/plain. */
-  readonly text?: string | undefined;
   /** By what the call that this one is for is known in logs. */
   readonly requestId?: string | undefined;
   /** Waypost asks for itself: our own service charges no budget, a remote one does as always. */
@@ -41,12 +39,10 @@ export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
   target: Target,
-  { condition, isPatient = false, text, requestId, isFree, onlyBudget }: RequestOptions = {},
+  { condition, isPatient = false, requestId, isFree, onlyBudget }: RequestOptions = {},
 ): ApiRequest {
   const query = writeQuery(endpoint, input);
-  const json = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
-  const body = text ?? json;
-  const type = text === undefined ? "application/json" : "text/plain";
+  const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
   const key = endpoint.auth === "none" ? undefined : target.key;
   return {
     method: endpoint.method,
@@ -54,7 +50,7 @@ export function buildRequest(
     headers: {
       accept: endpoint.type ?? "application/json",
       ...(endpoint.type !== undefined && nameBrowser(input)),
-      ...(body !== undefined && { "content-type": type }),
+      ...(body !== undefined && { "content-type": "application/json" }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
       ...(isSent(condition, target) && writeCondition(condition)),
       ...(isPatient && { priority: patientPriority }),

@@ -1,6 +1,6 @@
 import type { Client } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
-import { chooseTools, describeProbes, inspectTools } from "../compose/assistant.ts";
+import { chooseTools, inspectTools } from "../compose/assistant.ts";
 import { fetchPublicFile } from "../compose/public-files.ts";
 import { clock } from "../compose/embedded.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
@@ -26,14 +26,11 @@ import { describeDatabase } from "../sql/postgres.ts";
 import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
 import { findUselessKey, noteOwnerKey } from "./doctor/note-owner-key.ts";
-import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagValues } from "./terminal/flags.ts";
-import { print, say } from "./terminal/output.ts";
+import { print } from "./terminal/output.ts";
 
 const isSaid = { type: "boolean" } as const;
 export const doctorFlags = {
-  probe: isSaid,
-  yes: isSaid,
   database: isSaid,
   public: isSaid,
 } as const;
@@ -43,14 +40,12 @@ type DoctorOptions = {
   readonly version: string;
   /** What the person types to start another command. */
   readonly command: string;
-  /** Where a person answers; from then on Ctrl-C stops what they were asked about. */
-  readonly openTerminal: () => Terminal;
   readonly flags: FlagValues<typeof doctorFlags>;
 };
 
 /**
  * Looks at everything that has to be right, says a line about each, and what to do about it. It
- * makes and changes nothing, but for what `--probe` is asked to remember.
+ * makes and changes nothing.
  */
 
 /** False when something has to be set right. */
@@ -172,12 +167,12 @@ function noteFirstStart(config: Config, note: Note): void {
 const keptLater = "can be kept, from the first one on";
 
 async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
-  const { config, command } = options;
+  const { config, version, command } = options;
   const ownerKey = await findUselessKey(config, deployment);
   if (ownerKey !== undefined) noteOwnerKey(ownerKey, { config, command, note });
   const key = ownerKey === undefined ? tryKey(config, note) : undefined;
   if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
-    const inspected = await inspect(options, deployment, key, note);
+    const inspected = await inspectTools({ config, version, key, deployment, isLook: true });
     note({ about: "access", said: describeAccess(inspected) });
     if (deployment.own === undefined) {
       await noteDeviations(openClient(deployment, key), inspected, note);
@@ -185,44 +180,6 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
     if (options.flags.public === true) await noteHosts(deployment, key, inspected, note);
   }
   await tryState(config, deployment, note);
-}
-
-/** What is found out at the terminal's request need not be asked again so soon. */
-const month_ms = 30 * 24 * 60 * 60_000;
-
-async function inspect(
-  options: DoctorOptions,
-  deployment: Deployment,
-  key: string | undefined,
-  note: Note,
-): Promise<Inspected> {
-  const { config, version, flags } = options;
-  const about = "probe";
-  const isAsked = flags.probe === true && key !== undefined;
-  const isKnown = deployment.own !== undefined;
-  if (isAsked && isKnown) note({ about, said: "not needed, Waypost knows its own keys" });
-  const look = () => inspectTools({ config, version, key, deployment, isLook: true });
-  if (!isAsked || isKnown) return look();
-  if (!(await confirmProbe(options))) {
-    note({ about, said: "not done" });
-    return look();
-  }
-  const report = (error: unknown) => {
-    note({ about, fault: error instanceof Error ? error.message : "" });
-    return "";
-  };
-  const thorough = { config: { ...config, probe: "all" as const }, holds_ms: month_ms };
-  const inspected = await inspectTools({ ...thorough, version, key, deployment, report });
-  note({ about, said: "done, and remembered for 30 days" });
-  return inspected;
-}
-
-async function confirmProbe({ config, flags, openTerminal }: DoctorOptions): Promise<boolean> {
-  say("To find out what the key may do, this is sent once, as far as the key is made for it:");
-  for (const line of describeProbes(config)) say(`  ${line}`);
-  say("None of it should change anything: a deployment refuses it, or finds nothing to change.");
-  if (flags.yes === true) return true;
-  return confirmUntilStopped(openTerminal());
 }
 
 function describeAccess({ toolbox, keyContext: { access } }: Inspected): string {

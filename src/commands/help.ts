@@ -35,9 +35,8 @@ Settings (a flag wins over its variable)
   --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
                                             templates, bulk, history) and tools; -C takes away
   --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known
-  --probe LEVEL        WAYPOST_PROBE        how that is found out elsewhere: on (by what
-                                            changes nothing), off (nothing is asked), all (also
-                                            tries in vain to create, shorten and delete)
+  --probe on|off       WAYPOST_PROBE        whether a remote server is asked what the key may do, by
+                                            requests that change nothing (on)
   --destinations A,*.B WAYPOST_DESTINATIONS  the hosts that an assistant's links may lead to: any;
                                             *.B is what is below B
   --host HOST          WAYPOST_HOST         127.0.0.1
@@ -77,9 +76,6 @@ serve, tools
   --json               JSON on stdout; serve prints one line of it when it is ready
 
 doctor
-  --probe              finds out once what the key may do at a deployment elsewhere: says what it
-                       will send, asks, and remembers the answers for 30 days
-  --yes                without asking
   --public             looks at the links' hosts as phones do, over the internet: what check_domain
                        finds at each of them
   --database           the statements that spread the tables over the machines of Citus, as a

@@ -13,7 +13,6 @@ import {
   type VisibleListeners,
 } from "../mcp/access/key-context.ts";
 import type { ReadListening } from "../mcp/access/listening.ts";
-import { describeProbe, listProbes } from "../mcp/access/probe-access.ts";
 import { createApproveOverwrite } from "../mcp/approval/approve-overwrite.ts";
 import { createAwaitDecision, type AwaitDecision } from "../mcp/approval/await-decision.ts";
 import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mcp/approval/page.ts";
@@ -87,8 +86,6 @@ type AssistantOptions = {
   readonly warn?: Warn | undefined;
   readonly watchCall?: WatchCall | undefined;
   readonly watchRow?: WatchRow | undefined;
-  /** For how long it counts what a deployment says of a key; left out, a day. */
-  readonly holds_ms?: number | undefined;
   /** Whether nothing may be made or written. */
   readonly isLook?: boolean;
 };
@@ -181,7 +178,6 @@ function prepareContexts(
       describeAddresses: options.describeAddresses,
       lookUp: createLookUp(deployment, key, report),
       probe: config.probe,
-      holds_ms: options.holds_ms,
       // Of a key that our own service knows nothing has to be learned.
       openMemory: hasMemory && key !== undefined ? memory.open : undefined,
       timeZone,
@@ -236,17 +232,12 @@ function createLookUp(
   };
 }
 
-type InspectOptions = Pick<
-  AssistantOptions,
-  "config" | "version" | "deployment" | "holds_ms" | "isLook"
-> & {
+type InspectOptions = Pick<AssistantOptions, "config" | "version" | "deployment" | "isLook"> & {
   readonly key: string | undefined;
-  /** Told of what a deployment did that it should have refused. */
-  readonly report?: Report;
 };
 
 /** What an assistant would be shown with this configuration, for commands that only tell of it. */
-export async function inspectTools({ key, report = String, ...options }: InspectOptions) {
+export async function inspectTools({ key, ...options }: InspectOptions) {
   const { config, deployment } = options;
   const toolbox = chooseTools(config);
   const state = createLazyState(config, {
@@ -254,20 +245,13 @@ export async function inspectTools({ key, report = String, ...options }: Inspect
     isLook: options.isLook,
   });
   const nowhere = { openPage: refuse, readListening: refuse };
-  const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report });
+  const assistant = createAssistant({ ...options, toolbox, state, ...nowhere, report: String });
   const known = await readKnownKey(config, deployment, key);
   const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
   // As it is now, and not as it was when it was learned.
   await keyContext.confirm(0);
   await assistant.close();
   return { toolbox, keyContext };
-}
-
-/** The most that is ever sent to find out what a key may do. */
-export function describeProbes(config: Config): readonly string[] {
-  const toolbox = chooseTools(config);
-  const probes = listProbes("all", ({ tool }) => toolbox.find(tool) !== undefined);
-  return probes.map(describeProbe);
 }
 
 /** Never called: a list of tools runs none, so nothing has to be approved. */

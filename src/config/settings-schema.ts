@@ -3,7 +3,6 @@ import { readDestinations } from "../contract/rules/destinations.ts";
 import { isOrigin } from "../contract/rules/link-address.ts";
 import { hasLogin } from "../contract/rules/web-address.ts";
 import { scopes } from "../contract/scopes-and-roles.ts";
-import { probeLevels } from "../mcp/access/probe-level.ts";
 import { modes } from "../mcp/approval/mode.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { readNetworks } from "../network/read-networks.ts";
@@ -81,7 +80,7 @@ export const settingsSchema = z.object({
     .optional(),
   mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
   scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
-  probe: z.enum(probeLevels, `must be one of ${probeLevels.join(", ")}`),
+  probe: z.enum(["on", "off"], "must be on or off"),
   tools: list,
   destinations: hosts.optional(),
   geoip_file: z.string().optional(),

@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { Clock } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Db, StateTables } from "./tables.ts";
@@ -62,10 +61,6 @@ async function deleteOld(db: Db, time: number): Promise<void> {
     .execute();
 }
 
-/** What was found out for a month holds that long, though it is met again meanwhile. */
-const longest = sql<number>`case when known_access.state = excluded.state
-  and known_access.until > excluded.until then known_access.until else excluded.until end`;
-
 /** Of two processes the one that learned it later is right, whichever of them writes later. */
 async function writeOne(db: Db, place: AccessPlace, known: KnownTool): Promise<void> {
   const row = { ...known, shows_kind: known.shows_kind ? 1 : 0 };
@@ -76,7 +71,7 @@ async function writeOne(db: Db, place: AccessPlace, known: KnownTool): Promise<v
     .onConflict((conflict) =>
       conflict
         .columns(["key_print", "origin", "tool"])
-        .doUpdateSet({ ...rest, until: longest })
+        .doUpdateSet(rest)
         .where("known_access.at", "<=", known.at),
     )
     .execute();

@@ -51,15 +51,6 @@ test("what the service says of it comes back as it is", async () => {
   });
 });
 
-test("a text goes in place of the fields, and is refused as no JSON", async () => {
-  const { client, asked } = ask(world.fetch);
-  const end = await client.tryOnce(links.create, { input: {}, text: "Hello" });
-  expect(end).toMatchObject({ kind: "refused", problem: { status: 400 } });
-  const [request] = asked;
-  expect(request?.headers.get("content-type")).toBe("text/plain");
-  expect(await request?.text()).toBe("Hello");
-});
-
 test("a key that no header can carry is refused without being said", async () => {
   const { client, asked } = ask(world.fetch, "a key");
   const end = await client.tryOnce(links.index, { input: {} });
@@ -71,9 +62,9 @@ test("a key that no header can carry is refused without being said", async () =>
 test("it takes a place in the budget, and does not wait for one that comes late", async () => {
   const { client, asked } = ask(world.fetch);
   for (let turn = 0; turn < budgets.page_template_writes.limit; turn += 1) {
-    await client.tryOnce(pageTemplate.save, { input: {}, text: "Hello" });
+    await client.tryOnce(pageTemplate.save, { input: {} });
   }
-  expect(await client.tryOnce(pageTemplate.save, { input: {}, text: "Hello" })).toEqual({
+  expect(await client.tryOnce(pageTemplate.save, { input: {} })).toEqual({
     kind: "limited",
   });
   expect(asked).toHaveLength(budgets.page_template_writes.limit);

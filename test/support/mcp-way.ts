@@ -54,7 +54,6 @@ export function openWay(work: Work = () => undefined) {
         isProbed: () => true,
         facts: undefined,
         now: () => 0,
-        holds_ms: 1,
         onChange,
         onLearned: () => {},
       });

@@ -12,7 +12,6 @@ import type { KnownKey } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-context.ts";
-import type { ProbeLevel } from "../../src/mcp/access/probe-level.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { uncounted } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
@@ -79,7 +78,7 @@ export type Staging = {
   /** The client's clock; the real one, unless a test holds it still. */
   readonly clock?: Clock;
   /** How much is asked to find out what the key may do. */
-  readonly probe?: ProbeLevel;
+  readonly probe?: "on" | "off";
   /** How long a list waits for that: for ever, unless a test says so. */
   readonly sleep?: Sleep;
   /** What earlier processes have learned; nothing, unless there were some. */

@@ -130,10 +130,7 @@ function createRounds(options: ExplorationOptions): Rounds {
   }
 }
 
-async function ask(
-  { access, memory, report }: ExplorationOptions,
-  probing: Probing,
-): Promise<Probed> {
+async function ask({ access, memory }: ExplorationOptions, probing: Probing): Promise<Probed> {
   await memory.recall(access);
   const isDenied = ({ endpoint }: Probe) => access.read(endpoint).state === "denied";
   const denied = probing.probes.filter(isDenied);
@@ -142,12 +139,5 @@ async function ask(
   const isHealed = denied.some(({ endpoint }) => access.read(endpoint).state === "granted");
   const tools = new Set(probed.asked.map(({ tool }) => tool));
   if (isHealed) access.forgetDenials((tool) => !tools.has(tool));
-  for (const endpoint of probed.made) report(describeMade(endpoint));
   return probed;
-}
-
-function describeMade({ method, path }: Endpoint): Error {
-  return new Error(
-    `${method} ${path} took a text that is no JSON, and may have made something of it: look there`,
-  );
 }

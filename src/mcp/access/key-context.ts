@@ -16,7 +16,6 @@ import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
 import type { ReadListening } from "./listening.ts";
 import { listProbes } from "./probe-access.ts";
-import type { ProbeLevel } from "./probe-level.ts";
 import { createAccessMemory } from "./remember-access.ts";
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
@@ -107,9 +106,8 @@ export type KeyContextOptions = Pick<
   readonly describeAddresses?: (() => string | undefined) | undefined;
   /** Asks the embedded service again; undefined for a key that is no more. */
   readonly lookUp: () => Promise<KnownKey | undefined>;
-  /** What is asked of a deployment elsewhere, and for how long an answer counts. */
-  readonly probe: ProbeLevel;
-  readonly holds_ms?: number | undefined;
+  /** Whether a remote server is asked what the key may do. */
+  readonly probe: "on" | "off";
   /** Where it is remembered; undefined where nothing is learned. */
   readonly openMemory?: (() => Promise<KnownAccess>) | undefined;
   readonly clock: Clock;
@@ -127,9 +125,6 @@ export type VisibleListeners = {
 
 /** Of a key that no client shows here. */
 export const nobodyListens: VisibleListeners = { onChange: () => {}, onListed: () => {} };
-
-/** A day. */
-const usuallyHolds_ms = 24 * 60 * 60_000;
 
 export function createKeyContext(options: KeyContextOptions): KeyContext {
   const { client, bulk, origin, checksConditions, openHistory, openPreviews, key } = options;
@@ -200,7 +195,7 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
 /** What is known of the key's access, and how it gets to be known. */
 function exploreAccess(options: KeyContextOptions, key_print: string) {
   const { client, origin, key, scopes, probe, clock, sleep, report } = options;
-  const { isOffered, openMemory, onChange, onListed, holds_ms = usuallyHolds_ms } = options;
+  const { isOffered, openMemory, onChange, onListed } = options;
   const memory = createAccessMemory({ key_print, origin, openMemory, report });
   let isListed = false;
   const access = createAccess({
@@ -210,7 +205,6 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
     facts: options.known.facts,
     refusal: options.known.refusal,
     now: clock.now,
-    holds_ms,
     // A client is told once of all that is learned at once.
     onChange: () => {
       if (!exploration.isAsking()) onChange();
@@ -224,7 +218,7 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
     access,
     memory,
     tryOnce: client.tryOnce,
-    listProbes: () => listProbes(probe, isOffered),
+    listProbes: () => (probe === "off" ? [] : listProbes(isOffered)),
     clock,
     sleep,
     // Before anybody has seen a list there is nobody to tell that it is another one.

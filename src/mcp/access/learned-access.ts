@@ -32,20 +32,20 @@ type Lesson = { readonly endpoint: Endpoint; readonly known: Learned };
 export type LearnedOptions = {
   /** The time of day. */
   readonly now: () => number;
-  /** For how long an answer counts. */
-  readonly holds_ms: number;
   /** Called when more is known than before: tools may have to be listed or hidden. */
   readonly onChange: () => void;
   /** Called with what is worth remembering. */
   readonly onLearned: (known: KnownTool) => void;
 };
 
+/** For how long an answer counts: a day. */
+const holds_ms = 24 * 60 * 60_000;
 /** What is met again sooner than this is not noted again. */
 const noted_ms = 60 * 60_000;
 const byTool = new Map(listEndpoints().map((endpoint) => [endpoint.tool, endpoint]));
 
 export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
-  const { now, holds_ms, onChange, onLearned } = options;
+  const { now, onChange, onLearned } = options;
   const learned = new Map<string, Learned>();
 
   function find({ tool }: Endpoint): Learned | undefined {
@@ -76,7 +76,7 @@ export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
       const shows_kind = found.shows_kind || (isSame && before.shows_kind);
       const isKindKnown = before?.shows_kind === true || !shows_kind;
       const isKindNew = !isKindKnown && !listKinds().has(endpoint.auth);
-      const until = Math.max(at + holds_ms, before?.state === found.state ? before.until : 0);
+      const until = at + holds_ms;
       if (isSame && !isKindNew && until - before.until < noted_ms) return;
       const { isOpen = false, ...lasting } = {
         ...found,

@@ -2,19 +2,16 @@ import { randomUUID } from "node:crypto";
 import type { Client } from "../../client/client.ts";
 import type { Outcome } from "../../client/send-once.ts";
 import { readCause, type Cause } from "../../contract/access.ts";
-import { idParameter, type Endpoint } from "../../contract/endpoint.ts";
-import { apiPrefix, contract, listEndpoints } from "../../contract/index.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract, listEndpoints } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Access } from "./key-access.ts";
-import type { ProbeLevel } from "./probe-level.ts";
 
 /** What is asked of a deployment to find out what a key may do: nothing that changes anything. */
 
 export type Probe = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** Sent as text/plain where JSON would be due, which the API refuses for two reasons. */
-  readonly text?: string;
 };
 
 export type Probing = {
@@ -29,32 +26,19 @@ export type Probed = {
   readonly asked: readonly Endpoint[];
   /** Whether everything was answered; what was not may be asked again later. */
   readonly isWhole: boolean;
-  /** What was not refused as it ought to be: something may have been made there. */
-  readonly made: readonly Endpoint[];
 };
 
-const text = "This asks what the API key may do, and is no JSON, so that nothing is created.";
-
-/**
- * Lists of one, what has an id that nothing has, and changes to that without a single field. The
- * writers of the page template are never tried, for they do their work without a body.
- */
-export function listProbes(
-  level: ProbeLevel,
-  isOffered: (endpoint: Endpoint) => boolean,
-): readonly Probe[] {
+/** Lists of one, what has an id that nothing has, and changes to that without a single field. */
+export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
   const id = createUnknownId();
   return listEndpoints().flatMap((endpoint): readonly Probe[] => {
-    const { method, auth, effect, params, list, body, body_optional, hidden, ours } = endpoint;
-    if (level === "off" || auth === "none" || !isOffered(endpoint)) return [];
+    const { method, auth, params, list, hidden, ours } = endpoint;
+    if (auth === "none" || !isOffered(endpoint)) return [];
     // What only an undo asks is not there for an assistant to be listed.
     if (hidden === true && ours !== true) return [];
-    const probe = { endpoint, input: { ...(params && { id }), ...(list && { limit: 1 }) } };
-    if (method === "GET" || (method === "PATCH" && params !== undefined)) return [probe];
-    if (level !== "all") return [];
-    if (method === "DELETE") return [probe];
-    const isCreating = method === "POST" && effect === "write" && params === undefined;
-    return isCreating && body !== undefined && body_optional !== true ? [{ ...probe, text }] : [];
+    const isHarmless = method === "GET" || (method === "PATCH" && params !== undefined);
+    if (!isHarmless) return [];
+    return [{ endpoint, input: { ...(params && { id }), ...(list && { limit: 1 }) } }];
   });
 }
 
@@ -63,23 +47,11 @@ function createUnknownId(): string {
   return `f${randomUUID().slice(1)}`;
 }
 
-/** As it is sent, for whoever is asked about it beforehand. */
-export function describeProbe({ endpoint, text: sent }: Probe): string {
-  const { method, path, list, body, wrapper } = endpoint;
-  const address = apiPrefix + path.replace(idParameter, "<an id that nothing has>");
-  const json = body === undefined ? [] : [wrapper === undefined ? "{}" : `{"${wrapper}":{}}`];
-  const content = sent === undefined ? json : ["a sentence as text/plain"];
-  return [method, list === undefined ? address : `${address}?limit=1`, ...content].join(" ");
-}
-
 export async function probeAccess(probing: Probing): Promise<Probed> {
   const { tryOnce, access, probes } = probing;
-  const made: Endpoint[] = [];
-  const ask = async (probe: Probe): Promise<Asked> => {
-    const { endpoint, ...asked } = probe;
-    const outcome = await tryOnce(endpoint, asked);
-    if (probe.text !== undefined && isAccepted(outcome)) made.push(endpoint);
-    return { endpoint, noted: note(probe, outcome, access) };
+  const ask = async ({ endpoint, input }: Probe): Promise<Asked> => {
+    const outcome = await tryOnce(endpoint, { input });
+    return { endpoint, noted: note(endpoint, outcome, access) };
   };
   const askAll = (isMeant: (endpoint: Endpoint) => boolean) =>
     Promise.all(
@@ -92,7 +64,6 @@ export async function probeAccess(probing: Probing): Promise<Probed> {
   return {
     asked: asked.map(({ endpoint }) => endpoint),
     isWhole: !asked.some(({ endpoint }) => access.isWorthAsking(endpoint, false)),
-    made,
   };
 }
 
@@ -108,17 +79,11 @@ function isUseless(first: readonly Asked[]): boolean {
 const { projects, links } = contract;
 const telling: ReadonlySet<Endpoint> = new Set<Endpoint>([projects.index, links.index]);
 
-/** A deployment that took the text once for a link is not sent it again. */
 export function isWorth(
-  { endpoint, text: sent }: Probe,
+  { endpoint }: Probe,
   { access, isAnew }: Pick<Probing, "access" | "isAnew">,
 ): boolean {
-  const isTaken = sent !== undefined && access.read(endpoint).state === "granted";
-  return access.isWorthAsking(endpoint, isAnew(endpoint) && !isTaken);
-}
-
-function isAccepted(outcome: Outcome): boolean {
-  return outcome.kind === "answered" || outcome.kind === "accepted";
+  return access.isWorthAsking(endpoint, isAnew(endpoint));
 }
 
 type Asked = { readonly endpoint: Endpoint; readonly noted: Noted };
@@ -127,7 +92,7 @@ type Asked = { readonly endpoint: Endpoint; readonly noted: Noted };
 type Noted = "told" | "refused" | "unanswered" | "nothing";
 
 /** Only a 401 that names scope, role or plan denies; what was not expected tells nothing. */
-function note({ endpoint, text: sent }: Probe, outcome: Outcome, access: Access): Noted {
+function note(endpoint: Endpoint, outcome: Outcome, access: Access): Noted {
   switch (outcome.kind) {
     // It was done, and only what it was answered with is not known.
     case "accepted":
@@ -150,7 +115,7 @@ function note({ endpoint, text: sent }: Probe, outcome: Outcome, access: Access)
     case "refused": {
       const { status, message } = outcome.problem;
       if (status === 401) return noteUnauthorized(endpoint, message, access);
-      if (!isKeyAccepted(endpoint, status, sent)) {
+      if (!isKeyAccepted(endpoint, status)) {
         return settle(endpoint, `Asked, it answered with the status ${status}: ${message}`, access);
       }
       access.noteAccepted(endpoint);
@@ -180,11 +145,9 @@ const keyTroubles: ReadonlySet<Cause> = new Set([
 
 /**
  * The key was accepted, and the request refused for what it asked. A list takes nothing, so one
- * that is not found does not exist there, as what is ours; a text that is no JSON can be refused
- * for that alone.
+ * that is not found does not exist there, as what is ours.
  */
-function isKeyAccepted(endpoint: Endpoint, status: number, sent: string | undefined): boolean {
-  if (sent !== undefined) return status === 400 || status === 422;
+function isKeyAccepted(endpoint: Endpoint, status: number): boolean {
   if (endpoint.list !== undefined || endpoint.ours === true) return false;
   return status === 404 || status === 422;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createUsedFolder, run, startServe } from "../../support/command.ts";
+import { createUsedFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { startDeployment } from "../../support/mcp-deployment.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
@@ -97,7 +97,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of any age (%s)", (
   const at = openStateForEach();
 
   /** A process with all the time that it needs. */
-  async function start({ env }: Strange, probe: "on" | "all") {
+  async function start({ env }: Strange) {
     at.now = Date.now();
     const state = await at.open();
     const openMemory = () => Promise.resolve(state.knownAccess);
@@ -106,30 +106,25 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of any age (%s)", (
       return fetch(new Request(env.WAYPOST_BASE_URL + pathname + search, request));
     };
     const clock = { now: () => at.now, monotonic: () => at.elapsed };
-    return openStage({ send, key: env.WAYPOST_API_KEY, era, probe, openMemory, clock });
+    return openStage({ send, key: env.WAYPOST_API_KEY, era, openMemory, clock });
   }
 
-  test.each([
-    ["on", [...usable, ...untried, ...templateWriters]],
-    ["all", [...usable, ...templateWriters]],
-  ] as const)(
-    "finds in its first list what may be of use (%s), and so the second",
-    async (probe, all) => {
-      await using strange = await openStrange();
-      await using first = await start(strange, probe);
-      expect((await first.listNames()).toSorted()).toEqual(all.toSorted());
-      await first.settle();
-      expect(first.countChanges()).toBe(0);
-      const asked = strange.listAsked();
-      if (probe === "on") expect(asked.filter((line) => /^(POST|DELETE)/.test(line))).toEqual([]);
-      await using second = await start(strange, probe);
-      expect((await second.listNames()).toSorted()).toEqual(all.toSorted());
-      expect(strange.listAsked()).toEqual(asked);
-      await second.settle();
-      expect(strange.listAsked().length).toBeGreaterThan(asked.length);
-      expect(second.countChanges()).toBe(0);
-    },
-  );
+  test("finds in its first list what may be of use, and so the second", async () => {
+    const all = [...usable, ...untried, ...templateWriters].toSorted();
+    await using strange = await openStrange();
+    await using first = await start(strange);
+    expect((await first.listNames()).toSorted()).toEqual(all);
+    await first.settle();
+    expect(first.countChanges()).toBe(0);
+    const asked = strange.listAsked();
+    expect(asked.filter((line) => /^(POST|DELETE)/.test(line))).toEqual([]);
+    await using second = await start(strange);
+    expect((await second.listNames()).toSorted()).toEqual(all);
+    expect(strange.listAsked()).toEqual(asked);
+    await second.settle();
+    expect(strange.listAsked().length).toBeGreaterThan(asked.length);
+    expect(second.countChanges()).toBe(0);
+  });
 });
 
 describe.each(Object.entries(clients))("the built command before %s", (_, connect) => {
@@ -158,24 +153,6 @@ describe.each(Object.entries(clients))("the built command before %s", (_, connec
     });
   });
 
-  test("shows little else than what is of use after the doctor has tried", async () => {
-    await using strange = await openStrange();
-    const words = ["doctor", "--probe", "--yes", "--data", strange.data];
-    const { code, stdout, stderr } = await run(words, { env: strange.env });
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^ok +probe +done, .*30 days$/m)]);
-    for (const line of [
-      "GET /api/v1/links?limit=1",
-      'PATCH /api/v1/ios_apps/<an id that nothing has> {"ios_app":{}}',
-      "POST /api/v1/short_links a sentence as text/plain",
-      "DELETE /api/v1/links/<an id that nothing has>",
-    ]) {
-      expect(stderr).toContain(`  ${line}\n`);
-    }
-    await withClient(strange, async (client) => {
-      expect(await listInTheEnd(client)).toEqual([...usable, ...templateWriters].toSorted());
-    });
-  });
-
   test("shows the same through a gateway", async () => {
     await using strange = await openStrange();
     await using serving = await startServe(strange.data, [], { env: strange.env });
@@ -190,18 +167,4 @@ describe.each(Object.entries(clients))("the built command before %s", (_, connec
       [...usable, ...untried, ...templateWriters].toSorted(),
     );
   });
-});
-
-test("the doctor tries nothing where nobody can be asked, or all is known", async () => {
-  await using strange = await openStrange();
-  const words = ["doctor", "--probe", "--data", strange.data];
-  const unasked = await run(words, { env: strange.env });
-  expect(unasked.code).toBe(2);
-  expect(unasked.stderr).toContain("nobody can be asked, for stdin is no terminal: --yes");
-  expect(strange.listAsked()).toEqual(["GET /api/v1/links?limit=1"]);
-  await using folder = await createUsedFolder();
-  // A home with a store: of an empty one there is no key to look at.
-  await run(["keys", "create", "--data", folder.path]);
-  const own = await run(["doctor", "--probe", "--data", folder.path]);
-  expect(own.stdout).toMatch(/^ok +probe +not needed/m);
 });
