@@ -109,7 +109,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   network: ["node:http", "node:net", "node:util", "node:zlib"],
   "contract/rules": ["zod"],
   visit: ["zod"],
-  audit: ["node:url"],
+  audit: [],
   config: ["zod"],
   main: ["node:events", "node:util"],
 };

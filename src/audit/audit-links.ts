@@ -9,7 +9,6 @@ import { findLinkProblems, type LinkFault } from "../visit/find-link-problems.ts
 import { listAppFaults, type AuditedApps, type AuditedVisits } from "./audit-apps.ts";
 import { createDuplicateSearch } from "./find-duplicates.ts";
 import { createLoopSearch } from "./find-loops.ts";
-import { createHostSearch } from "./find-similar-hosts.ts";
 import { createFindings, type Finding, type Found, type Window } from "./findings.ts";
 
 /**
@@ -39,11 +38,7 @@ type AuditOptions = {
 
 export function createAudit({ apps, linkHost, visits, window }: AuditOptions): Audit {
   const findings = createFindings(window);
-  const searches = [
-    createLoopSearch(linkHost),
-    createHostSearch(linkHost),
-    createDuplicateSearch(),
-  ];
+  const searches = [createLoopSearch(linkHost), createDuplicateSearch()];
   let checked = 0;
   let unjudged = 0;
   for (const fault of listAppFaults(apps, visits)) findings.note(fault);

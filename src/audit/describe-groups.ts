@@ -1,6 +1,6 @@
 import { ownLinkFilters, type FilterInput } from "../contract/filters.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { dropHidden, quote } from "../text/show-hidden.ts";
+import { dropHidden } from "../text/show-hidden.ts";
 import type { Finding, FindingCode } from "./findings.ts";
 
 /** Findings as a person reads them: the worst first, each with what mends it. */
@@ -84,16 +84,6 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
     message:
       "Desktop visitors meet the project's default page. Ask where else to lead them; set url.",
   },
-  similar_host: {
-    message: ({ detail: { host = "", meant = "" } }) =>
-      `They lead to ${quote(host)}, which looks like ${quote(meant)}, where others lead. Ask ` +
-      "which of the two is meant; the fix puts in the other one.",
-    fix: (finding) => {
-      const { host = "", meant = "" } = finding.detail;
-      const wider = { condition: "cont", value: host } as const;
-      return planReplacement(finding, { from: host, to: meant, match: "host" }, wider);
-    },
-  },
   invalid_field: { message: ({ detail }) => `${detail.rule}; the API would refuse it now.` },
   app_invalid: { message: ({ detail }) => `${detail.rule}. Ask for the right value, and set it.` },
   short_fingerprints: {
@@ -120,10 +110,7 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
     message: ({ field }) =>
       `${field} is http, not https: others can read and change the page. ` +
       "Ask whether the host takes that; the fix makes it https.",
-    fix: (finding) => {
-      const all = { condition: "start", value: "http://" } as const;
-      return planReplacement(finding, { from: "http://", to: "https://", match: "text" }, all);
-    },
+    fix: planHttps,
   },
   hidden_characters: {
     message: "Their names have characters that nobody sees. The fix takes them out.",
@@ -179,20 +166,14 @@ function planChanges(
   return covers === 0 ? undefined : { ...planUpdate({ filters, changes }), covers };
 }
 
-/**
- * The same for one text of a field that is another one in all of them. More links than were kept
- * are named by what stands in the field: what the rule does not find there stays as it is.
- */
-function planReplacement(
-  finding: Told,
-  replacement: JsonObject,
-  wider: Pick<FilterInput, "condition" | "value">,
-): Mend | undefined {
+/** Where not all links were kept, the filter names them by what the field begins with. */
+function planHttps(finding: Told): Mend | undefined {
   const { field } = finding;
   if (field === undefined) return undefined;
+  const begins = { field, condition: "start", value: "http://" } as const;
   const isNamed = Object.hasOwn(ownLinkFilters, field);
-  const { filters, covers } = nameAll(finding, isNamed ? { field, ...wider } : undefined);
-  const replace = [{ field, ...replacement }];
+  const { filters, covers } = nameAll(finding, isNamed ? begins : undefined);
+  const replace = [{ field, from: "http://", to: "https://", match: "text" }];
   return covers === 0 ? undefined : { ...planUpdate({ filters, replace }), covers };
 }
 

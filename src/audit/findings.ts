@@ -5,7 +5,7 @@ import type { LinkFault } from "../visit/find-link-problems.ts";
 /** What was found, counted by its kind; of each kind only as many ids are kept as are shown. */
 
 export type FindingCode =
-  LinkFault | "no_destination" | "deleted_app" | "similar_host" | "hidden_characters" | "duplicate";
+  LinkFault | "no_destination" | "deleted_app" | "hidden_characters" | "duplicate";
 
 export type Finding = {
   readonly code: FindingCode;
@@ -23,9 +23,6 @@ export type Finding = {
 type Detail = {
   /** The rule's own words. */
   readonly rule?: string;
-  /** A host, and the one that was probably meant. */
-  readonly host?: string;
-  readonly meant?: string;
   /** In how many sets the links are. */
   readonly sets?: number;
 };
@@ -64,7 +61,7 @@ export function createFindings({ from, limit }: Window): Findings {
   const tallies = new Map<string, Tally>();
   return {
     note: ({ code, field, id, link, detail = {} }) => {
-      const key = `${code} ${field ?? ""} ${detail.host ?? ""}`;
+      const key = `${code} ${field ?? ""}`;
       const tally = tallies.get(key) ?? { code, field, count: 0, ids: [], first: [], detail };
       tallies.set(key, tally);
       if (tally.count >= from && tally.ids.length < limit) tally.ids.push(id);

@@ -61,7 +61,7 @@ function normalize(name: string): string {
  * How many letters were added, left out, replaced or swapped with their neighbour; or at least
  * `most` when that is no smaller.
  */
-export function countEdits(first: string, second: string, most: number): number {
+function countEdits(first: string, second: string, most: number): number {
   const one = Array.from(first);
   const other = Array.from(second);
   if (Math.abs(one.length - other.length) >= most) return most;

@@ -26,7 +26,6 @@ const kinds: Readonly<Record<string, Kind>> = {
     title: "Leading nowhere on Android without the app",
     severity: "broken",
   },
-  similar_host: { title: "A host that looks like another one", severity: "broken" },
   invalid_field: { title: "A field that the API would refuse now", severity: "broken" },
   app_invalid: { title: "An app with a wrong value", severity: "broken", of: "apps" },
   short_fingerprints: {

@@ -214,21 +214,6 @@ describe("a fix that is carried out leaves less to mend", () => {
 });
 
 describe("what only a look at all links finds", () => {
-  test("is a host that is almost another one", async () => {
-    for (const path of ["a", "b", "c"]) await plant({ path, url: `${away}/${path}` });
-    await plant({ path: "slip", url: "https://shpo.example/" });
-    await plant({ path: "look", ios_fallback_url: "https://sh0p.example/", url: away });
-    await plant({ path: "other", url: "https://blog.example/" });
-    const found = (await audit()).filter(({ code }) => code === "similar_host");
-    expect(found.map(({ field, message }) => [field, message])).toEqual([
-      ["ios_fallback_url", expect.stringContaining('"sh0p.example"')],
-      ["url", expect.stringContaining('"shpo.example", which looks like "shop.example"')],
-    ]);
-    for (const group of found) await mend(group);
-    expect(await find("similar_host")).toBeUndefined();
-    expect((await call("get_link", { id: "slip" })).link.url).toBe(`${away}/`);
-  });
-
   test("are links that are the same under several paths", async () => {
     const same = { url: away, name: "Spring" };
     const ids = [await plant({ path: "a", ...same }), await plant({ path: "b", ...same })];
