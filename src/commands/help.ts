@@ -52,8 +52,8 @@ Settings (a flag wins over its variable)
   --public-url URL     WAYPOST_PUBLIC_URL   how others reach this server
   --geoip-file FILE    WAYPOST_GEOIP_FILE   a database of countries (.mmdb), which tells a visitor's
                                             by the address, where no header does
-  --time-zone ZONE     WAYPOST_TIME_ZONE    in which times are told, and an assistant's dates
-                                            read, such as Europe/Berlin; the machine's
+  --time-zone ZONE     WAYPOST_TIME_ZONE    for the console, approval pages, tables and days of
+                                            statistics, such as Europe/Berlin; the machine's
   --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug
 
 In a variable alone

@@ -60,6 +60,7 @@ export function createAccount(parts: Acting): Account {
     listLinks: (args, most) =>
       call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) }),
     readStats: (args) => call(statsTool, args, parts, { [wholeRows]: true }),
+    timeZone: keyContext.timeZone ?? utc,
     readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
     isOwn: parts.deployment.own !== undefined,
     qr: parts.deployment.own === undefined ? { drawSvg, drawPng } : ownPictures,

@@ -2,7 +2,6 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { contract } from "../contract/index.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { paging } from "../contract/limits.ts";
-import { writeLocalTime } from "../contract/local-time.ts";
 import { validationFailed } from "../contract/problem.ts";
 import { findKind, type ResourceKind } from "../contract/resource-kind.ts";
 import { fold } from "../contract/text.ts";
@@ -97,14 +96,13 @@ function findResource(kind: BinKind): ResourceKind {
 }
 
 function present({ kind, id, row, deleted_at, until }: BinEntry, acting: Acting): JsonObject {
-  const { timeZone } = acting.keyContext;
   return {
     kind,
     id,
     name: row["name"],
     identifier: row[findResource(kind).key ?? ""],
-    deleted_at: writeLocalTime(deleted_at, timeZone),
-    until: writeLocalTime(until, timeZone),
+    deleted_at: new Date(deleted_at).toISOString(),
+    until: new Date(until).toISOString(),
     can_restore: mayRestore(kind, acting),
   };
 }

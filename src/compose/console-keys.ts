@@ -1,5 +1,5 @@
 import type { JsonObject } from "../contract/json.ts";
-import { sayLocalTime, writeLocalTime } from "../contract/local-time.ts";
+import { sayLocalTime } from "../contract/local-time.ts";
 import { faultOf, notFound, Problem, validationFailed } from "../contract/problem.ts";
 import { roles, scopes, type Role, type Scope } from "../contract/scopes-and-roles.ts";
 import type { Fact } from "../mcp/approval/approval-request.ts";
@@ -30,7 +30,7 @@ export const keyActs: Readonly<Record<string, ConsoleAct>> = {
 };
 
 async function listAll(acting: Acting): Promise<JsonObject> {
-  const { known, timeZone } = acting.keyContext;
+  const { known } = acting.keyContext;
   const own = readOwn(acting);
   const [keys, clientKeys, kept] = await Promise.all([
     listKeys(own.store.db, known.projectId),
@@ -41,13 +41,13 @@ async function listAll(acting: Acting): Promise<JsonObject> {
     id,
     role,
     scopes: granted,
-    created_at: writeLocalTime(created_at, timeZone),
-    ...(last_used_at !== null && { last_used_at: writeLocalTime(last_used_at, timeZone) }),
+    created_at: new Date(created_at).toISOString(),
+    ...(last_used_at !== null && { last_used_at: new Date(last_used_at).toISOString() }),
     is_own: id === known.keyId,
     is_kept: id === kept,
   }));
   const client_keys = clientKeys.map(({ id, created_at }) => {
-    return { id, created_at: writeLocalTime(created_at, timeZone) };
+    return { id, created_at: new Date(created_at).toISOString() };
   });
   return { keys: told, client_keys };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../contract/json.ts";
-import { sayLocalTime, writeLocalTime, type TimeZone } from "../contract/local-time.ts";
+import { sayLocalTime } from "../contract/local-time.ts";
 import { faultOf, notFound, Problem, validationFailed } from "../contract/problem.ts";
 import { webhookEvents } from "../contract/webhook-events.ts";
 import type { Fact } from "../mcp/approval/approval-request.ts";
@@ -39,28 +39,27 @@ const mostShown = 100;
 
 async function listAll(acting: Acting): Promise<JsonObject> {
   const webhooks = await listWebhooks(readOwn(acting).store.db, readProject(acting));
-  const { timeZone } = acting.keyContext;
   // What has no address for MCP speaks it over stdio, and delivers nothing.
   const delivers = acting.addresses.mcp !== undefined;
-  return { delivers, webhooks: webhooks.map((webhook) => present(webhook, timeZone)) };
+  return { delivers, webhooks: webhooks.map(present) };
 }
 
 async function show(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const webhook = await requireOwn(args, acting);
-  const { timeZone } = acting.keyContext;
   const dead = await listDead(readOwn(acting).store.db, webhook, mostShown);
   const told = dead.map(({ created_at, given_up_at, ...delivery }) => ({
     ...delivery,
-    created_at: writeLocalTime(created_at, timeZone),
-    given_up_at: writeLocalTime(given_up_at, timeZone),
+    created_at: new Date(created_at).toISOString(),
+    given_up_at: new Date(given_up_at).toISOString(),
   }));
-  return { webhook: present(webhook, timeZone), dead: told };
+  return { webhook: present(webhook), dead: told };
 }
 
-function present({ created_at, last_at, failing_since, ...webhook }: Webhook, zone?: TimeZone) {
-  const write = (time: number | null) => (time === null ? null : writeLocalTime(time, zone));
+function present({ created_at, last_at, failing_since, ...webhook }: Webhook) {
   const times = { created_at, last_at, failing_since };
-  const written = Object.entries(times).map(([name, time]) => [name, write(time)] as const);
+  const written = Object.entries(times).map(([name, time]) => {
+    return [name, time === null ? null : new Date(time).toISOString()] as const;
+  });
   const next = findMend(webhook.last_fault);
   return { ...webhook, ...Object.fromEntries(written), ...(next !== undefined && { next }) };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../contract/json.ts";
+import type { TimeZone } from "../contract/local-time.ts";
 
 /** What composition hands in: whoever is signed in, and what they can have done. */
 export type Account = {
@@ -20,6 +21,8 @@ export type Account = {
   readonly readStats: (args: JsonObject) => Promise<Answer>;
   /** What was changed in 30 days, the newest first, as `list_changes` tells it. */
   readonly listChanges: (wanted: WantedChanges) => Promise<Answer>;
+  /** The zone in which times are shown. */
+  readonly timeZone: TimeZone;
   /** The date on the clocks of whoever asks, as statistics tell it. */
   readonly readToday: () => string;
   /** Whether this process keeps the links itself, with a bin; else a deployment elsewhere does. */

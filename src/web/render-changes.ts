@@ -1,6 +1,9 @@
 import { nameKey } from "../text/name-key.ts";
 import { writeWords } from "../text/write-label.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { writeLocalTime } from "../contract/local-time.ts";
+import { parseTime } from "../contract/parse-time.ts";
+import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import { renderPaging } from "./list-parts.ts";
 import type { Visit } from "./page.ts";
@@ -76,7 +79,9 @@ function renderChange(change: JsonObject, visit: Visit): Html {
       <div>
         <p>${isJob ? "" : describeAct(change)} ${subject}</p>
         ${renderFields(change)} ${renderNotes(change)}
-        <p class="hint">${renderTime(readText(change, "at"))}${describeWriter(change)}</p>
+        <p class="hint">
+          ${renderTime(readText(change, "at"), visit.account)}${describeWriter(change)}
+        </p>
       </div>
       ${renderUndo(change, visit)}
     </div>
@@ -165,10 +170,17 @@ function renderNotes(change: JsonObject): Html | string {
   return told === "" ? "" : html`<p class="hint">${told}</p>`;
 }
 
-/** On the user's clocks, as the tool has told it. */
-export function renderTime(at: string): Html | string {
-  const [, day = "", time = ""] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)/.exec(at) ?? [];
-  return day === "" ? "" : html`<time datetime="${at}">${day}, ${time}</time>`;
+/** In the user's time zone, which `Account` names. */
+export function renderTime(at: string, account: Pick<Account, "timeZone">): Html | string {
+  const text = writeTime(at, account);
+  return text === "" ? "" : html`<time datetime="${at}">${text}</time>`;
+}
+
+/** `2026-11-22, 16:14`; an empty text for what is no time. */
+export function writeTime(at: string, { timeZone }: Pick<Account, "timeZone">): string {
+  const time = parseTime(at);
+  if (time === null) return "";
+  return writeLocalTime(time, timeZone).slice(0, 16).replace("T", ", ");
 }
 
 function describeWriter(change: JsonObject): Html | string {

@@ -3,23 +3,32 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readTimeZone } from "../../src/compose/time-zone.ts";
 import { writeLocalTime } from "../../src/contract/local-time.ts";
-import { createUsedFolder, createServed, run, runJson, type Folder } from "../support/command.ts";
+import {
+  createFolder,
+  createServed,
+  createUsedFolder,
+  run,
+  runJson,
+  startServe,
+  type Folder,
+} from "../support/command.ts";
+import { callTool } from "../support/console-ground.ts";
+import { signInAt } from "../support/console-http.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 
 /** Whose clocks the command goes by: those that the machine shows, however that is set. */
 
-/** What a session says of its zone, and when its first link was made. */
+/** The zone that a session names, and the offset of the times in a table. */
 async function meet(folder: Folder, TZ: string) {
-  const { client, callTool, close } = await connectV2({
+  const { client, close } = await connectV2({
     transport: "stdio",
     data: folder.path,
     env: { TZ, WAYPOST_PORT: "0" },
   });
-  const [, zone] = /Times are those of (.+), and in/.exec(client.getInstructions() ?? "") ?? [];
-  await callTool("create_link", { path: "spring" });
-  const { changes } = (await callTool("list_changes")).structured;
+  const [, zone] = /time zone is (.+), where/.exec(client.getInstructions() ?? "") ?? [];
   await close();
-  const [, offset] = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(.*)$/.exec(changes[0].at) ?? [];
+  const { stdout } = await run(["keys", "list", "--data", folder.path], { env: { TZ } });
+  const [, offset] = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\S*)/.exec(stdout) ?? [];
   return { zone, offset };
 }
 
@@ -88,4 +97,26 @@ test("tables at the terminal have the user's times, and JSON those of the API", 
   const bin = (await run(["bin", "list", ...zone])).stdout;
   expect(bin).toContain(`${told(entry.deleted_at)}  ${told(entry.until)}`);
   expect((await run(["keys", "list", ...zone])).stdout).toContain(told(key.created_at));
+});
+
+test("the console shows every time in the user's zone", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path, ["--time-zone", "Asia/Tokyo"]);
+  const rows = [{ path: "spring", url: "https://example.com" }];
+  const { plan } = await callTool(serving, "plan_links", { operation: "upsert", rows });
+  await callTool(serving, "apply_plan", { plan_id: plan.id });
+  const page = { body: "<h1>Spring</h1>{% store_buttons %}" };
+  await serving.call("POST", "/page_template/publish", { body: page });
+  await callTool(serving, "create_link", { path: "deleted" });
+  const { body } = await serving.call("GET", "/links", { query: "q[path_eq]=deleted" });
+  await serving.call("DELETE", `/links/${body.links[0].id}`);
+  const tab = await signInAt(serving);
+  for (const address of ["/history", "/jobs", "/template", "/deleted", "/keys"]) {
+    const { text } = await tab.open(address);
+    const times = [...text.matchAll(/<time datetime="([^"]+)">([^<]+)<\/time>/g)];
+    expect(times.length, address).toBeGreaterThan(0);
+    for (const [, at = "", shown] of times) {
+      expect(shown, address).toBe(told(at).slice(0, 16).replace("T", ", "));
+    }
+  }
 });

@@ -6,7 +6,6 @@ import { limits, paging } from "../../contract/limits.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
 import { nobodyToAsk } from "../approval/person-asked.ts";
-import { tellTimes } from "../results/tell-times.ts";
 import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { describeAccess } from "../tools/explain-access.ts";
@@ -108,8 +107,7 @@ async function readResource(
 ): Promise<unknown> {
   const { keyContext, toolbox } = options;
   if (uri === access.uri) {
-    const described = describeAccess(keyContext, toolbox.tools, toolbox.mode);
-    return { access: tellTimes(described, keyContext.timeZone) };
+    return { access: describeAccess(keyContext, toolbox.tools, toolbox.mode) };
   }
   if (uri === apiLimits.uri) return { limits: { budgets, paging, ...limits } };
   const [, folder = "", name = ""] = /^waypost:\/\/([a-z_]+)\/([^?#]+)$/.exec(uri) ?? [];

@@ -35,8 +35,8 @@ const unfinishedJob =
 /** A model knows neither where its user is, nor which day it is. */
 function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
-  const dates = "in filters too a date is midnight there";
-  return `Times are those of ${zone.name}, and ${dates}. This session began on ${today}.`;
+  const here = `The user's time zone is ${zone.name}, where this session began on ${today}.`;
+  return `Times are UTC, in filters too. ${here}`;
 }
 
 /** `direct` learns of every call that the SDK lets through. */

@@ -14,7 +14,6 @@ import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
 import { explainOutage, type Acted } from "../results/explain-outage.ts";
 import type { Task } from "../results/job-task.ts";
-import { readTimes, tellTimes } from "../results/tell-times.ts";
 import { noteWarned, tellProblems, tellWarnings, type Warned } from "../results/tell-warnings.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
@@ -86,19 +85,18 @@ async function answer(
   context: CallContext,
   watched?: Watched<string>,
 ): Promise<CallToolResult> {
-  const { access, timeZone } = context.keyContext;
   const acted: Acted = { hasBegun: false, endpoint: undefined };
   try {
-    const denied = tool.readAccess(access);
+    const denied = tool.readAccess(context.keyContext.access);
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
-    const args = readTimes(tool.check(given), timeZone);
+    const args = tool.check(given);
     const extras: Extras = { pictures: [], views: [] };
     const warned: Warned = new Set();
     const result = await runTool({ context, tool, args, warned, acted }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
     const shown = keepNextToTools(told, context.isAbsent);
     watched?.end("ok");
-    return toCallResult(tellTimes(shown, timeZone), extras);
+    return toCallResult(shown, extras);
   } catch (error) {
     if (error instanceof PersonAsked) {
       // The call begins anew with the answer.
@@ -107,7 +105,7 @@ async function answer(
     }
     const failure = explainError(error, tool, acted, context);
     watched?.end(failure.code);
-    return answerFailure(tellTimes(keepNextToTools(failure, context.isAbsent), timeZone));
+    return answerFailure(keepNextToTools(failure, context.isAbsent));
   }
 }
 

@@ -80,7 +80,7 @@ function renderRow(key: JsonObject, { account, formToken }: Visit): Html {
   </td>`;
   return html`<tr>
     <td><code>${name}</code></td>
-    <td class="late soft">${renderTime(readText(key, "created_at"))}</td>
+    <td class="late soft">${renderTime(readText(key, "created_at"), account)}</td>
     ${account.mayUse("revoke_client_key") ? revoke : ""}
   </tr>`;
 }

@@ -95,7 +95,7 @@ function renderList(result: JsonObject, query: Query, visit: Visit): Html {
     </div>`;
   }
   const canRestore = visit.account.mayUse("restore_deleted");
-  const rows = entries.map((entry) => renderRow(entry, canRestore));
+  const rows = entries.map((entry) => renderRow(entry, canRestore, visit));
   const paging = renderPaging(
     readRecord(result, "meta"),
     "what was deleted",
@@ -114,14 +114,14 @@ function renderList(result: JsonObject, query: Query, visit: Visit): Html {
   </form>`;
 }
 
-function renderRow(entry: JsonObject, canRestore: boolean): Html {
+function renderRow(entry: JsonObject, canRestore: boolean, { account }: Visit): Html {
   const [kind, identifier] = [readText(entry, "kind"), readText(entry, "identifier")];
   const known = kind === "link" ? `/${identifier}` : identifier;
   const name = readText(entry, "name") || known;
   const item = `${kind}:${readText(entry, "id")}`;
   const [deleted, until] = [
-    renderTime(readText(entry, "deleted_at")),
-    renderTime(readText(entry, "until")),
+    renderTime(readText(entry, "deleted_at"), account),
+    renderTime(readText(entry, "until"), account),
   ];
   const isOpen = canRestore && entry["can_restore"] === true;
   const button = html`<button

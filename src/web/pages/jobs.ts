@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import type { Account } from "../account.ts";
 import { renderFollow } from "../follow.ts";
 import { html, type Html } from "../html.ts";
 import { describeJob, isRunning, renderCounts, renderProgress, renderState } from "../job-parts.ts";
@@ -25,7 +26,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
   const answer = await account.call("list_jobs", { page: readPage(url) });
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
-  const list = renderAnswer(answer, renderList);
+  const list = renderAnswer(answer, (result) => renderList(result, account));
   const body = html`<div class="head"><h1>Jobs</h1></div>
     <p class="soft">
       Changes of many links at once. Each goes on by itself, and can be stopped and taken back.
@@ -41,7 +42,7 @@ const columns = [
   { name: "Begun", look: "late when" },
 ];
 
-function renderList(result: JsonObject): Html {
+function renderList(result: JsonObject, account: Account): Html {
   const jobs = readRecords(result, "jobs");
   const follows = renderFollow(jobs.some(isRunning));
   const list =
@@ -49,14 +50,18 @@ function renderList(result: JsonObject): Html {
       ? html`<div class="empty">
           <p>There is no job yet. Several links at once, and a file, are changed by one.</p>
         </div>`
-      : html`${renderTable("Jobs", columns, jobs.map(renderRow))}
+      : html`${renderTable(
+          "Jobs",
+          columns,
+          jobs.map((job) => renderRow(job, account)),
+        )}
         ${renderPaging(readRecord(result, "meta"), "jobs", "/jobs?page=")}`;
   return html`<section class="card jobs" id="jobs" ${follows} aria-label="Jobs">${list}</section>`;
 }
 
-function renderRow(job: JsonObject): Html {
+function renderRow(job: JsonObject, account: Account): Html {
   const address = `/jobs/${encodeURIComponent(readText(job, "id"))}`;
-  const time = renderTime(readText(job, "created_at"));
+  const time = renderTime(readText(job, "created_at"), account);
   return html`<tr>
     <td>
       <a class="line" href="${address}" dir="auto">${describeJob(job)}</a>

@@ -82,9 +82,9 @@ const columns = [
 const revokeColumn = { name: "Revoke", look: "number revoke" };
 
 function renderRow(key: JsonObject, visit: Visit): Html {
-  const made = renderTime(readText(key, "created_at"));
+  const made = renderTime(readText(key, "created_at"), visit.account);
   const isOwn = key["is_own"] === true;
-  const used = isOwn ? "now" : renderTime(readText(key, "last_used_at")) || "never";
+  const used = isOwn ? "now" : renderTime(readText(key, "last_used_at"), visit.account) || "never";
   const tags = [
     ...(isOwn ? ["this session"] : []),
     ...(key["is_kept"] === true ? ["this machine"] : []),

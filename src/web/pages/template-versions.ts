@@ -4,7 +4,7 @@ import { html, type Html } from "../html.ts";
 import type { Visit } from "../page.ts";
 import { renderHidden } from "../parts.ts";
 import { readRecords, readText } from "../read.ts";
-import { renderTime } from "../render-changes.ts";
+import { renderTime, writeTime } from "../render-changes.ts";
 
 /** What was published, the newest first, and the way back to it. */
 
@@ -48,8 +48,8 @@ function isLive({ live }: JsonObject): boolean {
 function renderVersion(visit: Visit, version: JsonObject): Html {
   const { account } = visit;
   const [id, at] = [readText(version, "id"), readText(version, "published_at")];
-  const time = renderTime(at);
-  const label = `Restore the version of ${at.slice(0, 16).replace("T", ", ")}`;
+  const time = renderTime(at, account);
+  const label = `Restore the version of ${writeTime(at, account)}`;
   const button = html`${renderHidden("id", id)}<button class="small" aria-label="${label}">
       Restore…
     </button>`;

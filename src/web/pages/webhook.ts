@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import type { Account } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
@@ -34,7 +35,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     <section class="card" aria-label="Webhook">
       <div class="inside">
         <dl class="facts">
-          ${listFacts(webhook).map(
+          ${listFacts(webhook, account).map(
             ([name, text]) =>
               html`<div>
                 <dt>${name}</dt>
@@ -60,14 +61,17 @@ const missing: Reply = {
   status: 404,
 };
 
-function listFacts(webhook: JsonObject): readonly (readonly [string, Html | string])[] {
-  const failing = renderTime(readText(webhook, "failing_since"));
+function listFacts(
+  webhook: JsonObject,
+  account: Account,
+): readonly (readonly [string, Html | string])[] {
+  const failing = renderTime(readText(webhook, "failing_since"), account);
   const dropped = readNumber(webhook, "dropped");
   return [
     ["Leads to", html`<bdi>${readText(webhook, "url")}</bdi>`],
     ["Is told of", describeEvents(webhook)],
-    ["Made", renderTime(readText(webhook, "created_at"))],
-    ["Last attempt", renderLast(webhook)],
+    ["Made", renderTime(readText(webhook, "created_at"), account)],
+    ["Last attempt", renderLast(webhook, account)],
     ...(failing === "" ? [] : [["Takes nothing since", failing] as const]),
     ["Waiting", String(readNumber(webhook, "waiting"))],
     ...(dropped === 0 ? [] : [["Dropped", describeDropped(dropped)] as const]),
@@ -131,7 +135,7 @@ function renderRow(visit: Visit, delivery: JsonObject): Html {
         >${readText(delivery, "fault")}, after ${readNumber(delivery, "attempts")}</span
       >
     </td>
-    <td class="late soft">${renderTime(readText(delivery, "given_up_at"))}</td>
+    <td class="late soft">${renderTime(readText(delivery, "given_up_at"), visit.account)}</td>
     <td class="number">${visit.account.mayUse("resend_webhook") ? again : ""}</td>
   </tr>`;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import type { Account } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderNote, renderTable, shorten } from "../parts.ts";
@@ -24,7 +25,11 @@ async function show({ account, url }: Visit): Promise<Reply> {
   const isLate = answer.kind === "done" && answer.result["delivers"] === false;
   const failed = answer.kind === "failed" ? answer.failure.message : undefined;
   const make = html`<a class="button main" href="/webhooks/new">New webhook</a>`;
-  const table = renderTable("Webhooks", columns, webhooks.map(renderRow));
+  const table = renderTable(
+    "Webhooks",
+    columns,
+    webhooks.map((webhook) => renderRow(webhook, account)),
+  );
   const card = html`<section class="card" aria-label="Webhooks">${table}</section>`;
   const body = html`<div class="head">
       <h1>Webhooks</h1>
@@ -56,9 +61,9 @@ const columns = [
 
 const mostShown = 100;
 
-function renderRow(webhook: JsonObject): Html {
+function renderRow(webhook: JsonObject, account: Account): Html {
   const id = encodeURIComponent(readText(webhook, "id"));
-  const last = renderLast(webhook);
+  const last = renderLast(webhook, account);
   return html`<tr>
     <td>
       <a class="line" href="/webhooks/${id}">
@@ -86,8 +91,8 @@ export function renderMends(webhooks: readonly JsonObject[]): readonly Html[] {
 }
 
 /** What came of the last attempt, and when that was. */
-export function renderLast(webhook: JsonObject): Html | string {
-  const at = renderTime(readText(webhook, "last_at"));
+export function renderLast(webhook: JsonObject, account: Account): Html | string {
+  const at = renderTime(readText(webhook, "last_at"), account);
   if (at === "") return "nothing was sent yet";
   const fault = readText(webhook, "last_fault");
   return html`${fault === "" ? "taken" : `not taken: ${fault}`}, ${at}`;

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { openTimeZone } from "../../../src/contract/local-time.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
+import { openForEach } from "../../support/open-for.ts";
+
+/** The assistant reads and writes UTC, and knows the zone and date of its user. */
+
+const tokyo = { timeZone: openTimeZone("Asia/Tokyo") };
+const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
+
+let assistant: AssistantWorld;
+
+openForEach(
+  () => createAssistantWorld({ mode: "full", ...tokyo }),
+  (opened) => (assistant = opened),
+);
+
+const call = async (tool: string, args: Record<string, unknown> = {}) =>
+  (await assistant.callTool(tool, args)).structured;
+
+async function count(condition: string, value: string): Promise<number> {
+  const filters = [{ field: "created_at", condition, value }];
+  return (await call("list_links", { filters })).links?.length ?? 0;
+}
+
+test("the instructions name the user's time zone and the date there", async () => {
+  expect(assistant.readInstructions()).toContain(
+    "Times are UTC, in filters too. " +
+      "The user's time zone is Asia/Tokyo, where this session began on 2026-01-15.",
+  );
+  // At eight in the evening, UTC, the next day has begun in Tokyo.
+  assistant.advance(8 * 3_600_000);
+  const later = (await assistant.connect()).readInstructions();
+  expect(later).toContain("this session began on 2026-01-16.");
+});
+
+test("times in results are UTC in every time zone of the user", async () => {
+  await call("create_link", { path: "spring" });
+  const { changes } = await call("list_changes");
+  expect(changes[0].at).toMatch(utc);
+  const rows = [{ path: "new", url: "https://shop.example" }];
+  const { plan } = await call("plan_links", { operation: "upsert", rows });
+  expect(plan.expires_at).toMatch(utc);
+});
+
+test("a date in a filter is midnight in UTC in every time zone of the user", async () => {
+  await assistant.plant("link", { path: "late" });
+  // Half past three in the afternoon, UTC, is half past midnight of the next day in Tokyo.
+  const late = Date.UTC(2026, 0, 31, 15, 30);
+  const { db } = assistant.world.store;
+  await db.updateTable("links").set({ created_at: late }).execute();
+  expect(await count("gteq", "2026-02-01")).toBe(0);
+  expect(await count("gteq", "2026-01-31T15:30:00Z")).toBe(1);
+  // An offset is understood.
+  expect(await count("gteq", "2026-02-01T00:00:00+09:00")).toBe(1);
+  expect(await count("start", "2026-01-31")).toBe(1);
+});
+
+test("an approval shows a person the times of their zone", async () => {
+  await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
+  await call("publish_template", { body: "<h1>Spring</h1>{% store_buttons %}" });
+  const { error } = (await asking.callTool("unpublish_template")).structured;
+  const { approval } = error;
+  expect(approval.expires_at).toMatch(utc);
+  const published = /published on \d{4}-\d{2}-\d{2} at 21:00 UTC\+09:00/;
+  expect(approval.preview).toMatch(published);
+  expect((await asking.visit(approval.url)).html).toMatch(published);
+});
+
+test("an approval shows a recent change with the time of the user's zone", async () => {
+  await using asking = await createAssistantWorld({ beside: assistant.world, ...tokyo });
+  await call("create_link", { path: "spring", url: "https://shop.example/a" });
+  await call("update_link", { id: "spring", url: "https://shop.example/b" });
+  const { error } = (await asking.callTool("delete_link", { id: "spring" })).structured;
+  expect(error.approval.preview).toMatch(/- changed: 2026-01-15T21:0\d:\d\d\+09:00 by /);
+});
+
+test("the date since which a key lacks a right is UTC, also in the resource", async () => {
+  await using far = await createAssistantWorld({ isRemote: true, ...tokyo });
+  const other = await far.connect({ key: await far.world.addKey({ scopes: ["links.index"] }) });
+  const { denied } = (await other.callTool("explain_access")).structured.access;
+  const [content] = (await other.readResource("waypost://access")).contents;
+  for (const groups of [denied, JSON.parse(content?.text ?? "").access.denied]) {
+    expect(groups.map(({ since }: { since?: string }) => since)).toContainEqual(
+      expect.stringMatching(utc),
+    );
+  }
+});
