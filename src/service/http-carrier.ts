@@ -30,7 +30,8 @@ export function carryOverHttp(answer: AnswerApi, clock: Pick<Clock, "monotonic">
         method,
         url,
         headers: incoming ? joinHeaders(incoming.rawHeaders) : Object.fromEntries(headers),
-        body: (sender) => readText(incoming ?? request, sender, readKeyless),
+        body: (sender) =>
+          readText(incoming ?? request, sender, (message) => readKeyless(message, address)),
         address,
         requestId,
         // Its signal is made when it is asked for, which few requests are worth.
@@ -65,7 +66,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 async function readText(
   message: WithBody,
   sender: Sender,
-  readKeyless: ReadKeyless,
+  readKeyless: (message: WithBody) => ReturnType<ReadKeyless>,
 ): Promise<string> {
   try {
     const bytes = await (sender === "keyless"

@@ -119,7 +119,7 @@ async function answerSignedOut(asked: Asked, place: Place): Promise<Response> {
   if (request.method !== "POST") return answerSigningIn({ ...asked, place, form: undefined });
   if (isSignOut(url)) return respondGo("/sign-in");
   if (isUpload(request)) return renderUploadAgain({ ...asked, place, form: undefined });
-  const form = await readForm(asked, readSignedOut);
+  const form = await readForm(asked, (message) => readSignedOut(message, asked.address));
   if (form === "too long") return respondTooLong();
   return typeof form === "string" ? tellUnread(form) : answerSigningIn({ ...asked, place, form });
 }

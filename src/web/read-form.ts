@@ -1,5 +1,5 @@
 import type { ReadKeyless } from "../network/keyless-bodies.ts";
-import { readAtMost, type Incoming } from "../network/read-at-most.ts";
+import { readAtMost, type Incoming, type WithBody } from "../network/read-at-most.ts";
 import { createForm, type Form } from "./page.ts";
 
 /** What a form has sent: its fields, and a file where it is one with a file. */
@@ -23,7 +23,8 @@ export function isUpload({ headers }: Request): boolean {
 
 export async function readForm(
   { request, incoming }: Sent,
-  read: ReadKeyless = (message) => readAtMost(message, bodyBytes),
+  read: (message: WithBody) => ReturnType<ReadKeyless> = (message) =>
+    readAtMost(message, bodyBytes),
 ): Promise<Form | Unread> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return "foreign";

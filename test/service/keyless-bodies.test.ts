@@ -21,9 +21,10 @@ async function serve(world: World) {
     server.close();
     server.closeAllConnections();
   });
-  const begin = (path: string, headers: Record<string, string> = {}) => {
+  const begin = (path: string, headers: Record<string, string> = {}, from = "127.0.0.1") => {
     const sent = request({
       port,
+      localAddress: from,
       path: `${apiPrefix}${path}`,
       method: "POST",
       agent: false,
@@ -131,4 +132,17 @@ test("an unfinished body older than two seconds makes way for a new one", async 
   const answer = newcomer && readAnswer(newcomer);
   newcomer?.end('"url":"http://a.example/b"}');
   expect((await answer)?.status).toBe(404);
+});
+
+test("slow bodies from one address lock out no other address", async () => {
+  await using world = await createWorld();
+  const { begin, beginMany } = await serve(world);
+  const slow = beginMany(32);
+  const ended = waitForAnswers(slow, 1);
+  const other = begin(resolvePath, {}, "127.0.0.2");
+  other.write("{");
+  expect([...(await ended).values()].map(({ status }) => status)).toEqual([503]);
+  const answer = readAnswer(other);
+  other.end('"url":"http://a.example/b"}');
+  expect((await answer).status).toBe(404);
 });
