@@ -70,7 +70,7 @@ describe("a link", () => {
   });
 });
 
-async function moveAt(clockAhead_ms: number | undefined, ignored = "none") {
+async function moveAt(clockAhead_ms: number | undefined, ignored = "none", filtered = 200) {
   await using strange = await createStrangeWorld(undefined, { mode: "guarded" });
   const { id } = await strange.plant("link", { path: "spring" });
   strange.proxy.setTurn((request) => {
@@ -80,7 +80,9 @@ async function moveAt(clockAhead_ms: number | undefined, ignored = "none") {
     }
     return { ...request, path: url.pathname + url.search };
   });
-  strange.proxy.setAlter((_, reply) => {
+  strange.proxy.setAlter(({ path }, reply) => {
+    const isRefused = filtered !== 200 && path.includes("created_at");
+    if (isRefused) return { ...reply, status: filtered, body: '{"error": "Unknown filter"}' };
     // An empty Date shows no time; Node would add its own if it was left out.
     const date =
       clockAhead_ms === undefined
@@ -103,6 +105,13 @@ describe("a fresh link of a remote server", () => {
   test("a link moves only with approval if the server's clock is unknown", async () => {
     expect((await moveAt(undefined)).error).toMatchObject({ code: "approval_required" });
   });
+
+  test.each([422, 500])(
+    "a link moves only with approval if the server answers the filter by age with %i",
+    async (status) => {
+      expect((await moveAt(0, "none", status)).error).toMatchObject({ code: "approval_required" });
+    },
+  );
 
   test("a link moves only with approval if the server ignores the filter by age", async () => {
     expect((await moveAt(0, "created_at")).error).toMatchObject({ code: "approval_required" });

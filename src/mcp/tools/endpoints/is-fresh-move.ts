@@ -3,7 +3,7 @@ import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { movesPath } from "../../../contract/rules/moved-link.ts";
-import { readIfAllowed } from "../../results/tool-failure.ts";
+import { isRefused } from "../../results/tool-failure.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import type { Call } from "../tool.ts";
 
@@ -29,8 +29,14 @@ export async function isFreshMove(
       { field: "path", condition: "eq", value: path },
       { field: "created_at", condition, value },
     ];
-    const page = await readIfAllowed(() => ask(contract.links.index, { filters }));
-    return page?.links.some((link) => link.id === id);
+    try {
+      const { links } = await ask(contract.links.index, { filters });
+      return links.some((link) => link.id === id);
+    } catch (error) {
+      // The age is unknown, so the move asks.
+      if (isRefused(error) && error.failure.code !== "cancelled") return undefined;
+      throw error;
+    }
   };
   if ((await isAmong("gteq")) !== true) return false;
   if (keyContext.checksConditions) return true;
