@@ -13,6 +13,7 @@ import { clock, random, setAlarm } from "../compose/embedded.ts";
 import type { RequestHandlers } from "../compose/http-server.ts";
 import { tellOutages } from "../compose/explain-store-fault.ts";
 import { saveExportFile } from "../compose/export-files.ts";
+import { requireTrustedOwner } from "../compose/data-folder.ts";
 import { createReadSaid } from "../compose/find-country.ts";
 import { joinWatches, watchHost, type Watches } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
@@ -62,6 +63,7 @@ type StdioOptions = {
 /** MCP over stdin and stdout, for one client, until it goes or we are asked to stop. */
 export async function runStdio(options: StdioOptions): Promise<void> {
   const { config } = options;
+  requireTrustedOwner(config.data);
   const output = claimStdout();
   const toolbox = chooseTools(config);
   const log = createLog(config);

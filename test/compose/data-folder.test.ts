@@ -91,7 +91,9 @@ test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user
     chmodSync(join(folder.path, name), 0o777);
   }
   const under = ["setpriv", "--reuid=4243", "--regid=4243", "--clear-groups"];
-  for (const words of [["keys", "list"], ["tools"], ["serve", "--port", "0"]]) {
+  const remote = ["stdio", "--base-url", "http://127.0.0.1:1"];
+  const own = [["keys", "list"], ["tools"], ["serve", "--port", "0"], ["stdio"]];
+  for (const words of [...own, remote]) {
     const { code, stderr } = await run([...words, "--data", folder.path], { under });
     expect([words, code]).toEqual([words, 2]);
     expect(stderr).toContain("belongs to another user");
