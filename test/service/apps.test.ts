@@ -29,7 +29,9 @@ const wrongTeam = "Team is the wrong length (should be 10 characters)";
 const systemSchemes =
   "http HTTPS x-safari-https X-Safari-HTTP intent Intent:// android-app itms itmss itms-services " +
   "itms-apps ITMS-APPSS:// market market:// tel SMS:// mailto view-source file filesystem " +
-  "javascript JavaScript data:// vbscript about Blob:// search-ms ms-settings MS-word ms-";
+  "javascript JavaScript data:// vbscript about Blob:// search-ms ms-settings MS-word " +
+  "ms- chrome googlechrome firefox microsoft-edge telprompt facetime smsto app-settings " +
+  "content ftp";
 const schemeRefusals = ["no scheme", ...systemSchemes.split(" ")].map((custom_scheme) => {
   return [{ custom_scheme }, "Custom scheme is invalid"] as const;
 });

@@ -37,8 +37,10 @@ const schemePattern = /^[a-z][a-z0-9+.-]*$/i;
 /** Schemes of browsers, app stores and operating systems. Some of them run code or spend money. */
 const systemSchemes = new Set(
   (
-    "about android-app blob data file filesystem http https intent itms itmss javascript mailto " +
-    "market search-ms sms tel vbscript view-source"
+    "about android-app app-settings blob chrome content data facetime facetime-audio file " +
+    "filesystem firefox ftp googlechrome googlechromes http https intent itms itmss javascript " +
+    "mailto market microsoft-edge prefs search-ms shortcuts sms smsto tel telprompt vbscript " +
+    "view-source ws wss"
   ).split(" "),
 );
 const systemSchemePrefixes = ["itms-", "ms-", "x-safari-"];
