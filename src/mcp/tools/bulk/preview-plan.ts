@@ -132,9 +132,11 @@ function describeHosts({ hosts, otherHosts, looked }: PlanSummary): readonly Fac
   const left = others.reduce((sum, { links }) => sum + links, otherHosts);
   if (left === 0) return named;
   const some = otherHosts > 0 ? "more than " : "";
+  const marked = others.filter(({ isNew }) => isNew).length;
+  const news = marked === 0 ? "" : `; NEW: ${marked} of them`;
   const fact = {
     name: "to other hosts",
-    text: `${countLinks(left)}, ${some}${others.length} hosts`,
+    text: `${countLinks(left)}, ${some}${others.length} hosts${news}`,
   };
   return [...named, fact];
 }

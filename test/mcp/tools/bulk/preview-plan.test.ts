@@ -114,6 +114,13 @@ describe("a change that all links get", () => {
 });
 
 describe("a host is new", () => {
+  test("new hosts that are not named one by one are counted", async () => {
+    await plant(22);
+    const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
+    const { text } = await ask({ operation: "update", rows });
+    expect(text).toContain("- to other hosts: 2 links, 2 hosts; NEW: 2 of them\n");
+  });
+
   test("where no link leads to it, whether the plan has that link or not", async () => {
     await plant(1);
     await assistant.plant("link", { path: "elsewhere", url: "https://known.example/" });
