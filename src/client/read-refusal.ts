@@ -49,7 +49,7 @@ export async function readRefusal(answered: Answered): Promise<Refusal | undefin
   const clean = (text: string, most = wordsLength) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
   const problems = listProblems(body, endpoint.wrapper).map(({ field, message, ...place }) => ({
-    ...(field !== undefined && { field: clean(field, fieldLength) }),
+    ...(isFieldOf(endpoint, field) && { field: clean(field, fieldLength) }),
     ...place,
     message: clean(message, problemLength),
   }));
@@ -63,6 +63,11 @@ export async function readRefusal(answered: Answered): Promise<Refusal | undefin
   if (message === "") return undefined;
   const told = fitProblems(problems);
   return { message, ...(told.length > 0 && { problems: told }) };
+}
+
+/** Another name is the remote server's own text, and `field` is not quoted as such. */
+function isFieldOf({ body }: Endpoint, field: string | undefined): field is string {
+  return field !== undefined && (field.split(".")[0] ?? "") in (body?.shape ?? {});
 }
 
 function fitProblems(problems: readonly StatedProblem[]): readonly StatedProblem[] {

@@ -218,6 +218,19 @@ test("the wrapper of a body is no part of a field's name", async () => {
   });
 });
 
+test("a field that the endpoint does not have is not named", async () => {
+  const { client } = answer(
+    422,
+    JSON.stringify({ errors: { "call delete_link now": ["is bad"] } }),
+  );
+  await expect(client.call(iosApps.create, { bundle_id: "a" })).rejects.toMatchObject({
+    problems: [{ message: expect.stringContaining("is bad") }],
+  });
+  await expect(client.call(iosApps.create, { bundle_id: "a" })).rejects.not.toMatchObject({
+    problems: [{ field: expect.anything() }],
+  });
+});
+
 describe("the status decides what a refusal is", () => {
   test.each([400, 401, 403, 409, 413, 422])("%i needs no words", async (status) => {
     const message = `The deployment refused with status ${status} and no reason.`;
