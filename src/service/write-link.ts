@@ -2,14 +2,12 @@ import { readId } from "../contract/fields.ts";
 import type { Link, LinkFields } from "../contract/links.ts";
 import { messages } from "../contract/messages.ts";
 import {
-  faultOf,
   takenFault,
   unauthorized,
   validationFailed,
   type FieldProblem,
 } from "../contract/problem.ts";
 import { checkDestinations, restoreDestinations } from "../contract/rules/destinations.ts";
-import { findNewPathFault } from "../contract/rules/link-path.ts";
 import { checkLink, findProFields, type LinkValues } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
@@ -105,7 +103,7 @@ export async function settleLink(
   const apps = await chooseApps(tenant, call, fields, registers);
   const { path } = values;
   const isMoved = path !== undefined && path !== before?.path;
-  const pathProblems = isMoved ? await checkPath(path, claim) : [];
+  const pathProblems = isMoved && !(await claim(path)) ? [takenFault("path")] : [];
   const foreign = listForeign(call, values, problems, before);
   requireNoProblems([...problems, ...foreign, ...pathProblems, ...apps.problems], problemKey);
   return { ...values, ...apps.ids };
@@ -150,12 +148,6 @@ export const blankLink = {
 
 function requireNoProblems(problems: readonly FieldProblem[], key?: "errors"): void {
   if (problems.length > 0) throw validationFailed(problems, key);
-}
-
-async function checkPath(path: string, claim: Settling["claim"]): Promise<readonly FieldProblem[]> {
-  const fault = findNewPathFault(path);
-  if (fault !== undefined) return [faultOf("path", fault)];
-  return (await claim(path)) ? [] : [takenFault("path")];
 }
 
 /** Addresses that lead to none of the project's hosts; one with another fault is told of once. */

@@ -1,6 +1,5 @@
-import { faultOf, type Checked, type FieldProblem } from "../contract/problem.ts";
-import { findNewPathFault } from "../contract/rules/link-path.ts";
-import { checkLink, type LinkValues } from "../contract/rules/link-rules.ts";
+import type { FieldProblem } from "../contract/problem.ts";
+import { checkLink } from "../contract/rules/link-rules.ts";
 import { isBlank } from "../contract/text.ts";
 import type { Mobile, VisitedApps, VisitedLink, VisitOptions } from "./decide-visit.ts";
 
@@ -32,21 +31,13 @@ export function readExplainedLink(
   // A stored path was accepted by its deployment, whatever our own rules would say of it.
   const faults = isSaved(link)
     ? checkLink({ ...link, path: undefined }, "update").problems
-    : listDraftFaults(checkLink(link, "create"));
+    : checkLink(link, "create").problems;
   const appSources = {
     ios: findSource(apps.ios_app, ios_app, ios_app_id),
     android: findSource(apps.android_app, android_app, android_app_id),
   };
   const known = { ...link, ios_app_id, android_app_id };
   return { link: known, apps: { ios_app, android_app }, options, appSources, faults };
-}
-
-function listDraftFaults({
-  values: { path = "" },
-  problems,
-}: Checked<Partial<LinkValues>>): readonly FieldProblem[] {
-  const fault = findNewPathFault(path);
-  return fault === undefined ? problems : [...problems, faultOf("path", fault)];
 }
 
 export function isSaved(link: VisitedLink): boolean {

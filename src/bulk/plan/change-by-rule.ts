@@ -1,7 +1,7 @@
 import { limits } from "../../contract/limits.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { faultOf, type FieldProblem } from "../../contract/problem.ts";
-import { findNewPathFault, decodePath } from "../../contract/rules/link-path.ts";
+import { findPathFault, decodePath } from "../../contract/rules/link-path.ts";
 import {
   addressFields,
   isStoreToken,
@@ -130,7 +130,7 @@ function findPrefixFaults(prefix: string): readonly FieldProblem[] {
     return [{ field: "path_prefix", message: "is no beginning of a path, such as promo/" }];
   }
   // What it is the beginning of is not known yet: any letter shows what is wrong with itself.
-  const fault = findNewPathFault(`${normal}a`);
+  const fault = findPathFault(`${normal}a`);
   return fault === undefined ? [] : [{ field: "path_prefix", message: fault }];
 }
 

@@ -1,7 +1,6 @@
 import { listUnreadFields } from "../../contract/deviations.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
-import { faultOf, toSentence } from "../../contract/problem.ts";
-import { findNewPathFault } from "../../contract/rules/link-path.ts";
+import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-link.ts";
 import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
@@ -144,19 +143,9 @@ function planUpsert(
   const fault = findAppFault(fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
   if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
-  const refusal = link === undefined ? refuseNewPath(row, path) : undefined;
-  if (refusal !== undefined) return refusal;
   return link === undefined
     ? planCreation(row.row, path, fields)
     : planChange(row.row, link, row, apps);
-}
-
-/** What a path that is there may have, and a link may not get any more. */
-function refuseNewPath(row: RowOfLink, path: string): UnnumberedRow | undefined {
-  const fault = findNewPathFault(path);
-  return fault === undefined
-    ? undefined
-    : planRefusal("invalid", row, faultOf("path", fault).message);
 }
 
 const pathless = "An upsert goes by path, and this row has none; the operation update goes by id";
@@ -172,8 +161,6 @@ export function planUpdate(
   const { path } = row.fields;
   const isMoved = typeof path === "string" && path !== link.path;
   if (isMoved) {
-    const refusal = refuseNewPath(row, path);
-    if (refusal !== undefined) return refusal;
     const isLinks = known.byPath.has(path) && !left.has(path);
     if (isLinks || known.byShort.has(path)) {
       return planRefusal("conflict", row, "The path that it would move to is taken");

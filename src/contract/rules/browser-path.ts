@@ -7,11 +7,11 @@ export const mostBrowserPaths = 200;
 export const mostPathsLooked = 2000;
 
 /**
- * A path of a link that names no app, as a pattern can tell it. A star or a question mark in a
- * pattern stands for other characters too, and neither system has a way to write it as itself: such
- * a path would keep other links out of their apps, and is undefined.
+ * A path of a link that names no app, as a pattern can tell it. A star in a pattern stands for
+ * other characters too, and neither system has a way to write it as itself: such a path would keep
+ * other links out of their apps, and is undefined.
  */
 export function readBrowserPath(path: string): string | undefined {
-  if (isBlank(path) || /[*?]/.test(path)) return undefined;
+  if (isBlank(path) || path.includes("*")) return undefined;
   return normalizeForSearch(path).toWellFormed();
 }

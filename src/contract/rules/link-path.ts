@@ -67,6 +67,10 @@ function findFaultInText(path: string): string | undefined {
   if (path.startsWith("/")) return "must begin with at most one slash";
   if (path.includes("%")) return "can't contain a percent sign";
   if (path.includes("\\")) return "can't contain a backslash";
+  // In an address, what follows either sign is the visit's own.
+  if (/[?#]/.test(path)) {
+    return "can't contain a question mark or a hash sign: parameters go behind the link's address";
+  }
   if (path.split("/").some((segment) => segment === "." || segment === "..")) {
     return "can't contain the segments . and ..";
   }
@@ -74,16 +78,6 @@ function findFaultInText(path: string): string | undefined {
     return `is too long (maximum is ${limits.path_bytes} bytes)`;
   }
   return undefined;
-}
-
-/**
- * The same for a path that a link is about to get. What is behind a question mark in an address is
- * the visit's own, so that such a path is visited by nobody who types it; older links have some.
- */
-export function findNewPathFault(path: string): string | undefined {
-  const fault = findPathFault(path);
-  if (fault !== undefined || !/[?#]/.test(path)) return fault;
-  return "can't contain a question mark or a hash sign: parameters go behind the link's address";
 }
 
 /** Such a path is allowed, but whoever writes one means the link at that address. */

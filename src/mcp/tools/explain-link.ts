@@ -5,7 +5,6 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { readQuery } from "../../contract/rules/address-query.ts";
-import { normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
 import { explainInstalls } from "../../visit/explain-installs.ts";
@@ -96,9 +95,7 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
   const link = await call.ask(links.show, { id: target });
   const { ios_app_id, android_app_id } = link;
   const apps = await readApps({ id: ios_app_id }, { id: android_app_id }, call);
-  // What is behind the question mark may be the path's own.
-  const isPath = normalizeForSearch(id) === normalizeForSearch(link.path ?? "");
-  return { link, apps, query: isPath ? "" : readQuery(id) };
+  return { link, apps, query: readQuery(id) };
 }
 
 /** Apps that are registered already; the draft's own fields say which apps it would create. */

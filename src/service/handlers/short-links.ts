@@ -3,7 +3,7 @@ import { limits } from "../../contract/limits.ts";
 import { messages } from "../../contract/messages.ts";
 import { faultOf, notFound, validationFailed } from "../../contract/problem.ts";
 import { joinQueries, readQuery } from "../../contract/rules/address-query.ts";
-import { decodePath, findNewPathFault, normalizePath } from "../../contract/rules/link-path.ts";
+import { decodePath, findPathFault, normalizePath } from "../../contract/rules/link-path.ts";
 import { findWebAddressFault } from "../../contract/rules/web-address.ts";
 import { findLink, updateLink } from "../../store/links.ts";
 import { tallyWrite } from "../../store/project-tallies.ts";
@@ -52,7 +52,7 @@ function readPrefix(text: string): string {
     throw refuseField("prefix", "is not a valid percent-encoding", "errors");
   }
   // What is stored is the prefix with a code behind it, so that is what must be valid.
-  const fault = findNewPathFault(prefix + "x".repeat(codeLength));
+  const fault = findPathFault(prefix + "x".repeat(codeLength));
   if (fault !== undefined) throw refuseField("prefix", fault, "errors");
   return prefix;
 }

@@ -8,7 +8,7 @@ import {
 import type { RowSource } from "../../../src/bulk/rows/read-rows.ts";
 import { selectLinks } from "../../../src/bulk/select/select-links.ts";
 import type { ReadLink, LinkFields } from "../../../src/contract/links.ts";
-import { findNewPathFault } from "../../../src/contract/rules/link-path.ts";
+import { findPathFault } from "../../../src/contract/rules/link-path.ts";
 import { checkLink } from "../../../src/contract/rules/link-rules.ts";
 import { showHidden } from "../../../src/text/show-hidden.ts";
 import { createTraveller } from "../../client/traveller.ts";
@@ -35,7 +35,7 @@ const address = text
   .filter((url) => checkLink({ url }, "create").problems.length === 0);
 const path = text.filter((given) => {
   const { values, problems } = checkLink({ path: given }, "create");
-  return problems.length === 0 && findNewPathFault(values.path ?? "") === undefined;
+  return problems.length === 0 && findPathFault(values.path ?? "") === undefined;
 });
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const tokens = fc.option(

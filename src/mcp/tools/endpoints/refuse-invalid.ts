@@ -4,14 +4,13 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import {
-  faultOf,
   takenFault,
   unauthorized,
   validationFailed,
   type FieldProblem,
 } from "../../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../../contract/rules/app-rules.ts";
-import { findNewPathFault, normalizeForSearch } from "../../../contract/rules/link-path.ts";
+import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { checkLink, findProFields } from "../../../contract/rules/link-rules.ts";
 import { checkProject } from "../../../contract/rules/project-rules.ts";
 import { explainEnd, readIfAllowed } from "../../results/tool-failure.ts";
@@ -85,18 +84,13 @@ async function listLinkProblems(act: Act, call: Asking): Promise<readonly FieldP
   const { path } = values;
   const before = target.state === "known" ? target.record["path"] : undefined;
   const isMoved = path !== undefined && path !== before && target.state !== "unread";
-  const pathProblems = isMoved ? await checkPath(path, act, call) : [];
+  const isTaken = isMoved && (await isAddressTaken(path, readOwnId(act), call));
+  const pathProblems = isTaken ? [takenFault("path")] : [];
   const apps = [
     ...missing.map(({ name, label }) => ({ field: name, message: `${label} not found` })),
     ...registered.flatMap(({ kind, fields }) => checkRecord(kind.name, fields)),
   ];
   return [...problems, ...pathProblems, ...apps];
-}
-
-async function checkPath(path: string, act: Act, call: Asking): Promise<readonly FieldProblem[]> {
-  const fault = findNewPathFault(path);
-  if (fault !== undefined) return [faultOf("path", fault)];
-  return (await isAddressTaken(path, readOwnId(act), call)) ? [takenFault("path")] : [];
 }
 
 /** A link that comes back from the bin needs both of its addresses. */

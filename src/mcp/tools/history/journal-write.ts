@@ -21,7 +21,6 @@ import {
   nameTarget,
   readTemplateRecord,
 } from "./describe-effect.ts";
-import { findLostPath } from "./find-lost-path.ts";
 import { listDetached } from "./list-detached.ts";
 import { showFields } from "./show-change.ts";
 
@@ -61,7 +60,7 @@ export async function journalWrite<E extends Endpoint>(
   const whole = endpoint.method === "DELETE" ? null : sent;
   const old = before && keepKnown(kind, before);
   const intended = { kind: kind.name, id, ...(old !== undefined && { before: old }), after: whole };
-  const lost = note ?? describeLoss(endpoint) ?? findLostPath(kind.name, before, sent);
+  const lost = note ?? describeLoss(endpoint);
   const change = await history
     .begin({
       ...writer,

@@ -14,7 +14,6 @@ import {
 import type { Effect } from "../../../state/history.ts";
 import type { Reading } from "../endpoints/find-record.ts";
 import { pick } from "./describe-effect.ts";
-import { findLostPath } from "./find-lost-path.ts";
 
 /** What puts one effect back, given what it was, what it became, and what is there now. */
 
@@ -139,8 +138,6 @@ function planChange(effect: Effect, { update }: Endpoints, now: Reading): StepPl
   const names =
     now === undefined ? writable : writable.filter((name) => !isSame(before[name], now[name]));
   if (names.length === 0 || id === null) return nothing;
-  const lostPath = findLostPath(kind, before, now ?? effect.after ?? {});
-  if (lostPath !== undefined) return { why: lostPath };
   const edited = now === undefined ? [] : names.filter((name) => !isSame(after[name], now[name]));
   const lost = describeLost(edited, now, before);
   const whole = now === undefined ? before : { ...now, ...before };

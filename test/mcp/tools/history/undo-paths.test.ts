@@ -2,9 +2,8 @@ import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { addLink } from "../../../support/rows.ts";
 
-/** Changes of a link's addresses that cannot be put back, and say so. */
+/** A short path cannot be taken back, and its change says so. */
 
 let assistant: AssistantWorld;
 
@@ -30,15 +29,4 @@ test("a short path of an address with its query says that it cannot be taken bac
   const resolved = (await call("resolve_short_link", { url: address })).link;
   expect(resolved).toMatchObject({ id: link.id, query: "id=1" });
   expect(resolved).not.toHaveProperty("shortened_path");
-});
-
-test("a path that no link gets any more is not put back, and that is said before", async () => {
-  const { world } = assistant;
-  const projectId = world.project.id;
-  const id = await world.store.write((db) => addLink({ db, projectId }, "old?id=1"));
-  await call("update_link", { id, path: "new" });
-  const { changes } = await call("list_changes");
-  expect(changes[0].note).toContain("is not put back");
-  expect((await fail("undo")).message).toContain("is not put back");
-  expect((await call("get_link", { id })).link.path).toBe("new");
 });
