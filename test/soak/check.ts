@@ -11,10 +11,6 @@ export function note(what: string, seen: string | number): Check {
   return { what, seen: text, isRight: undefined };
 }
 
-export function holds(what: string, isRight: boolean, seen: string): Check {
-  return { what, seen, isRight };
-}
-
 /** Nothing of this kind may have come; what came is told by its first one. */
 export function none(what: string, found: readonly string[]): Check {
   const [first = ""] = found;

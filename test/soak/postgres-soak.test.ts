@@ -5,12 +5,7 @@ import { openSoak } from "./stage.ts";
 
 /** The short cut of each fault on PostgreSQL, on a server that may be killed. */
 
-/** Calls of many keys and the ends of pipes meet nothing of the engine; two servers have a test. */
-const elsewhere = new Set(["many-keys", "closed-pipe", "two-servers"]);
-
-const played = faults.filter(({ name, engines }) => {
-  return engines.includes("postgres") && !elsewhere.has(name);
-});
+const played = faults.filter(({ engines }) => engines.includes("postgres"));
 
 const soak = openSoak({ seed: 1, isShort: true });
 afterAll(() => soak[Symbol.asyncDispose]());

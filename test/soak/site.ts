@@ -24,11 +24,7 @@ export type Site = {
 };
 
 type Serving = {
-  readonly words?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
   readonly under?: readonly string[];
-  /** Another way to the same database. */
-  readonly databaseUrl?: string;
   /** Another folder than its own. */
   readonly data?: string;
 };
@@ -36,7 +32,6 @@ type Serving = {
 type Row = { readonly path: string; readonly name: string | null };
 
 export const command = resolve("dist/waypost.js");
-export const storeFile = "waypost.db";
 
 export async function openSite(server: PostgresServer | undefined): Promise<Site> {
   const folder = makeFolder();
@@ -54,10 +49,10 @@ export async function openSite(server: PostgresServer | undefined): Promise<Site
   return {
     folder: path,
     databaseUrl,
-    serve: ({ words = [], data = path, databaseUrl: way = databaseUrl, ...starting } = {}) => {
+    serve: ({ data = path, ...starting } = {}) => {
       const all = [command, "serve", "--data", data, "--port", "0", "--json", "--log", "error"];
-      const place = way === undefined ? [] : ["--database-url", way];
-      return startServer([...all, ...place, ...words], starting);
+      const place = databaseUrl === undefined ? [] : ["--database-url", databaseUrl];
+      return startServer([...all, ...place], starting);
     },
     addPlot: (subdomain, keys) => {
       return withStore((store) => addPlot({ write: (work) => store.write(work) }, subdomain, keys));
@@ -70,7 +65,7 @@ export async function openSite(server: PostgresServer | undefined): Promise<Site
         return links.where("project_id", "in", ids).execute();
       });
     },
-    findDamage: () => (databaseUrl === undefined ? findDamage(join(path, storeFile)) : []),
+    findDamage: () => (databaseUrl === undefined ? findDamage(join(path, "waypost.db")) : []),
     [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   };
 }

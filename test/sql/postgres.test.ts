@@ -2,7 +2,13 @@ import { setImmediate as waitForLoop } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { Duplicate, OutcomeUnknown, StoreBusy, StoreUnusable } from "../../src/sql/faults.ts";
+import {
+  Duplicate,
+  isFull,
+  OutcomeUnknown,
+  StoreBusy,
+  StoreUnusable,
+} from "../../src/sql/faults.ts";
 import { holdWrites } from "../../src/sql/hold-writes.ts";
 import { migrate } from "../../src/sql/migrate.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
@@ -87,6 +93,12 @@ describe("a transaction", () => {
     await expect(again).rejects.toBeInstanceOf(Duplicate);
     await expect(again).rejects.toMatchObject({ columns: ["things.id"] });
     await add(store, "after the twin");
+  });
+
+  test("that PostgreSQL refuses for a full disk is reported as a full disk", async () => {
+    const fill = sql`do $$ begin raise exception using errcode = 'disk_full'; end $$`;
+    const failed = await store.write((db) => fill.execute(db)).catch((error: unknown) => error);
+    expect(isFull(failed)).toBe(true);
   });
 
   test("whose work goes on after a statement that failed is not called done", async () => {

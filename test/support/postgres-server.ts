@@ -1,6 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { chown, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { createRequire } from "node:module";
@@ -24,13 +23,11 @@ export type PostgresServer = {
   /** Ends it at once, as a power cut would, and starts it again on the same files. */
   readonly crash: () => Promise<void>;
   readonly start: () => Promise<void>;
-  /** Whether it has ended, which it does by itself where its log cannot be written. */
-  readonly isOver: () => boolean;
   readonly stop: () => Promise<void>;
 };
 
-export async function startPostgres(parent = memoryFolder): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(parent, "waypost-postgres-"));
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(memoryFolder, "waypost-postgres-"));
   const program = join(folder, "native");
   const data = join(folder, "data");
   await copyProgram(program);
@@ -95,7 +92,6 @@ export async function startPostgres(parent = memoryFolder): Promise<PostgresServ
     url: `postgres://${user}@127.0.0.1:${port}/postgres`,
     port,
     start,
-    isOver: () => !existsSync(join(data, "postmaster.pid")),
     crash: async () => {
       const [pid = ""] = (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n");
       process.kill(Number(pid), "SIGQUIT");

@@ -17,7 +17,7 @@ export const fullDisk: Fault = {
   what: "the disk is full, has room again, and is full once more",
   engines: ["sqlite"],
   play: async ({ openSite, scale, chance }) => {
-    if (!canMount()) return [note(notPlayed, noDisk)];
+    if (!canMount()) return [note(notPlayed, "this user may mount no disk of its own here")];
     await using site = await openSite();
     const { keys } = await site.addPlot("full", scale(250, 20));
     using disk = makeFolder();
@@ -86,10 +86,9 @@ type Row = { readonly name: string | null };
 
 /** Whoever plays it has to say so aloud. */
 export const notPlayed = "not played";
-export const noDisk = "this user may mount no disk of its own here";
 
 /** Tried where nobody else sees it. */
-export function canMount(): boolean {
+function canMount(): boolean {
   const words = ["-m", "mount", "-t", "tmpfs", "none", tmpdir()];
   return spawnSync("unshare", words).status === 0;
 }
@@ -101,7 +100,7 @@ function mountUnder(from: string, to: string): readonly string[] {
 }
 
 /** To the last byte. */
-export function fill(path: string): void {
+function fill(path: string): void {
   const file = openSync(path, "w");
   try {
     for (const size of [1 << 20, 1 << 12, 1]) fillWith(file, Buffer.alloc(size));

@@ -41,7 +41,7 @@ export const manyClients: Fault = {
         "other errors",
         strange.map(({ said }) => said).filter((said) => !isMeant(said)),
       ),
-      atMost("memory at its highest", Math.max(...memory_mb), "MB", judge(512)),
+      atMost("memory at its highest", Math.max(...memory_mb), "MB", judge(300)),
       atMost("memory, last quarter to second", late / early, "times", judge(1.15)),
     ];
   },

@@ -2,10 +2,9 @@ import { setTimeout } from "node:timers/promises";
 import { ask, type Answer, type Question } from "../../bench/load/ask.ts";
 import { createVisit } from "../../bench/scenarios/redirects.ts";
 import { query } from "../../support/postgres.ts";
-import { checkReady } from "../check-ready.ts";
-import { atMost, note } from "../check.ts";
+import { atMost, none, note, type Check } from "../check.ts";
 import type { Fault, Stage } from "../fault.ts";
-import { keepAsking } from "../keep-asking.ts";
+import { describeAnswer, keepAsking } from "../keep-asking.ts";
 import { createLedger } from "../ledger.ts";
 
 /** The database ends under load and comes back; nobody starts our server anew. */
@@ -92,4 +91,22 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+const every_ms = 100;
+
+/** Asks whether the server is ready, as load balancers do, until it is. */
+async function checkReady(server: { readonly url: string }): Promise<Check> {
+  const began = performance.now();
+  const look = () => ask(server, { path: "/readyz" }).catch((error: Error) => error);
+  let answer = await look();
+  while (!isReady(answer) && performance.now() - began < patience_ms) {
+    await setTimeout(every_ms);
+    answer = await look();
+  }
+  return none("not ready in the end", isReady(answer) ? [] : [describeAnswer(answer)]);
+}
+
+function isReady(answer: Answer | Error): boolean {
+  return !(answer instanceof Error) && answer.status === 200;
 }
