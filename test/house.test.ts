@@ -25,7 +25,6 @@ const rooms: Readonly<Record<string, string>> = {
   client: "text contract contract/rules",
   template: "text look contract/rules",
   metrics: "text contract",
-  traces: "text sql contract",
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules stats",
@@ -81,7 +80,7 @@ const rooms: Readonly<Record<string, string>> = {
   config: "text contract contract/rules network mcp/approval start",
   compose: `
     text qr sql copies contract contract/rules network network/hosts client state store service host
-    webhooks metrics traces bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
+    webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools mcp/tools/tool mcp/tools/bulk
     mcp/protocol web config`,
   "compose/listening": "text sql service mcp/access config compose",
@@ -92,7 +91,7 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/copies": "text sql copies config compose commands/terminal",
   "commands/serving": "text config compose commands/terminal",
   commands: `
-    text sql copies contract contract/rules network domain client state store service host traces
+    text sql copies contract contract/rules network domain client state store service host
     webhooks bulk/files bulk/select bulk mcp/access mcp/approval mcp/previews mcp/tools
     mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
     commands/copies commands/serving`,

@@ -1,9 +1,8 @@
 import { Agent, buildConnector } from "undici";
 import type { AnswerApi } from "../contract/api-message.ts";
-import type { WatchSend } from "../contract/watch.ts";
 import { requestIdHeader } from "../text/request-id.ts";
 import { readContent, readStream } from "./read-reply.ts";
-import { describeCode, NotSent, type Send } from "./send-once.ts";
+import { NotSent, type Send } from "./send-once.ts";
 
 /** Two ways to send API messages: HTTP to a remote deployment, or a call in this process. */
 
@@ -21,7 +20,7 @@ const mostConnections = 64;
  * Speaks through `request`, not `fetch`: fetch would send a call again after a 421, and whether a
  * call may be repeated is decided in one place only.
  */
-export function openRemoteSender(watchSend?: WatchSend): RemoteSender {
+export function openRemoteSender(): RemoteSender {
   const dispatcher = new Agent({
     connect: connectOrSay(buildConnector({ timeout: connectTimeout_ms })),
     connections: mostConnections,
@@ -45,30 +44,7 @@ export function openRemoteSender(watchSend?: WatchSend): RemoteSender {
       },
     };
   };
-  return {
-    send: watchSend === undefined ? send : watchSends(send, watchSend),
-    close: () => dispatcher.destroy(),
-  };
-}
-
-function watchSends(send: Send, watchSend: WatchSend): Send {
-  return async (request, readSignal) => {
-    const { run, end, headers } = watchSend(request);
-    try {
-      const told = { ...request, headers: { ...request.headers, ...headers } };
-      const reply = await run(() => send(told, readSignal));
-      end(reply.status);
-      return reply;
-    } catch (error) {
-      end(readCode(error));
-      throw error;
-    }
-  };
-}
-
-/** What it says besides may be of the deployment. */
-function readCode(error: unknown): string {
-  return /\w+/.exec(describeCode(error))?.[0] ?? "_OTHER";
+  return { send, close: () => dispatcher.destroy() };
 }
 
 /** An error before there is a connection had no effect; with the same code later it may have. */

@@ -26,7 +26,6 @@ import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
 import { logWhereAsked } from "../compose/log-work.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { openMetrics, readSources, type OpenMetrics } from "../compose/open-metrics.ts";
-import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { createProxyWatch } from "../compose/watch-proxies.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
@@ -39,7 +38,6 @@ import type { Toolbox } from "../mcp/tools/toolbox.ts";
 import { createMcpHttp, type McpHttp } from "../mcp/transport/http.ts";
 import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { isSameSecret } from "../text/same-secret.ts";
-import type { Traces } from "../traces/traces.ts";
 import type { Deliverer } from "../webhooks/deliverer.ts";
 import { announce, writeAnnouncement } from "./serving/announcement.ts";
 import { tuneNode } from "./serving/tune-node.ts";
@@ -64,13 +62,12 @@ type ServeOptions = {
 
 /** Serves until it is asked to stop, then finishes what runs. Answers the exit code. */
 export async function serve(options: ServeOptions): Promise<number> {
-  const { config, version } = options;
+  const { config } = options;
   claimStdout();
   tuneNode();
   const log = createLog(config);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);
-  const traces = await openTraces(version, log);
   const findCountry = await openFindCountry({ config, clock, warn: log.warn });
   const server = createHttpServer();
   // The port comes first: a start that fails for it must not have been the first start.
@@ -79,7 +76,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
-    const watches = { ...traces, ...joinWatches(metrics, traces, logWhereAsked(log, config)) };
+    const watches = joinWatches(metrics, logWhereAsked(log, config));
     const told = { noteStore: log.warn, warn: log.warn };
     const parts = { ...options, log, ...watches, ...told, readLinkOrigin, report, findCountry };
     await withDeployment(parts, (deployment) =>
@@ -95,8 +92,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 }
 
 type Serving = ServeOptions &
-  Watches &
-  Omit<Partial<Traces>, keyof Watches> & {
+  Watches & {
     readonly log: Log;
     readonly toolbox: Toolbox;
     readonly port: number;

@@ -15,12 +15,11 @@ import { tellOutages } from "../compose/explain-store-fault.ts";
 import { saveExportFile } from "../compose/export-files.ts";
 import { requireTrustedOwner } from "../compose/data-folder.ts";
 import { createReadSaid } from "../compose/find-country.ts";
-import { joinWatches, watchHost, type Watches } from "../compose/join-watches.ts";
+import { watchHost, type Watches } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
 import { logWhereAsked } from "../compose/log-work.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
-import { openTraces } from "../compose/open-traces.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
@@ -34,7 +33,6 @@ import { createPageServer } from "../mcp/approval/page-server.ts";
 import { approvalPath, type ApprovalPages } from "../mcp/approval/page.ts";
 import { previewPath } from "../mcp/previews/preview-pages.ts";
 import { watchVisible, type Toolbox } from "../mcp/tools/toolbox.ts";
-import type { Traces } from "../traces/traces.ts";
 import { serveOverStdio } from "../mcp/transport/stdio.ts";
 import { quoteWord } from "../text/quote-word.ts";
 import { claimStdout } from "./terminal/output.ts";
@@ -72,9 +70,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const serveCommand = `${options.command} serve --data ${quoteWord(resolve(config.data))}`;
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
-  const traces = await openTraces(options.version, log);
-  const watches = { ...traces, ...joinWatches(traces, logWhereAsked(log, config)) };
-  const parts = { ...options, ...watches, report };
+  const parts = { ...options, ...logWhereAsked(log, config), report };
   const told = { noteStore: log.warn, warn: log.warn };
   await withDeployment({ ...parts, ...told, readLinkOrigin }, (deployment) =>
     serve({ ...parts, deployment, listener, serveCommand, output, toolbox, log }),
@@ -82,8 +78,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
 }
 
 type Serving = StdioOptions &
-  Watches &
-  Omit<Partial<Traces>, keyof Watches> & {
+  Watches & {
     readonly deployment: Deployment;
     readonly listener: FolderListener;
     /** What a person types to have the links and pages of this folder. */

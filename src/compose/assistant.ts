@@ -4,7 +4,7 @@ import { UsageFault, type Config } from "../config.ts";
 import type { Via } from "../contract/api-message.ts";
 import type { KnownKey } from "../contract/access.ts";
 import { messages } from "../contract/messages.ts";
-import type { WatchCall, WatchRow } from "../contract/watch.ts";
+import type { WatchCall } from "../contract/watch.ts";
 import {
   createKeyContext,
   nobodyListens,
@@ -85,7 +85,6 @@ type AssistantOptions = {
   readonly report: Report;
   readonly warn?: Warn | undefined;
   readonly watchCall?: WatchCall | undefined;
-  readonly watchRow?: WatchRow | undefined;
   /** Whether nothing may be made or written. */
   readonly isLook?: boolean;
 };
@@ -99,7 +98,7 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const serving = { toolbox, ...asking, version, report, watchCall };
   const life = new AbortController();
   const memory = openAccessMemory(openState, options.isLook ?? false);
-  const bulk = createBulk({ openState, clock, random, sleep, report, watchRow: options.watchRow });
+  const bulk = createBulk({ openState, clock, random, sleep, report });
   const readKnown = (key: string) => readKnownKey(config, deployment, key);
   const createContext = prepareContexts(options, { life: life.signal, memory, bulk });
   return {

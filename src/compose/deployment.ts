@@ -3,7 +3,7 @@ import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
 import type { Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
-import type { WatchRequest, WatchSend } from "../contract/watch.ts";
+import type { WatchRequest } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createKeyUses } from "../service/key-uses.ts";
@@ -43,7 +43,6 @@ export type DeploymentOptions = EmbeddedOptions & {
   readonly readLinkOrigin: () => string;
   readonly report: (error: unknown) => string;
   readonly watchRequest?: WatchRequest | undefined;
-  readonly watchSend?: WatchSend | undefined;
   /** Tells the operator what is to be set right. */
   readonly warn?: ((facts: object, message: string) => unknown) | undefined;
 };
@@ -53,7 +52,7 @@ export const embeddedOrigin = "http://waypost.invalid";
 
 export async function openDeployment(options: DeploymentOptions): Promise<Deployment> {
   const { base_url } = options.config;
-  return base_url === undefined ? openOwn(options) : openElsewhere(base_url, options.watchSend);
+  return base_url === undefined ? openOwn(options) : openElsewhere(base_url);
 }
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
@@ -106,8 +105,8 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-function openElsewhere(origin: string, watchSend: WatchSend | undefined): Deployment {
-  const { send, close } = openRemoteSender(watchSend);
+function openElsewhere(origin: string): Deployment {
+  const { send, close } = openRemoteSender();
   return { origin, send, followKey: () => knowNothing, own: undefined, close };
 }
 

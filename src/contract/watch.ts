@@ -1,4 +1,4 @@
-import type { ApiRequest, CarriedRequest } from "./api-message.ts";
+import type { CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** How whoever measures is told of work. Where nobody does, these functions are left out. */
@@ -33,12 +33,3 @@ type AskedHttp = {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 };
-
-/** One request to a deployment elsewhere; ends by its status, or by why it has none. */
-export type WatchSend = (request: ApiRequest) => Watched<number | string> & {
-  /** What tells the deployment of which work it is a part. */
-  readonly headers: Readonly<Record<string, string>>;
-};
-
-/** One row of a job, by the job's id and its own number; ends by its outcome. */
-export type WatchRow = (job: string, row: number) => Watched<string>;

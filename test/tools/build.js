@@ -75,7 +75,7 @@ await bundle({
       pino: ["destination", "pino"],
       undici: ["Agent", "buildConnector"],
     }),
-    late(["@opentelemetry/api", "css-tree", "liquidjs", "maxmind", "parse5", "prom-client", "uqr"]),
+    late(["css-tree", "liquidjs", "maxmind", "parse5", "prom-client", "uqr"]),
   ],
 });
 

@@ -2,7 +2,6 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
-import type { WatchRow } from "../../contract/watch.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-journal.ts";
 import type { RowEnd } from "../../state/job-notes.ts";
@@ -28,7 +27,6 @@ export type RunContext = Asking & {
   /** Waits until the next row is due: evenly, just under the budget. */
   readonly waitForSpacing: (action: PlanRow["action"]) => Promise<void>;
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  readonly watchRow?: WatchRow | undefined;
 };
 
 const pageRows = 200;
@@ -76,7 +74,7 @@ async function applyRows(context: RunContext): Promise<Pass> {
   };
 
   async function apply(receipt: Receipt): Promise<RowEnd | undefined> {
-    const end = await applyWatched(context, receipt);
+    const end = await applyWithRetries(context, receipt);
     isLost ||= end === undefined;
     if (end?.status === "unknown") unknown += 1;
     return end;
@@ -147,20 +145,6 @@ async function* listOpen({ jobs, run }: RunContext): AsyncGenerator<Receipt> {
     const last = receipts.at(-1);
     if (last === undefined) return;
     from = last.planned.position + 1;
-  }
-}
-
-async function applyWatched(context: RunContext, receipt: Receipt): Promise<RowEnd | undefined> {
-  const { position } = receipt.planned;
-  const watched = context.watchRow?.(context.run.id, position);
-  if (watched === undefined) return applyWithRetries(context, receipt);
-  try {
-    const end = await watched.run(() => applyWithRetries(context, receipt));
-    watched.end(end?.status ?? "let go");
-    return end;
-  } catch (error) {
-    watched.end("failed");
-    throw error;
   }
 }
 

@@ -1,7 +1,6 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
-import type { WatchRow } from "../../contract/watch.ts";
 import type { Run } from "../../state/job-leases.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Plan, PlanAction } from "../../state/plans.ts";
@@ -24,7 +23,6 @@ export type RunnerOptions = {
   /** Between two writes of a job; left out, the budget's own pace. */
   readonly spacing_ms?: number;
   readonly report: (error: unknown, requestId?: string) => string;
-  readonly watchRow?: WatchRow | undefined;
 };
 
 /** What the runs of a process share. */
@@ -96,7 +94,7 @@ async function runToEnd(
   run: Run,
   owner: Owner,
 ): Promise<void> {
-  const { sleep, spacing_ms, watchRow } = runner;
+  const { sleep, spacing_ms } = runner;
   const { key_print } = owner;
   const stopped = runner.stopped.signal;
   const waitForSpacing = async (action: PlanAction) => {
@@ -109,7 +107,7 @@ async function runToEnd(
   const { signal } = runner.life;
   try {
     const call = nameRequests(owner);
-    const context = { call, signal, stopped, jobs, run, waitForSpacing, sleep, watchRow };
+    const context = { call, signal, stopped, jobs, run, waitForSpacing, sleep };
     const end = await runJob(context);
     await release(runner, jobs, run, { state: end, owner });
   } catch (error) {
