@@ -77,8 +77,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   try {
     const readLinkOrigin = () => addresses.links ?? "";
     const watches = joinWatches(metrics, logWhereAsked(log, config));
-    const told = { noteStore: log.warn, warn: log.warn };
-    const parts = { ...options, log, ...watches, ...told, readLinkOrigin, report, findCountry };
+    const { warn } = log;
+    const parts = { ...options, log, warn, ...watches, readLinkOrigin, report, findCountry };
     await withDeployment(parts, (deployment) =>
       serveDeployment(server, { ...parts, toolbox, port, addresses, metrics, deployment }),
     );

@@ -71,8 +71,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
   const parts = { ...options, ...logWhereAsked(log, config), report };
-  const told = { noteStore: log.warn, warn: log.warn };
-  await withDeployment({ ...parts, ...told, readLinkOrigin }, (deployment) =>
+  await withDeployment({ ...parts, warn: log.warn, readLinkOrigin }, (deployment) =>
     serve({ ...parts, deployment, listener, serveCommand, output, toolbox, log }),
   );
 }

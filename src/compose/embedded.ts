@@ -7,7 +7,6 @@ import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
-import type { NoteSql } from "../sql/watch-sql.ts";
 import { migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -59,8 +58,6 @@ export type EmbeddedOptions = {
   readonly isLook?: boolean | undefined;
   /** Looks at all of a file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
-  /** Notes where the operator looks what the store has not done as it should. */
-  readonly noteStore?: NoteSql | undefined;
   readonly traceSql?: TraceSql | undefined;
   /** What has to be done before anything is written to a database. */
   readonly prepareWrite?: (() => Promise<void> | undefined) | undefined;
@@ -70,12 +67,12 @@ export async function openEmbedded(
   place: DataPlace,
   options: EmbeddedOptions = {},
 ): Promise<Embedded> {
-  const { isLook = false, noteStore } = options;
+  const { isLook = false } = options;
   const { data } = place;
   if (isLook) requireTrustedOwner(data);
   else prepareDataFolder(data);
   const sql = await openTables(place, options);
-  const store = await openStore(sql, setAlarm, isLook, noteStore);
+  const store = await openStore(sql, setAlarm, isLook);
   // The same connections serve for other tables as well.
   const own = sql as unknown as Sql<StateTables>;
   const stateTables = sql.engine === "postgres" ? own : undefined;

@@ -56,7 +56,8 @@ export async function readSources(parts: Parts): Promise<Sources> {
   const { jobs, decisions } = assistant.measure();
   const asked = opened?.approvals.measure() ?? { asked: 0, expired: 0 };
   return {
-    stores: measureStores(own, opened),
+    commits: countCommits(own, opened),
+    pool: own?.store.measurePool?.(),
     clicks: own?.clicks.measure(),
     jobs,
     approvals: { ...asked, ...decisions },
@@ -66,20 +67,12 @@ export async function readSources(parts: Parts): Promise<Sources> {
   };
 }
 
-/** In one database each of the two would tell of the other's commits and connections, too. */
-function measureStores(own: Deployment["own"], opened: State | undefined): Sources["stores"] {
-  const links = own?.store.measure();
-  const state = opened?.measure();
-  if (own?.stateTables === undefined || links === undefined || state === undefined) {
-    return { ...(links && { links }), ...(state && { state }) };
-  }
+function countCommits(own: Deployment["own"], opened: State | undefined): Sources["commits"] {
+  // PostgreSQL has both in one database, whose commits are counted together.
+  const ofState = own?.stateTables === undefined ? opened : undefined;
   return {
-    links: {
-      ...links,
-      busy: links.busy + state.busy,
-      waitingWrites: links.waitingWrites + state.waitingWrites,
-      waitingReads: links.waitingReads + state.waitingReads,
-    },
+    ...(own && { links: own.store.countWrites() }),
+    ...(ofState && { state: ofState.countWrites() }),
   };
 }
 

@@ -17,8 +17,6 @@ export type SetAlarm = (milliseconds: number, ring: () => void) => () => void;
 export type Waiter = {
   /** Asked, and no getter: objects with a getter each have a shape each, which V8 keeps long. */
   readonly hasLeft: () => boolean;
-  /** By what the request of whoever waits is known in logs. */
-  readonly requestId?: string | undefined;
   /** How long it still waits; none, or less, where what has begun may only just end. */
   readonly left_ms?: () => number;
   /** Has what is under way for the caller ended when it leaves; for one thing at a time. */

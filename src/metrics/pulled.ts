@@ -4,7 +4,9 @@ import { Counter, Gauge, type Registry } from "prom-client";
 
 export type Sources = {
   /** By database: the links and what is theirs, and what Waypost itself remembers. */
-  readonly stores: Readonly<Record<string, StoreCounts>>;
+  readonly commits: Readonly<Record<string, number>>;
+  /** Undefined for an engine without a pool of connections. */
+  readonly pool?: PoolCounts | undefined;
   readonly clicks?: ClickCounts | undefined;
   readonly jobs: JobCounts;
   readonly approvals: Readonly<Record<"asked" | "given" | "refused" | "expired", number>>;
@@ -15,15 +17,6 @@ export type Sources = {
   readonly events?: Readonly<Record<"waiting" | "given_up" | "dropped", number>> | undefined;
 };
 
-type StoreCounts = {
-  readonly commits: number;
-  /** Writes and reads that were given up, because the store was busy for too long. */
-  readonly busy: number;
-  readonly waitingWrites: number;
-  readonly waitingReads: number;
-  /** Of an engine that has connections to wait for. */
-  readonly pool?: PoolCounts | undefined;
-};
 type PoolCounts = Readonly<Record<"open" | "idle" | "waiting", number>>;
 type ClickCounts = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 type JobCounts = {
@@ -47,13 +40,7 @@ const counters: readonly Pulled[] = [
     name: "waypost_store_commits_total",
     help: "Transactions that were committed",
     label: "store",
-    read: ({ stores }) => mapValues(stores, ({ commits }) => commits),
-  },
-  {
-    name: "waypost_store_busy_total",
-    help: "Writes and long reads that were given up because the store was busy",
-    label: "store",
-    read: ({ stores }) => mapValues(stores, ({ busy }) => busy),
+    read: ({ commits }) => commits,
   },
   {
     name: "waypost_clicks_total",
@@ -83,22 +70,10 @@ const counters: readonly Pulled[] = [
 
 const gauges: readonly Pulled[] = [
   {
-    name: "waypost_store_waiting_writes",
-    help: "Writes that have begun to wait for the store and are not committed",
-    label: "store",
-    read: ({ stores }) => mapValues(stores, ({ waitingWrites }) => waitingWrites),
-  },
-  {
-    name: "waypost_store_waiting_reads",
-    help: "Long reads that wait for their turn or have it",
-    label: "store",
-    read: ({ stores }) => mapValues(stores, ({ waitingReads }) => waitingReads),
-  },
-  {
     name: "waypost_pool_connections",
     help: "Connections to the database that are open, those of them that are idle, and who waits",
     label: "state",
-    read: ({ stores }) => sumPools(Object.values(stores).map(({ pool }) => pool)),
+    read: ({ pool = {} }) => pool,
   },
   {
     name: "waypost_clicks_waiting",
@@ -147,18 +122,4 @@ export function addPulled(registry: Registry): (sources: Sources) => void {
       }
     }
   };
-}
-
-function mapValues<Value>(
-  record: Readonly<Record<string, Value>>,
-  read: (value: Value) => number,
-): Values {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, read(value)]));
-}
-
-function sumPools(pools: readonly (PoolCounts | undefined)[]): Values {
-  const known = pools.filter((pool) => pool !== undefined);
-  if (known.length === 0) return {};
-  const sum = (name: keyof PoolCounts) => known.reduce((total, pool) => total + pool[name], 0);
-  return { open: sum("open"), idle: sum("idle"), waiting: sum("waiting") };
 }

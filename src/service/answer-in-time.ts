@@ -66,17 +66,13 @@ async function limitWait(
 }
 
 /** No AbortController, which costs more than everything else around a request. */
-function createWaiter(
-  { onLeave, hasLeft, requestId }: CarriedRequest,
-  { monotonic }: Options["clock"],
-) {
+function createWaiter({ onLeave, hasLeft }: CarriedRequest, { monotonic }: Options["clock"]) {
   const due = monotonic() + deadline_ms;
   let end: (() => void) | undefined;
   let isOver = false;
   let isWriting = false;
   const waiter = {
     hasLeft: () => isOver || hasLeft?.() === true,
-    requestId,
     left_ms: () => due - monotonic(),
     onAbort: (endWork: () => void) => {
       end = endWork;

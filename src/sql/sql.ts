@@ -3,8 +3,6 @@ import type { Kysely } from "kysely";
 /** A caller that waits. Once it has left, the write does not begin any more. */
 export type WriteSignal = {
   readonly hasLeft: () => boolean;
-  /** By what its request is known in logs. */
-  readonly requestId?: string | undefined;
   /** How long it still waits; none, or less, where a write that has begun may only just end. */
   readonly left_ms?: () => number;
   /** Called when the write begins. */

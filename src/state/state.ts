@@ -3,7 +3,6 @@ import { createInitialMigration, isCurrent, migrate, type Migrations } from "../
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { TraceSql } from "../sql/trace-sql.ts";
-import { watchSql, type SqlMeasures } from "../sql/watch-sql.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
 import { createConsoleSessions, type ConsoleSessions } from "./console-sessions.ts";
@@ -49,7 +48,7 @@ export type State = {
   readonly readSecret: (name: string) => Promise<Uint8Array>;
   /** Whether its tables are those of this version; throws where it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
-  readonly measure: () => SqlMeasures;
+  readonly countWrites: Sql<StateTables>["countWrites"];
   readonly close: () => Promise<void>;
 };
 
@@ -90,12 +89,11 @@ export function migrateState(sql: Sql<StateTables>, isLook = false): Promise<voi
 
 /** Throws NotMigrated where it is a mere look and there are no tables. */
 export async function openState(
-  opened: Sql<StateTables>,
+  sql: Sql<StateTables>,
   given: ClockAndRandom,
   isLook = false,
 ): Promise<State> {
   const { clock, random } = given;
-  const sql = watchSql(opened);
   await migrateState(sql, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;
@@ -119,7 +117,7 @@ export async function openState(
     notices: createNotices(sql, clock),
     readSecret: (name) => readSecret(sql, name, random),
     isCurrent: () => isCurrent(sql, stateMigrations),
-    measure: sql.measure,
+    countWrites: sql.countWrites,
     close: sql.close,
   };
 }

@@ -2,7 +2,6 @@ import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { readOutage } from "../sql/faults.ts";
 import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
-import { watchSql, type NoteSql, type WatchedSql } from "../sql/watch-sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { dropEndedVisits } from "./deferred-visits.ts";
@@ -15,7 +14,7 @@ import type { ChoreTable, Tables } from "./tables.ts";
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
 
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
-export type Store = Omit<WatchedSql<Tables>, "engine"> & {
+export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly counts: Counts;
   /** Whether its tables are those of this version; throws where it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
@@ -41,12 +40,10 @@ const forgetEvery_ms = 60_000;
 
 /** Throws NotMigrated where it is a mere look and there are no tables. */
 export async function openStore(
-  given: Sql<Tables>,
+  sql: Sql<Tables>,
   setAlarm: SetAlarm,
   isLook = false,
-  note?: NoteSql,
 ): Promise<Store> {
-  const sql = watchSql(given, note);
   await migrate(sql, storeMigrations, isLook).catch(async (error: unknown) => {
     await sql.close();
     throw error;

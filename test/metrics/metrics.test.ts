@@ -2,23 +2,20 @@ import { expect, test } from "vitest";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import type { Sources } from "../../src/metrics/pulled.ts";
 
-const quiet = { commits: 0, busy: 0, waitingWrites: 0, waitingReads: 0 };
 const sources: Sources = {
-  stores: { links: quiet, state: quiet },
+  commits: { links: 0, state: 0 },
   jobs: { running: 0, waiting: 0, ended: {} },
   approvals: { asked: 0, given: 0, refused: 0, expired: 0 },
   connections: { sessions: 0, streams: 0, calls: 0 },
 };
 
-test("the connections of all pools are told together, where there are any", async () => {
+test("the connections of a pool are shown where the engine has one", async () => {
   const { write } = createMetrics({ monotonic: () => 0 });
   expect(await write(sources)).not.toMatch(/^waypost_pool_connections/m);
-  const links = { ...quiet, pool: { open: 8, idle: 3, waiting: 0 } };
-  const state = { ...quiet, pool: { open: 2, idle: 1, waiting: 4 } };
-  const text = await write({ ...sources, stores: { links, state } });
+  const text = await write({ ...sources, pool: { open: 8, idle: 3, waiting: 4 } });
   expect(text.match(/^waypost_pool_connections.*$/gm)).toEqual([
-    'waypost_pool_connections{state="open"} 10',
-    'waypost_pool_connections{state="idle"} 4',
+    'waypost_pool_connections{state="open"} 8',
+    'waypost_pool_connections{state="idle"} 3',
     'waypost_pool_connections{state="waiting"} 4',
   ]);
 });
@@ -26,7 +23,7 @@ test("the connections of all pools are told together, where there are any", asyn
 test("what is asked for anew replaces what was told before", async () => {
   const { write } = createMetrics({ monotonic: () => 0 });
   const told = async (commits: number) => {
-    const text = await write({ ...sources, stores: { links: { ...quiet, commits } } });
+    const text = await write({ ...sources, commits: { links: commits } });
     return text.match(/^waypost_store_commits_total.*$/gm);
   };
   expect(await told(3)).toEqual(['waypost_store_commits_total{store="links"} 3']);

@@ -157,14 +157,14 @@ describe("notes of the same moment", () => {
     const { job, first } = await startRuns();
     await state.jobs.take(first);
     await state.jobs.noteSent(first, 0);
-    const before = state.measure().commits;
+    const before = state.countWrites();
     const noted = [
       state.jobs.noteEnd(first, 0, done),
       state.jobs.noteSent(first, 1),
       state.jobs.noteEnd(first, 2, refused),
     ];
     expect(await Promise.all(noted)).toEqual([undefined, true, undefined]);
-    expect(state.measure().commits).toBe(before + 1);
+    expect(state.countWrites()).toBe(before + 1);
     const receipts = await other.jobs.listReceipts(job, { limit: 3 });
     expect(receipts.map(({ status, link_id, message }) => [status, link_id, message])).toEqual([
       ["done", "a-link", null],
