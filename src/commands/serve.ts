@@ -20,14 +20,13 @@ import { tellOutages } from "../compose/explain-store-fault.ts";
 import { openFindCountry } from "../compose/find-country.ts";
 import { findOwnerKey } from "../compose/first-start.ts";
 import { openGatewayToken } from "../compose/gateway-token.ts";
-import { joinWatches, watchHost, watchMcp, type Watches } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
-import { logWhereAsked } from "../compose/log-work.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { openMetrics, readSources, type OpenMetrics } from "../compose/open-metrics.ts";
 import { readApiKey } from "../compose/secrets.ts";
 import { createProxyWatch } from "../compose/watch-proxies.ts";
+import { watchHost, watchMcp, watchWork, type Watches } from "../compose/watch-work.ts";
 import { openDeliverer } from "../compose/webhooks.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
@@ -76,7 +75,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const report = createReport(log);
   try {
     const readLinkOrigin = () => addresses.links ?? "";
-    const watches = joinWatches(metrics, logWhereAsked(log, config));
+    const watches = watchWork(log, config, metrics);
     const { warn } = log;
     const parts = { ...options, log, warn, ...watches, readLinkOrigin, report, findCountry };
     await withDeployment(parts, (deployment) =>
@@ -106,7 +105,7 @@ type Serving = ServeOptions &
 async function serveDeployment(server: HttpServer, serving: Serving): Promise<void> {
   const { config, addresses, log, report, metrics, deployment } = serving;
   const { own } = deployment;
-  const state = createLazyState(config, { tables: own?.stateTables, traceSql: serving.traceSql });
+  const state = createLazyState(config, { tables: own?.stateTables });
   const openPage = (id: string) => Promise.resolve(addresses.url + approvalPath + id);
   const { url, links } = addresses;
   const listening = { url, links, isTemporary: false };

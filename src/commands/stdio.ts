@@ -15,12 +15,11 @@ import { tellOutages } from "../compose/explain-store-fault.ts";
 import { saveExportFile } from "../compose/export-files.ts";
 import { requireTrustedOwner } from "../compose/data-folder.ts";
 import { createReadSaid } from "../compose/find-country.ts";
-import { watchHost, type Watches } from "../compose/join-watches.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
 import { createFolderListener, type FolderListener } from "../compose/listening/folder-listener.ts";
-import { logWhereAsked } from "../compose/log-work.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { readApiKey } from "../compose/secrets.ts";
+import { watchHost, watchWork, type Watches } from "../compose/watch-work.ts";
 import { withDeployment } from "../compose/with-deployment.ts";
 import type { Config } from "../config.ts";
 import type { ConsoleParts } from "../compose/console-parts.ts";
@@ -70,7 +69,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const serveCommand = `${options.command} serve --data ${quoteWord(resolve(config.data))}`;
   const listener = createFolderListener({ config, serveCommand, report });
   const { readLinkOrigin } = listener;
-  const parts = { ...options, ...logWhereAsked(log, config), report };
+  const parts = { ...options, ...watchWork(log, config), report };
   await withDeployment({ ...parts, warn: log.warn, readLinkOrigin }, (deployment) =>
     serve({ ...parts, deployment, listener, serveCommand, output, toolbox, log }),
   );
@@ -91,7 +90,7 @@ type Serving = StdioOptions &
 async function serve(serving: Serving): Promise<void> {
   const { config, deployment, listener, serveCommand, toolbox, log, keepCompiled } = serving;
   const { own } = deployment;
-  const state = createLazyState(config, { tables: own?.stateTables, traceSql: serving.traceSql });
+  const state = createLazyState(config, { tables: own?.stateTables });
   const pageServer = createPageServer((request) => pages.fetch(request));
   const assistant = createAssistant({
     ...serving,

@@ -6,7 +6,6 @@ import { guardWrites } from "../sql/guard-writes.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
-import type { TraceSql } from "../sql/trace-sql.ts";
 import { migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -58,7 +57,6 @@ export type EmbeddedOptions = {
   readonly isLook?: boolean | undefined;
   /** Looks at all of a file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
-  readonly traceSql?: TraceSql | undefined;
   /** What has to be done before anything is written to a database. */
   readonly prepareWrite?: (() => Promise<void> | undefined) | undefined;
 };
@@ -91,15 +89,15 @@ export async function openEmbedded(
 
 async function openTables(
   place: DataPlace,
-  { checksAll, traceSql: trace, prepareWrite }: EmbeddedOptions,
+  { checksAll, prepareWrite }: EmbeddedOptions,
 ): Promise<Sql<Tables>> {
   const url = readDatabaseUrl(place);
   if (url !== undefined) {
-    const sql = await openPostgres<Tables>(url, trace);
+    const sql = await openPostgres<Tables>(url);
     return prepareWrite === undefined ? sql : guardWrites(sql, prepareWrite);
   }
   requireNotEmptied(place.data);
-  return openSqlite(join(place.data, databaseFile), { applicationId, checksAll, trace });
+  return openSqlite(join(place.data, databaseFile), { applicationId, checksAll });
 }
 
 /** As `withEmbedded`, but a folder without a store is a mistyped one. */

@@ -4,7 +4,6 @@ import { StoreUnusable } from "../sql/faults.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import { isEmptied } from "../sql/sqlite-file.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { TraceSql } from "../sql/trace-sql.ts";
 import { openState, openStateFile, type State } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { prepareDataFolder, requireTrustedOwner, stateFile } from "./data-folder.ts";
@@ -37,11 +36,10 @@ type LazyOptions = {
   readonly isLook?: boolean | undefined;
   /** Looks at all of its file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
-  readonly traceSql?: TraceSql | undefined;
 };
 
 export function createLazyState(place: DataPlace, options: LazyOptions = {}): LazyState {
-  const { isLook = false, checksAll, traceSql } = options;
+  const { isLook = false, checksAll } = options;
   const { data } = place;
   const file = join(data, stateFile);
   let opening: Promise<State> | undefined;
@@ -68,11 +66,10 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
     const url = readDatabaseUrl(place);
     if (url === undefined) {
       requireNotEmptied(file);
-      return openStateFile(file, given, { isLook, checksAll, trace: traceSql });
+      return openStateFile(file, given, { isLook, checksAll });
     }
     const { tables } = options;
-    const sql =
-      tables === undefined ? await openPostgres<StateTables>(url, traceSql) : share(tables);
+    const sql = tables === undefined ? await openPostgres<StateTables>(url) : share(tables);
     return openState(sql, given, isLook);
   }
 

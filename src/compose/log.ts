@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { destination, pino } from "pino";
 import type { Config } from "../config.ts";
+import type { Report } from "../contract/watch.ts";
 import { once } from "../mcp/schemas/once.ts";
+import { readTraceparent } from "../text/traceparent.ts";
 
 type Write = (facts: object, message: string) => void;
 export type Log = {
@@ -26,10 +28,10 @@ export function createLog({ log }: Pick<Config, "log">): Log {
 }
 
 /** Notes an unexpected error under a reference that the caller can be told. */
-export function createReport(log: Log): (error: unknown, requestId?: string) => string {
-  return (error, request) => {
+export function createReport(log: Log): Report {
+  return (error, request, traceparent) => {
     const reference = randomUUID().slice(0, 8);
-    const known = request === undefined ? {} : { request };
+    const known = { request, traceparent: readTraceparent(traceparent) };
     log.error({ reference, ...known, error: describe(error) }, "unexpected error");
     return reference;
   };

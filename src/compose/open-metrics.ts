@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import type { Counts } from "../metrics/metrics.ts";
 import type { Sources } from "../metrics/pulled.ts";
 import { countDeliveries } from "../store/deliveries.ts";
 import type { State } from "../state/state.ts";
@@ -8,15 +8,12 @@ import type { Store } from "../store/store.ts";
 import type { Deliverer } from "../webhooks/deliverer.ts";
 import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
-import { clock, setAlarm } from "./embedded.ts";
+import { setAlarm } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 import { readMetricsToken } from "./secrets.ts";
 
 /** What is measured, and shown to who has the token; undefined where there is none. */
-export type OpenMetrics = Pick<
-  Metrics,
-  "watchRequest" | "watchCall" | "watchVisit" | "watchMcp"
-> & {
+export type OpenMetrics = Counts & {
   readonly createAnswers: (
     readSources: () => Promise<Sources>,
     report: (error: unknown) => unknown,
@@ -29,9 +26,9 @@ export async function openMetrics(config: Config): Promise<OpenMetrics | undefin
   // Most processes are measured by nobody, and need not load what does it.
   const { createMetrics } = await import("../metrics/metrics.ts");
   const { createScrapeAnswers } = await import("../metrics/answer-scrape.ts");
-  const { contentType, write, ...watches } = createMetrics(clock);
+  const { contentType, write, ...counts } = createMetrics();
   return {
-    ...watches,
+    ...counts,
     createAnswers: (readSources, report) => {
       const writeOwn = async () => write(await readSources());
       return createScrapeAnswers({ token, contentType, write: writeOwn, report });

@@ -1,23 +1,19 @@
 import type { CarriedRequest } from "./api-message.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** How whoever measures is told of work. Where nobody does, these functions are left out. */
+/** Hooks by which metrics and the log observe work. They are left out where neither is on. */
 
-/** Work that has begun: told once how it ended, in a way that no stranger has chosen. */
-export type Watched<Outcome> = {
-  /** Does the work, or a part of it, so that what it leads to is known to belong to it. */
-  readonly run: <Result>(work: () => Result) => Result;
-  readonly end: (outcome: Outcome) => void;
-};
+/** Called once when the work ends, with an outcome that no caller chose. */
+export type EndWatch<Outcome> = (outcome: Outcome) => void;
 
-/** One request of the API, by its endpoint, where one has its method and path; ends by a status. */
+/** One request of the API; its outcome is the status. An unknown path has no endpoint. */
 export type WatchRequest = (
   endpoint: Endpoint | undefined,
   request: CarriedRequest,
-) => Watched<number>;
+) => EndWatch<number>;
 
 /** One call of a tool, by its name; undefined for a name that no tool has. */
-export type WatchCall = (tool: string | undefined, asked?: AskedCall) => Watched<string>;
+export type WatchCall = (tool: string | undefined, asked?: AskedCall) => EndWatch<string>;
 
 /** What came with a call. */
 export type AskedCall = {
@@ -26,10 +22,10 @@ export type AskedCall = {
   readonly requestId?: string | undefined;
 };
 
-/** One HTTP request that is not the API's: to a host of links, or to MCP; ends by a status. */
-export type WatchHttp = (request: AskedHttp) => Watched<number>;
-
-type AskedHttp = {
-  readonly method?: string | undefined;
+/** One HTTP request that is not the API's: to a link host, or to MCP. Its outcome is the status. */
+export type WatchHttp = (request: {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-};
+}) => EndWatch<number>;
+
+/** Logs an unexpected error, and returns the reference that its caller is given. */
+export type Report = (error: unknown, requestId?: string, traceparent?: unknown) => string;

@@ -1,15 +1,23 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
-import type { Clock } from "../contract/clock.ts";
+import type { CarriedRequest } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { Watched, WatchCall, WatchHttp, WatchRequest } from "../contract/watch.ts";
 import { addPulled, type Sources } from "./pulled.ts";
 
+/** Counts work that has ended, and how many seconds it took. */
+export type Counts = {
+  readonly countRequest: (
+    asked: { readonly endpoint: Endpoint | undefined; readonly request: CarriedRequest },
+    status: number,
+    seconds: number,
+  ) => void;
+  /** Undefined for a name that no tool has. */
+  readonly countCall: (tool: string | undefined, outcome: string, seconds: number) => void;
+  readonly countVisit: (status: number, seconds: number) => void;
+  readonly countMessage: (status: number) => void;
+};
+
 /** What the process does, in numbers that Prometheus reads. No label is a stranger's text. */
-export type Metrics = {
-  readonly watchRequest: WatchRequest;
-  readonly watchCall: WatchCall;
-  readonly watchVisit: WatchHttp;
-  readonly watchMcp: WatchHttp;
+export type Metrics = Counts & {
   readonly contentType: string;
   readonly write: (sources: Sources) => Promise<string>;
 };
@@ -22,7 +30,7 @@ const visitBuckets_s = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 /** Whatever no tool and no endpoint has for a name. */
 const other = "other";
 
-export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics {
+export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const setPulled = addPulled(registry);
@@ -55,45 +63,30 @@ export function createMetrics({ monotonic }: Pick<Clock, "monotonic">): Metrics 
     visitBuckets_s,
   );
   const nameRoute = createRouteNames();
-  const begin = createStopwatch(monotonic);
 
   return {
-    watchRequest: (endpoint, { address }) =>
-      begin((status: number, seconds) => {
-        if (status === 429) limited.inc({ budget: endpoint?.budget ?? "address" });
-        // A tool's own requests are told of as its call.
-        if (address === undefined) return;
-        const route = nameRoute(endpoint);
-        requests.inc({ route, status: nameClass(status) });
-        requestTimes.observe({ route }, seconds);
-      }),
-    watchCall: (tool = other) =>
-      begin((outcome: string, seconds) => {
-        calls.inc({ tool, outcome });
-        callTimes.observe({ tool }, seconds);
-      }),
-    watchVisit: () =>
-      begin((status: number, seconds) => {
-        visits.inc({ status: nameClass(status) });
-        visitTimes.observe(seconds);
-      }),
-    watchMcp: () => begin((status: number) => messages.inc({ status: nameClass(status) })),
+    countRequest: ({ endpoint, request }, status, seconds) => {
+      if (status === 429) limited.inc({ budget: endpoint?.budget ?? "address" });
+      // A tool's own requests are counted as its call.
+      if (request.address === undefined) return;
+      const route = nameRoute(endpoint);
+      requests.inc({ route, status: nameClass(status) });
+      requestTimes.observe({ route }, seconds);
+    },
+    countCall: (tool = other, outcome, seconds) => {
+      calls.inc({ tool, outcome });
+      callTimes.observe({ tool }, seconds);
+    },
+    countVisit: (status, seconds) => {
+      visits.inc({ status: nameClass(status) });
+      visitTimes.observe(seconds);
+    },
+    countMessage: (status) => messages.inc({ status: nameClass(status) }),
     contentType: registry.contentType,
     write: (sources) => {
       setPulled(sources);
       return registry.metrics();
     },
-  };
-}
-
-/** Calls back with the seconds that passed until the end of the work, once. */
-function createStopwatch(monotonic: Clock["monotonic"]) {
-  return <Outcome>(onEnd: (outcome: Outcome, seconds: number) => void): Watched<Outcome> => {
-    const begun = monotonic();
-    return {
-      run: (work) => work(),
-      end: (outcome) => onEnd(outcome, (monotonic() - begun) / 1000),
-    };
   };
 }
 

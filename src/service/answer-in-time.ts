@@ -3,10 +3,8 @@ import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, SetAlarm, Waiter } from "../contract/clock.ts";
 import { messages } from "../contract/messages.ts";
 import { notBegun, outcomeUnknown, overloaded } from "../contract/problem.ts";
+import type { Report } from "../contract/watch.ts";
 import { respondWithProblem, toProblem } from "./respond.ts";
-
-/** Notes an unexpected error where the operator looks, and answers its reference. */
-export type Report = (error: unknown, requestId?: string) => string;
 
 type Options = {
   readonly clock: Pick<Clock, "monotonic">;
@@ -31,7 +29,9 @@ export function answerInTime(
 ): Awaitable<ApiReply> {
   const waiting = createWaiter(request, clock);
   const explain = (error: unknown) => {
-    const problem = toProblem(error, (fault) => report(fault, request.requestId));
+    const problem = toProblem(error, (fault) =>
+      report(fault, request.requestId, request.headers["traceparent"]),
+    );
     const isLate = problem.message === messages.took_too_long;
     return respondWithProblem(isLate && !isRead && !waiting.isWritten() ? notBegun() : problem);
   };

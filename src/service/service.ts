@@ -9,10 +9,10 @@ import { messages } from "../contract/messages.ts";
 import { methodNotAllowed, notFound, Problem } from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
-import type { WatchRequest } from "../contract/watch.ts";
+import type { Report, WatchRequest } from "../contract/watch.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
-import { answerInTime, type Report } from "./answer-in-time.ts";
+import { answerInTime } from "./answer-in-time.ts";
 import { createAddressCounter } from "./count-addresses.ts";
 import { createBudgetCounters } from "./count-budgets.ts";
 import { answerPreflight, findOpen, openToPages } from "./cross-origin.ts";
@@ -98,15 +98,13 @@ export function createService(options: ServiceOptions): Service {
     answer: (request) => {
       const { method, url } = request;
       const found = router.find(method, url);
-      const watched = options.watchRequest?.(found?.target[0], request);
+      const endWatch = options.watchRequest?.(found?.target[0], request);
       const open = findOpen(found?.target[0], url);
       if (open !== undefined && method === "OPTIONS") return answerPreflight(open);
       const work = (signal: Waiter) => answerRoute(request, found, signal);
       const isRead = (found?.target[0].effect ?? "read") === "read";
-      const answered = () => answerInTime(options, { request, isRead }, work);
-      const guarded = watched === undefined ? answered() : watched.run(answered);
-      return andThen(guarded, (reply) => {
-        watched?.end(reply.status);
+      return andThen(answerInTime(options, { request, isRead }, work), (reply) => {
+        endWatch?.(reply.status);
         const shown = method === "HEAD" ? { ...reply, body: null } : reply;
         return open === undefined ? shown : openToPages(shown);
       });

@@ -11,7 +11,6 @@ import { createVersionReader } from "./postgres-version.ts";
 import { createPostgresWrites } from "./postgres-writes.ts";
 import type { RunEach, RunStatement } from "./run-statements.ts";
 import type { PoolMeasures, Sql } from "./sql.ts";
-import { traceStatements, traceTransactions, type TraceSql } from "./trace-sql.ts";
 
 /**
  * Writes go one after the other, each with several turns: in one line with the reads of a thousand
@@ -27,7 +26,7 @@ const oldestVersion = 130_000;
  * Opens a PostgreSQL database, or what speaks its protocol. A database with tables of another
  * program is refused and left as it is.
  */
-export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promise<Sql<Tables>> {
+export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const pool = openPostgresPool(url, mostConnections.reading);
   const { isSpread, rights } = await checkDatabase(pool, url).catch(async (error: unknown) => {
     await pool.close();
@@ -36,18 +35,15 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
   const place = describeDatabase(url);
   const translate = (error: unknown) =>
     translatePostgresFault(explainRights(error, rights, place), place);
-  const open = (plain: RunStatement, each?: RunEach) => {
-    const own = { run: plain, each };
-    const { run, ...more } = trace ? traceStatements("postgres", own, trace) : own;
-    return openKysely<Tables>("postgres", run, { ...more, translate });
-  };
+  const open = (run: RunStatement, each?: RunEach) =>
+    openKysely<Tables>("postgres", run, { each, translate });
   const db = open(pool.run);
   const ofWriter = openPostgresPool(url, mostConnections.writing);
   const writes = createPostgresWrites(ofWriter);
   const writing = open(writes.run);
   const longReads = Array.from({ length: mostLongReads }, () => openLongReads(pool, open));
 
-  const sql: Sql<Tables> = {
+  return {
     engine: "postgres",
     db,
     readLong: (work, options) => {
@@ -74,7 +70,6 @@ export async function openPostgres<Tables>(url: string, trace?: TraceSql): Promi
       await Promise.all([pool.close(), ofWriter.close()]);
     },
   };
-  return traceTransactions(sql, trace);
 }
 
 function addMeasures(one: PoolMeasures, other: PoolMeasures): PoolMeasures {

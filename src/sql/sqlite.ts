@@ -17,7 +17,6 @@ import {
 } from "./sqlite-file.ts";
 import { createStatementRunner, type Ran, type StatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
-import { traceStatements, traceTransactions, type TraceSql } from "./trace-sql.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say which program the file is of. */
@@ -26,7 +25,6 @@ type OpenOptions = {
   readonly cache_mb?: number;
   /** Looks at every page, however many there are. */
   readonly checksAll?: boolean | undefined;
-  readonly trace?: TraceSql | undefined;
 };
 
 /**
@@ -46,11 +44,8 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     throw refuseFault(path, error);
   });
   const longReads = createLongReads((onEnd) => openReader(path, onEnd));
-  const { trace } = options;
-  const open = (runner: Pick<StatementRunner, "run"> & Partial<StatementRunner>) => {
-    const { run, prepare } = trace ? traceStatements("sqlite", runner, trace) : runner;
-    return openKysely<Tables>("sqlite", run, { prepare });
-  };
+  const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
+    openKysely<Tables>("sqlite", run, { prepare });
   const readOn = (choose: () => Database) => readWhileSound(createStatementRunner(choose), log);
   const reading = readOn(() => (writer.isTransaction ? reader : writer));
   const db = open(reading);
@@ -63,7 +58,7 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   );
   const groups = createGroupCommit(waitElsewhere(createSteps(writer), log, checkpoints));
 
-  const sql: Sql<Tables> = {
+  return {
     engine: "sqlite",
     db,
     readLong: async (work, options) => {
@@ -88,7 +83,6 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
-  return traceTransactions(sql, trace);
 }
 
 function readVersion([row]: Ran["rows"]): number {

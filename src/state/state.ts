@@ -2,7 +2,6 @@ import type { ClockAndRandom, Random } from "../contract/clock.ts";
 import { createInitialMigration, isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
-import type { TraceSql } from "../sql/trace-sql.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
 import { createConsoleSessions, type ConsoleSessions } from "./console-sessions.ts";
@@ -69,7 +68,6 @@ const cache_mb = 8;
 type StateFileOptions = {
   readonly isLook?: boolean;
   readonly checksAll?: boolean | undefined;
-  readonly trace?: TraceSql | undefined;
 };
 
 /** In a file of its own. */

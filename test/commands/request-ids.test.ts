@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createFolder, createServed, startServe } from "../support/command.ts";
+import { createFolder, createServed, startServe, type Serving } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
 import { answerEmpty, startDeployment } from "../support/mcp-deployment.ts";
-import { modernCall, post, type Posting } from "../support/mcp-post.ts";
+import { modernCall, post, withSession, type Posting } from "../support/mcp-post.ts";
+import { callOf, handshake } from "../support/mcp-raw.ts";
 
 /** One id from a request to its answer, its lines in the log, and the deployment behind. */
 
@@ -59,16 +60,14 @@ test("the log tells of which request a fault was, over REST and through a tool",
   }
   database.exec("ALTER TABLE elsewhere RENAME TO links");
   database.close();
-  const { stderr } = await serving.stop();
-  const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
-  const logged = lines.map((line): Record<string, unknown> => JSON.parse(line));
+  const { logged } = await readLog(serving);
   const requests = logged.map(({ msg, request }) => [msg, request]);
   expect(requests).toContainEqual(["unexpected error", "over-rest"]);
   expect(requests).toContainEqual(["unexpected error", "by-a-tool-1"]);
   expect(requests).toContainEqual(["unexpected error", "by-a-tool-2"]);
 });
 
-test("at the level of debug the log follows a call down to each statement", async () => {
+test("at the level debug each request, call, message and visit is a log line", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path, ["--log", "debug"]);
   const { places, key } = serving;
@@ -77,52 +76,70 @@ test("at the level of debug the log follows a call down to each statement", asyn
   for (const named of ["makes-it-1", "makes-it-2"]) {
     await post(places.mcp, { ...call, headers: { ...call.headers, [header]: named } });
   }
-  const rest = { method: "GET", headers: { authorization: `Token ${key}`, [header]: "over-rest" } };
-  await post(`${places.api}/links`, rest);
   const { port } = new URL(places.url);
-  for (const path of ["/one", "/one"]) {
-    await visitAt(Number(port), path, { host: `default.localhost:${port}` });
-  }
-  const database = openDatabase(join(folder.path, "waypost.db"));
-  database.exec("ALTER TABLE links RENAME TO elsewhere");
-  const headers = { ...rest.headers, [header]: "has-failed" };
-  expect((await post(`${places.api}/links`, { ...rest, headers })).status).toBe(500);
-  database.close();
-  const { stderr } = await serving.stop();
-  const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
-  const logged = lines.map((line): Record<string, unknown> => JSON.parse(line));
+  await visitAt(Number(port), "/one", { host: `default.localhost:${port}` });
+  const { logged, stderr } = await readLog(serving);
   const ofRequest = (id: string) => logged.filter(({ request }) => request === id);
-  const told = ofRequest("makes-it-1");
-  expect(told).toContainEqual(
+  expect(ofRequest("makes-it-1")).toContainEqual(
     expect.objectContaining({ msg: "request", method: "POST", route: "/links", status: 201 }),
   );
-  expect(told).toContainEqual(
-    expect.objectContaining({
-      msg: "statement",
-      sql: expect.stringMatching(/^insert into "links"/),
-    }),
-  );
-  const { ms } = told.find(({ msg }) => msg === "tool call") ?? {};
-  expect(ms).toBeGreaterThan(0);
-  expect(told.slice(-2)).toMatchObject([
+  expect(ofRequest("makes-it-1").slice(-2)).toMatchObject([
     { msg: "tool call", tool: "create_link", end: "ok" },
     { msg: "message to /mcp", status: 200 },
   ]);
+  const { ms } = ofRequest("makes-it-1").find(({ msg }) => msg === "tool call") ?? {};
+  expect(ms).toBeGreaterThan(0);
   expect(ofRequest("makes-it-2")).toContainEqual(
     expect.objectContaining({ msg: "tool call", end: "validation_failed" }),
   );
-  const overRest = ofRequest("over-rest").map(({ msg }) => msg);
-  expect(new Set(overRest)).toEqual(new Set(["statement", "request"]));
-  expect(overRest.at(-1)).toBe("request");
-  expect(ofRequest("has-failed")).toContainEqual(
-    expect.objectContaining({ msg: "statement", failed: true }),
-  );
-  const [first, second, ...more] = logged.filter(({ msg }) => msg === "visit");
-  expect([first, second, more]).toMatchObject([{ status: 302 }, { status: 302 }, []]);
-  expect(second?.["request"]).not.toBe(first?.["request"]);
-  expect(ofRequest(String(first?.["request"])).map(({ msg }) => msg)).toContain("statement");
+  expect(logged.filter(({ msg }) => msg === "visit")).toMatchObject([{ status: 302 }]);
   expect(stderr).not.toContain("secret.example");
   expect(stderr).not.toContain(key);
+});
+
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+test("a log line has the traceparent of its request, and nothing else in its place", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path, ["--log", "debug"]);
+  const { places, key } = serving;
+  const { port } = new URL(places.url);
+  const call = callOf(1, "list_links");
+  for (const given of [traceparent, "of-a-stranger", `${traceparent}-more`]) {
+    const headers = { authorization: `Token ${key}`, traceparent: given };
+    await post(`${places.api}/links`, { method: "GET", headers });
+    await visitAt(Number(port), "/one", {
+      host: `default.localhost:${port}`,
+      headers: { traceparent: given },
+    });
+    const message = { ...call, params: { ...call.params, _meta: { traceparent: given } } };
+    const sent = withSession(key, undefined, handshake[0]);
+    const opened = await post(places.mcp, {
+      ...sent,
+      headers: { ...sent.headers, traceparent: given },
+    });
+    const session = String(opened.headers["mcp-session-id"]);
+    await post(places.mcp, withSession(key, session, message));
+  }
+  const database = openDatabase(join(folder.path, "waypost.db"));
+  database.exec("ALTER TABLE links RENAME TO elsewhere");
+  database.close();
+  const headers = { authorization: `Token ${key}`, traceparent };
+  const unread = `${places.api}/links/00000000-0000-7000-8000-000000000000`;
+  expect((await post(unread, { method: "GET", headers })).status).toBe(500);
+  const { logged, stderr } = await readLog(serving);
+  const traced = logged.filter((line) => line["traceparent"] === traceparent);
+  const names = traced.map(({ msg }) => String(msg));
+  expect(names.toSorted()).toEqual([
+    "message to /mcp",
+    "request",
+    "request",
+    "tool call",
+    "unexpected error",
+    "visit",
+  ]);
+  expect(stderr).not.toContain("of-a-stranger");
+  expect(stderr).not.toContain(`${traceparent}-more`);
 });
 
 test("a row of a job is known as the call that applied it, down to the service", async () => {
@@ -137,9 +154,7 @@ test("a row of a job is known as the call that applied it, down to the service",
   const { plan } = JSON.parse(planned.text).result.structuredContent;
   const call = modernCall(key, 2, "apply_plan", { plan_id: plan.id });
   await post(places.mcp, { ...call, headers: { ...call.headers, [header]: "of-the-job" } });
-  const { stderr } = await serving.stop();
-  const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
-  const logged = lines.map((line): Record<string, unknown> => JSON.parse(line));
+  const { logged } = await readLog(serving);
   const named = { msg: "request", request: "of-the-job", method: "POST", route: "/links/upsert" };
   expect(logged).toContainEqual(expect.objectContaining({ ...named, status: 201 }));
 });
@@ -161,3 +176,10 @@ test("a deployment elsewhere is told the id of the call of a tool", async () => 
   await post(serving.places.mcp, { ...call, headers: { ...call.headers, [header]: "through-us" } });
   expect(seen).toContain("through-us");
 });
+
+async function readLog({ stop }: Serving) {
+  const { stderr } = await stop();
+  const lines = stderr.split("\n").filter((line) => line.startsWith("{"));
+  const logged = lines.map((line): Record<string, unknown> => JSON.parse(line));
+  return { logged, stderr };
+}

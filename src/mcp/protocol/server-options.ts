@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import type { WatchCall } from "../../contract/watch.ts";
+import type { Report, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import type { AwaitDecision } from "../approval/await-decision.ts";
@@ -18,6 +18,6 @@ export type ServerOptions = {
   readonly clients: ClientMemory;
   readonly clock: Clock;
   readonly version: string;
-  readonly report: (error: unknown, requestId?: string) => string;
+  readonly report: Report;
   readonly watchCall?: WatchCall | undefined;
 };

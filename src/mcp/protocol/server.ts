@@ -85,7 +85,7 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
       const tool = toolbox.find(name);
       if (tool === undefined) {
         const { _meta: meta } = context.mcpReq;
-        options.watchCall?.(undefined, { meta }).end("not_offered");
+        options.watchCall?.(undefined, { meta })("not_offered");
         return refuseTool(toolbox, name);
       }
       const caller = readCaller(server, context.mcpReq.envelope);

@@ -4,7 +4,7 @@ import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
 import { findKind } from "../../contract/resource-kind.ts";
-import type { AskedCall, WatchCall, Watched } from "../../contract/watch.ts";
+import type { AskedCall, Report, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied, refuseTakenAway } from "../access/refuse-denied.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
@@ -37,7 +37,7 @@ export type CallContext = {
   readonly tellProgress?: (progress: Progress) => unknown;
   readonly isAbsent: IsAbsent;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
-  readonly report: (error: unknown, requestId?: string) => string;
+  readonly report: Report;
   /** By what the call is known in logs, here and where it leads. */
   readonly requestId?: string;
   /** What its client sent along with the call. */
@@ -74,17 +74,7 @@ export async function callTool(
   given: unknown,
   context: CallContext,
 ): Promise<CallToolResult> {
-  const watched = context.watchCall?.(tool.name, context);
-  if (watched === undefined) return answer(tool, given, context);
-  return watched.run(() => answer(tool, given, context, watched));
-}
-
-async function answer(
-  tool: Tool,
-  given: unknown,
-  context: CallContext,
-  watched?: Watched<string>,
-): Promise<CallToolResult> {
+  const endWatch = context.watchCall?.(tool.name, context);
   const acted: Acted = { hasBegun: false, endpoint: undefined };
   try {
     const denied = tool.readAccess(context.keyContext.access);
@@ -95,16 +85,16 @@ async function answer(
     const result = await runTool({ context, tool, args, warned, acted }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
     const shown = keepNextToTools(told, context.isAbsent);
-    watched?.end("ok");
+    endWatch?.("ok");
     return toCallResult(shown, extras);
   } catch (error) {
     if (error instanceof PersonAsked) {
       // The call begins anew with the answer.
-      watched?.end("asked");
+      endWatch?.("asked");
       throw error;
     }
     const failure = explainError(error, tool, acted, context);
-    watched?.end(failure.code);
+    endWatch?.(failure.code);
     return answerFailure(keepNextToTools(failure, context.isAbsent));
   }
 }
@@ -113,12 +103,12 @@ function explainError(
   error: unknown,
   tool: Tool,
   acted: Acted,
-  { report, requestId }: CallContext,
+  { report, requestId, meta }: CallContext,
 ): Failure {
   if (error instanceof ToolFailure) return error.failure;
   return (
     explainOutage(error, tool, acted) ??
-    explainInternal(tool, describeFault(report(error, requestId)))
+    explainInternal(tool, describeFault(report(error, requestId, meta?.["traceparent"])))
   );
 }
 
