@@ -1,13 +1,10 @@
 import { decisive, differ, isAlike, isAnother, isSamePlace, type Seen } from "./compare-phones.ts";
-import type { Crowd } from "./crowding.ts";
-import { estimateDoubt } from "./estimate-doubt.ts";
 import { markNames, type MarkName } from "./marks.ts";
 
 /**
- * Which visit of a link's page an app was installed for, if any. Nobody knows it: what is compared
- * is what the browser and the app tell of their phones, and a miss is better than the link of
- * somebody else. So wherever two visits could be meant, none is; and where one is left, how sure it
- * is depends on how likely another phone would have looked the same.
+ * Which visit of a link's page an app was installed for, if any. Browser and app describe their
+ * phones, and only likeness connects them. A miss is better than a stranger's link, so an install
+ * that could follow visits of two links gets neither, and likeness is never more than `medium`.
  */
 
 export type Visit = Seen & {
@@ -19,7 +16,7 @@ export type Chosen<One extends Visit> = {
   readonly visit: One;
   /** Those that lead to the same, and could be the one as well. */
   readonly others: readonly One[];
-  readonly confidence: "high" | "medium" | "low";
+  readonly confidence: "medium" | "low";
   /** From 0 to 100. */
   readonly score: number;
 };
@@ -39,48 +36,32 @@ const addressPoints = 40;
 
 /** Below that nothing is said, whatever else there is. */
 const leastPoints = 50;
-/** Where less than that is against a visit, it could be the one as well. */
-const margin = 8;
-
-/**
- * How likely it may be that the visit is another phone's. One in a thousand is promised of `high`:
- * half of it is left for what the estimate does not know.
- */
-const mostDoubt = { high: 0.0005, medium: 0.01, low: 0.05 } as const;
-
-/** What is known of the project's phones, wherever they came from. */
-type Known = {
-  /** Its latest visits: by them it is known how many look alike. */
-  readonly recent: readonly Seen[];
-  /** How many there are behind one address. */
-  readonly crowd: Crowd;
-};
 
 export function chooseVisit<One extends Visit>(
   install: Seen,
   visits: readonly One[],
-  known: Known,
 ): Chosen<One> | undefined {
   const candidates = visits
     .flatMap((visit) => rate(install, visit))
     .toSorted((one, other) => other.score - one.score);
-  const listRivals = ({ visit }: Rated<One>) =>
-    candidates.filter((other) => other.visit.leadsTo !== visit.leadsTo);
-  const best = candidates.find((one) =>
-    listRivals(one).every((rival) => isBehind(install, rival, one)),
-  );
+  const [best, ...others] = candidates;
   if (best === undefined) return undefined;
   const { visit, score, alike } = best;
-  const here = visits.filter((seen) => seen !== visit && isSamePlace(install, seen)).length;
-  const doubt = estimateDoubt({ install, visit, alike, here, ...known });
-  const confidence = judge(install, best, doubt);
-  // What is only just likely is not told where anything else could be meant at all.
-  const isRivalled = listRivals(best).length > 0;
-  if (confidence === undefined || (confidence === "low" && isRivalled)) return undefined;
-  const others = candidates.filter(
-    (one) => one !== best && one.visit.leadsTo === visit.leadsTo && !isBehind(install, one, best),
+  const { marks } = install;
+  if (others.some((other) => other.visit.leadsTo !== visit.leadsTo)) return undefined;
+  const isWhole = isAllTold(alike) && !markNames.some((name) => differ(marks, visit.marks, name));
+  // Phones of other people come from there.
+  const isCrowded = visits.some(
+    (other) => other.leadsTo !== visit.leadsTo && isSamePlace(install, other),
   );
-  return { visit, others: others.map((one) => one.visit), confidence, score };
+  if (isCrowded && !isWhole) return undefined;
+  const isLikely = isWhole && !isCrowded && !isFromShared(install);
+  return {
+    visit,
+    others: others.map((other) => other.visit),
+    confidence: isLikely ? "medium" : "low",
+    score,
+  };
 }
 
 type Rated<One extends Visit> = {
@@ -104,30 +85,6 @@ function rate<One extends Visit>(install: Seen, visit: One): readonly Rated<One>
   // A shared address proves little: all decisive marks have to be known and equal.
   const isTold = !isShared || isAllTold(alike);
   return isTold && score >= leastPoints ? [{ visit, score, alike }] : [];
-}
-
-/**
- * By what it tells, and what is not so. What a phone does not tell makes it no other one: of iOS 26
- * only Safari tells the version, and whose script did not run tells next to nothing.
- */
-function isBehind(install: Seen, rival: Rated<Visit>, { visit }: Rated<Visit>) {
-  const against = markNames.filter(
-    (name) =>
-      differ(install.marks, rival.visit.marks, name) && !differ(install.marks, visit.marks, name),
-  );
-  return against.reduce((total, name) => total + points[name], 0) >= margin;
-}
-
-function judge(
-  install: Seen,
-  { visit, alike }: Rated<Visit>,
-  doubt: number,
-): Chosen<Visit>["confidence"] | undefined {
-  if (doubt > mostDoubt.low) return undefined;
-  if (isFromShared(install) || doubt > mostDoubt.medium) return "low";
-  const isContradicted = markNames.some((name) => differ(install.marks, visit.marks, name));
-  const isWhole = isAllTold(alike) && alike.includes("minor") && !isContradicted;
-  return isWhole && doubt <= mostDoubt.high ? "high" : "medium";
 }
 
 function isFromShared({ address }: Seen): boolean {

@@ -58,7 +58,6 @@ const places: Readonly<Record<keyof Tables | keyof StateTables | Unnamed, Place>
   webhooks: ofProject("read with every write to its links that they are told of"),
   deliveries: ofProject("written with what they tell of"),
   deferred_visits: ofProject("visits that an install may follow, for ten minutes"),
-  crowds: ofProject("read with the visits that an install may follow"),
   changes: {
     lies: "spread",
     by: "realm",

@@ -21,11 +21,7 @@ export type Place = {
   readonly isShared: boolean;
 };
 
-/**
- * What is known to be shared. Which other addresses a carrier puts its customers behind, no list
- * tells: of them a phone is known again as if it were alone, as far as others that visit from there
- * do not show that it is not.
- */
+/** What is known to be shared. No list names the other addresses that carriers share. */
 const isKnownAsShared = matchNetworks(
   listNetworks(
     // The networks of all 13,581 prefixes of Apple's list of where Private Relay comes out,

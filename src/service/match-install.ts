@@ -1,24 +1,14 @@
 import { chooseVisit, type Chosen, type Visit } from "../attribution/choose-visit.ts";
 import type { Seen } from "../attribution/compare-phones.ts";
-import { learnCrowd, measureCrowd } from "../attribution/crowding.ts";
 import type { Marks } from "../attribution/marks.ts";
 import { readAsker, readFingerprint } from "../attribution/read-fingerprint.ts";
 import { createSeal, sealAsker, sealMarks, type Seal } from "../attribution/seal-marks.ts";
 import type { Confidence } from "../contract/app-sdk.ts";
 import type { Waiter } from "../contract/clock.ts";
-import { limits } from "../contract/limits.ts";
 import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace, type Place } from "../network/shared-address.ts";
-import { findCrowd, keepCrowd } from "../store/crowds.ts";
-import {
-  findTold,
-  findVisits,
-  findWaiting,
-  mostRecent,
-  takeVisit,
-  type FoundVisits,
-} from "../store/deferred-visits.ts";
+import { findTold, findVisits, findWaiting, takeVisit } from "../store/deferred-visits.ts";
 import { tellOfInstall } from "../store/install-events.ts";
 import { findLink } from "../store/links.ts";
 import { readSealKey } from "../store/store-secrets.ts";
@@ -85,20 +75,12 @@ export async function matchInstall(
 
 /** The visit that the install most likely follows, among those from its own address. */
 async function findChosen(
-  { store, clock }: Services,
+  { clock }: Services,
   tenant: Tenant,
   seen: Seen & { readonly address: Place },
 ): Promise<Chosen<StoredVisit> | undefined> {
-  const now = clock.now();
-  const [found, known] = await Promise.all([
-    findVisits(tenant, { address: seen.address.group, now }),
-    findCrowd(tenant),
-  ]);
-  const { here, recent } = readVisits(found);
-  const shown = measureCrowd(recent, readPart(recent, now));
-  const crowd = learnCrowd(known, shown, { now, window_ms: limits.deferred_visit_ms });
-  if (crowd !== known) await keepCrowd(store, tenant.projectId, crowd, known);
-  return chooseVisit(seen, here, { recent, crowd });
+  const found = await findVisits(tenant, { address: seen.address.group, now: clock.now() });
+  return chooseVisit(seen, found.map(readVisit));
 }
 
 /**
@@ -194,24 +176,8 @@ function readChosen({ visit: { row }, others, confidence, score }: Chosen<Stored
   return { row, query: row.is_shared === 1 ? "" : common, confidence, score };
 }
 
-/** How much of the time for which a visit waits the latest of them are of. */
-function readPart(recent: readonly StoredVisit[], now: number): number {
-  const oldest = recent.at(-1);
-  if (recent.length < mostRecent || oldest === undefined) return 1;
-  const waited_ms = now - (oldest.row.ends_at - limits.deferred_visit_ms);
-  return Math.min(1, Math.max(1000, waited_ms) / limits.deferred_visit_ms);
-}
-
 function sealPlace(place: Place, seal: Seal): Place {
   return { ...place, group: seal("address", place.group) };
-}
-
-/** A visit in both lists is one and the same, and is not taken for another phone's. */
-function readVisits({ here, recent }: FoundVisits) {
-  const read = new Map([...here, ...recent].map((row) => [row.id, readVisit(row)]));
-  const list = (rows: readonly DeferredVisitTable[]) =>
-    rows.flatMap(({ id }) => read.get(id) ?? []);
-  return { here: list(here), recent: list(recent) };
 }
 
 function readVisit(row: DeferredVisitTable): StoredVisit {

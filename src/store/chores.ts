@@ -102,13 +102,7 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   if (!areShortPathsGone || !areVisitsGone || !isBinEmpty) return false;
   if (numAffectedRows + addresses > 0n) return false;
   const apps = ["ios_apps", "android_apps"] as const;
-  const small = [
-    ...apps,
-    "page_templates",
-    "page_template_versions",
-    "deferred_visits",
-    "crowds",
-  ] as const;
+  const small = [...apps, "page_templates", "page_template_versions", "deferred_visits"] as const;
   if (!(await purgeWebhooks({ db, projectId }, batchRows))) return false;
   for (const table of [...small, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();

@@ -25,7 +25,6 @@ export const storeCopy: CopiedTables = {
     { name: "visit_batches", key: ["project_id", "id"] },
     { name: "visit_days", key: ["project_id", "day", "first_id"] },
     { name: "visit_totals", key: ["project_id", "day"] },
-    { name: "crowds", key: ["project_id"] },
     { name: "chores", key: ["project_id", "kind", "subject"] },
     { name: "webhooks", key: ["project_id", "id"] },
     { name: "deliveries", key: ["project_id", "webhook_id", "event_id"] },

@@ -24,13 +24,3 @@ export type DeferredVisitTable = {
 };
 
 export type NotedVisit = Omit<DeferredVisitTable, "used_until" | "used_by" | "told">;
-
-/** How many phones visit from behind one address: nothing of a visit, a phone or an address. */
-export type CrowdTable = {
-  readonly project_id: string;
-  /** Those of all windows; both in thousandths, for what was seen before counts a little less. */
-  readonly visits: number;
-  /** The others behind the address of each of them, added up. */
-  readonly others: number;
-  readonly learned_at: number;
-};

@@ -92,33 +92,24 @@ type Asked = {
   readonly now: number;
 };
 
-export type FoundVisits = {
-  /** Those from where the install asks. */
-  readonly here: readonly DeferredVisitTable[];
-  /** The project's latest, by which it is known how many look alike. */
-  readonly recent: readonly DeferredVisitTable[];
-};
-
 /** With more visits from one address, phones behind it cannot be distinguished. */
-export const mostHere = 100;
-export const mostRecent = 500;
+const mostHere = 100;
 
+/** Those that still wait, from where the install asks; none where there are too many. */
 export async function findVisits(
   { db, projectId }: Tenant,
   { address, now }: Asked,
-): Promise<FoundVisits> {
-  const waiting = () =>
-    db
-      .selectFrom("deferred_visits")
-      .selectAll()
-      .where("project_id", "=", projectId)
-      .where((row) => isWaiting(row, now))
-      .orderBy("ends_at", "desc");
-  const [here, recent] = await Promise.all([
-    waiting().where("address", "=", address).limit(mostHere).execute(),
-    waiting().limit(mostRecent).execute(),
-  ]);
-  return { here, recent };
+): Promise<readonly DeferredVisitTable[]> {
+  const found = await db
+    .selectFrom("deferred_visits")
+    .selectAll()
+    .where("project_id", "=", projectId)
+    .where("address", "=", address)
+    .where((row) => isWaiting(row, now))
+    .orderBy("ends_at", "desc")
+    .limit(mostHere + 1)
+    .execute();
+  return found.length > mostHere ? [] : found;
 }
 
 /** A visit that still waits, by what its page names it. */

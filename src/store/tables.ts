@@ -3,7 +3,7 @@ import type { LinkValues } from "../contract/rules/link-rules.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role } from "../contract/scopes-and-roles.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import type { CrowdTable, DeferredVisitTable } from "./deferred-visit-table.ts";
+import type { DeferredVisitTable } from "./deferred-visit-table.ts";
 import type { TallyTable } from "./tally-table.ts";
 
 /**
@@ -32,7 +32,6 @@ export type Tables = {
   readonly webhooks: WebhookTable;
   readonly deliveries: DeliveryTable;
   readonly deferred_visits: DeferredVisitTable;
-  readonly crowds: CrowdTable;
   readonly store_secrets: { readonly name: string; readonly value: string };
 };
 

@@ -92,12 +92,10 @@ export type Made = {
   readonly idle: number;
   /** So many phones behind one address. */
   readonly most?: number;
-  /** So many others visit in ten minutes, each from a place of its own. */
-  readonly elsewhere?: number;
 };
 
 export function makePopulation(made: Made): Population {
-  const { seed, count, spell_ms, idle, most = 50, elsewhere = 0 } = made;
+  const { seed, count, spell_ms, idle, most = 50 } = made;
   const { begin_ms = 24 * 60 * minute_ms } = made;
   const chance = createChance(seed);
   const visits: MadeVisit[] = [];
@@ -122,9 +120,8 @@ export function makePopulation(made: Made): Population {
       visits.push(makeVisit(other, its, begin + chance() * spell_ms));
     }
   }
-  const others = makeElsewhere(installs, elsewhere, chance);
   return {
-    visits: [...visits, ...others].toSorted((one, other) => one.at - other.at),
+    visits: visits.toSorted((one, other) => one.at - other.at),
     installs: installs.slice(0, count).toSorted((one, other) => one.at - other.at),
   };
 }
@@ -139,27 +136,6 @@ export function hasClearVisit(
   return (
     own !== undefined && here.every((one) => one === own || JSON.stringify(one.marks) !== look)
   );
-}
-
-/** Phones of all kinds that come again and again, for as long as anybody installs. */
-function makeElsewhere(
-  installs: readonly MadeInstall[],
-  inTenMinutes: number,
-  chance: Chance,
-): readonly MadeVisit[] {
-  if (inTenMinutes === 0) return [];
-  const times = installs.map(({ at }) => at).toSorted((one, other) => one - other);
-  const [begin = 0, end = 0] = [times[0], times.at(-1)];
-  const kinds = Array.from({ length: 1000 }, (_, at) => {
-    const [phone] = makeHouse({ house: -1 - at, most: 1 }, chance, () => -1 - at);
-    // A house has a phone at least.
-    return makeVisit(phone as Phone, `far-${at}`, 0);
-  });
-  const every_ms = (10 * minute_ms) / inTenMinutes;
-  const count = Math.ceil((end - begin) / every_ms) + inTenMinutes;
-  return Array.from({ length: count }, (_, number) => {
-    return { ...pick(kinds, chance), at: end - number * every_ms };
-  });
 }
 
 type House = { readonly house: number; readonly most: number };

@@ -111,7 +111,7 @@ test("a browser visits, the app's request follows, and the link arrives, once", 
   const answer = readAnswer("ios", await send(iosFirstLaunch, { from, server: at(1) }));
   expect(answer).toMatchObject({
     matched: true,
-    confidence: "high",
+    confidence: "medium",
     match_score: 100,
     link: {
       url: "https://example.com/spring?ref=anna",

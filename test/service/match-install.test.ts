@@ -39,7 +39,7 @@ describe("an app that was installed after a visit", () => {
     expect((await visit("/spring?ref=anna")).status).toBe(204);
     expect(await match()).toEqual({
       matched: true,
-      confidence: "high",
+      confidence: "medium",
       match_score: 100,
       link: expect.objectContaining({
         id: host.link.id,
@@ -55,7 +55,7 @@ describe("an app that was installed after a visit", () => {
     await addWebhook();
     await visit("/spring?ref=anna");
     const first = readAnswer("ios", await install());
-    expect(first).toMatchObject({ matched: true, confidence: "high" });
+    expect(first).toMatchObject({ matched: true, confidence: "medium" });
     host.world.advance(9 * 60_000);
     for (const by of [host.world.answer, host.startAnother()]) {
       expect(readAnswer("ios", await install(office, iosFirstLaunch, by))).toEqual(first);
@@ -80,7 +80,7 @@ describe("an app that was installed after a visit", () => {
 
   test("is told of it less surely where anything is not alike", async () => {
     await visit("/spring", {}, { ...told, calendar: "buddhist" });
-    expect(await match()).toMatchObject({ matched: true, confidence: "medium" });
+    expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
   test("is told the same where its first request is still being answered", async () => {
@@ -111,7 +111,7 @@ describe("an app that was installed after a visit", () => {
   test("is told of it by what the request alone has told, and less surely", async () => {
     await open("/spring");
     await waitUntil(async () => (await rows()).length === 1);
-    expect(await match()).toMatchObject({ matched: true, confidence: "medium" });
+    expect(await match()).toMatchObject({ matched: true, confidence: "low" });
   });
 
   test("is told by the address that it pastes, though phones like it are pasted too", async () => {
@@ -349,7 +349,7 @@ test("webhooks are told of an install, as long as there are any", async () => {
       project_id: project.id,
       link: { id: host.link.id },
       platform: "ios",
-      confidence: "high",
+      confidence: "medium",
       match_score: 100,
     },
   });

@@ -28,7 +28,7 @@ test("a slow phone's script tells more of the visit that its page has noted", as
   const id = await openPage();
   host.world.advance(40_000);
   expect((await tell(id)).status).toBe(204);
-  expect(await host.match()).toMatchObject({ matched: true, confidence: "high" });
+  expect(await host.match()).toMatchObject({ matched: true, confidence: "medium" });
 });
 
 test("a script makes the visit that its page could not note", async () => {
@@ -36,7 +36,7 @@ test("a script makes the visit that its page could not note", async () => {
   await forget();
   host.world.advance(20_000);
   expect((await tell(id)).status).toBe(204);
-  expect(await host.match()).toMatchObject({ matched: true, confidence: "high" });
+  expect(await host.match()).toMatchObject({ matched: true, confidence: "medium" });
 });
 
 test("a visit that an older process has used and deleted is not brought back", async () => {

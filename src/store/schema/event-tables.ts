@@ -44,15 +44,8 @@ export const eventTables: readonly string[] = [
     primary key (project_id, id)
   )`,
   "create index deferred_visits_by_address on deferred_visits (project_id, address, ends_at)",
-  "create index deferred_visits_by_time on deferred_visits (project_id, ends_at)",
   "create index deferred_visits_by_end on deferred_visits (ends_at)",
   "create index deferred_visits_by_use on deferred_visits (project_id, used_by)",
-  `create table crowds (
-    project_id text not null primary key,
-    visits bigint not null,
-    others bigint not null,
-    learned_at bigint not null
-  )`,
   `create table webhooks (
     project_id text not null,
     id text not null,
