@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../config.ts";
 import type { Clock } from "../contract/clock.ts";
-import { findClientAddress, findToldAddress, readArrival } from "../network/client-address.ts";
+import { findClientAddress, findToldAddress } from "../network/client-address.ts";
 import { normalizeAddress } from "../network/ip-address.ts";
 import { createTrust } from "../network/trusted-proxies.ts";
 import { readCountry } from "./read-country.ts";
@@ -29,9 +29,8 @@ export async function openFindCountry(options: Options): Promise<FindCountry | u
   return (request) => {
     const said = findSaid?.(request);
     if (said !== undefined) return said;
-    const arrival = readArrival(request.socket.remoteAddress, request.headers);
     // Behind a proxy that is not trusted the country would be the proxy's.
-    const address = findToldAddress(findClientAddress(arrival, trusts), arrival);
+    const address = findToldAddress(findClientAddress(request, trusts), request.headers);
     return address === undefined ? undefined : find(address);
   };
 }

@@ -11,10 +11,10 @@ import { apiPrefix } from "../contract/index.ts";
 import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
-import { findClientAddress, readArrival } from "../network/client-address.ts";
+import { findClientAddress } from "../network/client-address.ts";
 import { limitUnanswered, type AnswerRequest } from "../network/limit-unanswered.ts";
 import { request_ms } from "../network/read-at-most.ts";
-import { createTrust, type TrustedProxies, type Trusts } from "../network/trusted-proxies.ts";
+import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { assetPath } from "../web/asset-path.ts";
@@ -187,13 +187,13 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) =>
-      fetch(request, readAddress(incoming, trusts), incoming),
+      fetch(request, findClientAddress(incoming, trusts), incoming),
     );
   const answerAnyApi = api && listen(api.fetch);
   const answerApi =
     answerAnyApi &&
     ((request: IncomingMessage, response: ServerResponse) => {
-      if (api.answerRead(request, response, readAddress(request, trusts))) return undefined;
+      if (api.answerRead(request, response, findClientAddress(request, trusts))) return undefined;
       return answerAnyApi(request, response);
     });
   const answerAnyMcp = mcp && listen(mcp.fetch);
@@ -204,7 +204,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
         request,
         response,
         () => void answerAnyMcp(request, response),
-        readAddress(request, trusts),
+        findClientAddress(request, trusts),
       ));
   // Few processes are ever asked for a page, and what answers one takes long to load.
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
@@ -262,13 +262,6 @@ function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerR
     if (rawHeaders[at]?.toLowerCase() === requestIdHeader) rawHeaders.splice(at, 2);
   }
   rawHeaders.push(requestIdHeader, requestId);
-}
-
-function readAddress(
-  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
-  trusts: Trusts,
-): string | undefined {
-  return findClientAddress(readArrival(socket.remoteAddress, headers), trusts);
 }
 
 /** Most requests name the host that the one before has named. */

@@ -30,8 +30,7 @@ export function createProxyWatch(
   let metAt = -Infinity;
   return {
     look: ({ headers, socket }) => {
-      const { forwarded, "x-forwarded-for": forwardedFor } = headers;
-      if (forwarded === undefined && forwardedFor === undefined) return;
+      if (headers["x-forwarded-for"] === undefined) return;
       const peer = normalizeAddress(socket.remoteAddress ?? "");
       // From the public internet anybody may come and write such a header without being a proxy.
       if (peer === undefined || isPublicAddress(peer) || trusts(peer, 0)) return;

@@ -7,7 +7,7 @@ import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { limits } from "../contract/limits.ts";
 import { cutQuery } from "../contract/rules/address-query.ts";
-import { findClientAddress, findToldAddress, readArrival } from "../network/client-address.ts";
+import { findClientAddress, findToldAddress } from "../network/client-address.ts";
 import { readAtMost } from "../network/read-at-most.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
@@ -79,9 +79,8 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
 
   async function note(visited: Visited, named: Named, told: Marks | undefined): Promise<void> {
     const { request, site, hosted, query } = visited;
-    const { headers, socket } = request;
-    const arrival = readArrival(socket.remoteAddress, headers);
-    const address = findToldAddress(findClientAddress(arrival, trusts), arrival);
+    const { headers } = request;
+    const address = findToldAddress(findClientAddress(request, trusts), headers);
     const place = findPlace(address);
     // Many people behind one shared address must not use up each other's share.
     if (!limit.takes(place === undefined || place.isShared ? "" : place.group)) return;

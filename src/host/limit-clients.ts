@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
-import { findClientAddress, readArrival } from "../network/client-address.ts";
+import { findClientAddress } from "../network/client-address.ts";
 import { findAddressGroup } from "../network/ip-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 
@@ -40,8 +40,8 @@ export type FindClient = (request: IncomingMessage) => string;
 /** The address by which a client is limited: behind a proxy that is not trusted, the proxy's. */
 export function createClientFinder(trustedProxies: TrustedProxies | undefined): FindClient {
   const trusts = createTrust(trustedProxies);
-  return ({ socket, headers }) => {
-    const address = findClientAddress(readArrival(socket.remoteAddress, headers), trusts);
+  return (request) => {
+    const address = findClientAddress(request, trusts);
     return address === undefined ? "" : findAddressGroup(address);
   };
 }

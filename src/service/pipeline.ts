@@ -120,7 +120,7 @@ function handle(asked: Asked, { caller, list, query, body, warn }: Understood): 
     list,
     query,
     body,
-    address: readTold(request),
+    address: findToldAddress(request.address, request.headers),
     spend: (budget) => spendOfAddress(asked, budget),
     agent: readAgent(request.headers),
     precondition: readPrecondition(request.headers),
@@ -139,11 +139,6 @@ function readNamed(query: URLSearchParams, schema: z.ZodObject): Readonly<Record
     return value === undefined ? [] : [[name, value] as const];
   });
   return Object.fromEntries(named);
-}
-
-function readTold({ address, headers }: CarriedRequest): string | undefined {
-  const { forwarded, "x-forwarded-for": forwardedFor } = headers;
-  return findToldAddress(address, { forwarded, forwardedFor });
 }
 
 const noBody: ReadBody = { body: {}, ignored: [], faults: [] };

@@ -131,12 +131,4 @@ export const access: readonly Mutation[] = [
     replace: "if (choice.name === null) requireRight?.(choice.create);",
     tests: ["test/mcp/tools/bulk/registration-rights.test.ts"],
   },
-  {
-    id: "A10",
-    file: "src/network/client-address.ts",
-    what: "a proxy passes on a stranger's other header, which is believed",
-    find: "way.findLast((_, hop) => isSameUntil(hop, way, other))",
-    replace: "other.at(-1)",
-    tests: ["test/network/client-address.test.ts"],
-  },
 ];

@@ -1,25 +1,22 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findClientAddress, type Arrival } from "../../src/network/client-address.ts";
+import { findClientAddress } from "../../src/network/client-address.ts";
 import { createTrust, readTrustedProxies } from "../../src/network/trusted-proxies.ts";
 
 /** Where a request comes from (README, "Behind a proxy"). */
 
-const none = { forwarded: undefined, forwardedFor: undefined };
+type Arrival = { readonly peer?: string | undefined; readonly forwardedFor?: string };
 
-function find(setting: string | undefined, arrival: Partial<Arrival>): string | undefined {
+function find(setting: string | undefined, arrival: Arrival): string | undefined {
   const proxies = setting === undefined ? undefined : readTrustedProxies(setting);
   if (setting !== undefined) expect(proxies).toBeDefined();
-  return findClientAddress({ peer: "10.0.0.1", ...none, ...arrival }, createTrust(proxies));
+  const { peer, forwardedFor } = { peer: "10.0.0.1", ...arrival };
+  const headers = { "x-forwarded-for": forwardedFor };
+  return findClientAddress({ headers, socket: { remoteAddress: peer } }, createTrust(proxies));
 }
 
 describe("without the setting", () => {
-  test.each([
-    [{ forwardedFor: "203.0.113.9" }],
-    [{ forwarded: "for=203.0.113.9" }],
-    [{ forwardedFor: "203.0.113.9", forwarded: "for=203.0.113.9" }],
-    [{}],
-  ])("%j is not believed", (arrival) => {
+  test.each([[{ forwardedFor: "203.0.113.9" }], [{}]])("%j is not believed", (arrival) => {
     expect(find(undefined, arrival)).toBe("10.0.0.1");
   });
 
@@ -54,27 +51,6 @@ describe("trusted networks", () => {
     expect(find("10.0.0.0/8", { forwardedFor })).toBe(address);
   });
 
-  test.each([
-    ["for=203.0.113.9", "203.0.113.9"],
-    ["For=203.0.113.9;proto=https;by=10.0.0.1", "203.0.113.9"],
-    ["proto=https; for=203.0.113.9", "203.0.113.9"],
-    ['for="203.0.113.9:4711"', "203.0.113.9"],
-    ['for="[2001:db8::1]:4711"', "2001:db8::1"],
-    ['for="[2001:db8::1]", for=10.0.0.2', "2001:db8::1"],
-    ["for=1.1.1.1, for=203.0.113.9", "203.0.113.9"],
-    ['for="2\\03.0.113.9"', "203.0.113.9"],
-    ['by="a,for=1.1.1.1,b";for=203.0.113.9', "203.0.113.9"],
-    ["for=_hidden", "10.0.0.1"],
-    ["for=unknown", "10.0.0.1"],
-    ["proto=https", "10.0.0.1"],
-    ["for=203.0.113.9;for=203.0.113.9", "10.0.0.1"],
-    ['for=", for=203.0.113.9', "10.0.0.1"],
-    ['for="203.0.113.9', "10.0.0.1"],
-    ["", "10.0.0.1"],
-  ])("Forwarded %s", (forwarded, address) => {
-    expect(find("10.0.0.0/8", { forwarded })).toBe(address);
-  });
-
   test("loopback has both of its networks", () => {
     const forwardedFor = "203.0.113.9";
     for (const peer of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]) {
@@ -106,34 +82,6 @@ describe("a count of hops", () => {
   });
 });
 
-test("where both headers are there and differ at once, the peer is all that is known", () => {
-  const forwardedFor = "203.0.113.9";
-  expect(find("1", { forwardedFor, forwarded: "for=203.0.113.9" })).toBe("203.0.113.9");
-  expect(find("1", { forwardedFor, forwarded: "for=1.1.1.1, for=203.0.113.9" })).toBe(forwardedFor);
-  expect(find("1", { forwardedFor, forwarded: "for=198.51.100.1" })).toBe("10.0.0.1");
-  expect(find("1", { forwardedFor, forwarded: "for=unknown" })).toBe("10.0.0.1");
-  expect(find("1", { forwardedFor, forwarded: 'for="203.0.113.9' })).toBe("10.0.0.1");
-});
-
-test("where they differ further away, the last proxy that both name is known", () => {
-  const forwardedFor = "203.0.113.9, 10.0.0.3, 10.0.0.2";
-  const findBeside = (forwarded: string) => find("10.0.0.0/8", { forwardedFor, forwarded });
-  expect(findBeside("for=unknown, for=10.0.0.3, for=10.0.0.2")).toBe("10.0.0.3");
-  expect(findBeside("for=198.51.100.1, for=10.0.0.2")).toBe("10.0.0.2");
-  expect(findBeside("for=198.51.100.1, for=10.0.0.9, for=10.0.0.2")).toBe("10.0.0.2");
-  expect(findBeside("for=_hidden")).toBe("10.0.0.1");
-  // A proxy in between that writes one of them alone contradicts nobody.
-  expect(findBeside("for=203.0.113.9")).toBe("203.0.113.9");
-});
-
-test("a Forwarded that names nobody differs from nothing", () => {
-  const forwardedFor = "203.0.113.9";
-  for (const forwarded of ["proto=https", "by=10.0.0.1;host=links.example, proto=http", ""]) {
-    expect(find("1", { forwardedFor, forwarded })).toBe(forwardedFor);
-    expect(find("1", { forwarded })).toBe("10.0.0.1");
-  }
-});
-
 test("a connection that has gone has no address", () => {
   expect(find("1", { peer: undefined, forwardedFor: "203.0.113.9" })).toBeUndefined();
 });
@@ -145,11 +93,6 @@ test("whatever a client writes, the proxy's own entry is what counts", () => {
     fc.property(text, address, fc.constantFrom("1", "10.0.0.0/8"), (written, client, setting) => {
       const forwardedFor = `${written}, ${client}`;
       expect(find(setting, { forwardedFor })).toBe(client);
-      // What is not closed may swallow the proxy's entry: then nothing is believed.
-      const forwarded = `${written}, for=${client}`;
-      expect([client, "10.0.0.1"]).toContain(find(setting, { forwarded }));
-      // A stranger's other header beside the proxy's can't name anybody else.
-      expect([client, "10.0.0.1"]).toContain(find(setting, { forwardedFor, forwarded: written }));
     }),
   );
 });
