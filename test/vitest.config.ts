@@ -30,7 +30,7 @@ const onBoth = [
   "test/attribution/population-in-stores.test.ts",
   "test/host/{clicks,first-visits,hosts,paths,restored,visits-again}.test.ts",
   "test/bulk/{bulk,simulator,virtual-time}.test.ts",
-  "test/bulk/apply/{apply-rows,doubt,every-step,go-on-with-lost,lease,two-jobs}.test.ts",
+  "test/bulk/apply/{apply-rows,doubt,every-step,resume-recent,lease,two-jobs}.test.ts",
   "test/bulk/files/round-trip.test.ts",
   "test/bulk/plan/{make-plan,plan-undo}.test.ts",
   "test/bulk/select/*.test.ts",

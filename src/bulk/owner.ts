@@ -9,8 +9,8 @@ import type { Endpoint } from "../contract/endpoint.ts";
 export type Owner = {
   readonly key_print: string;
   /**
-   * The embedded service's own id of the key, and empty where a deployment elsewhere keeps it: by
-   * this another process goes on with a job. Left out, nobody does so unasked.
+   * The embedded service's own id of the key, and empty for a remote server's key. A start resumes
+   * jobs by it; left out, no start does.
    */
   readonly key_id?: string;
   /** The deployment's address. */

@@ -2,7 +2,7 @@ import type { JobPage } from "../bulk/bulk.ts";
 import { presentJob, presentReceipt } from "../bulk/present.ts";
 import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
-import { isUnderWay, type Job } from "../state/jobs.ts";
+import type { Job } from "../state/jobs.ts";
 import type { Receipt } from "../state/job-journal.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
@@ -165,7 +165,7 @@ async function undoJob(
   job: Job,
   { input, isSure, isJson }: JobOptions,
 ): Promise<boolean> {
-  if (isUnderWay(job)) {
+  if (job.isHeld) {
     throw new UsageFault(`the job is running; waypost jobs cancel ${job.id} stops it first`);
   }
   const made = await session.bulk.plan({ undo: job }, session.owner, session.signal);

@@ -157,7 +157,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const isSeen = openScreen().isTTY;
   const signIn = isSeen ? await tryConsoleAddress(serving, state, url) : undefined;
   announce(writeAnnouncement({ ...serving, own: known, signIn }));
-  assistant.followLost();
+  assistant.resumeRecent();
   await serving.stopped;
   readiness.stop();
   const leaveFolder = () => folder?.end();
@@ -193,7 +193,7 @@ async function finish(
   { mcp, deliverer, leaveFolder }: Ending,
 ): Promise<void> {
   const endsAt = clock.monotonic() + finish_ms;
-  assistant.handOver();
+  assistant.stop();
   // A client that listens to the server's notifications never ends its request by itself.
   mcp.endListening();
   const closed = closeHttpServer(server, { besides: deliverer?.close(), most_ms: finish_ms });

@@ -30,9 +30,9 @@ import { openAccessMemory } from "./access-memory.ts";
 import type { Deployment } from "./deployment.ts";
 import { openPublicFiles } from "./public-files.ts";
 import { clock, random } from "./embedded.ts";
-import { explainStoreFault, tellOutages, type Warn } from "./explain-store-fault.ts";
+import { explainStoreFault } from "./explain-store-fault.ts";
 import { createLazyState, type LazyState } from "./lazy-state.ts";
-import { createFindOwner } from "./lost-jobs.ts";
+import { createFindOwner } from "./find-job-owner.ts";
 import { openClient, sleep } from "./open-client.ts";
 import { checkPin, openOwnPin } from "./pin-file.ts";
 import { readTimeZone } from "./time-zone.ts";
@@ -59,11 +59,11 @@ export type Assistant = {
   readonly openPreviewPages: (hostnames: readonly string[]) => PreviewPages;
   /** Reads which jobs earlier processes left unfinished, before any client is served. */
   readonly loadUnfinished: () => Promise<void>;
-  /** Goes on with jobs that other processes let go of or died over, until it hands over its own. */
-  readonly followLost: () => void;
+  /** Resumes the jobs that earlier processes left a short time ago. */
+  readonly resumeRecent: () => void;
   readonly measure: () => { readonly jobs: JobMeasures; readonly decisions: Decisions };
   /** Lets go of its jobs, and of those who wait for a person; nothing of it is over by that. */
-  readonly handOver: () => void;
+  readonly stop: () => void;
   /** Jobs whose rows are on the way have so much time. */
   readonly close: (most_ms?: number) => Promise<void>;
 };
@@ -83,14 +83,13 @@ type AssistantOptions = {
   readonly saveFile?: SaveFile;
   readonly describeAddresses?: () => string | undefined;
   readonly report: Report;
-  readonly warn?: Warn | undefined;
   readonly watchCall?: WatchCall | undefined;
   /** Whether nothing may be made or written. */
   readonly isLook?: boolean;
 };
 
 export function createAssistant(options: AssistantOptions): Assistant {
-  const { config, toolbox, deployment, version, state, report, warn, watchCall } = options;
+  const { config, toolbox, deployment, version, state, report, watchCall } = options;
   const openState = state.open;
   const openPreviews = async () => (await openState()).previews;
   const readPin = once(() => openOwnPin(config));
@@ -120,15 +119,15 @@ export function createAssistant(options: AssistantOptions): Assistant {
         report(error);
       });
     },
-    followLost: () => {
+    resumeRecent: () => {
       const finding = { ...options, bulk, readKnown, createKeyContext: createContext };
-      const tell = tellOutages(report, warn);
-      bulk.followLost({ findOwner: createFindOwner(finding), mayBeThere: state.exists, tell });
+      // Looking for jobs creates no state.
+      if (state.exists()) bulk.resumeRecent(createFindOwner(finding));
     },
     measure: () => ({ jobs: bulk.measure(), decisions: measure() }),
-    handOver: () => {
+    stop: () => {
       endWaiting();
-      bulk.handOver();
+      bulk.stop();
     },
     close: async (most_ms) => {
       await bulk.close(most_ms);

@@ -20,16 +20,7 @@ export type Leases = {
   readonly take: (run: Run) => Promise<boolean>;
   /** Lengthens the lease; false when the job was cancelled, or another runner has it by now. */
   readonly renew: (run: Run) => Promise<boolean>;
-  /**
-   * A job that is let go of while it is running waits for another runner, which goes on with it
-   * after the time that it is to be left alone.
-   */
-  readonly release: (
-    run: Run,
-    state: JobRow["state"],
-    message?: string,
-    wait_ms?: number,
-  ) => Promise<void>;
+  readonly release: (run: Run, state: JobRow["state"], message?: string) => Promise<void>;
   /** Nothing more of it will begin, not even in a process that already waits for it. */
   readonly cancel: (id: string) => Promise<void>;
   /** Has webhooks told of those cancelled ones whose runner has died before it could. */
@@ -40,10 +31,6 @@ export type Leases = {
 
 /** A runner that has not renewed its lease for so long is taken for dead. */
 export const lease_ms = 10_000;
-/** From then on whoever lives has had the time to go on with it. */
-export const goOnWithin_ms = 5000;
-/** A job that nobody has gone on with for so long waits until somebody asks for it. */
-export const goOnFor_ms = 10 * 60_000;
 
 export function createLeases(
   { db: looked, write }: Sql<StateTables>,
@@ -52,10 +39,8 @@ export function createLeases(
   return {
     take: (run) => write((db) => take(db, run, clock.now())),
     renew: async (run) => (await write((db) => renewLease(db, run, clock.now()))) !== undefined,
-    release: (run, state, message, wait_ms = 0) => {
-      const ended = { state, message: message ?? null, wait_ms };
-      return write((db) => release(db, run, { ...ended, now: clock.now() }));
-    },
+    release: (run, state, message) =>
+      write((db) => release(db, run, { state, message: message ?? null, now: clock.now() })),
     cancel: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
@@ -111,7 +96,7 @@ async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> 
 }
 
 /** What lies further ahead than a lease was written before the clock was set back. */
-export function isOver(now: number) {
+function isOver(now: number) {
   const row = expressionBuilder<StateTables, "jobs">();
   return row.or([
     row("runs_until", "<=", now),
@@ -143,16 +128,9 @@ async function tellOfLost(db: Db, now: number): Promise<void> {
   for (const job of lost) await tellOfEnd(db, job, now);
 }
 
-type Ended = Pick<JobRow, "state" | "message"> & {
-  readonly wait_ms: number;
-  readonly now: number;
-};
+type Ended = Pick<JobRow, "state" | "message"> & { readonly now: number };
 
-async function release(
-  db: Db,
-  { id, runner }: Run,
-  { state, message, wait_ms, now }: Ended,
-): Promise<void> {
+async function release(db: Db, { id, runner }: Run, { state, message, now }: Ended): Promise<void> {
   const job = await db
     .updateTable("jobs")
     .set((row) => ({
@@ -165,7 +143,7 @@ async function release(
         .end(),
       message,
       runner: null,
-      runs_until: state === "running" ? now + wait_ms : 0,
+      runs_until: 0,
       updated_at: now,
     }))
     .where("id", "=", id)

@@ -4,7 +4,7 @@ import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
 import { insertChange, type Writer } from "./history.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
-import { createLeases, goOnFor_ms, goOnWithin_ms, isOver, type Leases } from "./job-leases.ts";
+import { createLeases, type Leases } from "./job-leases.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
@@ -23,13 +23,8 @@ export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state"
     readonly isHeld: boolean;
   };
 
-/** Whether rows of it are on the way, or another process is about to go on with it. */
-export function isUnderWay({ state, isHeld }: Job): boolean {
-  return isHeld || state === "running";
-}
-
-/** A job that nobody runs, and whose calls its rows are: see the tables. */
-export type LostJob = { readonly id: string; readonly key_id: string };
+/** A job that a start resumes, and the key that it calls with: see the tables. */
+type ResumableJob = { readonly id: string; readonly key_id: string };
 
 export type JobCounts = {
   readonly done: number;
@@ -55,8 +50,8 @@ export type Jobs = Leases &
     readonly count: (keyPrint: string) => Promise<number>;
     /** The keys that have jobs which are running, or were interrupted. */
     readonly listUnfinished: () => Promise<readonly string[]>;
-    /** Those that another process has let go of, or was killed over, a while ago at most. */
-    readonly listLost: () => Promise<readonly LostJob[]>;
+    /** Those that were interrupted a short time ago, or run in a process that may have died. */
+    readonly listResumable: () => Promise<readonly ResumableJob[]>;
     readonly listReceipts: (job: Pick<Job, "id">, page: ReceiptPage) => Promise<readonly Receipt[]>;
   };
 
@@ -121,19 +116,21 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
       const rows = await unfinished.select("key_print").distinct().execute();
       return rows.map(({ key_print }) => key_print);
     },
-    listLost: () => listLost(db, clock.now()),
+    listResumable: () => listResumable(db, clock.now()),
   };
 }
 
-async function listLost(db: Db, now: number): Promise<readonly LostJob[]> {
-  const lost = await db
+/** A start resumes jobs that were interrupted within this time. */
+const resumedFor_ms = 10 * 60_000;
+
+async function listResumable(db: Db, now: number): Promise<readonly ResumableJob[]> {
+  const jobs = await db
     .selectFrom("jobs")
     .select(["id", "key_id"])
-    .where("state", "=", "running")
-    .where("runs_until", ">", now - goOnFor_ms)
-    .where(isOver(now))
+    .where("state", "in", ["running", "interrupted"])
+    .where("updated_at", ">", now - resumedFor_ms)
     .execute();
-  return lost.flatMap(({ id, key_id }) => (key_id === null ? [] : [{ id, key_id }]));
+  return jobs.flatMap(({ id, key_id }) => (key_id === null ? [] : [{ id, key_id }]));
 }
 
 /** A job is one change, whatever its rows are; what undoes it is a job as well. */
@@ -153,11 +150,9 @@ async function noteJob(
 }
 
 async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): Promise<Job> {
-  const { runner, runs_until, key_id, ...rest } = row;
+  const { runner, runs_until, ...rest } = row;
   const isHeld = runner !== null && runs_until > now;
-  // Another process is about to go on with it.
-  const isMoving = key_id !== null && runs_until > now - goOnWithin_ms;
-  const isLost = row.state === "running" && !isHeld && !isMoving;
+  const isLost = row.state === "running" && !isHeld;
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
@@ -185,7 +180,6 @@ const jobColumns = [
   "runs_until",
   "created_at",
   "updated_at",
-  "key_id",
 ] as const;
 
 function selectJobs(db: Db) {

@@ -78,8 +78,8 @@ export type StateTables = {
     created_at: number;
     updated_at: number;
     /**
-     * The service's own id of the key, and empty where a deployment elsewhere keeps it; null where
-     * nobody goes on with the job unasked.
+     * The service's own id of the key, and empty for a remote server's key. Null where no start
+     * resumes the job.
      */
     key_id: string | null;
     /** In whose history it is, as `changes` has it; null where it is in none. */

@@ -57,7 +57,7 @@ test("no request is lost while each of two processes is restarted", async () => 
   for (const { stop } of servings) await stop();
 });
 
-test("a job goes on in another process as soon as its own is stopped", async () => {
+test("a job is interrupted when its process stops, and the next start resumes it", async () => {
   await using folder = await createUsedFolder();
   const [one, other] = await startServes(folder.path, 2);
   if (one === undefined || other === undefined) throw new Error("two were started");
@@ -70,10 +70,10 @@ test("a job goes on in another process as soon as its own is stopped", async () 
   const stopped = one.stop();
   // The call that waits for the job has begun, and so it is answered.
   const { job } = await applying;
-  expect(job).toMatchObject({ plan_id, state: "running", counts: { unknown: 0 } });
+  expect(job).toMatchObject({ plan_id, state: "interrupted", counts: { unknown: 0 } });
   expect(job.counts.done).toBeLessThan(rows.length);
   expect((await stopped).code).toBe(0);
-  // Nobody asks for it there.
+  const again = await startServe(folder.path);
   const readJob = () => callDone(second, "get_job", { job_id: job.id });
   await waitUntil(async () => (await readJob()).job.state === "done");
   const ended = await readJob();
@@ -81,7 +81,7 @@ test("a job goes on in another process as soon as its own is stopped", async () 
   expect(await countLinks(other)).toBe(rows.length);
   await second.close();
   await first.close().catch(() => undefined);
-  await other.stop();
+  await Promise.all([again.stop(), other.stop()]);
 });
 
 test("of many that start at once on a new folder each is ready, and migrated it once", async () => {

@@ -1,19 +1,24 @@
 import { lease_ms, type Run } from "../../state/job-leases.ts";
-import { isUnderWay, type Job, type Jobs, type JobWriter } from "../../state/jobs.ts";
+import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { writeWhat } from "../plan/word-request.ts";
-import { goOnWithLost, type Following } from "./go-on-with-lost.ts";
 import {
   begin,
   loadUnfinished,
-  release,
   type RunnerOptions,
   type RunnerState,
+  type Taken,
 } from "./run-to-end.ts";
 
 /** The jobs that run in this process: begun or gone on with, waited for, and stopped. */
+
+/**
+ * Whose calls the job's rows are; undefined where this process cannot make them, or may not do what
+ * is left of the plan.
+ */
+export type FindOwner = (plan: Plan, job: Job, keyId: string) => Promise<Owner | undefined>;
 
 export type Runner = {
   /** The job that applies the plan; where there is none, the plan must not be too old for one. */
@@ -27,25 +32,16 @@ export type Runner = {
   /** Resolves when the job no longer runs, or the time is over; tells meanwhile how far it is. */
   readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
   readonly cancel: (job: Job) => Promise<Job>;
-  /**
-   * From now on jobs that no process runs any more go on here, without anybody asking: those of
-   * processes that stopped or died, where this one may make their owners' calls.
-   */
-  readonly followLost: (following: Following) => void;
+  /** Resumes, at a start, the jobs that earlier processes left a short time ago. */
+  readonly resumeRecent: (findOwner: FindOwner) => void;
   /** Reads which keys have jobs that earlier processes left unfinished. */
   readonly loadUnfinished: () => Promise<void>;
   /** Whether the key has jobs that could be gone on with, as far as this process knows. */
   readonly hasUnfinished: (keyPrint: string) => boolean;
   readonly measure: () => JobMeasures;
-  /**
-   * Begins nothing more. A job is let go of as soon as its rows that are on the way have ended, and
-   * another process goes on with it at once.
-   */
-  readonly handOver: () => void;
-  /**
-   * Begins nothing more, and ends the rows that are still on the way after that time. A job that
-   * was not handed over goes on when somebody asks for it.
-   */
+  /** Begins nothing more. A job is interrupted as soon as its rows on the way have ended. */
+  readonly stop: () => void;
+  /** Begins nothing more, and ends the rows that are still on the way after that time. */
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
@@ -73,10 +69,7 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
     running: new Map(),
     starting: new Map(),
     stopped: new AbortController(),
-    isHandedOver: false,
-    isFollowing: false,
-    following: Promise.resolve(),
-    retries: new Map(),
+    resuming: Promise.resolve(),
     life,
     unfinished: new Set(),
     ended: { done: 0, interrupted: 0, cancelled: 0 },
@@ -88,26 +81,18 @@ export function createRunner(options: RunnerOptions, life: AbortController): Run
       startOnce(runner, plan, () => apply(runner, plan, owner, seen, writer)),
     wait: (job, milliseconds, onProgress) => wait(runner, job, milliseconds, onProgress),
     cancel: (job) => cancel(runner, job),
-    followLost: (following) => {
-      const { openState, sleep, report } = options;
-      const goOn = (plan: Plan, owner: Owner, job: Job) =>
-        startOnce(runner, plan, () => goOnWith(runner, plan, owner, job));
-      const looking = { ...following, openState, sleep, report, goOn, stopped: stopped.signal };
-      runner.isFollowing = true;
-      runner.following = goOnWithLost(looking);
+    resumeRecent: (findOwner) => {
+      runner.resuming = resumeRecent(runner, findOwner);
     },
     loadUnfinished: () => loadUnfinished(runner),
     hasUnfinished: (keyPrint) => runner.unfinished.has(keyPrint),
     measure: () => ({ running: running.size, waiting: starting.size, ended: { ...runner.ended } }),
-    handOver: () => {
-      runner.isHandedOver = true;
-      stopped.abort();
-    },
+    stop: () => stopped.abort(),
     close: async (most_ms = closeWait_ms) => {
       stopped.abort();
       await Promise.all([...running.keys()].map((id) => waitForRun(runner, id, most_ms)));
       life.abort();
-      await runner.following;
+      await runner.resuming;
       await Promise.all(running.values());
     },
   };
@@ -146,7 +131,7 @@ async function requireAsPlanned(jobs: Jobs, { undoes, request }: Plan): Promise<
   const undone = await jobs.find(undoes);
   if (undone === undefined) return;
   const { done, left } = undone.counts;
-  if (!isUnderWay(undone) && done === planned.done && left === planned.left) return;
+  if (!undone.isHeld && done === planned.done && left === planned.left) return;
   throw new PlanExpired("The job that it undoes has gone on since, and rows of it may be missing.");
 }
 
@@ -175,13 +160,7 @@ async function apply(
   await cancelUndone(jobs, plan);
   const run = { id: job.id, runner: name };
   if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
-  runner.retries.delete(job.id);
-  return begin(runner, { state, run, plan, owner, job }, async (error) => {
-    const left = await release(runner, jobs, run, { state: "interrupted", owner, error });
-    // Where it goes on by itself, nobody is to believe that nothing comes of it.
-    if (left !== "running") throw error;
-    return (await jobs.find(job.id)) ?? job;
-  });
+  return begin(runner, { state, run, plan, owner, job });
 }
 
 /** A job that is being undone must not be gone on with as well. */
@@ -189,15 +168,40 @@ async function cancelUndone(jobs: Jobs, { undoes }: Plan): Promise<void> {
   if (undoes !== null) await jobs.cancel(undoes);
 }
 
-/** Nobody has asked, so that what is against it is said by the job alone. */
-async function goOnWith(runner: RunnerState, plan: Plan, owner: Owner, job: Job): Promise<Job> {
-  const state = await runner.openState();
+async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<void> {
+  const { openState, report, stopped } = runner;
+  const note = (error: unknown): undefined => {
+    if (!stopped.signal.aborted) report(error);
+  };
+  const started: Promise<unknown>[] = [];
+  try {
+    const state = await openState();
+    for (const { id, key_id } of await state.jobs.listResumable()) {
+      const job = await state.jobs.find(id);
+      const plan = job && (await state.plans.find(job.plan_id));
+      if (job === undefined || plan === undefined || stopped.signal.aborted) continue;
+      const owner = await findOwner(plan, job, key_id).catch(note);
+      if (owner === undefined) continue;
+      const resuming = startOnce(runner, plan, () => resume(runner, { state, plan, owner, job }));
+      started.push(resuming.catch(note));
+    }
+  } catch (error) {
+    note(error);
+  }
+  await Promise.all(started);
+}
+
+/** Waits for the lease of a process that may have died. */
+async function resume(runner: RunnerState, resumed: Omit<Taken, "run">): Promise<Job> {
+  const { state, job } = resumed;
   const run = { id: job.id, runner: runner.name };
-  if (runner.running.has(job.id) || !(await state.jobs.take(run))) return job;
-  return begin(runner, { state, run, plan, owner, job }, async (error) => {
-    await release(runner, state.jobs, run, { state: "interrupted", owner, error });
-    return job;
-  });
+  if (runner.running.has(job.id) || !(await takeLease(runner, state.jobs, run))) return job;
+  try {
+    return await begin(runner, { ...resumed, run });
+  } catch {
+    // The job says why it cannot be resumed.
+    return (await state.jobs.find(job.id)) ?? job;
+  }
 }
 
 async function openJob(

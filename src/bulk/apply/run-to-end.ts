@@ -10,7 +10,6 @@ import type { Owner } from "../owner.ts";
 import { runJob } from "./apply-rows.ts";
 import { keepLease } from "./keep-lease.ts";
 import { requireSameProject } from "./require-same-project.ts";
-import { planRetry, type Retries } from "./try-again.ts";
 import { spacings_ms } from "./write-spacing.ts";
 
 /** One run of a job, once this process has its lease: how it begins, and how it is let go of. */
@@ -34,12 +33,7 @@ export type RunnerState = RunnerOptions & {
   readonly starting: Map<string, Promise<Job>>;
   /** No more rows begin. */
   readonly stopped: AbortController;
-  /** Whether other processes are to go on with what runs here. */
-  isHandedOver: boolean;
-  /** Whether it goes on with jobs that nobody runs, without anybody asking. */
-  isFollowing: boolean;
-  following: Promise<void>;
-  readonly retries: Retries;
+  resuming: Promise<void>;
   /** Ends the calls that are on the way. */
   readonly life: AbortController;
   unfinished: ReadonlySet<string>;
@@ -55,14 +49,10 @@ export type Taken = {
   readonly job: Job;
 };
 
-/**
- * Keeps the lease until the run has ended, or nothing comes of it: the caller lets go of a job
- * whose key reaches another project by now.
- */
+/** Keeps the lease until the run has ended, or nothing comes of it. */
 export async function begin(
   runner: RunnerState,
   { state, run, plan, owner, job }: Taken,
-  letGo: (error: unknown) => Promise<Job>,
 ): Promise<Job> {
   const { running, report, sleep, life } = runner;
   const stopKeeping = keepLease({ jobs: state.jobs, run, sleep });
@@ -71,7 +61,8 @@ export async function begin(
     await requireSameProject(asking, state, plan, job);
   } catch (error) {
     await stopKeeping();
-    return letGo(error);
+    await release(runner, state.jobs, run, { state: "interrupted", owner, error });
+    throw error;
   }
   const runHeld = async () => {
     try {
@@ -126,32 +117,18 @@ function nameRequests({ call, requestId }: Owner): Owner["call"] {
 
 type RunEnd = {
   readonly state: Job["state"];
-  readonly owner: Pick<Owner, "key_id" | "requestId">;
+  readonly owner: Pick<Owner, "requestId">;
   readonly error?: unknown;
 };
 
-/**
- * What a process that stops has interrupted is still running, for the others, and what an outage
- * has interrupted is so for whoever lives when that is over. Answers the state that it leaves.
- */
-export async function release(
+async function release(
   runner: RunnerState,
   jobs: Jobs,
   run: Run,
   { state, owner, error }: RunEnd,
-): Promise<Job["state"]> {
-  const { isHandedOver, isFollowing, retries, clock } = runner;
+): Promise<void> {
   const message = error === undefined ? undefined : explain(runner, error, owner.requestId);
-  if (state === "interrupted" && isHandedOver) {
-    await jobs.release(run, "running");
-    return "running";
-  }
-  const job = isFollowing && owner.key_id !== undefined ? await jobs.find(run.id) : undefined;
-  const wait_ms = job && error !== undefined ? planRetry(retries, clock, job, error) : undefined;
-  if (wait_ms === undefined) retries.delete(run.id);
-  const left = wait_ms === undefined ? state : "running";
-  await jobs.release(run, left, message, wait_ms);
-  return left;
+  await jobs.release(run, state, message);
 }
 
 /** It may have been cancelled meanwhile. */

@@ -14,7 +14,6 @@ import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
 import type { FieldProblem } from "../../../contract/problem.ts";
-import { isUnderWay } from "../../../state/jobs.ts";
 import { planOperations, type Plan, type PlanOperation } from "../../../state/plans.ts";
 import { refuseArguments, type ToolFailure } from "../../results/tool-failure.ts";
 import { listFields, shownFilters, shownSearch, type Fields } from "../../schemas/input-schema.ts";
@@ -137,7 +136,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
       throw refuseField("undo", "undo stands alone; leave the other arguments out");
     }
     const job = await requireJob({ job_id: undo }, call);
-    if (!isUnderWay(job)) return { undo: job };
+    if (!job.isHeld) return { undo: job };
     throw refuseField("undo", "the job is running; wait for its end, or cancel_job it first");
   }
   if (operation === undefined) {

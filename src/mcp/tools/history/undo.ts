@@ -5,7 +5,6 @@ import type { LinkFields } from "../../../contract/links.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
-import { isUnderWay } from "../../../state/jobs.ts";
 import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { failForeign } from "../../access/limit-destinations.ts";
@@ -160,7 +159,7 @@ async function planJobUndo({ target_id }: Change, call: Call): Promise<JsonObjec
   if (job === undefined) {
     throw refuseMissing("This key has no such job.", "It is undone with the key that began it.");
   }
-  if (isUnderWay(job)) {
+  if (job.isHeld) {
     throw refuse("The job is running.", "Wait for its end, or cancel_job it first.");
   }
   const { plan: made } = await bulk.plan({ undo: job }, keyContext, signal);

@@ -1,4 +1,4 @@
-import type { FindOwner } from "../bulk/apply/go-on-with-lost.ts";
+import type { FindOwner } from "../bulk/apply/job-runner.ts";
 import type { Bulk } from "../bulk/bulk.ts";
 import type { Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
@@ -13,7 +13,7 @@ import { readRequestId } from "../text/request-id.ts";
 import type { Deployment } from "./deployment.ts";
 import { readApiKey } from "./secrets.ts";
 
-/** Whose calls the rows of a job are that another process has begun. */
+/** Whose calls the rows of a job are that an earlier process began. */
 
 type Parts = {
   readonly config: Config;
@@ -34,7 +34,7 @@ type Parts = {
  */
 export function createFindOwner(parts: Parts): FindOwner {
   const { deployment, toolbox, bulk, readKnown, createKeyContext } = parts;
-  return async (plan, job, { key_id }) => {
+  return async (plan, job, key_id) => {
     const { origin, own } = deployment;
     if (plan.origin !== origin) return undefined;
     const key = own === undefined ? findConfigured(parts.config, job) : own.lendToken(key_id);

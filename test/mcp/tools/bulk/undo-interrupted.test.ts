@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import { goOnWithin_ms } from "../../../../src/state/job-leases.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
-/** The undo of a job that another process is about to go on with, or has gone on with since. */
+/** The undo of a job that its process left unfinished. */
 
 let assistant: AssistantWorld;
 const rows = ["a", "b", "c", "d"].map((path) => ({ path, name: "New" }));
@@ -20,40 +19,25 @@ async function call(tool: string, args: Readonly<Record<string, unknown>> = {}, 
 }
 
 /** A job with one row done, as a process leaves it that is asked to stop. */
-async function leaveGoing(): Promise<{ readonly job_id: string; readonly plan_id: string }> {
+async function leaveInterrupted(): Promise<{ readonly job_id: string; readonly plan_id: string }> {
   for (const { path } of rows) await assistant.plant("link", { path, name: "Old" });
   const { plan } = await call("plan_links", { operation: "upsert", rows });
   const applying = call("apply_plan", { plan_id: plan.id });
   const readJob = async () => (await call("list_jobs")).jobs[0];
   await waitUntil(async () => (await readJob())?.counts.done === 1);
-  assistant.bulk.handOver();
   await assistant.bulk.close();
   await applying;
   const job = await readJob();
-  expect(job).toMatchObject({ state: "running", counts: { done: 1, left: 3 } });
+  expect(job).toMatchObject({ state: "interrupted", counts: { done: 1, left: 3 } });
   return { job_id: job.id, plan_id: plan.id };
 }
 
 const listNames = async (by: AssistantWorld) =>
   (await call("list_links", {}, by)).links.map(({ name }: { name: string }) => name);
 
-test("is refused while it runs, though no process has it, and misses no row later", async () => {
-  const { job_id, plan_id } = await leaveGoing();
+test("an undo that was planned before its job was resumed is planned again", async () => {
+  const { job_id, plan_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
-  const refusal = { code: "invalid_arguments", effect: "none" };
-  const { error: unplanned } = await call("plan_links", { undo: job_id }, next);
-  expect(unplanned).toMatchObject(refusal);
-  expect(unplanned.problems[0].message).toBe(
-    "the job is running; wait for its end, or cancel_job it first",
-  );
-  expect((await call("undo", {}, next)).error).toMatchObject({
-    ...refusal,
-    message: "The job is running.",
-    next: "Wait for its end, or cancel_job it first.",
-  });
-
-  // Nobody has gone on with it in time, so that it may be undone; and then somebody does.
-  next.advance(goOnWithin_ms);
   const { plan: early } = await call("plan_links", { undo: job_id }, next);
   expect(early.counts).toMatchObject({ update: 1 });
   expect((await call("apply_plan", { plan_id }, next)).job).toMatchObject({ state: "done" });
@@ -72,13 +56,13 @@ test("is refused while it runs, though no process has it, and misses no row late
   expect(await listNames(next)).toEqual(rows.map(() => "Old"));
 });
 
-test("is planned once it is cancelled, and then no process goes on with it", async () => {
-  const { job_id } = await leaveGoing();
+test("a cancelled job that was undone is resumed by no start", async () => {
+  const { job_id } = await leaveInterrupted();
   await using next = await createAssistantWorld({ beside: assistant.world, mode: "full" });
   expect((await call("cancel_job", { job_id }, next)).job).toMatchObject({ state: "cancelled" });
   const { plan } = await call("plan_links", { undo: job_id }, next);
   const { job } = await call("apply_plan", { plan_id: plan.id }, next);
   expect(job).toMatchObject({ state: "done", counts: { done: 1 } });
-  expect(await next.state.jobs.listLost()).toEqual([]);
+  expect(await next.state.jobs.listResumable()).toEqual([]);
   expect(await listNames(next)).toEqual(rows.map(() => "Old"));
 });
