@@ -1,4 +1,4 @@
-import { listDeviations, noteDeviations } from "../contract/deviations.ts";
+import { listUnread, noteDeviations } from "../contract/deviations.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
 import type { CallSoFar } from "./explain-end.ts";
 import type { Finding } from "./find-written.ts";
@@ -18,6 +18,6 @@ export function describeAccepted(
   const id = answersTarget(endpoint) ? input["id"] : undefined;
   const known = id === undefined ? body : { ...body, id };
   const told = finding === undefined ? found : `${found}; checked: ${finding.checked}`;
-  const all = [...listDeviations(body), { kind: "unread" as const, found: told }];
+  const all = [...listUnread(body), { found: told }];
   return noteDeviations(known, all);
 }

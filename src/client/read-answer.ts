@@ -6,7 +6,7 @@ import { answersTarget } from "../contract/resource-kind.ts";
 import { completeMeta } from "./complete-meta.ts";
 import {
   describeFound,
-  listDeviations,
+  listUnread,
   listUnreadRows,
   noteDeviations,
   type Deviation,
@@ -51,12 +51,10 @@ function completePage(name: string, input: JsonObject, body: unknown): ReadAnswe
   const page = body as JsonObject & { readonly meta?: ReadMeta };
   const shown = countShown(name, page);
   const meta = completeMeta(page.meta ?? {}, input, shown);
-  return { kind: "read", body: noteDeviations({ ...page, meta }, listDeviations(page)) };
+  return { kind: "read", body: noteDeviations({ ...page, meta }, listUnread(page)) };
 }
 
-/**
- * A deployment that numbers its resources may take a UUID that begins with 3 for the third of them.
- */
+/** An answer about another resource than the one asked for. */
 function isOther(endpoint: Endpoint, input: JsonObject, body: unknown): boolean {
   if (!answersTarget(endpoint)) return false;
   const { id } = body as { readonly id: string };
@@ -110,13 +108,12 @@ function readRow({ shape }: z.ZodObject, item: unknown): ReadRow {
 }
 
 function dropRow(found: string): ReadRow {
-  return { rows: [], deviations: [{ kind: "unread", found }] };
+  return { rows: [], deviations: [{ found }] };
 }
 
 function readMeta({ shape }: z.ZodObject, meta: unknown) {
   if (isJsonObject(meta)) return readRecord(shape, meta, "meta.");
-  const deviation: Deviation = { kind: "missing", field: "meta", found: describeFound(meta) };
-  return { record: {}, deviations: [deviation] };
+  return { record: {}, deviations: [] };
 }
 
 /** Rows that could not be read are on the page all the same. */

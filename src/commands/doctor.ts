@@ -1,4 +1,3 @@
-import type { Client } from "../client/client.ts";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, inspectTools } from "../compose/assistant.ts";
 import { fetchPublicFile } from "../compose/public-files.ts";
@@ -23,7 +22,6 @@ import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { NotMigrated } from "../sql/faults.ts";
 import { describeDatabase } from "../sql/postgres.ts";
-import { listEndpointDeviations } from "../compose/list-deviations.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
 import { findUselessKey, noteOwnerKey } from "./doctor/note-owner-key.ts";
 import type { FlagValues } from "./terminal/flags.ts";
@@ -174,9 +172,6 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
   if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
     const inspected = await inspectTools({ config, version, key, deployment, isLook: true });
     note({ about: "access", said: describeAccess(inspected) });
-    if (deployment.own === undefined) {
-      await noteDeviations(openClient(deployment, key), inspected, note);
-    }
     if (options.flags.public === true) await noteHosts(deployment, key, inspected, note);
   }
   await tryState(config, deployment, note);
@@ -203,22 +198,6 @@ async function noteHosts(
   const mayRead = (endpoint: Endpoint) => access.read(endpoint).state !== "denied";
   const reading = { call, known, mayRead, signal: nobodyLeaves };
   await noteDomains({ ...reading, fetchFile: fetchPublicFile, now: clock.now() }, note);
-}
-
-/** What is not as specified is read all the same, where that can be, and is no fault then. */
-async function noteDeviations(
-  { call }: Client,
-  { keyContext: { access } }: Inspected,
-  note: Note,
-): Promise<void> {
-  const about = "answers";
-  let isAlike = true;
-  for await (const { endpoint, said, fault } of listEndpointDeviations({ call, access })) {
-    isAlike &&= said.length === 0 && fault === undefined;
-    for (const each of said) note({ about, said: `${endpoint}: ${each}` });
-    if (fault !== undefined) note({ about, fault: `${endpoint}: ${fault}` });
-  }
-  if (isAlike) note({ about, said: "are as the API's specification has them" });
 }
 
 async function tryState(config: Config, { own }: Deployment, note: Note): Promise<void> {

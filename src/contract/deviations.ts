@@ -3,19 +3,14 @@ import { contract } from "./index.ts";
 import { findKind } from "./resource-kind.ts";
 
 /**
- * Where an answer is not as the specification has it. The notes go along with what was read, under
- * a symbol: whoever needs them finds them there, and no result or JSON ever has them.
+ * What of an answer could not be read, because the specification has it otherwise. The notes go
+ * along with what was read, under a symbol, so that no result or JSON ever has them.
  */
 
 export type Deviation = {
-  /**
-   * Unread is what is there and could not be read; of a row, or of a whole answer to a write, that
-   * it has nothing that can be used. All else was read, or is not there.
-   */
-  readonly kind: "unread" | "converted" | "empty" | "missing";
   /** The place of a row on its page, from 0; left out where the answer is one resource. */
   readonly row?: number;
-  /** `clicks`, `meta.count`; left out for a whole row or answer. */
+  /** Left out for a whole row or answer. */
   readonly field?: string;
   /** What it is instead, as the end of a sentence: `an object`. */
   readonly found: string;
@@ -36,7 +31,7 @@ export function noteDeviations<Body extends object>(
 }
 
 /** Of an answer, or of one of its rows. */
-export function listDeviations(body: Noted | null | undefined): readonly Deviation[] {
+export function listUnread(body: Noted | null | undefined): readonly Deviation[] {
   return body?.[noted] ?? [];
 }
 
@@ -50,10 +45,6 @@ export function listUnreadRows(body: Noted): readonly number[] {
   return listUnread(body).flatMap(({ row, field }) =>
     row === undefined || field !== undefined ? [] : [row],
   );
-}
-
-export function listUnread(body: Noted | null | undefined): readonly Deviation[] {
-  return listDeviations(body).filter(({ kind }) => kind === "unread");
 }
 
 /** "field clicks of the third link is an object". */

@@ -21,7 +21,7 @@ export function normalizeId(id: string): string {
 /** The id of a resource as a deployment answers it. One that is endless is nobody's. */
 export const storedId = z.string().refine(isUsableId);
 
-export function isUsableId(id: string): boolean {
+function isUsableId(id: string): boolean {
   return id.trim() !== "" && id.length <= limits.id_characters;
 }
 

@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { replyWith, startAlteringProxy, withBody } from "../support/altering-proxy.ts";
 import { createFolder, createServed, run, runJson, startServe } from "../support/command.ts";
 
 /** `waypost doctor`: a line for each thing that has to be right, and exit code 1 on a fault. */
@@ -203,49 +202,4 @@ test("a data folder that cannot be made is a fault", async () => {
   const { code, stdout } = await run(["doctor", "--data", join(file, "data")]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^FAULT store/m);
-});
-
-const oddly = (link: object) => {
-  return { ...link, name: 7, url: {}, enable_forced_redirect: null, clicks: undefined };
-};
-
-const listOddities = (endpoint: string) => [
-  `${endpoint}: name is a number: read as what it says`,
-  `${endpoint}: url is an object: shown as unknown`,
-  `${endpoint}: enable_forced_redirect is null: shown as not set`,
-  `${endpoint}: clicks is missing: shown as unknown`,
-];
-
-test("where a deployment answers otherwise is listed endpoint by endpoint", async () => {
-  await using served = await createServed();
-  const { serving, folder } = served;
-  const body = { path: "spring", name: "Spring" };
-  expect(await serving.call("POST", "/links", { body })).toMatchObject({ status: 201 });
-  await using proxy = await startAlteringProxy(serving.places.url, ({ path }, reply) => {
-    if (!path.startsWith("/api/v1/links")) return reply;
-    return withBody(reply, (read: { links?: readonly object[]; meta: object }) => {
-      if (read.links === undefined) return oddly(read);
-      return { links: read.links.map(oddly), meta: { ...read.meta, count: null } };
-    });
-  });
-  const doctor = async (url: string) => {
-    const env = { WAYPOST_API_KEY: serving.key };
-    return run(["doctor", "--data", `${folder.path}-doctor`, "--base-url", url], { env });
-  };
-  const { code, stdout } = await doctor(proxy.url);
-  expect(code, stdout).toBe(0);
-  const lines = stdout.split("\n").filter((line) => line.startsWith("ok    answers"));
-  expect(lines.map((line) => line.replace(/^ok +answers +/, ""))).toEqual([
-    ...listOddities("GET /links"),
-    "GET /links: meta.count is null: told from the page",
-    ...listOddities("GET /links/:id"),
-  ]);
-  proxy.setAlter(({ path }, reply) =>
-    path.startsWith("/api/v1/links/") ? replyWith({ error: "Link not found" }, 404) : reply,
-  );
-  expect((await doctor(proxy.url)).stdout).toContain(
-    "GET /links/:id: what a list names is answered 404: shown in lists alone",
-  );
-  const plain = await doctor(serving.places.url);
-  expect(plain.stdout).toMatch(/^ok +answers +are as the API's specification has them$/m);
 });

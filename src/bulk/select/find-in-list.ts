@@ -44,7 +44,7 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
   const read = await readPages(finding, input, (link, place) => {
     const verdict = matches(link);
     if (verdict === true) found.push({ link, place });
-    else if (verdict === undefined) untold.push({ kind: "unread", row: place, ...noAnswer });
+    else if (verdict === undefined) untold.push({ row: place, ...noAnswer });
   });
   const { reached, of, isWhole } = read;
   // A link that does not tell what was asked may be one of those that are looked for.
@@ -109,7 +109,7 @@ async function readPages(
       if (place >= after && !seen.has(link.id)) look(link, place);
       seen.add(link.id);
     }
-    for (const row of lost) unread.push({ kind: "unread", row: start + row, found: "unreadable" });
+    for (const row of lost) unread.push({ row: start + row, found: "unreadable" });
     reached = Math.max(reached, start + shown);
     of = meta.count ?? undefined;
     if (isEnd) return { reached, of, unread, isWhole: true };

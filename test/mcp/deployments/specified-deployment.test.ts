@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { Alter, ProxiedReply } from "../../support/altering-proxy.ts";
 import { eras, type AssistantClient } from "../../support/assistant-world.ts";
 import { callDone } from "../../support/call-tool.ts";
-import { createFolder, run } from "../../support/command.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 import { sha256 } from "../../contract/sample-link.ts";
@@ -165,16 +164,4 @@ describe.each(eras)("before such a deployment a %s client", (era) => {
     expect(undone.job.counts).toMatchObject({ done: 20 });
     expect((await callDone(client, "list_links")).meta.count).toBe(0);
   });
-});
-
-test("the doctor finds nothing in such a deployment that is not as specified", async () => {
-  const { world, proxy } = strange;
-  await strange.plant("link", { path: "spring", url: "https://example.com/" });
-  await strange.plant("ios_app", { bundle_id: "com.shop", team_id: "ABCDE12345" });
-  await strange.plant("android_app", { package_name: "com.shop", fingerprints: [sha256] });
-  await callDone(strange, "publish_template", { body: "{% store_buttons %}" });
-  await using folder = await createFolder();
-  const env = { WAYPOST_BASE_URL: proxy.url, WAYPOST_API_KEY: world.key };
-  const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
-  expect([code, stdout]).toEqual([0, expect.not.stringMatching(/shown as|told from|FAULT/)]);
 });
