@@ -1,13 +1,10 @@
 import type { Endpoint } from "../contract/endpoint.ts";
-import { isNestedTooDeep, isJsonObject } from "../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { toSentence, type StatedProblem } from "../contract/problem.ts";
+import { humanize } from "../contract/text.ts";
 import { showHidden } from "../text/show-hidden.ts";
-import { listProblems } from "./refusal-problems.ts";
 
-/**
- * What a deployment says when it refuses. The API's own form is `{"error": "…"}` (api-spec.md,
- * "Errors"); others say it in one of the ways that are usual for an API, and each is understood.
- */
+/** What a deployment says when it refuses (api-spec.md, "Errors"). */
 
 export type Refusal = {
   readonly message: string;
@@ -27,40 +24,19 @@ const fieldLength = 200;
 const problemLength = 500;
 /** Of all problems together: they are told twice, and a model reads both. */
 const problemsLength = 8000;
-
-/** Where a sentence stands, the likeliest first; a code is better than nothing. */
-const sentenceNames: readonly string[] = [
-  "error",
-  "errors",
-  "message",
-  "detail",
-  "title",
-  "error_description",
-  "error_message",
-  "description",
-  "reason",
-  "msg",
-  "code",
-];
+const mostProblems = 100;
 
 /** Undefined where it says nothing. */
-export async function readRefusal(answered: Answered): Promise<Refusal | undefined> {
-  const { endpoint, body, secret } = answered;
+export function readRefusal({ endpoint, body, secret }: Answered): Refusal | undefined {
   const clean = (text: string, most = wordsLength) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
-  const problems = listProblems(body, endpoint.wrapper).map(({ field, message, ...place }) => ({
+  const problems = listProblems(body).map(({ field, message, ...place }) => ({
     ...(isFieldOf(endpoint, field) && { field: clean(field, fieldLength) }),
     ...place,
     message: clean(message, problemLength),
   }));
-  const said =
-    typeof body === "string"
-      ? await listTextSentences(hideSecret(body, secret))
-      : listSentences(body);
-  const texts = said.filter((text) => text.trim() !== "");
-  const sentence = texts.find(isSaying) ?? joinProblems(problems);
-  const message = clean(sentence ?? texts[0] ?? writeOut(body));
-  if (message === "") return undefined;
+  const message = clean(findSentence(body) ?? joinProblems(problems));
+  if (message.trim() === "") return undefined;
   const told = fitProblems(problems);
   return { message, ...(told.length > 0 && { problems: told }) };
 }
@@ -68,6 +44,67 @@ export async function readRefusal(answered: Answered): Promise<Refusal | undefin
 /** Another name is the remote server's own text, and `field` is not quoted as such. */
 function isFieldOf({ body }: Endpoint, field: string | undefined): field is string {
   return field !== undefined && (field.split(".")[0] ?? "") in (body?.shape ?? {});
+}
+
+function findSentence(body: unknown): string | undefined {
+  if (typeof body === "string") return isPage(body) ? "" : body.replace(/\s+/g, " ").trim();
+  if (!isJsonObject(body)) return undefined;
+  return [body["error"], body["errors"], body["message"]].find(isText);
+}
+
+/** Whether a text is a page for people, and not a sentence. */
+export function isPage(text: string): boolean {
+  return /^\s*<[a-z!?]/i.test(text);
+}
+
+/** Our own service lists `problems`; others list texts, with their field or under it. */
+function listProblems(body: unknown): readonly StatedProblem[] {
+  if (!isJsonObject(body)) return [];
+  const { problems, errors, error } = body;
+  if (Array.isArray(problems)) return problems.slice(0, mostProblems).flatMap(readProblem);
+  return listTexts(errors ?? error).slice(0, mostProblems);
+}
+
+function readProblem(item: unknown): readonly StatedProblem[] {
+  if (!isJsonObject(item)) return [];
+  const { field, line, column, message } = item;
+  if (!isText(message)) return [];
+  return [
+    {
+      ...(isText(field) && { field }),
+      ...(isWhole(line) && { line }),
+      ...(isWhole(column) && { column }),
+      message,
+    },
+  ];
+}
+
+function listTexts(said: unknown): readonly StatedProblem[] {
+  if (Array.isArray(said)) {
+    return said.flatMap((item) => (isText(item) ? [{ message: item }] : readProblem(item)));
+  }
+  return isJsonObject(said) ? listFields(said) : [];
+}
+
+function listFields(fields: JsonObject): readonly StatedProblem[] {
+  return Object.entries(fields).flatMap(([field, said]) => {
+    const texts = [said].flat().filter(isText);
+    if (field === "base") return texts.map((message) => ({ message }));
+    return texts.map((text) => ({ field, message: writeClause(field, text) }));
+  });
+}
+
+/** `is invalid` goes on from the field's name; what begins by itself is a sentence already. */
+function writeClause(field: string, text: string): string {
+  const isSentence = !/^\p{Ll}/u.test(text) || text.toLowerCase().startsWith(field);
+  return isSentence ? text : `${humanize(field)} ${text}`;
+}
+
+function joinProblems(problems: readonly StatedProblem[]): string {
+  const clauses = problems.map(({ message }) => message);
+  return clauses.length > 1
+    ? toSentence(clauses.map((text) => text.replace(/\.$/, "")))
+    : clauses.join("");
 }
 
 function fitProblems(problems: readonly StatedProblem[]): readonly StatedProblem[] {
@@ -78,51 +115,12 @@ function fitProblems(problems: readonly StatedProblem[]): readonly StatedProblem
   });
 }
 
-/** Whether a text is a page for people, and not a sentence. */
-export function isPage(text: string): boolean {
-  return /^\s*<[a-z!?]/i.test(text);
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }
 
-/** Everything that may be the sentence of a body that is no data, the likeliest first. */
-async function listTextSentences(body: string): Promise<readonly string[]> {
-  if (!isPage(body)) return [body.replace(/\s+/g, " ").trim()];
-  // The parser of pages is heavy, and no start waits for what hardly any session meets.
-  const { readPageTexts } = await import("../text/page-texts.ts");
-  const { title, heading, text } = readPageTexts(body);
-  return [title, heading, text];
-}
-
-/** The same for data; an error may be an object with a sentence of its own. */
-function listSentences(body: unknown): readonly string[] {
-  if (!isJsonObject(body)) return [];
-  const inner = [body["error"], body["errors"]].filter(isJsonObject);
-  return [body, ...inner].flatMap((said) =>
-    sentenceNames.map((name) => said[name]).filter((text) => typeof text === "string"),
-  );
-}
-
-/** What some servers say for a status instead of what is wrong, where it is of several words. */
-const statusNames =
-  /^(\d{3}\W*)?(bad request|not found|unprocessable \w+|precondition failed)\W*$/i;
-
-/** Whether it says more than a status or a code does. */
-function isSaying(text: string): boolean {
-  return /\S\s+\S/.test(text) && !statusNames.test(text);
-}
-
-function joinProblems(problems: readonly StatedProblem[]): string | undefined {
-  if (problems.length === 0) return undefined;
-  const clauses = problems.map(({ message }) => message);
-  return clauses.length === 1
-    ? clauses[0]
-    : toSentence(clauses.map((text) => text.replace(/\.$/, "")));
-}
-
-/** What is of no known form is better read as it came than not at all. */
-function writeOut(body: unknown): string {
-  if (!isJsonObject(body)) return "";
-  const said = body["error"] ?? body["errors"] ?? "";
-  return said === "" || isNestedTooDeep(said) ? "" : JSON.stringify(said);
+function isWhole(value: unknown): value is number {
+  return Number.isInteger(value);
 }
 
 /** A deployment may repeat the key in its words. */

@@ -93,7 +93,7 @@ export async function sendOnce(asked: Try): Promise<Outcome> {
   try {
     const form = endpoint.type === "text/html" ? "page" : "data";
     const body = await response.readBody(isOk(response) ? form : "words");
-    return await readOutcome(asked, response, body);
+    return readOutcome(asked, response, body);
   } catch (error) {
     if (endpoint.effect !== "read" && isOk(response)) return readSuccess(asked, undefined);
     if (endpoint.effect === "read" && error instanceof ReplyTooLarge) return strange(error.message);
@@ -105,7 +105,7 @@ function isOk({ status }: Reply): boolean {
   return status >= 200 && status < 300;
 }
 
-async function readOutcome(asked: Try, response: Reply, body: unknown): Promise<Outcome> {
+function readOutcome(asked: Try, response: Reply, body: unknown): Outcome {
   const { endpoint, secret, remoteHost } = asked;
   const { status } = response;
   if (status === 429) return { kind: "limited" };
@@ -116,7 +116,7 @@ async function readOutcome(asked: Try, response: Reply, body: unknown): Promise<
     if (outcome.kind === "answered") noteWarnings(outcome.body, warning, hide);
     return outcome;
   }
-  const refusal = await readRefusal({ endpoint, body, secret });
+  const refusal = readRefusal({ endpoint, body, secret });
   if (status === 503 && refusal !== undefined && saysNothingWritten(refusal.message)) {
     return { kind: "held", message: refusal.message, ...readRetryAfter(response) };
   }
@@ -155,10 +155,10 @@ function describeFailing(
 
 /**
  * Whether something else than the API says no: a server that has no such address, or what stands
- * between. A page speaks for the API where it is a framework's own for a 422.
+ * between.
  */
 function isForeign(status: number, body: unknown, refusal: Refusal | undefined): boolean {
-  if (typeof body === "string" && isPage(body)) return status !== 422;
+  if (typeof body === "string" && isPage(body)) return true;
   const isData = body !== null && typeof body !== "string";
   if (isData) return refusal === undefined;
   return status === 404 || status === 421;

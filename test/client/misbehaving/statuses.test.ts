@@ -100,13 +100,12 @@ function listRefusals({ documented, effect }: Endpoint): readonly Case[] {
       instead: { status, headers: [["content-type", type]], body },
     });
     const plain = status === 404 && !isGuess ? "bad_response" : code;
-    const page = status === 422 || (status === 404 && isGuess) ? code : "bad_response";
+    const page = status === 404 && isGuess ? code : "bad_response";
     const refused: Wanted = { codes: [code], isUndone: true };
     const isPlainUndone = effect === "read" || plain === code;
     return [
       [`${status} in the API's form`, answer(JSON.stringify({ error: words })), refused],
       [`${status} as a list`, answer(JSON.stringify({ errors: [words] })), refused],
-      [`${status} as problem+json`, answer(JSON.stringify({ detail: words })), refused],
       [`${status} empty`, answer(""), { codes: [plain], isUndone: isPlainUndone }],
       [
         `${status} as text`,
