@@ -3,7 +3,8 @@ import { askAgain, describeBlock } from "../mcp/approval/check-pin.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
 import { readPlanPage, renderPlanPage, type PlanPart } from "../mcp/approval/page-rows.ts";
 import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
-import { renderLight, renderWhole } from "../mcp/approval/render-light.ts";
+import { renderFacts } from "../mcp/approval/page-facts.ts";
+import { renderFrames } from "../mcp/approval/page-frames.ts";
 import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "../mcp/approval/write-asking.ts";
 import type { Approval } from "../state/approvals.ts";
 import type {
@@ -155,16 +156,13 @@ async function describe(
   const tries = approval.pin === null ? undefined : await opened.pinTries.read(approval.id);
   const plan = rows && (await readPlanPage(opened, rows, part));
   const isGone = rows !== undefined && plan === undefined;
-  const address = approvalPath + approval.id;
-  // What is asked by hand has no page of its own on which it could be whole.
-  const light = shown.isByHand === true ? renderWhole(shown, address) : renderLight(shown, address);
   return {
     id: approval.id,
     title,
     button: button ?? "Approve",
     destroys,
-    facts: renderRecent({ recent }, now) + light.facts,
-    frames: light.frames,
+    facts: renderRecent({ recent }, now) + renderFacts(shown.facts),
+    frames: renderFrames(shown.frames, approvalPath + approval.id),
     rows: plan === undefined ? "" : renderPlanPage(plan),
     count,
     pin: tries,

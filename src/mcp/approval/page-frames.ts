@@ -1,4 +1,3 @@
-import { countPacked } from "../../network/pack-page.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import type { Frames, Preview } from "./approval-request.ts";
 
@@ -29,7 +28,8 @@ const frameHeaders: Readonly<Record<string, string>> = {
 };
 
 /** The address is that of the approval page; left out, they are on the page itself. */
-export function renderFrames(frames: Frames, address = ""): string {
+export function renderFrames(frames: Frames | undefined, address = ""): string {
+  if (frames === undefined) return "";
   const body =
     "left_out" in frames
       ? `<p>${escapeText(frames.left_out)}</p>`
@@ -38,13 +38,6 @@ ${renderDevice(frames.pages, "desktop", address)}
 <p class="hint">Pictures and scripts are off. Buttons do nothing.</p>`;
   const head = `<h2 id="look">How the page looks</h2>`;
   return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
-}
-
-/** What browsers load for them. */
-export function weighFrames(frames: Frames): number {
-  if ("left_out" in frames) return 0;
-  const texts = frames.pages.flatMap(({ phone, desktop }) => [phone, desktop]);
-  return texts.reduce((sum, text) => sum + countPacked(text), 0);
 }
 
 type Pages = Extract<Frames, { readonly pages: unknown }>["pages"];

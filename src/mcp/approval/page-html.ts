@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import { icon, mark } from "../../look/mark.ts";
 import { escapeText } from "../../text/escape-html.ts";
 import type { Preview } from "./approval-request.ts";
+import { renderFacts } from "./page-facts.ts";
+import { renderFrames } from "./page-frames.ts";
 import { renderPlanPage, type PlanPage } from "./page-rows.ts";
 import { style } from "./page-style.ts";
 import type { Asker } from "./person-asked.ts";
-import { renderLight, renderWhole } from "./render-light.ts";
 import { whatYesDoes, writeLead, writeOrigin, writeTerm } from "./write-asking.ts";
 import { writeAgo } from "./write-span.ts";
 
@@ -25,8 +26,6 @@ export type Question = {
   /** Why it can only be declined. */
   readonly blocked: string | undefined;
   readonly plan: PlanPage | undefined;
-  /** Whether all of it was asked for, however long it is. */
-  readonly isWhole: boolean;
   readonly now: number;
   readonly created_at: number;
   readonly expires_at: number;
@@ -58,8 +57,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 };
 
 export function renderQuestion(question: Question): string {
-  const { preview, fault, blocked, plan, isWhole } = question;
-  const { facts, frames } = isWhole ? renderWhole(preview) : renderLight(preview);
+  const { preview, fault, blocked, plan } = question;
   return renderPage(
     "Approve?",
     `<div>
@@ -68,8 +66,8 @@ export function renderQuestion(question: Question): string {
 <p class="hint">${escapeText(writeOrigin(question))}</p>
 </div>
 ${renderRecent(preview, question.now)}
-${frames}
-${facts}
+${renderFrames(preview.frames)}
+${renderFacts(preview.facts)}
 ${plan === undefined ? "" : renderPlanPage(plan)}
 ${fault === undefined && blocked === undefined ? "" : renderFault([fault, blocked])}
 ${renderForm(question)}`,

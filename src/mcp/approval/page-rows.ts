@@ -8,7 +8,6 @@ import { showAddress } from "../../text/show-address.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Preview } from "./approval-request.ts";
 import { writeLabel } from "../../text/write-label.ts";
-import { cutAlike } from "./cut-facts.ts";
 import { renderChange, renderWarnings } from "./page-facts.ts";
 import { writeValue, type Names } from "./write-value.ts";
 
@@ -175,4 +174,22 @@ function renderField(
   const [before, after] = cutAlike(old, writeValue(to, names), most);
   const value = renderChange(before, after) + renderWarnings(warnings);
   return `<div><dt>${escapeText(writeLabel(field))}</dt><dd>${value}</dd></div>`;
+}
+
+/** Of a change the part that begins to differ, the same of both. */
+function cutAlike(
+  old: string | undefined,
+  to: string,
+  most: number,
+): readonly [string | undefined, string] {
+  let start = 0;
+  if (old !== undefined) while (start < to.length && old[start] === to[start]) start += 1;
+  const from = old === undefined ? 0 : Math.max(0, start - Math.ceil(most / 4));
+  return [old === undefined ? undefined : cut(old, from, most), cut(to, from, most)];
+}
+
+function cut(text: string, from: number, most: number): string {
+  if (text.length <= most) return text;
+  const part = text.slice(from, from + most).toWellFormed();
+  return `${from > 0 ? "…" : ""}${part}${from + most < text.length ? "…" : ""}`;
 }

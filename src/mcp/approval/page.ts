@@ -103,8 +103,7 @@ async function answer(asked: Asked): Promise<Response> {
   if (searchParams.has("frame")) {
     return answerFrame(readStored(approval), searchParams) ?? show(404, over);
   }
-  const isWhole = searchParams.has("whole");
-  const visit = { ...asked, approval, part: readPlanPart(searchParams), isWhole };
+  const visit = { ...asked, approval, part: readPlanPart(searchParams) };
   return request.method === "POST" ? decide(visit) : ask(visit);
 }
 
@@ -121,10 +120,9 @@ async function findApproval(
 type Visit = Asked & {
   readonly approval: Approval;
   readonly part: PlanPart;
-  readonly isWhole: boolean;
 };
 
-async function ask({ approval, part, isWhole, options }: Visit, fault?: string): Promise<Response> {
+async function ask({ approval, part, options }: Visit, fault?: string): Promise<Response> {
   const { asker = {}, ...preview } = readStored(approval);
   const state = await options.openState();
   const now = options.clock.now();
@@ -141,7 +139,6 @@ async function ask({ approval, part, isWhole, options }: Visit, fault?: string):
         ? `The plan is no longer there: this can only be declined. ${askAgain}`
         : describeBlock(tries, now),
     plan,
-    isWhole,
     now,
     created_at: approval.created_at,
     expires_at: approval.expires_at,
