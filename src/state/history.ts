@@ -87,8 +87,6 @@ export type History = {
   readonly count: (readers: Readers, wanted: Wanted) => Promise<number>;
   /** The newest that is not undone, and undoes nothing itself. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
-  /** An undo that was begun, and not done to its end. */
-  readonly findOpenUndo: (readers: Readers, undoes: string) => Promise<Change | undefined>;
   /** The newest change of a target in so long a time. */
   readonly findRecent: (
     realm: string,
@@ -146,13 +144,6 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
       const standing = selectOf(db, readers).where("undone_by", "is", null);
       return listOne(standing.where("undoes", "is", null).orderBy("number", "desc"));
     },
-    findOpenUndo: (readers, undoes) =>
-      listOne(
-        selectOf(db, readers)
-          .where("undoes", "=", undoes)
-          .where("state", "=", "begun")
-          .orderBy("number", "desc"),
-      ),
     findRecent: (realm, target, within_ms) =>
       listOne(
         selectOf(db, { realm })

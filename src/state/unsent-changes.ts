@@ -4,8 +4,7 @@ import type { StateTables } from "./tables.ts";
 
 /**
  * Changes that were to be noted, and nobody knows whether they were: so nothing was sent. A row of
- * one that was kept after all looks like a write whose end was never seen, and has to go; that of
- * an undo stays, for the next undo of the same goes on with it.
+ * one that was kept after all looks like a write whose end was never seen, and has to go.
  */
 export type UnsentChanges = {
   /** Writes a change down; where its commit is in doubt, it is remembered as one of these. */
@@ -37,13 +36,7 @@ export function createUnsentChanges({ write }: Sql<StateTables>): UnsentChanges 
       for (const change of unsent) {
         const { realm, id } = change;
         const drop = write((db) =>
-          db
-            .deleteFrom("changes")
-            .where("realm", "=", realm)
-            .where("id", "=", id)
-            // Another process may have gone on with an undo that it found begun, and sent it.
-            .where("undoes", "is", null)
-            .execute(),
+          db.deleteFrom("changes").where("realm", "=", realm).where("id", "=", id).execute(),
         );
         // While the store is away nobody can read it either.
         const isGone = await drop.then(

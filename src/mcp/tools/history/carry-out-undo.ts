@@ -14,20 +14,16 @@ import type { Step } from "./plan-step.ts";
 
 /**
  * The calls of an undo, one after the other. It is a change itself, whose row is there before the
- * first call leaves; where it breaks off, the next undo of the same change goes on with it.
+ * first call leaves. Where it breaks off, another undo of the same change puts back the rest.
  */
 export async function carryOutUndo(undo: Undo, history: History, call: Call): Promise<Change> {
   const { change, steps } = undo;
-  const { writer, keyContext } = call;
-  const open = await history.findOpenUndo(
-    { ...keyContext.readers, ...writerOf(writer) },
-    change.id,
-  );
+  const { writer } = call;
   const { kind, target_id, target_key, name } = change;
   const target = { kind, target_id, target_key, name };
-  const undoing =
-    open ?? (await history.begin({ ...writer, ...target, tool, effects: [], undoes: change.id }));
-  const done: Effect[] = [...undoing.effects];
+  const begun = { ...writer, ...target, tool, effects: [], undoes: change.id };
+  const undoing = await history.begin(begun);
+  const done: Effect[] = [];
   let condition = undo.template && describeCondition(undo.template);
   for (const step of steps) {
     await history.note(undoing, {
@@ -36,7 +32,7 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
     const shown = kind === templateId ? condition : shownOf(step);
     const body = await send(step, shown, call, history).catch(async (error: unknown) => {
       if (isRefused(error)) await takeBack(history, undoing, done);
-      throw done.length > undoing.effects.length ? tellHalfDone(error, change) : error;
+      throw done.length > 0 ? tellHalfDone(error, change) : error;
     });
     const made = body?.["id"];
     const id = step.id ?? (typeof made === "string" ? made : undefined);
@@ -61,11 +57,6 @@ export async function carryOutUndo(undo: Undo, history: History, call: Call): Pr
 }
 
 const tool = "undo";
-
-/** Only a key's own undo is gone on with: what it does is noted as that key's. */
-function writerOf({ realm, key_print }: Call["writer"]) {
-  return { realm, key_print };
-}
 
 async function send(
   { endpoint, input }: Step,

@@ -39,7 +39,7 @@ export class NotUndoable extends Error {
 type Asking = Pick<Call, "ask" | "askFree" | "keyContext">;
 
 export async function planUndo(change: Change, history: History, call: Asking): Promise<Undo> {
-  const isDoubtful = change.state === "begun" && change.undoes === null;
+  const isDoubtful = change.state === "begun";
   const template = change.kind === templateId ? await readState(call) : undefined;
   const steps: Step[] = [];
   const lacking: string[] = [];
@@ -81,15 +81,7 @@ async function planEffect(
   const current = await followIds(effect, history, realm);
   const now = await readNow(current.kind, current.id, call);
   const restores = call.keyContext.known.binDays !== undefined;
-  const plan = planStep(current, now, restores);
-  const [step] = "steps" in plan ? plan.steps : [];
-  if (step === undefined || step.id !== undefined || effect.id === null) return plan;
-  // An undo that broke off may have made it anew already, and not come to say so.
-  const open = await history.findOpenUndo(call.keyContext.readers, change.id);
-  const made = open && (await findMadeAnew(current, call));
-  if (made === undefined) return plan;
-  await history.noteSuccessor(realm, effect.id, made);
-  return { steps: [] };
+  return planStep(current, now, restores);
 }
 
 /** What was deleted and made anew has another id since, and so has an app that a link opens. */
@@ -162,12 +154,4 @@ function refuseUndone(): NotUndoable {
     "It was never done: everything is as it was before.",
     "Tell the user so. What was done before it is in list_changes; undo takes its id.",
   );
-}
-
-async function findMadeAnew(effect: Effect, call: Asking): Promise<string | undefined> {
-  const kind = findKindNamed(effect.kind);
-  const key = effect.before?.[kind?.key ?? ""];
-  if (kind === undefined || typeof key !== "string") return undefined;
-  const id = (await findRecord(kind, key, call))?.["id"];
-  return typeof id === "string" ? id : undefined;
 }
