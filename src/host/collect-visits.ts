@@ -56,9 +56,6 @@ export type CollectorOptions = {
 /** What a visit is called, and when it began. */
 type Named = { readonly id: string; readonly visitedAt: number; readonly seal: Seal };
 
-/** By then what a page's request has told is written, however busy the store is, or was lost. */
-const noted_ms = 30_000;
-
 /** Apps need a few parameters; a stranger could send 8,000 characters with each visit. */
 const mostQuery_characters = 2000;
 
@@ -99,8 +96,7 @@ export function createVisitCollector(options: CollectorOptions): VisitCollector 
       marks: JSON.stringify(sealMarks(marks, seal)),
       ends_at: visitedAt + limits.deferred_visit_ms,
     };
-    const isLate = clock.now() - visitedAt > noted_ms;
-    await write({ visit, isWhole: told !== undefined, isLate });
+    await write({ visit, isWhole: told !== undefined });
   }
 
   async function findSeal({ site, hosted }: Visited) {

@@ -50,9 +50,7 @@ export function createNotedWriter({ store, setAlarm, report }: Options): WriteNo
     const name = `${project_id} ${id}`;
     const known = gathered.get(name);
     if (known === undefined && gathered.size >= mostGathered) return Promise.resolve();
-    // What has come in time is written, though more of the same came late.
-    const isLate = noted.isLate && (known?.isLate ?? true);
-    if (known === undefined || noted.isWhole) gathered.set(name, { ...noted, isLate });
+    if (known === undefined || noted.isWhole) gathered.set(name, noted);
     next ??= writeSoon();
     return next;
   };

@@ -13,14 +13,11 @@ export type DeferredVisitTable = {
   readonly whole: string;
   /** Each mark, as JSON. */
   readonly marks: string;
-  /** 0 of one that was used. */
   readonly ends_at: number;
-  /** When the visit would have been over; null until it is used. */
-  readonly used_until: number | null;
   /** The install for which it was used, as a hash; null where that cannot ask again. */
   readonly used_by: string | null;
-  /** What that was told, as JSON. */
+  /** What that was told, as JSON; null until it is used. */
   readonly told: string | null;
 };
 
-export type NotedVisit = Omit<DeferredVisitTable, "used_until" | "used_by" | "told">;
+export type NotedVisit = Omit<DeferredVisitTable, "used_by" | "told">;

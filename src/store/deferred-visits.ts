@@ -20,6 +20,10 @@ export function findLatestEnd(now: number): number {
 type Row = ExpressionBuilder<Tables, "deferred_visits">;
 
 function isWaiting(row: Row, now: number) {
+  return row.and([row("told", "is", null), isOpen(row, now)]);
+}
+
+function isOpen(row: Row, now: number) {
   return row.between("ends_at", now + 1, findLatestEnd(now));
 }
 
@@ -33,20 +37,16 @@ const rowsAtOnce = 500;
 export type Noted = {
   readonly visit: NotedVisit;
   readonly isWhole: boolean;
-  /** Whether the visit has been noted long since, if it ever was. */
-  readonly isLate?: boolean | undefined;
 };
 
 /**
  * What the request of a page has told is noted where nothing is yet; what its script tells takes
- * the place of that, whichever of the two is written first. Of a visit that was used nothing is
- * told, and what is told late makes none: a process of the version before 020-used-visits deletes
- * those that it uses. No two are of one visit.
+ * the place of that, whichever of the two is written first. A used visit is not changed. No two are
+ * of one visit.
  */
 export async function writeVisits(db: Db, noted: readonly Noted[]): Promise<void> {
-  const timely = noted.filter(({ isLate }) => isLate !== true);
   for (const isWhole of [false, true]) {
-    const visits = timely.flatMap((one) => (one.isWhole === isWhole ? [one.visit] : []));
+    const visits = noted.flatMap((one) => (one.isWhole === isWhole ? [one.visit] : []));
     for (let start = 0; start < visits.length; start += rowsAtOnce) {
       const insert = db
         .insertInto("deferred_visits")
@@ -59,13 +59,6 @@ export async function writeVisits(db: Db, noted: readonly Noted[]): Promise<void
         .execute();
     }
   }
-  for (const { visit, isLate } of noted) if (isLate === true) await updateVisit(db, visit);
-}
-
-async function updateVisit(db: Db, visit: NotedVisit): Promise<void> {
-  const { project_id, id, link_id: _link, ends_at: _end, ...told } = visit;
-  const update = db.updateTable("deferred_visits").set(told).where("project_id", "=", project_id);
-  await update.where("id", "=", id).where("used_until", "is", null).execute();
 }
 
 type Written = ExpressionBuilder<
@@ -84,7 +77,7 @@ function takeTold(row: Written) {
 }
 
 function isUnused(row: Written) {
-  return row("deferred_visits.used_until", "is", null);
+  return row("deferred_visits.told", "is", null);
 }
 
 type Asked = {
@@ -142,8 +135,8 @@ export async function findTold(
     .select(["link_id", "told"])
     .where("project_id", "=", projectId)
     .where("used_by", "=", usedBy)
-    .where((row) => row.between("used_until", now + 1, findLatestEnd(now)))
-    .orderBy("used_until", "desc")
+    .where((row) => isOpen(row, now))
+    .orderBy("ends_at", "desc")
     .executeTakeFirst();
   const told = found?.told ?? undefined;
   return found && told !== undefined ? { link_id: found.link_id, told } : undefined;
@@ -174,15 +167,14 @@ export async function takeVisit(
     db
       .updateTable("deferred_visits")
       .set((row) => ({
-        used_until: row
+        used_by: usedBy ?? null,
+        told,
+        ends_at: row
           .case()
           .when("ends_at", ">", now + askedAgain_ms)
           .then(row.ref("ends_at"))
           .else(now + askedAgain_ms)
           .end(),
-        used_by: usedBy ?? null,
-        told,
-        ends_at: 0,
       }))
       .where("project_id", "=", projectId)
       .where((row) => isWaiting(row, now));
@@ -200,13 +192,8 @@ export async function dropEndedVisits(
   { db, write }: Pick<Sql<Tables>, "db" | "write">,
   now: number,
 ): Promise<void> {
-  const isPast = (row: Row, end: "ends_at" | "used_until") =>
-    row.or([row(end, "<=", now), row(end, ">", findLatestEnd(now))]);
   const isOver = (row: Row) =>
-    row.and([
-      isPast(row, "ends_at"),
-      row.or([row("used_until", "is", null), isPast(row, "used_until")]),
-    ]);
+    row.or([row("ends_at", "<=", now), row("ends_at", ">", findLatestEnd(now))]);
   const ended = db.selectFrom("deferred_visits").select("id").where(isOver);
   if ((await ended.limit(1).executeTakeFirst()) === undefined) return;
   await write((tx) => tx.deleteFrom("deferred_visits").where(isOver).execute(), {

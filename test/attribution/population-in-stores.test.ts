@@ -166,7 +166,7 @@ function listTold(answered: readonly Answered[]): readonly string[] {
 }
 
 async function listUsed(): Promise<readonly string[]> {
-  const used = (await host.listRows()).filter(({ used_until }) => used_until !== null);
+  const used = (await host.listRows()).filter(({ told }) => told !== null);
   return used.map(({ query }) => query.replace(/^\?/, "")).toSorted();
 }
 

@@ -99,18 +99,3 @@ test("a page whose visit cannot be named is shown without its script", async () 
   expect([page.status, page.text.includes("<script")]).toEqual([200, false]);
   expect(reported).toEqual([expect.any(StoreBusy)]);
 });
-
-test("what came in time is written, though a late message took its place", async () => {
-  await using world = await openInstallWorld();
-  const ground = createGround();
-  const write = createNotedWriter({ ...ground, store: world.world.store });
-  const noted = [
-    write({ visit: visit(1), isWhole: false, isLate: false }),
-    write({ visit: { ...visit(1), query: "ref=anna" }, isWhole: true, isLate: true }),
-    write({ visit: visit(2), isWhole: true, isLate: true }),
-  ];
-  await ground.pass(50);
-  await Promise.all(noted);
-  const rows = await world.listRows();
-  expect(rows.map(({ id, query }) => [id, query])).toEqual([["visit-1", "ref=anna"]]);
-});

@@ -25,7 +25,7 @@ test("an install whose first request is answered while it looks is told the same
       first ??= host.install();
       await first;
       const rows = await host.listRows();
-      return { ...result, rows: rows.filter(({ used_until }) => used_until === null) };
+      return { ...result, rows: rows.filter(({ told }) => told === null) };
     },
   };
   const by = host.startAnother({ ...store, db: store.db.withPlugin(plugin) });

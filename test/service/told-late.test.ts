@@ -21,7 +21,7 @@ async function openPage(): Promise<string> {
 const tell = (visit: string) =>
   host.open("/spring", { method: "POST", body: { visit, ...told }, from: home });
 
-/** As a process of the version before 020-used-visits uses a visit, and an outage loses one. */
+/** As an outage loses a visit. */
 const forget = () => host.world.store.write((db) => db.deleteFrom("deferred_visits").execute());
 
 test("a slow phone's script tells more of the visit that its page has noted", async () => {
@@ -37,13 +37,4 @@ test("a script makes the visit that its page could not note", async () => {
   host.world.advance(20_000);
   expect((await tell(id)).status).toBe(204);
   expect(await host.match()).toMatchObject({ matched: true, confidence: "medium" });
-});
-
-test("a visit that an older process has used and deleted is not brought back", async () => {
-  const id = await openPage();
-  await forget();
-  host.world.advance(40_000);
-  expect((await tell(id)).status).toBe(204);
-  expect(await host.listRows()).toEqual([]);
-  expect(await host.match()).toMatchObject({ matched: false });
 });

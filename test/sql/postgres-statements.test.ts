@@ -141,8 +141,7 @@ const samples = [
   'select "id", "project_id", "url" from "webhooks" where "id" = $1',
   'select "state", count(*) as "count" from "deliveries" group by "state"',
   'select sum("dropped") as "dropped" from "webhooks"',
-  'delete from "deferred_visits" where (("ends_at" <= $1 or "ends_at" > $2) and ' +
-    '("used_until" is null or ("used_until" <= $3 or "used_until" > $4)))',
+  'delete from "deferred_visits" where ("ends_at" <= $1 or "ends_at" > $2)',
   'select * from "chores"',
   'select * from "notices" order by "at" limit $1',
   'select "id" from "notices" where "at" <= $1 limit $2',

@@ -64,7 +64,7 @@ export const everywhere: readonly { readonly text: RegExp; readonly why: string 
     why: "whoever watches over it asks now and then how many were dropped",
   },
   {
-    text: /^(select "id"|delete) from "deferred_visits" where \(\("ends_at" <= \$1 or [^()]+\)/,
+    text: /^(select "id"|delete) from "deferred_visits" where \("ends_at" <= \$1 or [^()]+\)/,
     why: "once a minute, what is over",
   },
   { text: /^select \* from "chores"$/, why: "once a second, what is to be done" },

@@ -38,7 +38,6 @@ export const eventTables: readonly string[] = [
     whole text not null,
     marks text not null,
     ends_at bigint not null,
-    used_until bigint,
     used_by text,
     told text,
     primary key (project_id, id)
