@@ -66,11 +66,12 @@ export function checkRow(
   const id = normalizeId(given.id?.trim() ?? "");
   const isMove = operation === "update" && id !== "";
   // A blank path asks for a generated one, but not where the link is there already.
-  const { values, problems: faults } = checkLink(given.fields, isMove ? "update" : "create");
+  const named = operation === "upsert" ? undefined : readName(id, given.fields, seen);
+  const fields = named?.by === "path" ? dropQuery(given.fields, named.text) : given.fields;
+  const { values, problems: faults } = checkLink(fields, isMove ? "update" : "create");
   const pathFaults = faults.filter(({ field }) => field === "path");
   // A path with a fault is one all the same, and a row that was not understood may have had one.
   const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
-  const named = operation === "upsert" ? undefined : readName(id, given.fields, seen);
   const takesAnyId = seen.takesAnyId || named?.by === "id";
   const problems = [
     ...given.problems,
@@ -102,6 +103,11 @@ function readName(id: string, { path }: LinkFields, seen: Seen): RowName | undef
   if (id !== "") return { ...readNamedLink(id, linkHosts), by: "id", text: id };
   if (path === undefined || path === null || isBlank(path)) return undefined;
   return { ...readNamedLink(path, linkHosts), by: "path", text: path };
+}
+
+/** A link may be named by an address with parameters, which no path has. */
+function dropQuery(fields: LinkFields, text: string): LinkFields {
+  return { ...fields, path: text.replace(/[?#].*/s, "") };
 }
 
 /** What no deployment has for an id is only a name. */
