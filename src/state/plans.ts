@@ -25,7 +25,7 @@ export function countPlannedWrites(counts: Plan["counts"]): number {
  * left out where that was asked for; what is wrong with the whole source may not.
  */
 export function isFaulty({ counts, problems, request }: Judged): boolean {
-  if (request?.skips_invalid !== true) return counts.invalid + problems.length > 0;
+  if (request.skips_invalid !== true) return counts.invalid + problems.length > 0;
   return problems.some(({ skipped }) => skipped !== true);
 }
 
@@ -60,8 +60,7 @@ export type Plan = {
   readonly problems: readonly PlanProblem[];
   readonly created_at: number;
   readonly expires_at: number;
-  /** Null where the rows tell everything, and of a plan that an earlier version made. */
-  readonly request: PlanRequest | null;
+  readonly request: PlanRequest;
 };
 
 /** What was asked for, as far as the rows do not tell it. */
@@ -144,7 +143,7 @@ export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRa
       });
       const created_at = clock.now();
       const times = { created_at, expires_at: created_at + lasts_ms };
-      const plan = { id, request: null, ...wanted, counts, ...times };
+      const plan = { id, request: {}, ...wanted, counts, ...times };
       await write((inner) => finishPlan(inner, plan));
       return plan;
     },
@@ -215,7 +214,7 @@ async function insertBatch(write: Write, plan_id: string, rows: readonly PlanRow
 /** An unfinished plan's rows are found by its draft, and deleted with it once it is over. */
 async function insertDraft(db: Db, id: string, wanted: Wanted, now: number): Promise<void> {
   const times = { created_at: now, expires_at: now + draftLasts_ms };
-  const request = writeJson(wanted.request ?? null);
+  const request = JSON.stringify(wanted.request ?? {});
   const row = { id, ...wanted, request, counts: draft, problems: "[]", ...times };
   await db.insertInto("plans").values(row).execute();
 }
@@ -227,7 +226,7 @@ async function finishPlan(
   const found = {
     counts: JSON.stringify(counts),
     problems: JSON.stringify(problems),
-    request: writeJson(request),
+    request: JSON.stringify(request),
   };
   await db
     .updateTable("plans")
@@ -241,7 +240,7 @@ export function readPlan(stored: StateTables["plans"]): Plan {
   // What was written as JSON when the plan was saved is read back as the same.
   return {
     ...rest,
-    request: request === null ? null : (JSON.parse(request) as PlanRequest),
+    request: JSON.parse(request) as PlanRequest,
     operation: operation as PlanOperation,
     counts: JSON.parse(counts) as Plan["counts"],
     problems: JSON.parse(problems) as Plan["problems"],

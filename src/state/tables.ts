@@ -50,8 +50,8 @@ export type StateTables = {
     problems: string;
     created_at: number;
     expires_at: number;
-    /** As JSON; null where nothing is known of it, as of a plan of an earlier version. */
-    request: string | null;
+    /** As JSON. */
+    request: string;
   };
   plan_rows: {
     plan_id: string;

@@ -1,6 +1,5 @@
 import type { Link } from "../contract/links.ts";
 import { takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
-import { foldLink } from "./link-columns.ts";
 import { tellOfLinks } from "./link-events.ts";
 import { claimAddress, findLink, releaseAddress } from "./links.ts";
 import { tallyWrite } from "./project-tallies.ts";
@@ -26,8 +25,6 @@ export async function restoreLink(
   const android = await findApp(tenant, "android_app", row);
   const whole = {
     ...row,
-    // A row that was deleted by an earlier version has fewer of these.
-    ...foldLink(row),
     project_id: tenant.projectId,
     ios_app_id: ios.current,
     former_ios_app_id: ios.former,

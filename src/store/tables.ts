@@ -67,7 +67,7 @@ type KeyTable = Times & {
   readonly token_hash: string;
   readonly scopes: string;
   readonly role: Role;
-  /** To a few minutes; null where it was never used since this is noted. */
+  /** To a few minutes; null where it was never used. */
   readonly last_used_at: number | null;
 };
 

@@ -73,8 +73,8 @@ function describeBanner(
 }
 
 /**
- * The link's path under the app's own scheme; without one, the link itself. A stored scheme may be
- * older than the rule that refuses it.
+ * The link's path under the app's own scheme; without one, the link itself. A remote server may
+ * store a scheme that our rules refuse.
  */
 function addressIn(address: string, scheme: string | null): string {
   if (scheme === null || !isAppScheme(scheme)) return address;

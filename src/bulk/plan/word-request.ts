@@ -30,8 +30,8 @@ export function writeWhat(work: Work): string {
   const isWhole = counts.done === total;
   const links = isWhole ? countLinks(total) : `${counts.done} of ${countLinks(total)}`;
   if (undoes !== null) return isWhole ? `undid ${undoes}` : `undid ${undoes} on ${links}`;
-  const { before, after } = request?.words ?? { before: writeVerb(work) };
-  if (request?.words === undefined && isWhole) return writeEach(planned);
+  const { before, after } = request.words ?? { before: writeVerb(work) };
+  if (request.words === undefined && isWhole) return writeEach(planned);
   return after === undefined ? `${before} ${links}` : `${before} ${links} ${after}`;
 }
 

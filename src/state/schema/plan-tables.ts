@@ -13,7 +13,7 @@ const sharedTables = [
     origin text not null,
     operation text not null,
     undoes text,
-    request text,
+    request text not null,
     counts text not null,
     problems text not null,
     created_at bigint not null,

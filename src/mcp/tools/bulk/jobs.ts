@@ -86,14 +86,12 @@ function writePlace(row: number | undefined, link: string | undefined): string {
 
 /**
  * New links need no approval. To overwrite or delete links, or to register apps with them, a person
- * approves, once for the whole plan. To go on with an interrupted job is part of that approval,
- * unless apps are left to register; a cancelled job needs a new one, whatever it does.
+ * approves, once for the whole plan. To go on with an interrupted job is part of that approval; a
+ * cancelled job needs a new one, whatever it does.
  */
 export function needsYes(summary: PlanSummary, job: Job | undefined): boolean {
-  const apps = summary.registrations.length;
-  // An earlier version began jobs unasked that register apps, and nothing tells them from others.
-  if (job?.state === "interrupted") return apps > 0;
-  return job !== undefined || summary.update + summary.delete + apps > 0;
+  if (job?.state === "interrupted") return false;
+  return job !== undefined || summary.update + summary.delete + summary.registrations.length > 0;
 }
 
 async function approve(tool: string, plan: Plan, job: Job | undefined, call: Call): Promise<void> {

@@ -39,7 +39,7 @@ export function previewPlan(
   const more = total - summary.rows.length;
   const isShared = summary.shared !== undefined && total === summary.update;
   const told = { isShared, names };
-  const { rules = [] } = plan.request ?? {};
+  const { rules = [] } = plan.request;
   const named = [summary.hosts, summary.fields, summary.registrations, rules];
   const isTold = more === 0 && named.every(({ length }) => length <= mostNamed);
   return {
@@ -88,14 +88,14 @@ function pointTo(url: string, { update }: PlanSummary): string {
 
 /** The host, where the plan does nothing but move addresses to it. */
 function readMove(request: Plan["request"], { fields }: PlanSummary): string | undefined {
-  const rules = request?.rules ?? [];
+  const rules = request.rules ?? [];
   const isAll = fields.every(({ field }) => rules.some((rule) => rule.field === field));
   return isAll ? findCommonHost(rules) : undefined;
 }
 
 /** What is another value for each link is the same rule for all. */
 function describeRules({ request }: Plan): readonly Fact[] {
-  return (request?.rules ?? []).slice(0, mostNamed).map(({ field, kind, from, to }) => ({
+  return (request.rules ?? []).slice(0, mostNamed).map(({ field, kind, from, to }) => ({
     name: `${field} by rule`,
     text: writeRule(kind, quote(from, mostShown), quote(to, mostShown)),
   }));

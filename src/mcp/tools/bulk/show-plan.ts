@@ -35,7 +35,7 @@ function describeNext(plan: Plan): string {
   if (isFaulty(plan)) {
     const { counts, request } = plan;
     // With it the plan would be the same, where nothing else is left or no single row is at fault.
-    const isAsked = request?.skips_invalid === true;
+    const isAsked = request.skips_invalid === true;
     const helps = !isAsked && counts.invalid > 0 && countPlannedWrites(counts) > 0;
     const leaveOut = helps ? ", or leave those rows out with skip_invalid" : "";
     const mend = `mend what problems name with the user${leaveOut}`;

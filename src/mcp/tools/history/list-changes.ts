@@ -66,7 +66,7 @@ async function listChanges(
   };
 }
 
-/** The key's own job by how far it came, and by what it was where an earlier version began it. */
+/** The key's own job is named by how far it came. */
 async function nameJob(change: Change, keyContext: KeyContext): Promise<Change> {
   if (change.kind !== "job" || change.target_id === null) return change;
   const job = await keyContext.bulk.findJob(change.target_id, keyContext);
