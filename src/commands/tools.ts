@@ -7,7 +7,7 @@ import { UsageFault, type Config } from "../config.ts";
 import { readCause } from "../contract/access.ts";
 import { contract } from "../contract/index.ts";
 import { describeTools } from "../mcp/protocol/server.ts";
-import { findAbsent, listVisible } from "../mcp/tools/toolbox.ts";
+import { listVisible } from "../mcp/tools/toolbox.ts";
 import { showHidden } from "../text/show-hidden.ts";
 import { openClient } from "./doctor/ask-deployment.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
@@ -42,8 +42,7 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
     const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
     await requireValid(openClient(deployment, key));
     const visible = listVisible(toolbox, keyContext);
-    const isAbsent = findAbsent(toolbox, keyContext);
-    return describeTools(visible, keyContext.known, isAbsent).map((shown) => ({
+    return describeTools(visible, keyContext.known).map((shown) => ({
       tool: shown.name,
       ...(toolbox.find(shown.name)?.readAccess(keyContext.access) ?? unknown),
       tokens: countTokens(shown),

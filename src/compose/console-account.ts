@@ -145,8 +145,6 @@ async function call(
     leaving: nobodyLeaves,
     // A job has a page on which it is followed, so that no form waits for its end.
     answerWithTask: () => undefined,
-    // What texts say of other tools is for assistants.
-    isAbsent: () => false,
     report,
     watchCall,
   });

@@ -40,7 +40,7 @@ export function readExplainedLink(
   return { link: known, apps: { ios_app, android_app }, options, appSources, faults };
 }
 
-export function isSaved(link: VisitedLink): boolean {
+function isSaved(link: VisitedLink): boolean {
   return link.id !== undefined;
 }
 

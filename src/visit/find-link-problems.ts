@@ -1,6 +1,4 @@
 import * as z from "zod";
-import { androidApps, iosApps } from "../contract/apps.ts";
-import { links } from "../contract/links.ts";
 import {
   checkAndroidApp,
   checkIosApp,
@@ -16,7 +14,7 @@ import {
   type Mobile,
   type Platform,
 } from "./decide-visit.ts";
-import { isSaved, systemNames, type ExplainedLink } from "./explained-link.ts";
+import { systemNames, type ExplainedLink } from "./explained-link.ts";
 
 /** What is missing in a link or contradicts itself, each with a way to mend it. */
 
@@ -46,8 +44,6 @@ export type LinkFault =
 
 type LinkProblem = z.output<typeof linkProblem> & { readonly code: LinkFault };
 
-const appEndpoints = { ios: iosApps, android: androidApps } as const;
-
 /** Apple's rule for `ct`; spaces at its ends are refused as well (link-services.md §3). */
 const campaignTokenCharacters = 30;
 
@@ -75,7 +71,7 @@ export function findLinkProblems(explained: ExplainedLink): readonly LinkProblem
 function findRuleFaults(explained: ExplainedLink): readonly LinkProblem[] {
   const { provider_token, campaign_token } = explained.link;
   const isOneMissing = isBlank(provider_token) !== isBlank(campaign_token);
-  const fix = fixOnLink(explained, "both provider_token and campaign_token, or clear both");
+  const fix = "set both provider_token and campaign_token, or clear both";
   return explained.faults.map(({ field, message }) => {
     const fixes = isStoreToken(field) && isOneMissing ? [fix] : [];
     return describe("invalid_field", field, message, ...fixes);
@@ -98,7 +94,7 @@ function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly Li
   if (explained.appSources[platform] !== "unknown" || isFaulty(explained, field)) return [];
   const app = `${systemNames[platform]} app`;
   const message = `The ${app}'s record is not at hand, so its store page and faults are left out.`;
-  const fix = `look for it with ${appEndpoints[platform].index.tool}`;
+  const fix = `look for it among the ${systemNames[platform]} apps`;
   return [describe("app_unknown", field, message, fix)];
 }
 
@@ -109,7 +105,7 @@ function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): reado
   if (ignored.length === 0) return [];
   const names = ignored.join(" and ");
   const message = `The app is registered already, so ${names} would be ignored.`;
-  const way = `${callUpdate(platform)} with ${names}`;
+  const way = `set ${names} on the app`;
   return [describe("app_fields_ignored", `${platform}_app`, message, way)];
 }
 
@@ -142,11 +138,11 @@ function findMissingDestination(
   const storeFixes = isStoreMissing ? [fixOnApp(explained, platform, "app_store_id")] : [];
   if (destination?.reason === "url" && isStoreMissing) {
     const message = `The app has no App Store id: ${visitors} who lack it go to url instead.`;
-    const either = [...storeFixes, fixOnLink(explained, field)];
+    const either = [...storeFixes, `set ${field}`];
     return [describe("app_without_store_id", "ios_app.app_store_id", message, ...either)];
   }
   if (destination !== undefined) return [];
-  const fixes = [fixOnLink(explained, `${field} or url`), ...storeFixes];
+  const fixes = [`set ${field} or url`, ...storeFixes];
   if (source === "none") {
     return [describe(code, field, `${visitors} have nowhere to go.`, ...fixes)];
   }
@@ -161,7 +157,7 @@ function findMissingDestination(
 function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   if (isFaulty(explained, "url") || findDestination(explained, "desktop") !== undefined) return [];
   const message = "Desktop visitors have no url to go to and meet the project's default page.";
-  return [describe("no_desktop_destination", "url", message, fixOnLink(explained, "url"))];
+  return [describe("no_desktop_destination", "url", message, "set url")];
 }
 
 /** Why a universal link on its own domain is no button: see `OpenButton`. */
@@ -171,7 +167,7 @@ function findMissingButton({ link, apps, options }: ExplainedLink): readonly Lin
   if (isMissing !== true) return [];
   const message =
     "The preview page cannot open the app: on the link's own domain iOS stays in the browser.";
-  const way = `ask the user for custom_scheme and ${callUpdate("ios")}`;
+  const way = "ask the user for custom_scheme, to set on the app";
   return [describe("no_open_button", "ios_app.custom_scheme", message, way)];
 }
 
@@ -181,13 +177,13 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
   if (link[field] !== true) return [];
   if (appSources.ios === "none") {
     const message = "It does nothing: no iOS app is on the link.";
-    const fix = fixOnLink(explained, "ios_app");
+    const fix = "set ios_app";
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
   // What a visitor's device looks like is collected by the page (link-services.md §1).
   const message = "It needs the preview page, which enable_forced_redirect skips.";
-  const fix = fixOnLink(explained, "only one of the two as true");
+  const fix = "set only one of the two as true";
   return [describe("deferred_linking_without_page", field, message, fix)];
 }
 
@@ -206,7 +202,7 @@ function findCampaignProblems(explained: ExplainedLink): readonly LinkProblem[] 
   if (token.length > campaignTokenCharacters || token !== token.trim()) {
     const rule = `at most ${campaignTokenCharacters} characters and no space at either end`;
     const message = `Apple takes a campaign token of ${rule}.`;
-    const fix = fixOnLink(explained, "such a campaign_token");
+    const fix = "set such a campaign_token";
     problems.push(describe("campaign_token_unfit", "campaign_token", message, fix));
   }
   const isSet = !isBlank(token) && !isBlank(link.provider_token);
@@ -240,12 +236,12 @@ function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
     const address = explained.link[field];
     if (isFaulty(explained, field)) continue;
     if (/^http:/i.test(address ?? "")) {
-      const fix = fixOnLink(explained, `an https ${field}`);
+      const fix = `set an https ${field}`;
       problems.push(describe("http_address", field, `${field} is http, not https.`, fix));
     }
     if (field !== "social_image_url" && isSamePage(address, explained.options.address)) {
       const message = `${field} is the link's own address: visitors would go in circles.`;
-      problems.push(describe("loop", field, message, fixOnLink(explained, `another ${field}`)));
+      problems.push(describe("loop", field, message, `set another ${field}`));
     }
   }
   return problems;
@@ -268,19 +264,10 @@ function isFaulty({ faults }: ExplainedLink, name: string): boolean {
   return faults.some(({ field }) => field === name);
 }
 
-function fixOnLink({ link }: ExplainedLink, what: string): string {
-  return isSaved(link) ? `call ${links.update.tool} with ${what}` : `set ${what}`;
-}
-
 /** What belongs to an app only its maker knows: a model that is told to set it makes it up. */
 function fixOnApp({ appSources }: ExplainedLink, platform: Mobile, what: string): string {
   const isDraft = appSources[platform] === "draft";
-  const way = isDraft ? `, to set in ${platform}_app` : ` and ${callUpdate(platform)}`;
-  return `ask the user for ${what}${way}`;
-}
-
-function callUpdate(platform: Mobile): string {
-  return `call ${appEndpoints[platform].update.tool}`;
+  return `ask the user for ${what}, to set ${isDraft ? `in ${platform}_app` : "on the app"}`;
 }
 
 /** A problem with the ways to mend it, if there are any, in one sentence. */

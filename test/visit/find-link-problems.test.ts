@@ -38,17 +38,13 @@ const rows: readonly Row[] = [
     told: [
       "ios_fallback_url",
       "iOS visitors who lack the app have nowhere to go.",
-      `Call update_link with ios_fallback_url or url, or ${askStoreId} and call update_ios_app.`,
+      `Set ios_fallback_url or url, or ${askStoreId}, to set on the app.`,
     ],
   },
   {
     of: { url: null, ios_app_id: null },
     apps: { android_app },
-    told: [
-      "ios_fallback_url",
-      "iOS visitors have nowhere to go.",
-      "Call update_link with ios_fallback_url or url.",
-    ],
+    told: ["ios_fallback_url", "iOS visitors have nowhere to go.", "Set ios_fallback_url or url."],
   },
   {
     of: { url: null, android_app_id: null },
@@ -56,7 +52,7 @@ const rows: readonly Row[] = [
     told: [
       "android_fallback_url",
       "Android visitors have nowhere to go.",
-      "Call update_link with android_fallback_url or url.",
+      "Set android_fallback_url or url.",
     ],
   },
   {
@@ -65,7 +61,7 @@ const rows: readonly Row[] = [
     told: [
       "enable_forced_redirect",
       "enable_forced_redirect has nowhere to send iOS visitors who lack the app.",
-      `Call update_link with ios_fallback_url or url, or ${askStoreId} and call update_ios_app.`,
+      `Set ios_fallback_url or url, or ${askStoreId}, to set on the app.`,
     ],
   },
   {
@@ -74,7 +70,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_app.app_store_id",
       "The app has no App Store id: iOS visitors who lack it go to url instead.",
-      `${askStore} and call update_ios_app, or call update_link with ios_fallback_url.`,
+      `${askStore}, to set on the app, or set ios_fallback_url.`,
     ],
   },
   {
@@ -82,7 +78,7 @@ const rows: readonly Row[] = [
     told: [
       "url",
       "Desktop visitors have no url to go to and meet the project's default page.",
-      "Call update_link with url.",
+      "Set url.",
     ],
   },
   {
@@ -90,7 +86,7 @@ const rows: readonly Row[] = [
     told: [
       "provider_token",
       "Provider token must be sent together with campaign token",
-      "Call update_link with both provider_token and campaign_token, or clear both.",
+      "Set both provider_token and campaign_token, or clear both.",
     ],
   },
   {
@@ -107,7 +103,7 @@ const rows: readonly Row[] = [
     told: [
       "campaign_token",
       "Apple takes a campaign token of at most 30 characters and no space at either end.",
-      "Call update_link with such a campaign_token.",
+      "Set such a campaign_token.",
     ],
   })),
   {
@@ -134,7 +130,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "Android will ignore all fingerprints and not open the app: only SHA-256 (32 pairs) counts.",
-      "Ask the user for all fingerprints as SHA-256 and call update_android_app.",
+      "Ask the user for all fingerprints as SHA-256, to set on the app.",
     ],
   },
   {
@@ -143,7 +139,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "Android will ignore 1 of 2 fingerprints: only SHA-256 (32 pairs) counts.",
-      "Ask the user for all fingerprints as SHA-256 and call update_android_app.",
+      "Ask the user for all fingerprints as SHA-256, to set on the app.",
     ],
   },
   {
@@ -152,7 +148,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "Fingerprints can't be blank",
-      "Ask the user for fingerprints and call update_android_app.",
+      "Ask the user for fingerprints, to set on the app.",
     ],
   },
   {
@@ -161,7 +157,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_app.team_id",
       "Team is the wrong length (should be 10 characters)",
-      "Ask the user for team_id and call update_ios_app.",
+      "Ask the user for team_id, to set on the app.",
     ],
   },
   {
@@ -170,7 +166,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_app.custom_scheme",
       "The preview page cannot open the app: on the link's own domain iOS stays in the browser.",
-      "Ask the user for custom_scheme and call update_ios_app.",
+      "Ask the user for custom_scheme, to set on the app.",
     ],
   },
   {
@@ -179,7 +175,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_deferred_deep_linking_enabled",
       "It does nothing: no iOS app is on the link.",
-      "Call update_link with ios_app.",
+      "Set ios_app.",
     ],
   },
   {
@@ -187,7 +183,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_deferred_deep_linking_enabled",
       "It needs the preview page, which enable_forced_redirect skips.",
-      "Call update_link with only one of the two as true.",
+      "Set only one of the two as true.",
     ],
   },
   {
@@ -196,7 +192,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app",
       "The Android app's record is not at hand, so its store page and faults are left out.",
-      "Look for it with list_android_apps.",
+      "Look for it among the Android apps.",
     ],
   },
   {
@@ -205,12 +201,12 @@ const rows: readonly Row[] = [
     told: [
       "url",
       "url is the link's own address: visitors would go in circles.",
-      "Call update_link with another url.",
+      "Set another url.",
     ],
   },
   ...["url", "ios_fallback_url", "android_fallback_url", "social_image_url"].map((field): Row => ({
     of: { [field]: "HTTP://shop.example/" },
-    told: [field, `${field} is http, not https.`, `Call update_link with an https ${field}.`],
+    told: [field, `${field} is http, not https.`, `Set an https ${field}.`],
   })),
 ];
 
@@ -304,7 +300,7 @@ describe("a draft", () => {
       ["ios_app.team_id", "Ask the user for team_id, to set in ios_app."],
       ["ios_app.app_store_id", `${askStore}, to set in ios_app, or set ios_fallback_url.`],
       ["android_app.package_name", "Ask the user for package_name, to set in android_app."],
-      ["ios_app.custom_scheme", "Ask the user for custom_scheme and call update_ios_app."],
+      ["ios_app.custom_scheme", "Ask the user for custom_scheme, to set on the app."],
       ["android_app.fingerprints", `${askPrints}, to set in android_app.`],
     ]);
   });
@@ -316,14 +312,14 @@ describe("a draft", () => {
       [
         "ios_app",
         "The app is registered already, so app_store_id would be ignored.",
-        "Call update_ios_app with app_store_id.",
+        "Set app_store_id on the app.",
       ],
     ]);
     expect(tellOfDraft({ android_app: { ...android, fingerprints: [sha1] } }, both)).toEqual([
       [
         "android_app",
         "The app is registered already, so fingerprints would be ignored.",
-        "Call update_android_app with fingerprints.",
+        "Set fingerprints on the app.",
       ],
     ]);
   });

@@ -15,7 +15,6 @@ import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
 import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
-import { findAbsent } from "../tools/toolbox.ts";
 import { openDialogue } from "./ask-person.ts";
 import type { Caller } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -75,7 +74,7 @@ export async function callOnce(
   { caller, leaving, requestId, meta, person, tellProgress }: Calling,
   options: ServerOptions,
 ): Promise<CallToolResult> {
-  const { toolbox, keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
+  const { keyContext, requireApproval, approveOverwrite, report, watchCall } = options;
   const { capabilities, isModern } = caller;
   let task: Task | undefined;
   // Earlier revisions have no such answer to a call.
@@ -90,7 +89,6 @@ export async function callOnce(
     leaving,
     requestId,
     meta,
-    isAbsent: findAbsent(toolbox, keyContext),
     showsViews: canShowViews(capabilities),
     answerWithTask: takesTasks ? (running: Task) => (task = running) : undefined,
     tellProgress,

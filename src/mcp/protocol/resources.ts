@@ -10,7 +10,7 @@ import type { Failure } from "../results/tool-failure.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { describeAccess } from "../tools/explain-access.ts";
 import { templateView } from "../tools/templates/view-resource.ts";
-import { findAbsent, listVisible, nameVisible } from "../tools/toolbox.ts";
+import { listVisible, nameVisible } from "../tools/toolbox.ts";
 import { listBulkTemplates, readBulkPage } from "./bulk-resources.ts";
 import type { HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -116,12 +116,7 @@ async function readResource(
   const id = decode(name);
   if (tool === undefined || id === undefined) throw refuseUnknownResource(uri);
   // Reading is the tool by another name, so that it finds, hides and refuses in the same way.
-  const isAbsent = findAbsent(toolbox, keyContext);
-  const result = await callTool(
-    tool,
-    { id },
-    { ...options, person: nobodyToAsk, leaving: signal, isAbsent },
-  );
+  const result = await callTool(tool, { id }, { ...options, person: nobodyToAsk, leaving: signal });
   if (result.isError !== true) return result.structuredContent;
   // Every failure has this shape (tool-failure.ts).
   const { error } = result.structuredContent as { error: Failure };

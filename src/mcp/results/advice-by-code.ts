@@ -10,8 +10,6 @@ import { messages } from "../../contract/messages.ts";
 type Context = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
-  /** Whether the key may list what the endpoint is about. */
-  readonly isListed?: boolean;
   readonly effect?: "none" | "unknown" | "done";
   readonly retry?: "now" | "later" | "never";
   /** What a refusal said. */
@@ -24,7 +22,7 @@ const advice = {
   invalid_arguments: ({ tool, fields }) => `${mend("arguments", fields)} and call ${tool} again.`,
   bad_request: ({ tool }) => `Correct the arguments and call ${tool} again.`,
   key_missing: "Ask the user to set WAYPOST_API_KEY where this server is configured.",
-  key_invalid: "Ask the user for another API key; explain_access tells what this one may do.",
+  key_invalid: "Ask the user for another API key.",
   account_suspended:
     "Tell the user that the account is suspended; no call will work until it is not.",
   scope_missing: (context) =>
@@ -32,7 +30,7 @@ const advice = {
   role_required:
     "Tell the user that the key's owner lacks the role; do not try again with this key.",
   plan_required: "Tell the user what needs a better plan, or call again without those fields.",
-  unauthorized: "Call explain_access to see what this key may do, and tell the user.",
+  unauthorized: "Look up what this key may do, and tell the user.",
   not_found: adviseNotFound,
   validation_failed: ({ tool, fields }) =>
     fields === undefined
@@ -88,8 +86,7 @@ function nameScope({ endpoint, message = "" }: Context): string {
   return named ?? "for this";
 }
 
-function adviseNotFound(context: Context): string {
-  const { endpoint, tool, message } = context;
+function adviseNotFound({ endpoint, tool, message }: Context): string {
   if (message === messages.not_offered) {
     return `Tell the user that this deployment may not offer ${tool}.`;
   }
@@ -101,38 +98,21 @@ function adviseNotFound(context: Context): string {
     return "The project has no page template yet: a draft has to be saved first.";
   }
   // An endpoint without an id was not called with a wrong one.
-  const listTool = endpoint?.params === undefined ? undefined : findListTool(context);
-  if (listTool === undefined) return "Check the argument; nothing has it.";
-  return `Find the right id with ${listTool}.`;
+  return endpoint?.params === undefined
+    ? "Check the argument; nothing has it."
+    : "Look up the right id, or ask the user for it.";
 }
 
 /** How to find out, before anything is done twice. */
-function adviseUnknown(context: Context): string {
-  const { endpoint, tool, retry } = context;
+function adviseUnknown({ endpoint, tool, retry }: Context): string {
   if (retry === "later") {
     return endpoint?.overwrites === true
       ? `Read it first: call ${tool} again only if it is still as it was before.`
       : `Call ${tool} again later: to repeat it does no harm.`;
   }
-  const listTool = findListTool(context);
-  if (listTool === undefined || endpoint?.path.startsWith("/page_template") === true) {
-    return `Do not call ${tool} again before the user has looked whether it happened.`;
-  }
-  return `Do not call ${tool} again yet: first look with ${listTool} whether it happened.`;
+  return `Do not call ${tool} again yet: first look whether it happened, or ask the user to look.`;
 }
 
 function lookFirst(effect: Context["effect"]): string {
   return effect === "unknown" ? "look whether it happened, " : "";
-}
-
-/** Links, apps and projects are each found by the list of their kind. */
-function findListTool({ endpoint, isListed = true }: Context): string | undefined {
-  if (endpoint === undefined || !isListed) return undefined;
-  const { version, versions, restore } = contract.pageTemplate;
-  if (endpoint === version || endpoint === restore) return versions.tool;
-  const [, kind = ""] = endpoint.path.split("/");
-  const resource = kind === "short_links" ? "links" : kind;
-  return ["links", "ios_apps", "android_apps", "projects"].includes(resource)
-    ? `list_${resource}`
-    : undefined;
 }

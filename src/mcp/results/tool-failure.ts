@@ -108,8 +108,6 @@ export function refuseForNow(tool: string, outage: Outage): ToolFailure {
 export type Asked = {
   readonly tool: string;
   readonly endpoint?: Endpoint;
-  /** Whether the key may list what the endpoint is about. */
-  readonly isListed?: boolean;
 };
 
 /** What the deployment said, or what went wrong on the way to it; other errors stay as they are. */

@@ -3,7 +3,6 @@ import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
-import { findKind } from "../../contract/resource-kind.ts";
 import type { AskedCall, Report, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { refuseDenied, refuseTakenAway } from "../access/refuse-denied.ts";
@@ -19,7 +18,6 @@ import { describeFault, explainEnd, ToolFailure, type Failure } from "../results
 import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { addRecent } from "./history/describe-recent.ts";
 import { journalWrite } from "./history/journal-write.ts";
-import { keepNextToTools, type IsAbsent } from "./keep-to-tools.ts";
 import { nameChangedApps } from "./name-changed-apps.ts";
 import type { Call, Progress, Tool } from "./tool.ts";
 
@@ -35,7 +33,6 @@ export type CallContext = {
   /** Where the client takes a task for an answer: called with the task that runs on. */
   readonly answerWithTask?: ((task: Task) => unknown) | undefined;
   readonly tellProgress?: (progress: Progress) => unknown;
-  readonly isAbsent: IsAbsent;
   /** Notes an unexpected error where the operator looks, and answers its reference. */
   readonly report: Report;
   /** By what the call is known in logs, here and where it leads. */
@@ -84,9 +81,8 @@ export async function callTool(
     const warned: Warned = new Set();
     const result = await runTool({ context, tool, args, warned, acted }, extras);
     const told = tellOfAddresses(tellWarnings(result, warned), context);
-    const shown = keepNextToTools(told, context.isAbsent);
     endWatch?.("ok");
-    return toCallResult(shown, extras);
+    return toCallResult(told, extras);
   } catch (error) {
     if (error instanceof PersonAsked) {
       // The call begins anew with the answer.
@@ -95,7 +91,7 @@ export async function callTool(
     }
     const failure = explainError(error, tool, acted, context);
     endWatch?.(failure.code);
-    return answerFailure(keepNextToTools(failure, context.isAbsent));
+    return answerFailure(failure);
   }
 }
 
@@ -195,13 +191,12 @@ async function ask<E extends Endpoint>(
   options: { readonly condition?: Condition | undefined; readonly isFree?: boolean },
 ): Promise<Answer<E>> {
   if (endpoint.effect !== "read") Object.assign(acted, { hasBegun: true, endpoint });
-  const isListed = keyContext.access.read(findKind(endpoint).index).state !== "denied";
   try {
     const body = await keyContext.call(endpoint, input, leaving, { ...options, requestId });
     noteWarned(warned, body);
     return body;
   } catch (error) {
-    throw explainEnd({ tool: tool.name, endpoint, isListed }, error);
+    throw explainEnd({ tool: tool.name, endpoint }, error);
   }
 }
 

@@ -2,6 +2,7 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { findKind, groups } from "../../contract/resource-kind.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
+import type { Access } from "../access/key-access.ts";
 import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
 import { refuseUnchosen, refuseWriting } from "../access/refuse-denied.ts";
 import type { Mode } from "../approval/mode.ts";
@@ -18,7 +19,6 @@ import { createExplainAccess } from "./explain-access.ts";
 import { createExplainLink } from "./explain-link.ts";
 import { createListChanges } from "./history/list-changes.ts";
 import { createUndo } from "./history/undo.ts";
-import type { IsAbsent } from "./keep-to-tools.ts";
 import { createLinkStats } from "./link-stats.ts";
 import type { Tool } from "./tool.ts";
 
@@ -33,9 +33,7 @@ export type Toolbox = {
    */
   readonly isActAllowed: (endpoint: Endpoint) => boolean;
   /** Whether a plan that does this may be applied here with such a key. */
-  readonly mayApply: (acts: Acts, access: KeyContext["access"]) => boolean;
-  /** Those that any configuration has. */
-  readonly names: ReadonlySet<string>;
+  readonly mayApply: (acts: Acts, access: Access) => boolean;
   /** The refusal of a tool that the mode or the operator's choice leaves out. */
   readonly explainLeftOut: (name: string) => ToolFailure | undefined;
   /** The name of a tool that was most likely meant. */
@@ -61,7 +59,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     createExportLinks(),
     createListChanges(),
     createUndo(),
-    createAuditLinks(),
+    createAuditLinks(({ access }) => mayCall("plan_links", access)),
     createLinkStats(),
     createExplainLink(),
     createCheckDomain(),
@@ -71,12 +69,15 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   const { isChosen, isTakenAway } = readSelection(selection, all);
   const tools = all.filter((tool) => isChosen(tool) && isAllowed(tool, mode));
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  function mayCall(name: string, access: Access): boolean {
+    const tool = byName.get(name);
+    return tool !== undefined && tool.readAccess(access).state !== "denied";
+  }
   const isActAllowed = (endpoint: Endpoint) =>
     !isTakenAway({ name: endpoint.tool, group: findKind(endpoint).group });
   return {
     mode,
     tools,
-    names: new Set(all.map(({ name }) => name)),
     explainLeftOut: (name) => {
       const tool = all.find((each) => each.name === name);
       if (tool === undefined || byName.has(name)) return undefined;
@@ -84,11 +85,7 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
     },
     find: (name) => byName.get(name),
     isActAllowed,
-    mayApply: (acts, access) => {
-      const tool = byName.get("apply_plan");
-      if (tool === undefined || tool.readAccess(access).state === "denied") return false;
-      return listActs(acts).every(isActAllowed);
-    },
+    mayApply: (acts, access) => mayCall("apply_plan", access) && listActs(acts).every(isActAllowed),
     suggest: (name) => findNearest(name, byName.keys()),
   };
 }
@@ -100,16 +97,6 @@ export function listVisible({ tools }: Toolbox, { access }: KeyContext): readonl
 
 export function nameVisible(toolbox: Toolbox, keyContext: KeyContext): ReadonlySet<string> {
   return new Set(listVisible(toolbox, keyContext).map(({ name }) => name));
-}
-
-/** Looked up when a text first names a tool: most texts name none. */
-export function findAbsent(toolbox: Toolbox, keyContext: KeyContext): IsAbsent {
-  let visible: ReadonlySet<string> | undefined;
-  return (name) => {
-    if (!toolbox.names.has(name)) return false;
-    visible ??= nameVisible(toolbox, keyContext);
-    return !visible.has(name);
-  };
 }
 
 /**

@@ -156,7 +156,7 @@ test("the result of a write says once which fingerprints Android will ignore", a
   };
   const message =
     "Android will ignore all fingerprints and not open the app: only SHA-256 (32 pairs) counts.";
-  const fix = "Ask the user for all fingerprints as SHA-256 and call update_android_app.";
+  const fix = "Ask the user for all fingerprints as SHA-256, to set on the app.";
   const problems = [{ field: "fingerprints", message, fix }];
   expect(await approve("register_android_app", androidApp)).toEqual(problems);
   const { id } = await assistant.plant("android_app", { ...androidApp, package_name: "a.b" });

@@ -71,7 +71,7 @@ describe("a call", () => {
         "before you repeat it.",
       effect: "unknown",
       retry: "never",
-      next: expect.stringContaining("first look with list_links whether it happened"),
+      next: expect.stringContaining("first look whether it happened"),
     });
   });
 

@@ -152,7 +152,7 @@ describe("what is to be explained", () => {
     const { structured } = await stage.callTool("explain_link", { id: "winter" });
     expect(structured.error).toMatchObject({
       code: "not_found",
-      next: expect.stringContaining("list_links"),
+      next: "Look up the right id, or ask the user for it.",
     });
   });
 

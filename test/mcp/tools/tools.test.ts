@@ -251,7 +251,7 @@ describe("the tools", () => {
   test("are described once and not again for each list", () => {
     const { tools: all } = createToolbox({ mode: "guarded", selection: [] });
     const remote = { facts: undefined };
-    const describe = () => describeTools(all, remote, () => false);
+    const describe = () => describeTools(all, remote);
     const [first, second] = [describe(), describe()];
     for (const [index, { inputSchema, outputSchema }] of first.entries()) {
       expect(second[index]?.inputSchema).toBe(inputSchema);

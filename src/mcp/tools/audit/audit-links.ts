@@ -19,7 +19,8 @@ const { links } = contract;
 const name = "audit_links";
 const idsPerPage = 10;
 
-export function createAuditLinks(): Tool {
+/** A fix is a call of plan_links, so `mayPlan` says whether a key can make that call. */
+export function createAuditLinks(mayPlan: (keyContext: Call["keyContext"]) => boolean): Tool {
   return makeBulkTool({
     name,
     title: "Audit links",
@@ -34,7 +35,9 @@ export function createAuditLinks(): Tool {
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { filters = [], page = 1 } = args as AuditArguments;
-      return lookInTime({ filters, page }, call);
+      const { keyContext } = call;
+      const takesFixes = mayPlan(keyContext) && keyContext.mayAsk(links.update);
+      return lookInTime({ filters, page, takesFixes }, call);
     },
   });
 }
@@ -75,6 +78,7 @@ function listOwnFields(isTerse: boolean): Fields {
 type Wanted = {
   readonly filters: readonly FilterInput[];
   readonly page: number;
+  readonly takesFixes: boolean;
 };
 
 async function lookInTime(wanted: Wanted, call: Call): Promise<JsonObject> {
@@ -88,7 +92,7 @@ async function lookInTime(wanted: Wanted, call: Call): Promise<JsonObject> {
 }
 
 async function runAudit(
-  { filters, page }: Wanted,
+  { filters, page, takesFixes }: Wanted,
   call: Call,
   inTime: InTime,
 ): Promise<JsonObject> {
@@ -115,7 +119,7 @@ async function runAudit(
     audit: {
       checked: end.checked,
       complete: reading.isWhole,
-      groups: showGroups(groups, window, call),
+      groups: showGroups(groups, window, takesFixes),
       ...tellUnchecked([
         ...notChecked,
         ...listUnjudged(reading, end, known.linkHost),
@@ -127,17 +131,14 @@ async function runAudit(
   };
 }
 
-/** On a later page are the groups that have more ids. A key that may not plan gets no plans. */
+/** A later page has the groups that have more ids. */
 function showGroups(
   groups: readonly Group[],
   { from }: Window,
-  { keyContext }: Call,
+  takesFixes: boolean,
 ): readonly Group[] {
   const shown = from === 0 ? groups : groups.filter(({ count }) => count > from);
-  return shown.map(({ fix, ...group }) => {
-    const mayPlan = fix !== undefined && keyContext.mayAsk(links.update);
-    return mayPlan ? { ...group, fix } : group;
-  });
+  return takesFixes ? shown : shown.map(({ fix: _fix, ...group }) => group);
 }
 
 function listUnjudged(

@@ -123,7 +123,7 @@ export function listActs({ registrations, ...counts }: Acts): readonly Endpoint[
 export async function requireJob(args: JsonObject, call: Call): Promise<Job> {
   const job = await call.keyContext.bulk.findJob(String(args["job_id"]), call.keyContext);
   if (job !== undefined) return job;
-  throw refuseMissing("This key has no such job.", "Find the right id with list_jobs.");
+  throw refuseMissing("This key has no such job.", "Find the right id in the list of jobs.");
 }
 
 export function refuseMissing(message: string, next: string): ToolFailure {

@@ -30,7 +30,7 @@ function createApplyPlan(): Tool {
     name,
     title: "Apply a plan",
     description:
-      "Do what a plan of plan_links says; a person approves what overwrites, deletes or " +
+      "Do what a plan says; a person approves what overwrites, deletes or " +
       "registers an app. Called again, it answers the same job or resumes it.",
     effect: "destroy",
     overwrites: true,
@@ -41,7 +41,7 @@ function createApplyPlan(): Tool {
       const { bulk } = owner;
       const plan = await bulk.findPlan(String(args["plan_id"]), owner);
       if (plan === undefined) {
-        throw refuseMissing("This key has no such plan.", "Make a plan with plan_links.");
+        throw refuseMissing("This key has no such plan.", "Make a plan first.");
       }
       refuseFaulty(plan);
       const seen = await bulk.findJobOf(plan, owner);
@@ -62,7 +62,7 @@ function createApplyPlan(): Tool {
 
 const mostProblems = 20;
 
-/** What is wrong is told once more: the answer of plan_links may be long ago. */
+/** The plan may have been made long ago, so what is wrong is shown again. */
 function refuseFaulty(plan: Plan): void {
   if (!isFaulty(plan)) return;
   const { problems } = plan;
@@ -75,7 +75,7 @@ function refuseFaulty(plan: Plan): void {
     })),
     effect: "none",
     retry: "never",
-    next: "Mend what problems name with the user, and make a new plan with plan_links.",
+    next: "Mend what problems name with the user, and make a new plan.",
   });
 }
 
@@ -176,7 +176,7 @@ function createCancelJob(): Tool {
     title: "Cancel a job",
     description:
       "Stop a job after the rows that are on the way; this cannot be undone. " +
-      "plan_links with undo takes back what is done.",
+      "A plan that undoes the job takes back what is done.",
     effect: "write",
     fields: () => ({ job_id: z.string() }),
     result: { job: otherJobSchema },

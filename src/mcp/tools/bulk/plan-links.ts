@@ -35,7 +35,7 @@ export function createPlanLinks(): Tool {
     title: "Plan many links",
     description:
       "Plan to change many links, by rows, CSV or filters, or to undo a job. " +
-      "Changes nothing: show it to the user, then call apply_plan.",
+      "Changes nothing: show it to the user, then apply it.",
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
@@ -137,7 +137,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
     }
     const job = await requireJob({ job_id: undo }, call);
     if (!job.isHeld) return { undo: job };
-    throw refuseField("undo", "the job is running; wait for its end, or cancel_job it first");
+    throw refuseField("undo", "the job is running; wait for its end, or cancel it first");
   }
   if (operation === undefined) {
     throw refuseField("operation", "operation is required, but with undo");

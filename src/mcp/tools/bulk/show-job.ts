@@ -68,10 +68,10 @@ function shortenTexts(record: JsonObject): JsonObject {
 
 function describeProgress({ state, counts }: Job): { readonly next?: string } {
   if (state === "running") {
-    return { next: "It goes on by itself; call get_job with its id to see how far it is." };
+    return { next: "It runs by itself. Read it by its id to see how far it is." };
   }
   const failed = counts.rejected + counts.unknown;
-  return failed === 0 ? {} : { next: "get_job with page 1 tells what became of each row." };
+  return failed === 0 ? {} : { next: "Page 1 of the job shows what became of each row." };
 }
 
 function describeRest({ counts }: Job, page: number): { readonly next?: string } {
@@ -79,19 +79,19 @@ function describeRest({ counts }: Job, page: number): { readonly next?: string }
   const last = Math.ceil(rows / receiptsPerPage);
   if (page > last && last > 0) return { next: `Its rows end with page ${last}.` };
   if (page >= last) return {};
-  return { next: `Page ${page} of ${last}: call get_job with page ${page + 1} for more rows.` };
+  return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
 }
 
 function describeNext({ state, isHeld, counts }: Job): { readonly next?: string } {
   if (state === "interrupted") {
-    return { next: "Call apply_plan with the plan_id to go on with it." };
+    return { next: "Apply its plan (plan_id) again to resume it." };
   }
   if (state !== "cancelled") return {};
   if (isHeld) {
-    return { next: "Its last rows are on the way: call get_job again to see how they ended." };
+    return { next: "Its last rows are on the way: read it again to see how they ended." };
   }
-  const undo = counts.done === 0 ? "" : " To put back what is done call plan_links with undo.";
+  const undo = counts.done === 0 ? "" : " A plan that undoes the job takes back what is done.";
   const rest = counts.left + counts.unknown;
   if (rest === 0) return {};
-  return { next: `It was cancelled: only if the user asks for it, go on with apply_plan.${undo}` };
+  return { next: `It was cancelled: apply its plan again only if the user asks for it.${undo}` };
 }

@@ -48,5 +48,5 @@ function describeNext(plan: Plan): string {
     ...(invalid > 0 ? [invalid === 1 ? "the faulty row" : `the ${invalid} faulty rows`] : []),
   ];
   const rest = left.length === 0 ? "" : `, without ${left.join(" and ")}`;
-  return `Show it to the user; apply_plan with its id does it${rest}.`;
+  return `Show it to the user, then apply it by its id${rest}.`;
 }

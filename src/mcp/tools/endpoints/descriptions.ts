@@ -14,13 +14,13 @@ type ToolOf<Group> = {
 export type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[keyof Contract];
 
 export const descriptions: Readonly<Record<EndpointTool, string>> = {
-  list_links: "List links, filtered, sorted and paged. For one known link use get_link.",
+  list_links: "List links, filtered, sorted and paged.",
   get_link: "Read one link.",
-  create_link: "Create a link. A taken path is refused; upsert_link overwrites.",
+  create_link: "Create a link. A taken path is refused.",
   upsert_link: "Create the link, or overwrite the given fields of the one with this path.",
   update_link:
-    "Change the given fields of one link. An empty text clears a field. For many: plan_links.",
-  delete_link: "Delete a link; embedded, it is kept 30 days. To redirect it use update_link.",
+    "Change the given fields of one link. An empty text clears a field. For many, make a plan.",
+  delete_link: "Delete a link; embedded, it is kept 30 days. To redirect it, change its url.",
   shorten_link:
     "Make a short path for a link's address and its query (no undo) or any web address. Pro plan.",
   resolve_short_link: "Find the link at a shortened or whole address. Needs no key.",

@@ -29,7 +29,7 @@ export async function askLinks(input: FindInput, call: Call): Promise<AskedLinks
     const found = await findInList(inTime, input);
     return { body: found, told: describeReached(found.meta) };
   } catch (error) {
-    throw explainEnd({ tool: index.tool, endpoint: index, isListed: true }, error);
+    throw explainEnd({ tool: index.tool, endpoint: index }, error);
   } finally {
     stop();
   }

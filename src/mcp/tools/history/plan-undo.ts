@@ -152,6 +152,6 @@ async function settleEffect(
 function refuseUndone(): NotUndoable {
   return new NotUndoable(
     "It was never done: everything is as it was before.",
-    "Tell the user so. What was done before it is in list_changes; undo takes its id.",
+    "Tell the user so. What was done before it is in the list of changes; undo takes its id.",
   );
 }

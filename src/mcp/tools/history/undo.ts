@@ -33,7 +33,7 @@ export function createUndo(): Tool {
     name,
     title: "Undo a change",
     description:
-      "Put a change of list_changes back; without an id this key's last one. " +
+      "Put a change of the history back; without an id this key's last one. " +
       "Asks where something is lost. Of a job it answers a plan to apply.",
     group: "history",
     effect: "destroy",
@@ -71,11 +71,11 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
       : await history.findLast({ realm, key_print });
   if (found !== undefined && found !== false) return found;
   if (typeof id !== "string") {
-    throw refuseMissing("There is nothing to undo.", "Find the right id with list_changes.");
+    throw refuseMissing("There is nothing to undo.", "Find the right id in the list of changes.");
   }
   throw refuseMissing(
     `No change has the id ${quote(id)}: undo takes that of a change, not of what was changed.`,
-    "Find it with list_changes, whose target is a link or an app by any of its names.",
+    "Find it in the list of changes, whose target is a link or an app by any of its names.",
   );
 }
 
@@ -160,7 +160,7 @@ async function planJobUndo({ target_id }: Change, call: Call): Promise<JsonObjec
     throw refuseMissing("This key has no such job.", "It is undone with the key that began it.");
   }
   if (job.isHeld) {
-    throw refuse("The job is running.", "Wait for its end, or cancel_job it first.");
+    throw refuse("The job is running.", "Wait for its end, or cancel it first.");
   }
   const { plan: made } = await bulk.plan({ undo: job }, keyContext, signal);
   return { plan: await showPlan(made, bulk, {}) };

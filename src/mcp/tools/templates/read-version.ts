@@ -92,7 +92,7 @@ async function readStarter({ keyContext }: Call) {
 function refuseDraft(): ToolFailure {
   return new ToolFailure({
     code: "scope_missing",
-    message: `This server does not offer ${save.tool}, with which alone a draft can be read.`,
+    message: "Only saving a draft shows it, which this server does not offer.",
     effect: "none",
     retry: "never",
     next: "Tell the user, or read what visitors see: the id live.",

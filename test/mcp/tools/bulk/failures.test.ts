@@ -39,12 +39,12 @@ const refused = { effect: "none", retry: "never" };
 
 describe("what is not there", () => {
   test.each([
-    ["apply_plan", { plan_id: "nothing" }, "This key has no such plan.", "plan_links"],
-    ["get_job", { job_id: "nothing" }, "This key has no such job.", "list_jobs"],
-    ["cancel_job", { job_id: "nothing" }, "This key has no such job.", "list_jobs"],
-    ["plan_links", { undo: "nothing" }, "This key has no such job.", "list_jobs"],
-    ["apply_plan", { plan_id: "a\u0000b" }, "This key has no such plan.", "plan_links"],
-    ["get_job", { job_id: "\ud800" }, "This key has no such job.", "list_jobs"],
+    ["apply_plan", { plan_id: "nothing" }, "This key has no such plan.", "Make a plan first."],
+    ["get_job", { job_id: "nothing" }, "This key has no such job.", "list of jobs"],
+    ["cancel_job", { job_id: "nothing" }, "This key has no such job.", "list of jobs"],
+    ["plan_links", { undo: "nothing" }, "This key has no such job.", "list of jobs"],
+    ["apply_plan", { plan_id: "a\u0000b" }, "This key has no such plan.", "Make a plan first."],
+    ["get_job", { job_id: "\ud800" }, "This key has no such job.", "list of jobs"],
   ])("is not found: %s %j", async (tool, args, message, next) => {
     const error = await fail(tool, args);
     expect(error).toMatchObject({ ...refused, code: "not_found", message });
@@ -85,7 +85,7 @@ describe("a plan that cannot be applied", () => {
         { field: "paht", message: expect.stringContaining("did you mean path?") },
       ],
     });
-    expect(error.next).toContain("make a new plan with plan_links");
+    expect(error.next).toContain("make a new plan");
     expect((await call("list_jobs")).jobs).toEqual([]);
   });
 
@@ -169,9 +169,9 @@ test("a job that runs cannot be undone before it has ended", async () => {
   expect(job.state).toBe("running");
   const error = await fail("plan_links", { undo: job.id }, slow);
   expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
-  expect(error.message).toContain("cancel_job");
+  expect(error.message).toContain("cancel it first");
   const seen = (await slow.callTool("get_job", { job_id: job.id })).structured.job;
-  expect(seen.next).toContain("call get_job with its id");
+  expect(seen.next).toContain("Read it by its id");
   let isOver = false;
   const cancelling = slow.callTool("cancel_job", { job_id: job.id });
   const ending = Promise.all([cancelling, applying]).then(() => (isOver = true));

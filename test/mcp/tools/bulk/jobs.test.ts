@@ -218,7 +218,10 @@ describe("a job that was stopped half way", () => {
     await assistant.bulk.close();
     await applying;
     const [job] = (await call("list_jobs")).jobs;
-    expect(job).toMatchObject({ state: "interrupted", next: expect.stringMatching(/apply_plan/) });
+    expect(job).toMatchObject({
+      state: "interrupted",
+      next: expect.stringMatching(/^Apply its plan/),
+    });
     await using next = await createAssistantWorld({ beside: assistant.world });
     await next.bulk.loadUnfinished();
     const client = await next.connect({});

@@ -76,7 +76,7 @@ test("what is no change's id is told from it, with how to find that", async () =
   expect(await fail("undo", { change_id: "spring" })).toMatchObject({
     code: "not_found",
     message: 'No change has the id "spring": undo takes that of a change, not of what was changed.',
-    next: "Find it with list_changes, whose target is a link or an app by any of its names.",
+    next: "Find it in the list of changes, whose target is a link or an app by any of its names.",
   });
 });
 
@@ -203,7 +203,7 @@ test("of a change whose end was never seen, the target tells whether it was done
   const refused = await fail("undo");
   expect(refused.message).toContain("It was never done");
   // What was done before it can be undone all the same.
-  expect(refused.next).toContain("What was done before it is in list_changes");
+  expect(refused.next).toContain("What was done before it is in the list of changes");
   await edit(id, { name: "Newer" });
   await call("undo");
   expect(asked[0]).toContain("not known: whether this change was ever done");
