@@ -22,7 +22,7 @@ export function createForwarder(
     const waiting = await notices.list(mostAtOnce);
     for (const { id, realm: projectId, event, subject, at, data } of waiting) {
       const about = await describe({ event, subject, data }, jobs);
-      const told = { id, event, subject, data: { project_id: projectId, ...about } };
+      const told = { id, event, data: { project_id: projectId, ...about } };
       const isPatient = true;
       await store.write((db) => tellOf({ db, projectId }, [told], at), { isPatient });
     }

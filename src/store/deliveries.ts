@@ -1,31 +1,13 @@
-import { sql } from "kysely";
-import { askedWithin_ms, givenUpAfter_ms } from "./delivery-days.ts";
 import type { DeliveryTable, WebhookTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
 import { isFor, updateWebhook, type OwnWebhook } from "./webhooks.ts";
 
 /** What webhooks are still to be told: what is due, and what came of it. */
 
-/** Where an event is among its webhook's; what tells of very many links has several parts. */
-export type Place = Pick<DeliveryTable, "number" | "part">;
+export type Delivery = Pick<DeliveryTable, "event_id" | "event" | "body" | "attempts" | "ends_at">;
 
-export type Delivery = Place &
-  Pick<
-    DeliveryTable,
-    "event_id" | "event" | "subject" | "body" | "attempts" | "created_at" | "ends_at"
-  >;
-
-export const deliveryColumns = [
-  "event_id",
-  "number",
-  "part",
-  "event",
-  "subject",
-  "body",
-  "attempts",
-  "created_at",
-  "ends_at",
-] as const satisfies readonly (keyof Delivery)[];
+/** After its first failed attempt, or since somebody had it sent again. */
+export const givenUpAfter_ms = 24 * 60 * 60 * 1000;
 
 /** The time of what was not tried yet: it is due at once, by whichever clock. */
 export const untried_at = 0;
@@ -37,90 +19,12 @@ export async function listDueDeliveries(
   now: number,
   limit: number,
 ): Promise<readonly Delivery[]> {
-  const due = selectSome(db, webhook, limit).where("next_at", "<=", now);
-  return due.orderBy("number").orderBy("part").execute();
-}
-
-/** Until when something waits, and whether on its own account. */
-type Hold = Pick<DeliveryTable, "next_at" | "refused">;
-
-export type Held = Hold & {
-  /** The first that is not due: what comes before it, as what is sent again does, is not held. */
-  readonly from: Place;
-};
-
-/** Of these subjects those of which something is not due yet, and until when the first such is. */
-export async function listHeld(
-  db: Db,
-  webhook: OwnWebhook,
-  subjects: readonly string[],
-  now: number,
-): Promise<ReadonlyMap<string, Held>> {
-  const ahead = selectWaiting(db, webhook)
-    .select(["subject", "number", "part", "next_at", "refused", placeInSubject])
-    .where("next_at", ">", now)
-    .where("subject", "in", subjects);
-  const first = db.selectFrom(ahead.as("ahead")).where("place", "=", 1);
-  const rows = await first.select(["subject", "number", "part", "next_at", "refused"]).execute();
-  return new Map(
-    rows.map(({ subject, number, part, ...hold }) => [
-      subject,
-      { ...hold, from: { number, part } },
-    ]),
-  );
-}
-
-export function isBefore(one: Place, other: Place): boolean {
-  return one.number < other.number || (one.number === other.number && one.part < other.part);
-}
-
-/** Of a row among those that are read with it about its subject: the first of these has one. */
-export const placeInSubject = sql<number | string>`
-  row_number() over (partition by subject order by number, part)
-`.as("place");
-
-/** In one transaction: a day of clicks is a row of tens of thousands about one subject. */
-const movedAtOnce = 1000;
-
-/**
- * Has some of what is due about a subject wait for the first of it that is not, each for a day of
- * its own; true when that is all.
- */
-export async function holdBack(
-  db: Db,
-  webhook: OwnWebhook,
-  subject: string,
-  { from, ...hold }: Held,
-): Promise<boolean> {
-  const some = selectWaiting(db, webhook)
-    .select("event_id")
-    .where("next_at", "<", hold.next_at)
-    .where(sql<boolean>`(number, part) >= (${from.number}, ${from.part})`)
-    .where("subject", "=", subject)
-    .limit(movedAtOnce);
-  const held = db.updateTable("deliveries").set(hold).where(isFor(webhook));
-  const { numUpdatedRows } = await held.where("event_id", "in", some).executeTakeFirst();
-  return numUpdatedRows < BigInt(movedAtOnce);
-}
-
-/**
- * Has some of what waits for a receiver that is back due, and of what waits behind the event by
- * which that was noticed, which may have been asked for before its time; true when that is all.
- */
-export async function letGo(
-  db: Db,
-  webhook: OwnWebhook,
-  { subject }: Pick<Delivery, "subject">,
-  now: number,
-): Promise<boolean> {
-  const some = selectWaiting(db, webhook)
-    .select("event_id")
-    .where("next_at", ">", now)
-    .where((row) => row.or([row("refused", "=", 0), row("subject", "=", subject)]))
-    .limit(movedAtOnce);
-  const due = db.updateTable("deliveries").set({ next_at: now }).where(isFor(webhook));
-  const { numUpdatedRows } = await due.where("event_id", "in", some).executeTakeFirst();
-  return numUpdatedRows < BigInt(movedAtOnce);
+  return selectWaiting(db, webhook)
+    .select(["event_id", "event", "body", "attempts", "ends_at"])
+    .where("next_at", "<=", now)
+    .orderBy("number")
+    .limit(limit)
+    .execute();
 }
 
 /** It has arrived, and is gone. */
@@ -136,20 +40,20 @@ export async function noteDelivered(
   await noteLast(db, webhook, { ...well, last_event: event, last_at: now, last_fault: null });
 }
 
-export type Failed = Hold & {
+export type Failed = Pick<DeliveryTable, "next_at"> & {
   /** When it is given up. */
   readonly ends_at: number;
   readonly delivery: Pick<Delivery, "event_id" | "event">;
   readonly fault: string;
   readonly isDead: boolean;
-  /** The receiver is left alone until then. */
-  readonly rests_until: number;
+  /** After how many failures in a row the receiver rests, and until when. */
+  readonly rest: { readonly from: number; readonly until: number };
   readonly now: number;
 };
 
-/** What comes after it about the same is held back when its turn would be (`listHeld`). */
-export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): Promise<void> {
-  const { delivery, fault, isDead, next_at, refused, ends_at, rests_until, now } = failed;
+/** Answers how often the receiver has failed in a row. */
+export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): Promise<number> {
+  const { delivery, fault, isDead, next_at, ends_at, rest, now } = failed;
   const { event_id, event } = delivery;
   await db
     .updateTable("deliveries")
@@ -157,28 +61,26 @@ export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): P
       attempts: eb("attempts", "+", 1),
       ends_at,
       fault,
-      ...(isDead ? asDead(now) : { next_at, refused }),
+      ...(isDead ? asDead(now) : { next_at }),
     }))
     .where(isFor(webhook))
     .where("event_id", "=", event_id)
     .execute();
-  await updateWebhook(db, webhook)
+  const updated = await updateWebhook(db, webhook)
     .set((row) => ({
       failures: row("failures", "+", 1),
-      failing_since: row
-        .case()
-        .when("last_at", "<=", now - askedWithin_ms)
-        .then(now)
-        .else(row.fn.coalesce("failing_since", row.val(now)))
-        .end(),
+      failing_since: row.fn.coalesce("failing_since", row.val(now)),
     }))
-    .execute();
+    .returning("failures")
+    .executeTakeFirst();
+  const failures = updated?.failures ?? 0;
   await noteLast(db, webhook, {
-    rests_until,
+    ...(failures >= rest.from && { rests_until: rest.until }),
     last_event: event,
     last_at: now,
     last_fault: fault,
   });
+  return failures;
 }
 
 /** Of one that is given up its time is that of its end. */
@@ -222,7 +124,7 @@ export async function sendAgain(
   now: number,
 ): Promise<number> {
   const ends_at = now + givenUpAfter_ms;
-  const fresh = { state: "waiting", attempts: 0, next_at: now, ends_at } as const;
+  const fresh = { state: "waiting", attempts: 0, next_at: untried_at, ends_at } as const;
   let which = db.updateTable("deliveries").set(fresh).where(isFor(webhook));
   if (eventId !== undefined) which = which.where("event_id", "=", eventId);
   const { numUpdatedRows } = await which.where("state", "=", "dead").executeTakeFirst();
@@ -267,10 +169,6 @@ export async function findOverdue(
   return row?.since ?? undefined;
 }
 
-export function selectSome(db: Db, webhook: OwnWebhook, limit: number) {
-  return selectWaiting(db, webhook).select(deliveryColumns).limit(limit);
-}
-
-export function selectWaiting(db: Db, webhook: OwnWebhook) {
+function selectWaiting(db: Db, webhook: OwnWebhook) {
   return db.selectFrom("deliveries").where(isFor(webhook)).where("state", "=", "waiting");
 }

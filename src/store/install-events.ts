@@ -18,5 +18,5 @@ export async function tellOfInstall(
   now: number,
 ): Promise<void> {
   const data: JsonObject = { project_id: tenant.projectId, ...install };
-  await tellOf(tenant, [{ event: "install.matched", subject: install.link.id, data }], now);
+  await tellOf(tenant, [{ event: "install.matched", data }], now);
 }

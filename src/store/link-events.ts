@@ -29,8 +29,6 @@ export async function tellOfLinks(
 
 type Clicked = { readonly linkId: string; readonly clicks: number };
 
-/** What all of them are about, so that they arrive in their order. */
-export const clicksSubject = "clicks";
 /** Links of one event: a receiver reads tens of thousands of bytes at the most. */
 const clickedAtOnce = 500;
 
@@ -50,14 +48,14 @@ export async function tellOfClicks(
   for (let start = 0; start < links.length; start += clickedAtOnce) {
     const some = links.slice(start, start + clickedAtOnce);
     const data = { project_id: tenant.projectId, links: some };
-    told.push({ event: "link.clicked", subject: clicksSubject, data });
+    told.push({ event: "link.clicked", data });
   }
   await tellOf(tenant, told, now);
 }
 
 function describeChange(project_id: string, { event, link, before }: Change): readonly Told[] {
   const data = { project_id, link };
-  if (before === undefined) return [{ event, subject: link.id, data }];
+  if (before === undefined) return [{ event, data }];
   const previous = Object.fromEntries(
     Object.entries(before).filter(([field, value]) => {
       // Visits are counted meanwhile, and told of by an event of their own.
@@ -65,5 +63,5 @@ function describeChange(project_id: string, { event, link, before }: Change): re
     }),
   );
   if (Object.keys(previous).length === 0) return [];
-  return [{ event, subject: link.id, data: { ...data, previous } }];
+  return [{ event, data: { ...data, previous } }];
 }

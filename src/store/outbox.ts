@@ -15,8 +15,6 @@ import { readEvents } from "./webhooks.ts";
 
 export type Told = {
   readonly event: WebhookEvent;
-  /** The link, job or approval that it is about. */
-  readonly subject: string;
   readonly data: JsonObject;
   /** Of what was told elsewhere before; left out, it follows from its place. */
   readonly id?: string;
@@ -52,11 +50,11 @@ export async function queueEvents(
   const webhooks = await query.where("project_id", "=", projectId).execute();
   const number = tally.generation + tally.clicked;
   const timestamp = new Date(now).toISOString();
-  const rows = told.flatMap(({ event, subject, data, id }, part) => {
+  const rows = told.flatMap(({ event, data, id }, part) => {
     const wanting = webhooks.filter(({ events }) => readEvents(events).includes(event));
     const event_id = id ?? nameEvent(projectId, number, part, now);
     const body = JSON.stringify({ type: event, timestamp, data });
-    const row = { event_id, number, part, event, subject, body, ...beginning };
+    const row = { event_id, number, event, body, ...beginning };
     return wanting.map(({ id: webhook_id }) => {
       return { ...row, project_id: projectId, webhook_id, created_at: now };
     });
@@ -75,7 +73,6 @@ const beginning = {
   state: "waiting",
   attempts: 0,
   next_at: untried_at,
-  refused: 0,
   ends_at: null,
   fault: null,
 } as const satisfies Partial<DeliveryTable>;

@@ -259,23 +259,15 @@ export type DeliveryTable = {
   readonly webhook_id: string;
   /** The same in every attempt, and for every webhook. */
   readonly event_id: string;
-  /** The order in which a project's events were committed; a part for each of one transaction. */
+  /** The order in which a project's transactions were committed. */
   readonly number: number;
-  readonly part: number;
   readonly event: WebhookEvent;
-  /** Those about the same link, job or approval arrive in their order, and all clicks in theirs. */
-  readonly subject: string;
   /** As it is sent. */
   readonly body: string;
   readonly state: "waiting" | "dead";
   readonly attempts: number;
   readonly next_at: number;
-  /**
-   * Whether it waits until then because it, or what comes before it, was refused by a receiver that
-   * was not away; else it is due as soon as the receiver is back.
-   */
-  readonly refused: Flag;
-  /** When it is given up; null until an attempt has failed (`findEnd`). */
+  /** When it is given up; null until an attempt has failed. */
   readonly ends_at: number | null;
   /** What came of the last attempt. */
   readonly fault: string | null;

@@ -1,7 +1,13 @@
 import { tidyDeliveries } from "../store/old-deliveries.ts";
 import { StoreBusy } from "../store/store.ts";
-import { createCouriers } from "./couriers.ts";
-import type { Given, Outcome } from "./deliver-to-one.ts";
+import { listDue } from "../store/webhook-turns.ts";
+import {
+  deliverToOne,
+  planTurn,
+  type Courier,
+  type Given,
+  type Outcome,
+} from "./deliver-to-one.ts";
 
 /** Delivers what webhooks are to be told, for as long as a process serves. */
 
@@ -24,6 +30,9 @@ export type DelivererOptions = Omit<Given, "count"> & {
 
 const lookEvery_ms = 1000;
 const tidyEvery_ms = 10 * 60_000;
+/** Webhooks that are delivered to at the same time. */
+const mostAtOnce = 48;
+const runnerBytes = 9;
 /** What is on the way when the process stops may end by itself within this time. */
 const finish_ms = 3000;
 
@@ -41,18 +50,18 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const counts: Record<Outcome, number> = { delivered: 0, failed: 0, given_up: 0 };
   const given: Given = {
     ...options,
-    count: (outcome, times = 1) => {
-      counts[outcome] += times;
+    count: (outcome) => {
+      counts[outcome] += 1;
     },
   };
-  const couriers = createCouriers(given, stopping, note);
+  const turns = createTurns(given, stopping, note);
 
   const tidy = doNowAndThen(clock, tidyEvery_ms, () => tidyAll(given, stopping.isStopping));
 
   async function look(): Promise<void> {
     while (!isStopping) {
       await collect().catch(note);
-      await couriers.startDue().catch(note);
+      await turns.startDue().catch(note);
       await tidy().catch(note);
       if (!isStopping) await sleep();
     }
@@ -74,8 +83,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     },
     deliverDue: async () => {
       await collect();
-      await couriers.startDue();
-      await couriers.end();
+      await turns.startDue();
+      await turns.end();
       await tidy();
     },
     measure: () => ({ ...counts }),
@@ -84,8 +93,34 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       wake?.();
       const stopAlarm = setAlarm(finish_ms, () => breaking.abort());
       await watching;
-      await couriers.end();
+      await turns.end();
       stopAlarm();
+    },
+  };
+}
+
+type Stopping = Omit<Courier, "runner">;
+
+function createTurns(given: Given, stopping: Stopping, note: (error: unknown) => void) {
+  const { store, clock, random } = given;
+  const runner = Buffer.from(random.bytes(runnerBytes)).toString("base64url");
+  const running = new Map<string, Promise<void>>();
+  return {
+    /** Begins the turns of those that something is due for, as far as there are places. */
+    startDue: async () => {
+      for (const receiver of await listDue(store.db, planTurn(clock.now()), mostAtOnce)) {
+        const { id } = receiver;
+        if (stopping.isStopping() || running.size >= mostAtOnce) return;
+        if (running.has(id)) continue;
+        const ended = deliverToOne(receiver, given, { ...stopping, runner })
+          .catch(note)
+          .finally(() => running.delete(id));
+        running.set(id, ended);
+      }
+    },
+    /** Resolves when the turns that have begun are over. */
+    end: async () => {
+      await Promise.all(running.values());
     },
   };
 }
@@ -100,15 +135,13 @@ function doNowAndThen({ monotonic }: Given["clock"], every_ms: number, work: () 
   };
 }
 
-async function tidyAll({ store, clock, count }: Given, isStopping: () => boolean): Promise<void> {
+async function tidyAll({ store, clock }: Given, isStopping: () => boolean): Promise<void> {
   const all = await store.db.selectFrom("webhooks").select(["project_id", "id"]).execute();
   for (const webhook of all) {
     while (!isStopping()) {
       const isPatient = true;
       const tidy = store.write((db) => tidyDeliveries(db, webhook, clock.now()), { isPatient });
-      const { givenUp, mayBeMore } = await tidy;
-      count("given_up", givenUp);
-      if (!mayBeMore) break;
+      if (await tidy) break;
     }
   }
 }

@@ -134,8 +134,7 @@ const samples = [
   'select "project_id" from "tallies" where "links" >= $1',
   'select "realm", "number" from "changes" where "at" <= $1 limit $2',
   'delete from "exports" where "expires_at" <= $1',
-  "select project_id, id, url, secret, failures, " +
-    "case when failures >= 3 then 1 else 0 end as due_by from webhooks",
+  "select project_id, id, url, secret from webhooks",
   'select "project_id", "id" from "webhooks"',
   'select "id", "project_id", "url" from "webhooks" order by "created_at", "id"',
   'select "id", "project_id", "url" from "webhooks" where "id" = $1',

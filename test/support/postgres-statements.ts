@@ -40,7 +40,7 @@ export const everywhere: readonly { readonly text: RegExp; readonly why: string 
     why: "once a minute, and before a file is written, which reads all links of a project",
   },
   {
-    text: /^\s*select project_id, id, url, secret, failures, \s*case [^,]+ due_by from webhooks\b/,
+    text: /^\s*select project_id, id, url, secret from webhooks\b/,
     why: "once a second, those that something is to be delivered to",
   },
   {

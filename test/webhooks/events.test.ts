@@ -18,7 +18,7 @@ openWithReceiver((opened) => ({ world, receiver } = opened));
 const create = async (body: object) => (await world.call("POST", "/links", { body })).body;
 const countRows = () => world.store.db.selectFrom("deliveries").select("event_id").execute();
 
-test("a link's changes are told in their order, each signed", async () => {
+test("each change of a link is told once and signed, in no promised order", async () => {
   const { secret } = await addWebhook(world, receiver.url);
   const made = await create({ path: "spring", name: "Spring" });
   const path = `/links/${made.id}`;
@@ -28,7 +28,7 @@ test("a link's changes are told in their order, each signed", async () => {
   await deliverIn(world).deliverDue();
 
   const project_id = world.project.id;
-  expect(receiver.received.map(({ body }) => body)).toEqual([
+  const wanted = [
     { type: "link.created", timestamp: at(), data: { project_id, link: made } },
     {
       type: "link.updated",
@@ -37,7 +37,10 @@ test("a link's changes are told in their order, each signed", async () => {
     },
     { type: "link.deleted", timestamp: at(), data: { project_id, link: changed } },
     { type: "link.created", timestamp: at(), data: { project_id, link: back } },
-  ]);
+  ];
+  expect(receiver.received).toHaveLength(wanted.length);
+  const bodies = receiver.received.map(({ body }) => body);
+  expect(bodies).toEqual(expect.arrayContaining(wanted));
   for (const one of receiver.received) {
     expect(one.headers["content-type"]).toBe("application/json");
     await expectSigned(one, secret);
@@ -94,10 +97,19 @@ test("links that lose an app with its deletion, and get it back, are told of", a
   await world.call("POST", `/ios_apps/${id}/restore`);
   await deliverIn(world).deliverDue();
   const told = receiver.received.map(({ body: { data } }) => data);
-  expect(told).toMatchObject([
-    { link: { path: "in-app", ios_app_id: null }, previous: { ios_app_id: id } },
-    { link: { path: "in-app", ios_app_id: id }, previous: { ios_app_id: null } },
-  ]);
+  expect(told).toHaveLength(2);
+  expect(told).toContainEqual(
+    expect.objectContaining({
+      link: expect.objectContaining({ path: "in-app", ios_app_id: null }),
+      previous: { ios_app_id: id },
+    }),
+  );
+  expect(told).toContainEqual(
+    expect.objectContaining({
+      link: expect.objectContaining({ path: "in-app", ios_app_id: id }),
+      previous: { ios_app_id: null },
+    }),
+  );
 });
 
 test("clicks are told of by the batch, with the count of each link", async () => {

@@ -69,22 +69,17 @@ export const eventTables: readonly string[] = [
     webhook_id text not null,
     event_id text not null,
     number bigint not null,
-    part integer not null,
     event text not null,
-    subject text not null,
     body text not null,
     state text not null,
     attempts integer not null,
     next_at bigint not null,
-    refused smallint not null,
     ends_at bigint,
     fault text,
     created_at bigint not null,
     primary key (project_id, webhook_id, event_id)
   )`,
   `create index deliveries_in_order
-    on deliveries (project_id, webhook_id, state, number, part, next_at)`,
-  // Due events and the first event of each subject are read from this index alone.
-  `create index deliveries_due on deliveries
-    (project_id, webhook_id, state, next_at, number, part, subject, refused)`,
+    on deliveries (project_id, webhook_id, state, number, next_at)`,
+  "create index deliveries_due on deliveries (project_id, webhook_id, state, next_at)",
 ];
