@@ -39,7 +39,6 @@ import type { IdentifiedCaller } from "../mcp/transport/key-connections.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 import type { Deliverer } from "../webhooks/deliverer.ts";
 import { announce, writeAnnouncement } from "./serving/announcement.ts";
-import { tuneNode } from "./serving/tune-node.ts";
 import { claimStdout, openScreen } from "./terminal/output.ts";
 
 /** What runs when a stop is asked for may end within this time: a container is killed after ten. */
@@ -63,7 +62,6 @@ type ServeOptions = {
 export async function serve(options: ServeOptions): Promise<number> {
   const { config } = options;
   claimStdout();
-  tuneNode();
   const log = createLog(config);
   const toolbox = chooseTools(config);
   const metrics = await openMetrics(config);

@@ -65,7 +65,6 @@ await bundle({
       "node:readline": ["createInterface"],
       "node:stream/promises": ["pipeline"],
       "node:timers/promises": ["setImmediate", "setTimeout"],
-      "node:v8": ["setFlagsFromString"],
       "node:worker_threads": ["Worker"],
       "node:zlib": ["crc32", "createGunzip", "createGzip", "deflateSync", "gzip", "gzipSync"],
       "@hono/node-server": ["getRequestListener"],
