@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
-import type { Clock, Random } from "../contract/clock.ts";
+import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { guardWrites } from "../sql/guard-writes.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
@@ -10,7 +10,6 @@ import { migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import { createAlarms } from "./alarms.ts";
 import {
   checkDataFolder,
   databaseFile,
@@ -36,7 +35,10 @@ export type Embedded = {
 export const applicationId = 0x57415950;
 
 export const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
-export const setAlarm = createAlarms(clock);
+export const setAlarm: SetAlarm = (milliseconds, ring) => {
+  const timer = setTimeout(ring, milliseconds).unref();
+  return () => clearTimeout(timer);
+};
 export const random: Random = { bytes: drawBytes };
 
 /** Drawn in advance, for each draw on its own costs as much as one of all of these. */
