@@ -39,20 +39,7 @@ export const setAlarm: SetAlarm = (milliseconds, ring) => {
   const timer = setTimeout(ring, milliseconds).unref();
   return () => clearTimeout(timer);
 };
-export const random: Random = { bytes: drawBytes };
-
-/** Drawn in advance, for each draw on its own costs as much as one of all of these. */
-const drawnBytes = 4096;
-let drawn = Buffer.alloc(0);
-
-/** No byte is ever given twice, nor changed once it was given. */
-function drawBytes(count: number): Uint8Array {
-  if (count > drawnBytes) return randomBytes(count);
-  if (count > drawn.length) drawn = randomBytes(drawnBytes);
-  const bytes = drawn.subarray(0, count);
-  drawn = drawn.subarray(count);
-  return bytes;
-}
+export const random: Random = { bytes: randomBytes };
 
 export type EmbeddedOptions = {
   /** A mere look needs a store that is there, and leaves it as it is. */

@@ -183,7 +183,6 @@ function answerStarting(request: IncomingMessage, response: ServerResponse): voi
 
 function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const { api, mcp, links, hostnames, readUnready, answerScrape } = handlers;
-  const readHostname = createHostnameReader();
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) =>
@@ -264,13 +263,7 @@ function nameRequest({ headers, rawHeaders }: IncomingMessage, response: ServerR
   rawHeaders.push(requestIdHeader, requestId);
 }
 
-/** Most requests name the host that the one before has named. */
-function createHostnameReader(): (request: IncomingMessage) => string {
-  let last = { host: "", name: "" };
-  return ({ headers: { host = "" } }) => {
-    if (host === last.host) return last.name;
-    // A name may end with the dot of the root, and is the same without it.
-    last = { host, name: host.replace(/\.?(:\d+)?$/, "").toLowerCase() };
-    return last.name;
-  };
+/** A name may end with the dot of the root, and is the same without it. */
+function readHostname({ headers: { host = "" } }: IncomingMessage): string {
+  return host.replace(/\.?(:\d+)?$/, "").toLowerCase();
 }

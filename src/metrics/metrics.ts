@@ -62,7 +62,6 @@ export function createMetrics(): Metrics {
     [],
     visitBuckets_s,
   );
-  const nameRoute = createRouteNames();
 
   return {
     countRequest: ({ endpoint, request }, status, seconds) => {
@@ -94,13 +93,6 @@ function nameClass(status: number): string {
   return `${Math.floor(status / 100)}xx`;
 }
 
-/** Each endpoint's name is put together once. */
-function createRouteNames(): (endpoint: Endpoint | undefined) => string {
-  const names = new WeakMap<Endpoint, string>();
-  return (endpoint) => {
-    if (endpoint === undefined) return other;
-    const known = names.get(endpoint) ?? `${endpoint.method} ${endpoint.path}`;
-    names.set(endpoint, known);
-    return known;
-  };
+function nameRoute(endpoint: Endpoint | undefined): string {
+  return endpoint === undefined ? other : `${endpoint.method} ${endpoint.path}`;
 }

@@ -21,18 +21,7 @@ export function readTrustedProxies(text: string): TrustedProxies | undefined {
 export function createTrust(proxies: TrustedProxies | undefined): Trusts {
   if (proxies === undefined) return () => false;
   if ("hops" in proxies) return (_, hop) => hop < proxies.hops;
-  return rememberLast(matchNetworks(proxies.networks));
-}
-
-/** Nearly all come by one proxy, and to look at its address costs a tenth of a redirect. */
-function rememberLast(trusts: (address: string) => boolean): Trusts {
-  let last: { readonly address: string; readonly isTrusted: boolean } | undefined;
-  return (address, hop) => {
-    // Farther away are clients, each of whom has an address of their own.
-    if (hop > 0) return trusts(address);
-    if (last?.address !== address) last = { address, isTrusted: trusts(address) };
-    return last.isTrusted;
-  };
+  return matchNetworks(proxies.networks);
 }
 
 /** Behind "believed": by whom. */
