@@ -32,8 +32,6 @@ export type KeyContext = DestinationLimits &
     readonly origin: string;
     /** Whether it refuses a write whose target is not what was shown any more. */
     readonly checksConditions: boolean;
-    /** Whether its ids may be others than UUIDs. */
-    readonly takesAnyId: boolean;
     /** Whether deleted links and apps rest in a bin of the deployment. */
     readonly keepsBin: boolean;
     /** Where the project's links live, where that is known. */
@@ -147,8 +145,6 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     bulk,
     origin,
     checksConditions,
-    // Only of our own service it is known that it makes no others.
-    takesAnyId: !checksConditions,
     get keepsBin() {
       return known.binDays !== undefined;
     },
