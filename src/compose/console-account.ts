@@ -10,7 +10,7 @@ import { uncounted } from "../mcp/approval/approve-overwrite.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import { explainEnd, ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
-import { chooseZone, wholeRows } from "../mcp/tools/link-stats.ts";
+import { chooseZone } from "../mcp/tools/link-stats.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { addScanMark } from "../contract/rules/scan-mark.ts";
@@ -59,7 +59,6 @@ export function createAccount(parts: Acting): Account {
     listChanges: (wanted) => call("list_changes", {}, parts, wanted),
     listLinks: (args, most) =>
       call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) }),
-    readStats: (args) => call(statsTool, args, parts, { [wholeRows]: true }),
     timeZone: keyContext.timeZone ?? utc,
     readToday: () => writeLocalTime(clock.now(), chooseZone(keyContext) ?? utc).slice(0, 10),
     isOwn: parts.deployment.own !== undefined,
@@ -173,7 +172,6 @@ async function explain(failure: ToldFailure, parts: Acting): Promise<Answer> {
 
 const { index } = contract.links;
 const { preview } = contract.pageTemplate;
-const { tool: statsTool } = contract.linkStats.show;
 
 /** To count what very many links have takes long. */
 function countLess(keyContext: KeyContext, count_to: number): KeyContext {

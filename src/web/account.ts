@@ -17,8 +17,6 @@ export type Account = {
   readonly call: (tool: string, args: JsonObject) => Promise<Answer>;
   /** The same for a list that a person turns over, counted as far as is said. */
   readonly listLinks: (args: JsonObject, mostCounted: number) => Promise<Answer>;
-  /** `link_stats` with all that is told of each row, however many there are. */
-  readonly readStats: (args: JsonObject) => Promise<Answer>;
   /** What was changed in 30 days, the newest first, as `list_changes` tells it. */
   readonly listChanges: (wanted: WantedChanges) => Promise<Answer>;
   /** The zone in which times are shown. */

@@ -69,12 +69,12 @@ test("very many years are told by the month", async () => {
 
 test("the time before is asked for where it is told, and no more than once", async () => {
   const asked: JsonObject[] = [];
-  const readStats = (given: JsonObject) => {
+  const call = (_tool: string, given: JsonObject) => {
     asked.push(given);
     const stats = { by: given["by"] ?? "", sentence: "", rows: [] };
     return Promise.resolve({ kind: "done", result: { stats } });
   };
-  const account = { readStats, readToday: () => "2026-01-15", mayUse: () => true };
+  const account = { call, readToday: () => "2026-01-15", mayUse: () => true };
   // Nothing else of it is read there.
   const visit = { account, url: new URL("https://console.example/statistics") } as unknown as Visit;
   await statisticsPage.show(visit);
@@ -119,7 +119,6 @@ test("each of very many days has all of its numbers in the table", async () => {
   expect(told.body).toMatchObject({ matched: true });
   const { text } = await tab.open("/statistics");
   expect(text).toContain("1 open of installed apps");
-  expect(text).not.toContain("its clicks alone");
   const day =
     /<th scope="row"[^>]*>20[\d-]+<\/th>\s*<td class="number">0<\/td>\s*<td class="number">1</;
   expect(text).toMatch(day);

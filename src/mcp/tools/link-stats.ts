@@ -48,7 +48,7 @@ export function createLinkStats(): Tool {
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
-      const { id, compare, [wholeRows]: isWhole = false, ...asked } = args as StatsArguments;
+      const { id, compare, ...asked } = args as StatsArguments;
       const zone = asked.time_zone ?? chooseZone(call.keyContext)?.name;
       const { stats } = await call.ask(linkStats.show, {
         ...asked,
@@ -56,16 +56,12 @@ export function createLinkStats(): Tool {
         ...(compare !== undefined && { compare: String(compare) }),
         ...(zone !== undefined && { time_zone: zone }),
       });
-      return { stats: showStats(isWhole ? stats : shorten(stats)) };
+      return { stats: showStats(stats) };
     },
   };
 }
 
-/** What the console asks for a person's chart and table. No assistant is offered it. */
-export const wholeRows = "whole_rows";
-
 type StatsArguments = {
-  readonly [wholeRows]?: boolean;
   readonly id?: string;
   readonly filters?: readonly FilterInput[];
   readonly from?: string;
@@ -91,21 +87,6 @@ function listOwnFields(isTerse: boolean): Fields {
 /** The user's, where it has a name that anybody else knows. */
 export function chooseZone({ timeZone }: Call["keyContext"]): TimeZone | undefined {
   return timeZone !== undefined && isTimeZone(timeZone.name) ? timeZone : undefined;
-}
-
-/** Of so many rows all is told; more of them show how it went by their clicks. */
-const mostDetailed = 14;
-
-/** An answer is to be read whole: a month by the day beside the one before would be too long. */
-function shorten({ rows, sentence, ...stats }: LinkStats): LinkStats {
-  if (rows.length <= mostDetailed) return { ...stats, rows, sentence };
-  const isLess = rows.some(({ opens, installs, previous = 0 }) => opens + installs + previous > 0);
-  const told = " Each row tells its clicks alone.";
-  return {
-    ...stats,
-    rows: rows.map(({ key, clicks }) => ({ key, clicks, opens: 0, installs: 0 })),
-    sentence: isLess ? sentence + told : sentence,
-  };
 }
 
 /** What is none is left out, and a link is known by its path. */

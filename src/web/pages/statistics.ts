@@ -121,7 +121,7 @@ type Read =
 
 async function readStats({ account }: Visit, wanted: Wanted): Promise<Read> {
   const { from, to, by, id, compare } = wanted;
-  const answer = await account.readStats({
+  const answer = await account.call("link_stats", {
     from,
     to,
     by,
