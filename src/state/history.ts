@@ -6,7 +6,6 @@ import { createPrefixedId } from "./create-id.ts";
 import { fitIndex } from "./fit-index.ts";
 import { dropEndedChanges, dropOldChanges } from "./history-bounds.ts";
 import type { Db, StateTables } from "./tables.ts";
-import { createUnsentChanges } from "./unsent-changes.ts";
 
 /** What was written, by whom, and what was there before: so that it can be put back. */
 
@@ -110,37 +109,27 @@ export type Ended = Target & Pick<Change, "state" | "effects">;
 export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): History {
   const { db, write } = sql;
   const { clock } = given;
-  const unsent = createUnsentChanges(sql);
   return {
     begin: async (begun) => {
-      await unsent.forget();
       await dropOldChanges(sql, begun, clock.now());
-      return unsent.watch((note) =>
-        write(async (inner) => note(await insertChange(inner, begun, "begun", given))),
-      );
+      return write((inner) => insertChange(inner, begun, "begun", given));
     },
     note: (change, ended) => write((inner) => noteEnd(inner, change, ended)),
     drop: async ({ realm, id }) => {
       const ofRealm = (inner: Db) => inner.deleteFrom("changes").where("realm", "=", realm);
       await write((inner) => ofRealm(inner).where("id", "=", id).execute());
     },
-    find: async (readers, id) => {
-      await unsent.forget();
-      return listOne(selectOf(db, readers).where("id", "=", id));
-    },
+    find: (readers, id) => listOne(selectOf(db, readers).where("id", "=", id)),
     list: async (readers, { from, limit, ...wanted }) => {
-      await unsent.forget();
       const query = selectOf(db, readers, wanted).orderBy("number", "desc");
       return (await query.offset(from).limit(limit).execute()).map(readChange);
     },
     count: async (readers, wanted) => {
-      await unsent.forget();
       const query = selectOf(db, readers, wanted).clearSelect();
       const counted = query.select((row) => row.fn.countAll<number>().as("count"));
       return (await counted.executeTakeFirstOrThrow()).count;
     },
-    findLast: async (readers) => {
-      await unsent.forget();
+    findLast: (readers) => {
       const standing = selectOf(db, readers).where("undone_by", "is", null);
       return listOne(standing.where("undoes", "is", null).orderBy("number", "desc"));
     },

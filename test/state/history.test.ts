@@ -1,8 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
-import { random } from "../../src/compose/embedded.ts";
-import { OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";
-import { createHistory } from "../../src/state/history.ts";
 import type { Change, Effect } from "../../src/state/history.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/state-folder.ts";
@@ -201,28 +198,6 @@ test("what is too old goes by itself where nobody writes in the project any more
   expect(await listIds(readers)).toEqual([]);
   expect(await state.history.findSuccessor("a left project", "one")).toBe("one");
   expect(await listIds()).toHaveLength(1);
-});
-
-test("one that nobody knows to be noted is not told of, for nothing was sent then", async () => {
-  const earlier = await make();
-  const sql = await at.openSql();
-  let outage: "over" | "at its commit" | "there" = "at its commit";
-  const write: typeof sql.write = async (work, options) => {
-    if (outage === "there") throw new StoreBusy("away", { outage: "away" });
-    const result = await sql.write(work, options);
-    if (outage === "over") return result;
-    outage = "there";
-    throw new OutcomeUnknown("the answer to a commit was lost");
-  };
-  const given = { clock: { now: () => at.now, monotonic: () => 0 }, random };
-  const history = createHistory({ ...sql, write }, given);
-  state = { ...state, history };
-  await expect(begin()).rejects.toBeInstanceOf(OutcomeUnknown);
-  // It was kept, and cannot be taken away yet; nor is it forgotten that it has to be.
-  expect(await last()).not.toBe(earlier);
-  outage = "over";
-  expect(await last()).toBe(earlier);
-  expect(await listIds()).toEqual([earlier]);
 });
 
 const large: readonly Effect[] = [
