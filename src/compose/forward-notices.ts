@@ -18,25 +18,26 @@ export function createForwarder(
   return async (): Promise<void> => {
     if (!state.exists()) return;
     const { notices, jobs } = await state.open();
-    await jobs.tellOfLost();
-    const waiting = await notices.list(mostAtOnce);
-    for (const { id, realm: projectId, event, subject, at, data } of waiting) {
-      const about = await describe({ event, subject, data }, jobs);
+    const taken: Notice[] = [];
+    for (const notice of await notices.list(mostAtOnce)) {
+      const { id, realm: projectId, event, at } = notice;
+      const about = await describe(notice, jobs);
+      if (about === undefined) continue;
+      taken.push(notice);
       const told = { id, event, data: { project_id: projectId, ...about } };
       const isPatient = true;
       await store.write((db) => tellOf({ db, projectId }, [told], at), { isPatient });
     }
-    await notices.remove(waiting);
+    await notices.remove(taken);
   };
 }
 
-async function describe(
-  { event, subject, data }: Pick<Notice, "event" | "subject" | "data">,
-  jobs: Jobs,
-) {
+/** Undefined while rows of a cancelled job are still on the way. */
+async function describe({ event, subject, data }: Notice, jobs: Jobs) {
   if (event === "approval.waiting") return { approval: data };
   const job = await jobs.find(subject);
   if (job === undefined) return { job: data };
+  if (job.isHeld) return undefined;
   const { id, plan_id, operation, state, counts } = job;
   return { job: { id, plan_id, operation, state, counts } };
 }

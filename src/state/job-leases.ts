@@ -23,8 +23,6 @@ export type Leases = {
   readonly release: (run: Run, state: JobRow["state"], message?: string) => Promise<void>;
   /** Nothing more of it will begin, not even in a process that already waits for it. */
   readonly cancel: (id: string) => Promise<void>;
-  /** Has webhooks told of those cancelled ones whose runner has died before it could. */
-  readonly tellOfLost: () => Promise<void>;
   /** Makes a cancelled one ready to be taken again. */
   readonly revive: (id: string) => Promise<void>;
 };
@@ -32,10 +30,7 @@ export type Leases = {
 /** A runner that has not renewed its lease for so long is taken for dead. */
 export const lease_ms = 10_000;
 
-export function createLeases(
-  { db: looked, write }: Sql<StateTables>,
-  clock: Pick<Clock, "now">,
-): Leases {
+export function createLeases({ write }: Sql<StateTables>, clock: Pick<Clock, "now">): Leases {
   return {
     take: (run) => write((db) => take(db, run, clock.now())),
     renew: async (run) => (await write((db) => renewLease(db, run, clock.now()))) !== undefined,
@@ -44,24 +39,13 @@ export function createLeases(
     cancel: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
-        // A runner whose lease is over is none.
-        const ended = db.updateTable("jobs").set((row) => ({
-          state: "cancelled",
-          updated_at,
-          runner: row.case().when(isOver(updated_at)).then(null).else(row.ref("runner")).end(),
-        }));
+        const ended = db.updateTable("jobs").set({ state: "cancelled", updated_at });
         const which = ended.where("id", "=", id).where("state", "!=", "done");
-        const job = await which.returning(["id", "realm", "state", "runner"]).executeTakeFirst();
+        const job = await which.returning(["id", "realm", "state"]).executeTakeFirst();
         if (job === undefined) return;
         await noteInHistory(db, job, "The job was cancelled.");
-        // Whoever runs it tells of its end when the rows that are on the way have ended.
-        if (job.runner === null) await tellOfEnd(db, job, updated_at);
+        await tellOfEnd(db, job, updated_at);
       }),
-    tellOfLost: async () => {
-      const now = clock.now();
-      const any = looked.selectFrom("jobs").select("id").where(isCancelledAndLost(now)).limit(1);
-      if ((await any.executeTakeFirst()) !== undefined) await write((db) => tellOfLost(db, now));
-    },
     revive: (id) =>
       write(async (db) => {
         const updated_at = clock.now();
@@ -104,28 +88,9 @@ function isOver(now: number) {
   ]);
 }
 
-/**
- * One whose lease was over when it was cancelled was told of then: the version before left its
- * runner there.
- */
-function isCancelledAndLost(now: number) {
-  const row = expressionBuilder<StateTables, "jobs">();
-  return row.and([
-    row("state", "=", "cancelled"),
-    row("runner", "is not", null),
-    row("runs_until", ">", row.ref("updated_at")),
-    isOver(now),
-  ]);
-}
-
-async function tellOfLost(db: Db, now: number): Promise<void> {
-  const lost = await db
-    .updateTable("jobs")
-    .set({ runner: null })
-    .where(isCancelledAndLost(now))
-    .returning(["id", "realm", "state"])
-    .execute();
-  for (const job of lost) await tellOfEnd(db, job, now);
+/** The same, of a row that was read. */
+export function isLeaseOver(runs_until: number, now: number): boolean {
+  return runs_until <= now || runs_until > now + lease_ms + mostSkew_ms;
 }
 
 type Ended = Pick<JobRow, "state" | "message"> & { readonly now: number };
@@ -150,16 +115,16 @@ async function release(db: Db, { id, runner }: Run, { state, message, now }: End
     .where("runner", "=", runner)
     .returning(["id", "realm", "state"])
     .executeTakeFirst();
-  if (job !== undefined) await tellOfEnd(db, job, now);
+  if (job?.state === "done") await tellOfEnd(db, job, now);
 }
 
-/** Has webhooks told of a job whose end this is; what came of its rows is read then. */
+/** Notes that a job has ended, for webhooks; its counts are read when no row is on the way. */
 async function tellOfEnd(
   db: Db,
   { id, realm, state }: Pick<JobRow, "id" | "realm" | "state">,
   at: number,
 ): Promise<void> {
-  if (realm === null || (state !== "done" && state !== "cancelled")) return;
+  if (realm === null) return;
   await insertNotice(db, { realm, event: "job.finished", subject: id, data: { id }, at }, state);
 }
 

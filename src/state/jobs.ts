@@ -4,7 +4,7 @@ import type { Sql } from "../sql/sql.ts";
 import { createPrefixedId } from "./create-id.ts";
 import { insertChange, type Writer } from "./history.ts";
 import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
-import { createLeases, type Leases } from "./job-leases.ts";
+import { createLeases, isLeaseOver, type Leases } from "./job-leases.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
@@ -151,7 +151,7 @@ async function noteJob(
 
 async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): Promise<Job> {
   const { runner, runs_until, ...rest } = row;
-  const isHeld = runner !== null && runs_until > now;
+  const isHeld = runner !== null && !isLeaseOver(runs_until, now);
   const isLost = row.state === "running" && !isHeld;
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
   const plan = readPlan(await plans.executeTakeFirstOrThrow());

@@ -1,46 +1,84 @@
 import { randomBytes } from "node:crypto";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { createForwarder } from "../../src/compose/forward-notices.ts";
 import { lease_ms } from "../../src/state/job-leases.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
+import type { State } from "../../src/state/state.ts";
 import type { TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** Jobs whose end nobody else has told of. */
+/** What webhooks receive of jobs that are cancelled. */
 
 let receiver: TestReceiver;
 let world: World;
+let state: State;
+let id: string;
+let deliverDue: () => Promise<void>;
 
 openWithReceiver((opened) => ({ world, receiver } = opened));
+
+beforeEach(async () => {
+  const { store, project, clock } = world;
+  await addWebhook(world, receiver.url, ["job.finished"]);
+  state = await world.openState({ clock, random: { bytes: randomBytes } });
+  const wanted = { key_print: "key", origin: "here", operation: "upsert" } as const;
+  const plan = await state.plans.save({ ...wanted, undoes: null, problems: [] }, listRows());
+  const writer = { realm: project.id, tool: "apply_plan", client: null, key_print: "key" };
+  ({ id } = await state.jobs.open(plan, writer, "a key"));
+  const lazy = { exists: () => true, open: () => Promise.resolve(state) };
+  ({ deliverDue } = deliverIn(world, { collect: createForwarder(store, lazy) }));
+});
+afterEach(() => state.close());
 
 async function* listRows(): AsyncGenerator<PlanRow> {
   const blank = { row: null, link_id: null, fields: {}, before: null, message: null };
   yield { ...blank, position: 0, action: "create", path: "p" };
 }
 
-test("a job that was cancelled after its process was killed is told of, once", async () => {
-  const { store, project, clock } = world;
-  await addWebhook(world, receiver.url, ["job.finished"]);
-  const state = await world.openState({ clock, random: { bytes: randomBytes } });
-  const wanted = { key_print: "key", origin: "here", operation: "upsert" } as const;
-  const plan = await state.plans.save({ ...wanted, undoes: null, problems: [] }, listRows());
-  const writer = { realm: project.id, tool: "apply_plan", client: null, key_print: "key" };
-  const { id } = await state.jobs.open(plan, writer, "a key");
+async function listReceived(): Promise<readonly unknown[]> {
+  await deliverDue();
+  return receiver.received.map(({ body }) => body.data.job);
+}
+
+const cancelled = () => expect.objectContaining({ id, state: "cancelled" });
+
+test("a cancelled job that no process runs is sent at once", async () => {
+  const run = { id, runner: "one" };
+  await state.jobs.take(run);
+  await state.jobs.release(run, "interrupted", "an outage");
+  await state.jobs.cancel(id);
+  expect(await listReceived()).toEqual([cancelled()]);
+});
+
+test("a cancelled job is sent when its last row has ended, however long that takes", async () => {
+  const run = { id, runner: "slow" };
+  await state.jobs.take(run);
+  await state.jobs.noteSent(run, 0);
+  await state.jobs.cancel(id);
+  for (let passed_ms = 0; passed_ms < 3 * lease_ms; passed_ms += lease_ms / 2) {
+    // It may begin nothing more.
+    expect(await state.jobs.renew(run)).toBe(false);
+    world.advance(lease_ms / 2);
+    expect(await listReceived()).toEqual([]);
+  }
+  await state.jobs.noteEnd(run, 0, { status: "done" });
+  await state.jobs.release(run, "interrupted");
+  const counts = { done: 1, rejected: 0, unknown: 0, left: 0 };
+  expect(await listReceived()).toEqual([expect.objectContaining({ id, counts })]);
+  expect(await listReceived()).toHaveLength(1);
+});
+
+test.each([
+  ["its lease is over", lease_ms],
+  ["its process is started again an hour later", 60 * 60_000],
+  ["the clock was set back", -2 * lease_ms],
+])("a cancelled job whose process was killed is sent once when %s", async (_, passed_ms) => {
   await state.jobs.take({ id, runner: "killed" });
   await state.jobs.cancel(id);
-
-  const lazy = { exists: () => true, open: () => Promise.resolve(state) };
-  const collect = createForwarder(store, lazy);
-  const { deliverDue } = deliverIn(world, { collect });
-  await deliverDue();
-  expect(receiver.received).toHaveLength(0);
-  for (const passed_ms of [lease_ms, lease_ms]) {
-    world.advance(passed_ms);
-    await deliverDue();
-  }
-  expect(receiver.received.map(({ body }) => body.data.job)).toEqual([
-    expect.objectContaining({ id, plan_id: plan.id, state: "cancelled" }),
-  ]);
-  await state.close();
+  expect(await listReceived()).toEqual([]);
+  world.advance(passed_ms);
+  expect(await listReceived()).toEqual([cancelled()]);
+  world.advance(lease_ms);
+  expect(await listReceived()).toHaveLength(1);
 });
