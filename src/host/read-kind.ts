@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { hour_ms, tellVisit, type Source, type Told, type Visit } from "../stats/visit.ts";
+import { hour_ms, tellVisit, type Source, type Told } from "../stats/visit.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
@@ -26,41 +26,26 @@ const mostReferrers = 5000;
 const longestHost = 253;
 const mostCachedLength = 300;
 
-/** Where visitors come from, and what was told of the last of them: most of the next are alike. */
-type Referrer = {
-  /** Nothing where nobody led there. */
-  readonly host: string;
-  /** In places by platform and country. */
-  readonly last: ((Apart & { readonly told: Told }) | undefined)[];
-};
-
-const mostPlaces = 16;
-
-/** What tells visits by the same referrer apart. */
-type Apart = Pick<Seen, "platform" | "source"> & {
-  readonly hour: number;
-  /** Of the site. */
-  readonly serial: number;
-  readonly country: string | undefined;
-};
-
 /** What is told apart of a visit. The same comes again and again, and is kept for the hour. */
 export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => Told {
-  const referrers = createRecentCache<Referrer>(mostReferrers);
+  /** The host that each header names; nothing where nobody led there. */
+  const hosts = createRecentCache<string>(mostReferrers);
   const kinds = createRecentCache<Told>(mostReferrers);
-  const nowhere: Referrer = { host: "", last: [] };
 
-  function readReferrer(header: string | undefined): Referrer {
-    if (header === undefined || header === "") return nowhere;
-    const known = referrers.find(header);
+  function findHost(header: string | undefined): string {
+    if (header === undefined || header === "") return "";
+    const known = hosts.find(header);
     if (known !== undefined) return known;
-    const referrer = { host: readHost(header), last: [] };
-    if (header.length <= mostCachedLength) referrers.set(header, referrer);
-    return referrer;
+    const host = readHost(header);
+    if (header.length <= mostCachedLength) hosts.set(header, host);
+    return host;
   }
 
-  function findTold(site: Seen["site"], host: string, facts: Apart & Pick<Visit, "at">): Told {
-    const { hour, at, platform, source, country } = facts;
+  return ({ request, site, platform, source }) => {
+    const at = clock.now();
+    const hour = Math.floor(at / hour_ms);
+    const country = findCountry?.(request);
+    const host = findHost(request.headers.referer);
     // A number and short words; no two visits that differ have the same.
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${host}`;
     const known = kinds.find(key);
@@ -70,36 +55,7 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const told = tellVisit({ projectId, what: "click", at, platform, source, country, referrer });
     kinds.set(key, told);
     return told;
-  }
-
-  return ({ request, site, platform, source }) => {
-    const at = clock.now();
-    const hour = Math.floor(at / hour_ms);
-    const referrer = readReferrer(request.headers.referer);
-    const apart = { hour, serial: site.serial, platform, source, country: findCountry?.(request) };
-    const place = findPlace(apart);
-    const last = referrer.last[place];
-    if (last !== undefined && isAlike(last, apart)) return last.told;
-    const told = findTold(site, referrer.host, { ...apart, at });
-    referrer.last[place] = { ...apart, told };
-    return told;
   };
-}
-
-/** Any will do: of two that have the same, each makes the other's next visit be looked up. */
-function findPlace({ platform, country = "??" }: Apart): number {
-  const letters = country.charCodeAt(0) * 5 + country.charCodeAt(1);
-  return (platform.charCodeAt(0) + letters) % mostPlaces;
-}
-
-function isAlike(one: Apart, other: Apart): boolean {
-  return (
-    one.hour === other.hour &&
-    one.serial === other.serial &&
-    one.platform === other.platform &&
-    one.source === other.source &&
-    one.country === other.country
-  );
 }
 
 /**
