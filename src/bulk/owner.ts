@@ -26,8 +26,8 @@ export type Owner = {
   readonly linkHost?: string | undefined;
   /** Whether deleted links rest in a bin, from which they return as they were. */
   readonly keepsBin?: boolean;
-  /** False for a remote server, whose links' addresses are not ours to know. */
-  readonly checksConditions?: boolean;
+  /** Whether its ids may be others than UUIDs, as those of a deployment elsewhere may be. */
+  readonly takesAnyId?: boolean;
   /** What our own service tells of the key's project and its pricing plan. */
   readonly known?: Pick<KnownKey, "facts" | "linkLimit"> | undefined;
   /** Throws for an endpoint that the key is known to have no right to. */

@@ -5,12 +5,15 @@ import { limits } from "./limits.ts";
 
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
+/** What another deployment may have for an id; any other text is only a name. */
+export const anyIdPattern = /^[\w:.-]+$/;
+
 /** An id as it is looked up; a text that is no UUID becomes empty, which no row has. */
 export function readId(text: string): string {
   return uuidPattern.test(text) ? text.toLowerCase() : "";
 }
 
-/** An id in its one form: UUIDs are the same in upper case. */
+/** An id in its one form: UUIDs are the same in upper case, ids of other kinds may not be. */
 export function normalizeId(id: string): string {
   return uuidPattern.test(id) ? id.toLowerCase() : id;
 }

@@ -18,12 +18,12 @@ import {
 type Chosen = { readonly fields: LinkFields; readonly problems: readonly FieldProblem[] };
 
 /** An app that nothing fits is taken out, for what is wrong with it has been told. */
-export function chooseApps(given: LinkFields, known: KnownApps): Chosen {
+export function chooseApps(given: LinkFields, known: KnownApps, takesAnyId: boolean): Chosen {
   const problems: FieldProblem[] = [];
   let fields = given;
   for (const app of listAppChoices(given, known)) {
     const { member } = app;
-    const choice = chooseApp(app);
+    const choice = chooseApp(app, takesAnyId);
     if (choice === undefined) continue;
     const { [member]: _given, ...others } = fields;
     if ("id" in choice) fields = { ...others, [member]: { id: choice.id } };
@@ -38,6 +38,7 @@ export function chooseApps(given: LinkFields, known: KnownApps): Chosen {
 /** Undefined where the choice stands as it is. */
 function chooseApp(
   app: AppChoice,
+  takesAnyId: boolean,
 ): { readonly id: string } | { readonly message: string } | undefined {
   const { kind, choice, name, known } = app;
   if (!choice || known === undefined || bringsNewApp(choice)) return undefined;
@@ -56,7 +57,7 @@ function chooseApp(
     const all = found.map(writeNamedApp).toSorted();
     return { message: `More than one ${kind} is called ${quote(text)}: ${all.join(", ")}` };
   }
-  if (!isById && isIdentifier(app)) return undefined;
+  if (isById ? takesAnyId : isIdentifier(app)) return undefined;
   return { message: explainUnregistered(app, text, registered) };
 }
 

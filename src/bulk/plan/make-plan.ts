@@ -55,14 +55,14 @@ export async function makePlan(
   owner: Owner,
 ): Promise<MadePlan> {
   const { key_print, origin, call, linkHost, requireRight } = owner;
-  const { keepsBin = false, checksConditions = true, checkDestinations = allowAll } = owner;
+  const { keepsBin = false, takesAnyId = false, checkDestinations = allowAll } = owner;
   const undoes = "undo" in wanted ? wanted.undo.id : null;
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
   const createPath = () => Buffer.from(random.bytes(pathBytes)).toString("hex");
-  const asking = { call, signal, linkHost, ownOrigin: checksConditions ? linkHost : undefined };
+  const asking = { call, signal, linkHost, ownOrigin: takesAnyId ? undefined : linkHost };
   const readApps = createAppReader(asking);
-  const planning = { ...asking, operation, createPath, requireRight, readApps };
+  const planning = { ...asking, operation, createPath, requireRight, takesAnyId, readApps };
   const undoing = { ...planning, jobs: state.jobs, keepsBin };
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
@@ -106,7 +106,7 @@ function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
   if ("source" in wanted) {
     const { source, linkHosts } = wanted;
     const settle = linkHosts === undefined ? undefined : settleApps(planning);
-    const options = { linkHosts, settle };
+    const options = { takesAnyId: planning.takesAnyId, linkHosts, settle };
     const { rows, listFindings } = readRows(source, wanted.operation, options);
     return { rows: planRows(planning, rows), listFindings };
   }
@@ -116,10 +116,10 @@ function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
 }
 
 /** What a deletion has no use for is refused with its row. */
-function settleApps({ operation, readApps }: Planning): SettleRow | undefined {
+function settleApps({ operation, readApps, takesAnyId }: Planning): SettleRow | undefined {
   if (operation === "delete") return undefined;
   return async (given) => {
-    const { fields, problems } = chooseApps(given.fields, await readApps(given.fields));
+    const { fields, problems } = chooseApps(given.fields, await readApps(given.fields), takesAnyId);
     return { ...given, fields, problems: [...given.problems, ...problems] };
   };
 }

@@ -44,10 +44,11 @@ export async function* planFilters(
   { filters, search, changes: given, rules }: FilterWanted,
 ): AsyncGenerator<UnnumberedRow> {
   const isDeletion = planning.operation === "delete";
+  const { takesAnyId } = planning;
   const apps = isDeletion ? noApps : await planning.readApps(given);
-  const chosen = chooseApps(given, apps);
+  const chosen = chooseApps(given, apps, takesAnyId);
   const changes = chosen.fields;
-  const faults = isDeletion ? [] : checkChanges(changes);
+  const faults = isDeletion ? [] : checkChanges(changes, takesAnyId);
   const problems = [...chosen.problems, ...faults];
   if (problems.length > 0) throw refuseChanges(problems);
   requireRegistrationRights(planning, changes, apps);

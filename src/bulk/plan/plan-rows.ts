@@ -34,6 +34,8 @@ export type UnnumberedRow = Omit<PlanRow, "position">;
 export type Planning = Asking &
   Pick<Owner, "requireRight"> & {
     readonly operation: PlanOperation;
+    /** Whether ids may be others than UUIDs. */
+    readonly takesAnyId: boolean;
     /** A new link's path, where a row has none: so that its creation may be repeated safely. */
     readonly createPath: () => string;
     readonly readApps: ReadApps;

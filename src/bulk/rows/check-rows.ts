@@ -1,4 +1,4 @@
-import { normalizeId, uuidPattern } from "../../contract/fields.ts";
+import { anyIdPattern, normalizeId, uuidPattern } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import type { FieldProblem } from "../../contract/problem.ts";
 import { checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
@@ -42,12 +42,18 @@ export type Seen = {
   readonly unit: Unit;
   /** Where the project's links live, where rows may name them in every way that a person does. */
   readonly linkHosts: readonly string[] | undefined;
+  /** Whether ids may be others than UUIDs, as those of another deployment than ours may be. */
+  readonly takesAnyId: boolean;
   readonly ids: Map<string, number>;
   readonly paths: Map<string, number>;
 };
 
-export function createSeenRows(unit: Unit, linkHosts?: readonly string[]): Seen {
-  return { unit, linkHosts, ids: new Map(), paths: new Map() };
+export function createSeenRows(
+  unit: Unit,
+  takesAnyId = false,
+  linkHosts?: readonly string[],
+): Seen {
+  return { unit, takesAnyId, linkHosts, ids: new Map(), paths: new Map() };
 }
 
 /** Every rule that the row breaks, all at once. `seen` remembers it for the rows to come. */
@@ -66,20 +72,20 @@ export function checkRow(
   const pathFaults = faults.filter(({ field }) => field === "path");
   // A path with a fault is one all the same, and a row that was not understood may have had one.
   const isNamed = values.path !== undefined || pathFaults.length > 0 || given.problems.length > 0;
-  const isIdName = named?.by === "id";
+  const takesAnyId = seen.takesAnyId || named?.by === "id";
   const problems = [
     ...given.problems,
-    ...checkKeys(operation, id, values.path, { isNamed, isIdName }),
+    ...checkKeys(operation, id, values.path, { isNamed, takesAnyId }),
     ...(operation === "upsert" || isMove ? checkScheme(given.fields.path) : []),
     ...(operation === "delete"
       ? [...pathFaults, ...checkDeletion(given.fields)]
-      : [...faults, ...checkApps(given.fields)]),
+      : [...faults, ...checkApps(given.fields, seen.takesAnyId)]),
     ...(operation === "update" ? checkShortening(given.fields) : []),
     ...findDuplicates(row, id, values.path, seen),
   ];
   return {
     row,
-    ...(isId(id, seen) && { id }),
+    ...(id !== "" && isId(id, seen) && { id }),
     ...(named && { named }),
     ...(values.path !== undefined && !isMove && { path: values.path }),
     ...pickWritten(operation, isMove, given.fields, values),
@@ -104,19 +110,20 @@ function dropQuery(fields: LinkFields, text: string): LinkFields {
   return { ...fields, path: text.replace(/[?#].*/s, "") };
 }
 
-/** Where rows may name their links, another text than a UUID is only a name. */
-function isId(id: string, { linkHosts }: Seen): boolean {
-  return id !== "" && (linkHosts === undefined || uuidPattern.test(id));
+/** What no deployment has for an id is only a name. */
+function isId(id: string, { linkHosts, takesAnyId }: Seen): boolean {
+  if (linkHosts === undefined || uuidPattern.test(id)) return true;
+  return takesAnyId && anyIdPattern.test(id);
 }
 
 /** Every rule that the same changes of many links would break. */
-export function checkChanges(fields: LinkFields): readonly FieldProblem[] {
+export function checkChanges(fields: LinkFields, takesAnyId = false): readonly FieldProblem[] {
   const { path, ...others } = fields;
   const message = "Path is one link's own, and cannot be set for many at once";
   const problems = [
     ...(path === undefined ? [] : [{ field: "path", message }]),
     ...checkLink(others, "update").problems,
-    ...checkApps(others),
+    ...checkApps(others, takesAnyId),
     ...checkShortening(others),
   ];
   return problems.map((problem) => ({ ...problem, message: addHint(problem.message) }));
@@ -148,10 +155,10 @@ function checkKeys(
   operation: PlanOperation,
   id: string,
   path: string | undefined,
-  { isNamed, isIdName }: { readonly isNamed: boolean; readonly isIdName: boolean },
+  { isNamed, takesAnyId }: { readonly isNamed: boolean; readonly takesAnyId: boolean },
 ): readonly FieldProblem[] {
   if (id !== "") {
-    return isIdName || uuidPattern.test(id) ? [] : [{ field: "id", message: "Id is not a UUID" }];
+    return takesAnyId || uuidPattern.test(id) ? [] : [{ field: "id", message: "Id is not a UUID" }];
   }
   if (path !== undefined && !isFindable(path)) {
     const way = operation === "upsert" ? "" : ", or name the link by its id";
@@ -213,11 +220,14 @@ function copyText(text: string): string {
  * What is given of an app is checked by the app's own rules. What is left out is not missed: the
  * app may be registered already.
  */
-function checkApps({ ios_app, android_app }: LinkFields): readonly FieldProblem[] {
+function checkApps(
+  { ios_app, android_app }: LinkFields,
+  takesAnyId: boolean,
+): readonly FieldProblem[] {
   return [
-    ...(ios_app ? findFaults("ios_app", ios_app, checkIosApp(ios_app).problems) : []),
+    ...(ios_app ? findFaults("ios_app", ios_app, checkIosApp(ios_app).problems, takesAnyId) : []),
     ...(android_app
-      ? findFaults("android_app", android_app, checkAndroidApp(android_app).problems)
+      ? findFaults("android_app", android_app, checkAndroidApp(android_app).problems, takesAnyId)
       : []),
   ];
 }
@@ -226,6 +236,7 @@ function findFaults(
   app: "ios_app" | "android_app",
   given: NonNullable<LinkFields["ios_app"] | LinkFields["android_app"]>,
   problems: readonly FieldProblem[],
+  takesAnyId: boolean,
 ): readonly FieldProblem[] {
   const sent = Object.entries(given).filter(([, value]) => !isBlank(value));
   const isSent = (field: string) => sent.some(([name]) => name === field);
@@ -233,7 +244,10 @@ function findFaults(
     .filter(({ field }) => isSent(field))
     .map(({ field, message }) => ({ field: `${app}.${field}`, message }));
   const isIdFaulty =
-    typeof given.id === "string" && !isBlank(given.id) && !uuidPattern.test(given.id);
+    !takesAnyId &&
+    typeof given.id === "string" &&
+    !isBlank(given.id) &&
+    !uuidPattern.test(given.id);
   if (isIdFaulty) faults.push({ field: `${app}.id`, message: `The id of ${app} is not a UUID` });
   return faults;
 }

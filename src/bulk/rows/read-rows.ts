@@ -34,6 +34,8 @@ export type RowReading = {
 export type SettleRow = (given: GivenRow) => Promise<GivenRow>;
 
 type RowOptions = {
+  /** Whether ids may be others than UUIDs. */
+  readonly takesAnyId?: boolean;
   readonly settle?: SettleRow | undefined;
   readonly linkHosts?: readonly string[] | undefined;
 };
@@ -53,9 +55,9 @@ const mostProblems = 1000;
 export function readRows(
   source: RowSource,
   operation: PlanOperation,
-  { linkHosts, settle = (given) => Promise.resolve(given) }: RowOptions = {},
+  { takesAnyId = false, linkHosts, settle = (given) => Promise.resolve(given) }: RowOptions = {},
 ): RowReading {
-  const seen = createSeenRows("csv" in source ? "line" : "row", linkHosts);
+  const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId, linkHosts);
   const found = { problems: [], unmapped: new Map(), format: undefined };
   const reading: Reading = { operation, settle, seen, ...found };
   const rows = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);

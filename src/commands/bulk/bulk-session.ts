@@ -64,7 +64,7 @@ export function withBulk<Result>(
         checkDestinations,
         known,
         keepsBin: known?.binDays !== undefined,
-        checksConditions: deployment.own !== undefined,
+        takesAnyId: deployment.own === undefined,
       };
       const realm = known?.projectId ?? deployment.origin;
       const writer = { realm, key_print: owner.key_print, client: null };

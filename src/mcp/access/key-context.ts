@@ -32,6 +32,8 @@ export type KeyContext = DestinationLimits &
     readonly origin: string;
     /** Whether it refuses a write whose target is not what was shown any more. */
     readonly checksConditions: boolean;
+    /** Whether its ids may be others than UUIDs. */
+    readonly takesAnyId: boolean;
     /** Whether deleted links and apps rest in a bin of the deployment. */
     readonly keepsBin: boolean;
     /** Where the project's links live, where that is known. */
@@ -145,6 +147,8 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
     bulk,
     origin,
     checksConditions,
+    // Only of our own service it is known that it makes no others.
+    takesAnyId: !checksConditions,
     get keepsBin() {
       return known.binDays !== undefined;
     },

@@ -1,5 +1,5 @@
 import { contract } from "../../../contract/index.ts";
-import { uuidPattern } from "../../../contract/fields.ts";
+import { anyIdPattern, uuidPattern } from "../../../contract/fields.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { describeIds, findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote, readShown } from "../../../text/show-hidden.ts";
@@ -9,6 +9,7 @@ import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import { findByName, listNearLinks } from "./find-by-name.ts";
 import { findLink } from "./find-link.ts";
+import { readRecord } from "./find-record.ts";
 import { readText, type Found } from "./found-rows.ts";
 
 type Asking = Pick<Call, "ask" | "keyContext">;
@@ -28,6 +29,12 @@ export async function findTarget(kind: ResourceKind, given: string, call: Asking
   const { rows } = found;
   const [only] = rows;
   const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
+  // Where ids are UUIDs, no other text is one.
+  if (uuidPattern.test(id)) return id;
+  if (await hasId(kind, given, call)) {
+    if (id === "" || id === given) return given;
+    throw refuseSeveral(kind, given, rows);
+  }
   if (id !== "") return id;
   // A text that was copied from a result has its hidden characters written as numbers.
   const meant = readShown(given);
@@ -40,6 +47,23 @@ function findNamed(kind: ResourceKind, given: string, call: Asking): Promise<Fou
   // What has no other name is only known by its id.
   if (kind.by === undefined) return Promise.resolve(nothing);
   return kind.name === linkKind.name ? findLink(given, call) : findByName(kind, given, call);
+}
+
+/** Other deployments may count their resources, or name them in another way than by UUIDs. */
+async function hasId(
+  kind: ResourceKind,
+  given: string,
+  { ask, keyContext }: Asking,
+): Promise<boolean> {
+  if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
+  // What has no digit is a name, and what has no other name is not known by one.
+  if (kind.by === undefined && !/\d/.test(given)) return false;
+  const found = await readRecord(kind, given, { ask }).catch((error: unknown) => {
+    // What is answered to something that is no id tells nothing of it.
+    if (error instanceof ToolFailure && error.failure.effect === "none") return null;
+    throw error;
+  });
+  return found?.["id"] === given;
 }
 
 export function refuseSeveral(kind: ResourceKind, given: string, rows: readonly JsonObject[]) {
