@@ -31,6 +31,10 @@ type ReadMember = { readonly value?: unknown; readonly deviations: readonly Devi
 /** What is missing or null is read as such. */
 function readMember(field: string, schema: z.core.$ZodType, given: unknown): ReadMember {
   if (given === undefined || given === null) return { value: given, deviations: [] };
+  // Some servers number their resources. Everywhere else an id is a text.
+  if (field === "id" && typeof given === "number" && Number.isSafeInteger(given)) {
+    return { value: String(given), deviations: [] };
+  }
   const inner = unwrap(schema);
   if (inner instanceof z.ZodObject) return readNested(field, inner, given);
   const { success } = z.safeParse(inner, given);

@@ -126,7 +126,7 @@ function foresee(endpoint: Endpoint, place: Place, json: string): Wanted {
   }
   // A row that cannot be read is not the end of its list, and what `meta` lacks the page shows.
   if (first !== "id" || !isWhole) return { isFine: true };
-  const isId = typeof value === "string" && value !== "";
+  const isId = (typeof value === "string" && value !== "") || Number.isSafeInteger(value);
   // Whoever asked for one id may refuse to be told of another.
   return { isFine: isId, codes: ["bad_response"] };
 }

@@ -153,10 +153,51 @@ describe("a write that was answered 2xx is done", () => {
   );
 });
 
-test("an answer about another id than the one asked for is not believed", async () => {
-  const { id } = await strange.plant("link", { path: "spring" });
-  strange.proxy.setAlter(() => replyWith({ id: "another", path: "spring" }));
-  const error = await callRefused(strange, "delete_link", { id });
-  expect(error).toMatchObject({ code: "bad_response", effect: "none" });
-  expect(strange.listWrites()).toEqual([]);
+/** Ids in addresses and bodies are numbers from 1. */
+async function openCounted(): Promise<readonly string[]> {
+  const planted = await plantThree();
+  const ids = planted.map(({ id }) => id);
+  strange.proxy.setAlter(
+    alterLinks((link) => ({ ...link, id: ids.indexOf(String(link["id"])) + 1 })),
+  );
+  strange.proxy.setTurn((asked) => ({
+    ...asked,
+    path: asked.path.replace(/\/links\/(\d+)/, (_, id) => `/links/${ids[Number(id) - 1]}`),
+  }));
+  return ids;
+}
+
+describe("a deployment that counts its resources", () => {
+  test("has links that are read, changed and deleted by their numbers", async () => {
+    await openCounted();
+    expect((await callDone(strange, "list_links", byPath)).links[1].id).toBe("2");
+    expect((await callDone(strange, "get_link", { id: "2" })).link.path).toBe("b");
+    const { change } = await callDone(strange, "update_link", { id: "2", name: "B" });
+    expect((await callDone(strange, "get_link", { id: "b" })).link).toMatchObject({
+      id: "2",
+      name: "B",
+    });
+    await callDone(strange, "undo", { change_id: change.id });
+    expect((await callDone(strange, "get_link", { id: "2" })).link.name).toBe("b");
+    const { plan } = await callDone(strange, "plan_links", {
+      operation: "update",
+      rows: [{ id: "3", name: "C" }],
+    });
+    expect(plan.counts).toMatchObject({ update: 1, invalid: 0, conflict: 0 });
+    const { job } = await callDone(strange, "apply_plan", { plan_id: plan.id });
+    expect(job.counts).toMatchObject({ done: 1 });
+    expect((await callDone(strange, "delete_link", { id: "1" })).deleted).toMatchObject({
+      id: "1",
+    });
+  });
+
+  test("is not believed where it answers with another one than was asked for", async () => {
+    await openCounted();
+    const id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+    strange.proxy.setTurn((asked) => ({ ...asked, path: asked.path.replace(id, "3") }));
+    strange.proxy.setAlter(() => replyWith({ id: 3, path: "c" }));
+    const error = await callRefused(strange, "delete_link", { id });
+    expect(error).toMatchObject({ code: "bad_response", effect: "none" });
+    expect(strange.listWrites()).toEqual([]);
+  });
 });
