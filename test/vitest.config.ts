@@ -85,7 +85,6 @@ export default defineConfig({
         test: {
           name: "postgres",
           globalSetup: ["test/support/build-if-older.ts", "test/support/postgres-setup.ts"],
-          setupFiles: "test/support/postgres-statements.ts",
           include: [...onPostgres, ...onBoth],
           exclude: [...configDefaults.exclude, ...onSqlite],
           env: { WAYPOST_TEST_ENGINE: "postgres" },

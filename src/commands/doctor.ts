@@ -14,7 +14,6 @@ import { createLazyState } from "../compose/lazy-state.ts";
 import { findStatement } from "../compose/listening/find-statement.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
-import { writeDistribution } from "../compose/spread-tables.ts";
 import { readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";
 import type { Config } from "../config.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -27,11 +26,7 @@ import { findUselessKey, noteOwnerKey } from "./doctor/note-owner-key.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print } from "./terminal/output.ts";
 
-const isSaid = { type: "boolean" } as const;
-export const doctorFlags = {
-  database: isSaid,
-  public: isSaid,
-} as const;
+export const doctorFlags = { public: { type: "boolean" } } as const;
 
 type DoctorOptions = {
   readonly config: Config;
@@ -101,10 +96,7 @@ function trySettings(config: Config, note: Note): boolean {
   return faults.length === 0;
 }
 
-async function tryOpen(
-  { config, flags }: DoctorOptions,
-  note: Note,
-): Promise<Deployment | undefined> {
+async function tryOpen({ config }: DoctorOptions, note: Note): Promise<Deployment | undefined> {
   const report = createReport(createLog({ log: "silent" }));
   const about = config.base_url === undefined ? "store" : "deployment";
   try {
@@ -118,8 +110,6 @@ async function tryOpen(
     if (deployment.own === undefined) return deployment;
     await noteStore(deployment.own.store, config, clock.now(), note);
     await noteCustomDomains(deployment.own.store, note);
-    const isSpreadable = flags.database === true && readDatabaseUrl(config) !== undefined;
-    if (isSpreadable) for (const line of writeDistribution()) print(line);
     return deployment;
   } catch (error) {
     if (error instanceof NotMigrated) noteFirstStart(config, note);

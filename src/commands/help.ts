@@ -78,8 +78,6 @@ serve, tools
 doctor
   --public             looks at the links' hosts as phones do, over the internet: what check_domain
                        finds at each of them
-  --database           the statements that spread the tables over the machines of Citus, as a
-                       script, and whether this machine's clock goes as the database's
 
 keys create
   --project NAME       id or subdomain; not needed where there is only one project
