@@ -8,8 +8,8 @@ import { openForAll } from "../support/open-for.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "../support/store-place.ts";
 
 /**
- * The catalog of each engine: a table's project is first in its primary key, or the reason why not is
- * here. A column that names a project is called so by one of two names.
+ * The catalog of each engine: a table's project is first in its primary key, or the reason why not
+ * is here. A column that names a project is called so by one of two names.
  */
 
 const projectColumns: ReadonlySet<string> = new Set(["project_id", "realm"]);
