@@ -34,13 +34,8 @@ export async function presentPlan(plan: Plan, bulk: Bulk) {
   };
 }
 
-function listSample(
-  plan: Plan,
-  bulk: Bulk,
-  action: PlanAction,
-  limit = samplesEach,
-): Promise<readonly PlanRow[]> {
-  return bulk.listRows(plan, { actions: [action], limit });
+function listSample(plan: Plan, bulk: Bulk, action: PlanAction): Promise<readonly PlanRow[]> {
+  return bulk.listRows(plan, { actions: [action], limit: samplesEach });
 }
 
 /** A sample is to be read through, so that its texts are cut off. */

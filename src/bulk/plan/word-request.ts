@@ -47,29 +47,17 @@ export function wordFile(operation: PlanOperation, file: string): Words {
 export function wordChanges(changes: LinkFields, rules: readonly PlanRule[] = []): Words {
   const fields = Object.keys(changes);
   if (rules.length > 0) {
+    const host = fields.length === 0 ? findCommonHost(rules) : undefined;
+    if (host !== undefined) return { before: "moved", after: `to ${shorten(host)}` };
     const ruled = new Set([...fields, ...rules.map(({ field }) => field)]);
-    const told = fields.length === 0 ? wordRules(rules) : undefined;
-    return told ?? { before: `changed ${nameFields([...ruled])} of` };
+    return { before: `changed ${nameFields([...ruled])} of` };
   }
   const { url } = changes;
   const isPointing = fields.length === 1 && typeof url === "string" && !isBlank(url);
   if (isPointing) {
     return { before: "pointed", after: `to ${shorten(url.replace(/^https?:\/\//i, ""))}` };
   }
-  const isClearing = Object.values(changes).every(isBlank);
-  const named = nameFields(fields);
-  return isClearing ? { before: `cleared ${named} of` } : { before: `set ${named} on` };
-}
-
-/** Undefined for rules of several kinds. */
-function wordRules(rules: readonly PlanRule[]): Words | undefined {
-  const host = findCommonHost(rules);
-  if (host !== undefined) return { before: "moved", after: `to ${shorten(host)}` };
-  const [{ kind, field, to } = { kind: "text", field: "", to: "" }] = rules;
-  if (rules.some((rule) => rule.kind !== kind || rule.field !== field)) return undefined;
-  if (kind === "prefix") return { before: `put ${shorten(to)} before the path of` };
-  if (kind !== "query") return undefined;
-  return { before: `set ${shorten(nameFields(rules.map(({ from }) => from)))} in ${field} of` };
+  return { before: `set ${nameFields(fields)} on` };
 }
 
 /** Where all rules do nothing but move addresses to one host. */

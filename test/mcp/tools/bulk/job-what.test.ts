@@ -38,12 +38,6 @@ test.each([
   expect(job.what).toEqual(typeof what === "string" ? what : expect.stringMatching(what));
 });
 
-test("that clears a field", async () => {
-  await run({ operation: "update", filters, changes: { name: "N" } });
-  const { what } = await run({ operation: "update", filters, changes: { name: "" } });
-  expect(what).toBe("cleared name of 3 links");
-});
-
 test("that has rows of several kinds", async () => {
   const url = "https://x.example/new";
   const rows = [{ path: "p0", url }, { path: "new" }, { path: "newer" }];

@@ -147,8 +147,8 @@ test.each([
 });
 
 test.each([
-  [{ add_query: { field: "url", values: { utm: "a" } } }, "set utm in url of 1 link"],
-  [{ path_prefix: "promo/" }, "put promo/ before the path of 1 link"],
+  [{ add_query: { field: "url", values: { utm: "a" } } }, "changed url of 1 link"],
+  [{ path_prefix: "promo/" }, "changed path of 1 link"],
   [{ replace: [{ field: "url", from: "old", to: "x", match: "text" }] }, "changed url of 1 link"],
 ])("a job of %j says so", async (rules, what) => {
   await assistant.plant("link", { path: "p0", url: "https://old.example/" });
