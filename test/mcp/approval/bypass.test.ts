@@ -108,6 +108,7 @@ describe("a sealed approval", () => {
   let app: string;
   let otherKey: string;
   let rows: unknown;
+  let clients = 0;
 
   beforeAll(async () => {
     assistant = await createAssistantWorld();
@@ -127,8 +128,17 @@ describe("a sealed approval", () => {
   });
 
   /** Asks for an approval of deleting the link, and gives it: the rest is to use it. */
-  async function obtain(): Promise<string> {
-    return readSealed(await send({ name: "delete_link", arguments: { id: link } }));
+  function obtain(): Promise<string> {
+    return ask({ name: "delete_link", arguments: { id: link } });
+  }
+
+  /** Each time as another client: one that leaves its questions open gets a page. */
+  async function ask(call: RawCall): Promise<string> {
+    clients += 1;
+    const clientInfo = { name: "waypost-tests", version: String(clients) };
+    const { requestState } = await send({ ...call, clientInfo });
+    expect(requestState).toBeTypeOf("string");
+    return requestState;
   }
 
   function send(call: RawCall): Promise<RawResult> {
@@ -225,7 +235,7 @@ describe("a sealed approval", () => {
           Object.fromEntries(names.map((name) => [name, Reflect.get(values, name)]));
         const tool = "update_ios_app";
         const { key } = assistant.world;
-        const sealed = readSealed(await send({ name: tool, arguments: pick(one), key }));
+        const sealed = await ask({ name: tool, arguments: pick(one), key });
         const again = { sealed, tool, args: pick(two), key };
         const results = await Promise.all(Array.from({ length: times }, () => use(again)));
         const done = results.filter((result) => result.structuredContent?.ios_app !== undefined);
@@ -351,12 +361,6 @@ describe("an approval page", () => {
     }
   });
 });
-
-/** The sealed approval in an answer. */
-function readSealed({ requestState }: RawResult): string {
-  expect(requestState).toBeTypeOf("string");
-  return requestState ?? "";
-}
 
 /** A text that is nearly the one given: bits turned, parts cut, added, doubled or swapped. */
 function forge(text: string): fc.Arbitrary<string> {
