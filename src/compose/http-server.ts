@@ -13,7 +13,6 @@ import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { limitUnanswered, type AnswerRequest } from "../network/limit-unanswered.ts";
-import { request_ms } from "../network/read-at-most.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
@@ -28,7 +27,7 @@ import { respondJson } from "./respond-json.ts";
 
 const serverLimits = {
   headersTimeout: 10_000,
-  requestTimeout: request_ms,
+  requestTimeout: 30_000,
   connectionsCheckingInterval: 1000,
   // Longer than the minute for which most proxies keep theirs: the proxy must be the one that
   // closes a connection, or its request may meet one that is just being closed.

@@ -1,11 +1,8 @@
 import { getRequestListener } from "@hono/node-server";
 import { createServer } from "node:http";
-import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { listenAt } from "../../src/compose/http-server.ts";
 import { readAtMost } from "../../src/network/read-at-most.ts";
-import { createGate } from "../support/gate.ts";
-import { waitUntil } from "../support/wait-until.ts";
 
 const most = 300_000;
 
@@ -39,42 +36,6 @@ test("bytes are taken from Node's own message by one reader alone, who keeps non
   expect(seen).toEqual(
     [most, 0, most, undefined, undefined].map((length) => ({ length, listeners: 0 })),
   );
-});
-
-test("a body that stands still ends when it is told to, and its connection goes on", async () => {
-  const [begun, ended] = [createGate(), createGate()];
-  const until = () => {
-    begun.open();
-    return Promise.resolve({ ended: ended.opened, note: () => undefined });
-  };
-  const listen = getRequestListener(async (_, { incoming }) => {
-    const bytes = await readAtMost(incoming, most, { after: 1000, until });
-    return new Response(`${bytes?.length ?? "ended"}`);
-  });
-  const server = createServer((incoming, outgoing) => void listen(incoming, outgoing));
-  const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
-  const socket = connect(port, "127.0.0.1").setEncoding("utf8");
-  const ask = (length: number, sent: number) =>
-    socket.write(
-      `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n${"x".repeat(sent)}`,
-    );
-  let text = "";
-  socket.on("data", (part: string) => (text += part));
-  const waitFor = (said: string) => waitUntil(() => Promise.resolve(text.endsWith(said)));
-  try {
-    ask(most, 2000);
-    await begun.opened;
-    ended.open();
-    await waitFor("\r\nended");
-    // What comes of it after all is dropped, far more than a connection holds by itself.
-    socket.write("x".repeat(most - 2000));
-    ask(500, 500);
-    await waitFor("\r\n500");
-  } finally {
-    socket.destroy();
-    server.close();
-    server.closeAllConnections();
-  }
 });
 
 /** What comes in parts has no length that is told beforehand. */

@@ -109,13 +109,11 @@ export function openWay(work: Work = () => undefined) {
     /** A call whose body comes when the test says so, but for the first part of a long one. */
     begin: (key: string, { bytes, address }: Begun = {}) => {
       let end: (() => void) | undefined;
-      let send: ((more: Uint8Array) => void) | undefined;
       let pulls = 0;
       const body = new ReadableStream<Uint8Array>(
         {
           start: (controller) => {
             end = () => controller.close();
-            send = (more) => controller.enqueue(more);
           },
           pull: (controller) => {
             pulls += 1;
@@ -131,8 +129,6 @@ export function openWay(work: Work = () => undefined) {
       return {
         answered: post(init, address),
         isRead: () => pulls > 1,
-        /** So many bytes more of it. */
-        send: (count: number) => send?.(new Uint8Array(count).fill(0x20)),
         end: () => end?.(),
       };
     },

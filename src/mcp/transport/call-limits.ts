@@ -1,5 +1,4 @@
 import type { SetAlarm } from "../../contract/clock.ts";
-import { request_ms } from "../../network/read-at-most.ts";
 import { createLine, type Line, type Place, type Wanted } from "./line.ts";
 import { messageBytes } from "./message-size.ts";
 import { countBytes, megabyte, most_bytes, mostOfClient_bytes } from "./session-limits.ts";
@@ -23,8 +22,7 @@ export type CallLimits = {
   readonly admit: (from: CallOrigin) => (() => void) | undefined;
   /**
    * Room for a long message, by what it takes, for which keys take turns; undefined where there was
-   * none in time, or its client has left. Until it is kept it is lost to those who wait for it, if
-   * its message is slow.
+   * none in time, or its client has left.
    */
   readonly awaitRoom: (wanted: Wanted, left: AbortSignal) => Promise<Place | undefined>;
 };
@@ -50,8 +48,6 @@ const mostLong_bytes = 128 * megabyte;
 const mostLongOfKey_bytes = 64 * megabyte;
 /** Well within the time that a client has for its whole request. */
 const awaitRoom_ms = 10_000;
-/** A message is looked at so often. Twice that is less than those have who wait. */
-const look_ms = 4_000;
 
 /** One that does not tell its length may be. */
 export function isLong(length: string | undefined): boolean {
@@ -64,28 +60,6 @@ export function weighMessage(length: number | string | null | undefined): number
   return countBytes(Math.min(bytes, messageBytes)) - countBytes(0);
 }
 
-/** How a long message arrives, of so many bytes. */
-type Arrival = {
-  readonly note: (arrived_bytes: number) => void;
-  /** Whether it would take too long, as it has come since this was asked before. */
-  readonly isSlow: () => boolean;
-};
-
-export function watchArrival(length: string | null | undefined): Arrival {
-  const least_bytes = (Number(length ?? messageBytes) * look_ms) / request_ms;
-  let [arrived, before] = [0, 0];
-  return {
-    note: (bytes) => {
-      arrived = bytes;
-    },
-    isSlow: () => {
-      const come = arrived - before;
-      before = arrived;
-      return come < least_bytes;
-    },
-  };
-}
-
 /** Of the calls of one key, of which its clients take turns. */
 export function createWorkLine(setAlarm: SetAlarm): Line {
   return createLine({ most: mostAtWork, lost: { after_ms: atWork_ms, setAlarm } });
@@ -96,7 +70,6 @@ export function createCallLimits(setAlarm: SetAlarm): CallLimits {
   const longMessages = createLine({
     most: mostLong_bytes,
     mostOfEach: mostLongOfKey_bytes,
-    lost: { after_ms: look_ms, setAlarm },
   });
   let all = 0;
 

@@ -15,9 +15,6 @@ export type Wanted = {
   readonly who: string;
   /** One, where it is left out. */
   readonly weight?: number;
-  /** Asked where it is in the way for that long: what is not slow stays. All are, if left out. */
-  readonly isSlow?: () => boolean;
-  readonly onLost?: (() => void) | undefined;
 };
 
 export type Place = {
@@ -30,7 +27,7 @@ export type Place = {
 type Options = {
   readonly most: number;
   readonly mostOfEach?: number;
-  /** A slow one that others wait for is lost once it was had for so long, before twice of it. */
+  /** One that others wait for is lost once it was had for so long, before twice of it. */
   readonly lost?: { readonly after_ms: number; readonly setAlarm: SetAlarm } | undefined;
 };
 
@@ -92,7 +89,7 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
     const long = room.listLosable();
     isWatching = true;
     lost.setAlarm(lost.after_ms, () => {
-      const inTheWay = long.filter(({ who, isSlow }) => isInTheWay(who) && isSlow());
+      const inTheWay = long.filter(({ who }) => isInTheWay(who));
       for (const { lose } of inTheWay) lose();
       isWatching = false;
       watchHeld();
@@ -108,11 +105,11 @@ export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   }
 }
 
-function complete({ who, weight = 1, isSlow = () => true, onLost }: Wanted): Required<Wanted> {
-  return { who, weight, isSlow, onLost };
+function complete({ who, weight = 1 }: Wanted): Required<Wanted> {
+  return { who, weight };
 }
 
-type Losable = Pick<Required<Wanted>, "who" | "isSlow"> & { readonly lose: () => void };
+type Losable = { readonly who: string; readonly lose: () => void };
 
 /** What is held, by whom. */
 function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
@@ -131,7 +128,7 @@ function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
     fitsAll,
     fits: ({ who, weight }: Required<Wanted>) =>
       fitsAll(weight) && (heldBy.get(who) ?? 0) + weight <= mostOfEach,
-    take: ({ who, weight, isSlow, onLost }: Required<Wanted>): Place => {
+    take: ({ who, weight }: Required<Wanted>): Place => {
       let taken = weight;
       const keep = (most: number) => {
         losable.delete(own);
@@ -141,11 +138,9 @@ function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
         onLeft();
       };
       const lose = () => {
-        if (!losable.has(own)) return;
-        onLost?.();
-        keep(0);
+        if (losable.has(own)) keep(0);
       };
-      const own = { who, isSlow, lose };
+      const own = { who, lose };
       losable.add(own);
       add(who, taken);
       return { leave: () => keep(0), keep };

@@ -1,13 +1,7 @@
 import { isLegacyRequest } from "@modelcontextprotocol/server";
 import { findAddressGroup } from "../../network/ip-address.ts";
 import { readLength, type Incoming } from "../../network/read-at-most.ts";
-import {
-  long_bytes,
-  watchArrival,
-  weighMessage,
-  type CallLimits,
-  type CallOrigin,
-} from "./call-limits.ts";
+import { long_bytes, weighMessage, type CallLimits, type CallOrigin } from "./call-limits.ts";
 import type { Turn } from "./direct-calls.ts";
 import type { BegunCall, DirectHttp } from "./direct-http.ts";
 import type { GivenUp } from "./given-up.ts";
@@ -20,7 +14,6 @@ import {
   refuseCalls,
   refuseFull,
   refuseLong,
-  refuseSlow,
   refuseStopping,
   respondToNobody,
 } from "./refusals.ts";
@@ -104,17 +97,10 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   let heard: GivenUp | undefined;
   const until = async () => {
     heard = from.session === undefined ? undefined : connected.sessions.hearGivenUp(from.session);
-    let endRest: (() => void) | undefined;
-    const ended = new Promise<void>((resolve) => (endRest = resolve));
-    const onLost = () => {
-      isRefused = true;
-      endRest?.();
-    };
-    const { note, isSlow } = watchArrival(length);
-    const wanted = { who: from.key_print, weight: weighMessage(length), isSlow, onLost };
+    const wanted = { who: from.key_print, weight: weighMessage(length) };
     room = await callLimits.awaitRoom(wanted, request.signal);
-    isRefused ||= room === undefined;
-    return isRefused ? undefined : { ended, note };
+    isRefused = room === undefined;
+    return !isRefused;
   };
   const end = () => {
     room?.leave();
@@ -125,10 +111,7 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   const answer = async () => {
     const read = await (direct.take(message) ?? readMessage(message, { after: long_bytes, until }));
     heard?.leave();
-    if (isRefused) {
-      if (request.signal.aborted) return respondToNobody();
-      return room === undefined ? refuseLong() : refuseSlow();
-    }
+    if (isRefused) return request.signal.aborted ? respondToNobody() : refuseLong();
     // One that does not tell its length took as much as the longest.
     if (!(read instanceof Response)) room?.keep(weighMessage(read.bytes));
     // What waits for a person keeps no room from others, but counts as what listens does.

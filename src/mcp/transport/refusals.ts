@@ -46,13 +46,6 @@ export function refuseLong(): Response {
   );
 }
 
-export function refuseSlow(): Response {
-  return refuseForNow(
-    "This long message arrived slowly while others waited for its room; nothing of it was done. " +
-      "Send less at a time, or try again in a moment.",
-  );
-}
-
 /** The status by which the SDK ends what nobody waits for. */
 export function respondToNobody(): Response {
   return new Response(null, { status: 499 });

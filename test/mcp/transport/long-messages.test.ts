@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { callOf } from "../../support/mcp-raw.ts";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
-/** Messages of up to four megabytes: which are read, and which wait for room or make way. */
+/** Messages of up to four megabytes: which are read, and which wait for room. */
 
 const mebibyte = 1024 * 1024;
 
@@ -54,87 +54,6 @@ describe("long messages", () => {
     await settle();
     expect(next.isRead()).toBe(true);
     next.end();
-  });
-
-  test("a long one that arrives slowly makes way where others wait for room", async () => {
-    const { begin, advance } = openWay();
-    const bytes = 4 * mebibyte;
-    const slow = ["one", "one", "another", "another"].map((key) => begin(key, { bytes }));
-    const answers: Response[] = [];
-    for (const { answered } of slow) void answered.then((answer) => answers.push(answer));
-    await settle();
-    advance(20_000);
-    await settle();
-    expect(answers).toEqual([]);
-    const [waiting, behind] = [begin("third", { bytes }), begin("one", { bytes })];
-    await settle();
-    advance(3999);
-    await settle();
-    expect([answers, waiting.isRead(), behind.isRead()]).toEqual([[], false, false]);
-    advance(1);
-    await settle();
-    expect([waiting.isRead(), behind.isRead()]).toEqual([true, true]);
-    const told = await Promise.all(answers.map(readRefusal));
-    expect(told.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-    const message = expect.stringMatching(/^This long message arrived slowly while others waited/);
-    for (const { json } of told) expect(json).toMatchObject({ error: { message } });
-    // They have as long as the others had, and for nobody's sake less than that.
-    advance(60_000);
-    await settle();
-    for (const { end } of [waiting, behind, ...slow]) end();
-    expect(await readStatuses([waiting.answered, behind.answered])).toEqual(new Set([400]));
-  });
-
-  test("a long one that comes fast enough to be there in time keeps its room", async () => {
-    const { begin, advance } = openWay();
-    const bytes = 4 * mebibyte;
-    const four_s = Math.ceil((bytes * 4) / 30);
-    const held = ["one", "one", "another", "another"].map((key) => begin(key, { bytes }));
-    const answers: Response[] = [];
-    for (const { answered } of held) void answered.then((answer) => answers.push(answer));
-    await settle();
-    const late = begin("third", { bytes });
-    await settle();
-    const pass = async (sending: typeof held, time_ms = 4000) => {
-      for (const { send } of sending) send(four_s);
-      await settle();
-      advance(time_ms);
-      await settle();
-    };
-    await pass(held);
-    await pass(held);
-    expect([answers, late.isRead()]).toEqual([[], false]);
-    advance(2000);
-    expect((await late.answered).status).toBe(503);
-    const next = begin("third", { bytes });
-    await settle();
-    // One of them stands still from now on, and makes way alone.
-    const [still, ...others] = held;
-    await pass(others, 2000);
-    expect(answers.map(({ status }) => status)).toEqual([503]);
-    expect((await still?.answered)?.status).toBe(503);
-    expect(next.isRead()).toBe(true);
-    for (const { end } of [next, ...others]) end();
-  });
-
-  test("a slow one makes way for nobody who waits for a share of its own", async () => {
-    const { begin, advance } = openWay();
-    const bytes = 4 * mebibyte;
-    const slow = begin("another", { bytes });
-    const greedy = [1, 2, 3].map(() => begin("one", { bytes }));
-    await settle();
-    advance(8000);
-    await settle();
-    expect(greedy.map(isRead)).toEqual([true, true, true]);
-    let isAnswered = false;
-    void slow.answered.then(() => (isAnswered = true));
-    await settle();
-    expect(isAnswered).toBe(false);
-    for (const { end } of [slow, ...greedy]) end();
-    expect((await slow.answered).status).toBe(400);
-    const [first, second, third] = greedy.map(({ answered }) => answered);
-    expect((await third)?.status).toBe(400);
-    for (const lost of [first, second]) expect((await lost)?.status).toBe(503);
   });
 
   test("a long one that is given up while it waits for room is not begun", async () => {
