@@ -79,9 +79,9 @@ function explainIos(explained: ExplainedLink, options: InstallOptions): InstallT
   return {
     matched: "by_likeness",
     why:
-      "Once, within 10 minutes, if the phone looks the same from the same address; not where two " +
-      "visits could be meant, Safari on an iPad never, mobile data or a relay only while hardly " +
-      "anybody else visits the project's links, and then without the visit's query." +
+      "Once, within 10 minutes, if the phone looks the same from the same address; not if visits " +
+      "of two links could be meant, never for Safari on an iPad, and without the visit's query " +
+      "from mobile data or a relay." +
       (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
 }
