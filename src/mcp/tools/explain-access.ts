@@ -52,7 +52,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
 }
 
 /** What the key may do, each tool named once, and which of them ask a person in this mode. */
-export function describeAccess(
+function describeAccess(
   { access, known }: KeyContext,
   tools: readonly Tool[],
   mode: Mode,

@@ -24,7 +24,6 @@ import type { Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */
 export type Toolbox = {
-  readonly mode: Mode;
   readonly tools: readonly Tool[];
   readonly find: (name: string) => Tool | undefined;
   /**
@@ -76,7 +75,6 @@ export function createToolbox({ mode, selection }: ToolboxOptions): Toolbox {
   const isActAllowed = (endpoint: Endpoint) =>
     !isTakenAway({ name: endpoint.tool, group: findKind(endpoint).group });
   return {
-    mode,
     tools,
     explainLeftOut: (name) => {
       const tool = all.find((each) => each.name === name);

@@ -56,8 +56,7 @@ describe("nothing is asked", () => {
     await stage.client.listPrompts();
     await stage.client.listResources();
     await stage.client.listResourceTemplates();
-    await stage.client.readResource({ uri: "waypost://access" });
-    await stage.client.readResource({ uri: "waypost://limits" });
+    await stage.client.readResource({ uri: "ui://waypost/page-template" });
     await stage.client.getPrompt({ name: "audit_links" });
     await stage.callTool("explain_access");
     await stage.settle();

@@ -198,15 +198,11 @@ describe("hostile text of a deployment", () => {
     }
   });
 
-  test("in resources and what is said of them", async () => {
+  test("in what is said of tools, resources and prompts", async () => {
     await using world = await build();
     const known = { facts: ownerFacts };
     await using stage = await openStage({ send: poisoning(world), key: world.key, known });
     const { client } = stage;
-    const uri = `waypost://links/${world.ids["/links"]}`;
-    const { contents } = await client.readResource({ uri });
-    expect(unseen.test(JSON.stringify(contents))).toBe(false);
-    expect(JSON.stringify(contents)).toContain(order);
     const said = [
       client.getInstructions(),
       await client.listTools(),
@@ -215,21 +211,6 @@ describe("hostile text of a deployment", () => {
       await client.listPrompts(),
     ];
     expect(JSON.stringify(said)).not.toContain(order);
-  });
-
-  test("in the refusal of a resource", async () => {
-    await using stage = await openStage({
-      send: answering(401, { error: hostile }),
-      known: { facts: ownerFacts },
-    });
-    const uri = "waypost://links/00000000-0000-4000-8000-000000000000";
-    const reading = stage.client.readResource({ uri });
-    const error: unknown = await reading.then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toMatchObject({ message: expect.stringContaining(order) });
-    expect(unseen.test(String(error))).toBe(false);
   });
 });
 

@@ -204,8 +204,7 @@ describe.concurrent("the network", () => {
       await client.listPrompts();
       await client.listResources();
       await client.listResourceTemplates();
-      await client.readResource({ uri: "waypost://access" });
-      await client.readResource({ uri: "waypost://limits" });
+      await client.readResource({ uri: "ui://waypost/page-template" });
     }
     expect(deployment.connections()).toBe(0);
     for (const client of clients) await client.callTool("list_links");

@@ -129,7 +129,6 @@ describe.concurrent("a key", () => {
         said.push(text);
       }
       expect(said.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
-      said.push(JSON.stringify(await client.client.readResource({ uri: "waypost://access" })));
       await expect(client.callTool(key)).rejects.toThrow("There is no tool");
       await client.close();
       await using raw = startRaw({ data: ground.data, env });
