@@ -30,7 +30,7 @@ export function endAtExit(end: () => void): () => void {
 }
 
 /** A folder for a while. */
-export type Folder = Disposable & { readonly path: string };
+type Folder = Disposable & { readonly path: string };
 
 export function makeFolder(): Folder {
   const path = mkdtempSync(join(tmpdir(), "waypost-bench-"));

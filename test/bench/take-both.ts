@@ -1,7 +1,4 @@
-/**
- * Does one and the other, in each round the other way round: neither is always the one that finds
- * the machine warm.
- */
+/** Does both, and swaps the order each round: neither always finds the machine warm. */
 export async function takeBoth<One, Other>(
   round: number,
   takeOne: () => Promise<One>,

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openEmbedded } from "../../src/compose/embedded.ts";
 import { openDataFile, type DataFile } from "../bench/ground/data-file.ts";
-import { seedPlot } from "../bench/ground/ground.ts";
 import { addPlot, type Plot } from "../bench/ground/plots.ts";
+import { seedPlot } from "../bench/ground/seed.ts";
 import { createFolder, type Folder } from "../support/command.ts";
 import { buildProgram, type Program } from "../support/program.ts";
 

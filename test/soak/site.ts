@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { openEmbedded } from "../../src/compose/embedded.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
 import type { Store } from "../../src/store/store.ts";
 import { addPlot, type Plot } from "../bench/ground/plots.ts";
 import { makeFolder } from "../bench/leftovers.ts";
-import { startServer, type Server } from "../bench/servers/http-server.ts";
+import { serve, type Server, type Starting } from "../bench/servers/http-server.ts";
 import { query } from "../support/postgres.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 
@@ -23,15 +23,12 @@ export type Site = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Serving = {
-  readonly under?: readonly string[];
+type Serving = Starting & {
   /** Another folder than its own. */
   readonly data?: string;
 };
 
 type Row = { readonly path: string; readonly name: string | null };
-
-export const command = resolve("dist/waypost.js");
 
 export async function openSite(server: PostgresServer | undefined): Promise<Site> {
   const folder = makeFolder();
@@ -50,9 +47,8 @@ export async function openSite(server: PostgresServer | undefined): Promise<Site
     folder: path,
     databaseUrl,
     serve: ({ data = path, ...starting } = {}) => {
-      const all = [command, "serve", "--data", data, "--port", "0", "--json", "--log", "error"];
       const place = databaseUrl === undefined ? [] : ["--database-url", databaseUrl];
-      return startServer([...all, ...place], starting);
+      return serve(data, place, starting);
     },
     addPlot: (subdomain, keys) => {
       return withStore((store) => addPlot({ write: (work) => store.write(work) }, subdomain, keys));

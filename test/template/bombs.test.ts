@@ -11,9 +11,7 @@ import { lookOver } from "./look-over.ts";
 /**
  * Whoever waits for something else waits for one piece of the work. The largest piece of a check
  * takes 4,900,000 steps, which is a tenth of a second where a processor is slow, and a stored
- * template, which is looked over and parsed in one piece at its first visit, 8,400,000. What they
- * are in milliseconds, with what is not JavaScript (regular expressions, searches in texts), is
- * printed by `npm run bench -- --only templates`.
+ * template, which is looked over and parsed in one piece at its first visit, 8,400,000.
  */
 const mostSteps = { piece: 6_000_000, compiled: 10_000_000 } as const;
 

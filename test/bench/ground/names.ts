@@ -8,6 +8,8 @@ export type Namer = {
   readonly share: () => number;
   readonly chance: (probability: number) => boolean;
   readonly pick: <Item>(items: readonly Item[]) => Item;
+  /** The first item is picked twice as often as the second, three times as often as the third. */
+  readonly pickPopular: <Item>(items: readonly Item[]) => Item;
   readonly nextWord: () => string;
   /** Three to eight words, one of which may be given. */
   readonly nextName: (with_?: string) => string;
@@ -16,27 +18,16 @@ export type Namer = {
 // A few share trigrams with the rare word (eph, phy, hyr), as in real life.
 const words = `
   account action adventure agency airport album alpine app april artist august autumn baby back
-  banner barcelona basket beach beauty berlin best bike black blog blue boat bonus book boutique
   breakfast bridge bright brochure brunch bundle business button camera campaign canada card
-  career catalogue chair checkout chicago children christmas city classic clearance coffee
   collection comeback concert contest cooking corner countdown coupon cruise customer daily dance
-  deal december delivery demo denver desk detail digital dinner discount download dress early
   easter edition email energy england episode europe event exclusive expert express family fashion
-  feature february festival first fitness flash flight flower forest france free friday friends
   fresh gallery garden geography gift global gold green group guide guitar hamburg happy harbour
-  health holiday home hotel house icons influencer insider install instagram invite island italy
   jacket january jewel journal july june kitchen landing launch leather lesson letter light limited
-  lisbon list local london loyalty lunch madrid magazine mail march market marathon member menu
   message midnight mobile monday morning mountain movie munich museum music newsletter night
-  november october offer office onboarding online opening order organic outdoor outlet paris party
   pass payment photography podcast poster premium present press preview price product profile
-  promo push quarter radio recipe red referral register release reminder renewal report reservation
   restaurant retail reward river road rome running sale saturday school season secret selection
-  september series service shipping shoes shop signup silver ski sms snow social special sports
   spring stephanie store stories story street student studio subscribe summer sunday sunset support
-  survey sweater table tablet team teaser telephone test theatre thursday ticket tokyo tour town
   trailer training travel trial trophy tuesday upgrade vacation valentine video vienna vintage vip
-  voucher wallet warehouse website wednesday weekend welcome wellness white wholesale window wine
   winter women workshop world yoga york zero zurich
 `
   .trim()
@@ -44,17 +35,14 @@ const words = `
 
 export function createNamer(): Namer {
   const share = createShares(20_261_121);
-  const pick: Namer["pick"] = (items) => {
-    const item = items[Math.floor(share() * items.length)];
-    if (item === undefined) throw new Error("nothing to pick from");
-    return item;
-  };
+  const pick: Namer["pick"] = (items) => pickAt(items, share() * items.length);
   const nextWord = () => pick(words);
   return {
     random: { bytes: (count) => Uint8Array.from({ length: count }, () => share() * 256) },
     share,
     chance: (probability) => share() < probability,
     pick,
+    pickPopular: (items) => pickAt(items, (items.length + 1) ** share() - 1),
     nextWord,
     nextName: (given) => {
       const length = 3 + Math.floor(share() * 6);
@@ -76,4 +64,10 @@ function createShares(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+function pickAt<Item>(items: readonly Item[], index: number): Item {
+  const item = items[Math.floor(index)];
+  if (item === undefined) throw new Error("nothing to pick from");
+  return item;
 }

@@ -2,7 +2,7 @@ import { clock, random } from "../../../src/compose/embedded.ts";
 import { issueKey } from "../../../src/service/issue-key.ts";
 import { createId } from "../../../src/service/ids.ts";
 import type { Db } from "../../../src/store/tenant.ts";
-import type { DataFile } from "./data-file.ts";
+import type { Access } from "./data-file.ts";
 
 /** A project with so many keys that no budget is ever spent: 600 writes a minute each. */
 export type Plot = {
@@ -14,7 +14,7 @@ export type Plot = {
 const maker = { clock, random };
 
 export async function addPlot(
-  file: Pick<DataFile, "write">,
+  file: Pick<Access, "write">,
   subdomain: string,
   keys = 250,
 ): Promise<Plot> {
@@ -29,7 +29,7 @@ export async function addPlot(
   });
 }
 
-/** As the build has made its first one: with the columns that its table has, and no other. */
+/** With the settings of the project that the command made. */
 async function addProject(db: Db, subdomain: string): Promise<string> {
   const { id: first, ...project } = await db
     .selectFrom("projects")

@@ -36,7 +36,7 @@ export async function fire(
       times_ms.push(performance.now() - asked);
     }
   };
-  const cpuBefore_us = await readCpu_us();
+  const cpuBefore_us = readCpu_us();
   const fallAsleep = stayAwake();
   const started = performance.now();
   try {
@@ -46,7 +46,7 @@ export async function fire(
     for (const { close } of opened) close();
   }
   const elapsed_ms = performance.now() - started;
-  return { times_ms, cpu_us: (await readCpu_us()) - cpuBefore_us, elapsed_ms };
+  return { times_ms, cpu_us: readCpu_us() - cpuBefore_us, elapsed_ms };
 }
 
 function openAll(url: string, count: number): Promise<readonly Connection[]> {

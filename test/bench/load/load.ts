@@ -1,11 +1,41 @@
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { startWorker, type Worker } from "../servers/processes.ts";
+import { startNode } from "../servers/processes.ts";
+import { readThreads_us } from "../servers/threads.ts";
 import type { HeardAll, Order } from "./streams.ts";
 
-/** The process that sends the load, and waits for orders. */
-export type Load = Worker<Order, HeardAll>;
+/** The process that sends the load, one order at a time. */
+export type Load = {
+  readonly ask: (order: Order) => Promise<HeardAll>;
+  /** The processor time that it has used so far. */
+  readonly readCpu_us: () => number;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
 
-export function startLoad(): Promise<Load> {
+export async function startLoad(): Promise<Load> {
   const script = fileURLToPath(new URL("./load-process.ts", import.meta.url));
-  return startWorker(script, { execArgv: ["--import", "tsx"] });
+  const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
+  const child = startNode(["--import", "tsx", script], { stdio: [...stdio] });
+  const ended = once(child, "exit");
+  // A process that has ended answers no order.
+  const failed = ended.then(([code, signal]) => {
+    throw new Error(`the load ended with ${code ?? signal}`);
+  });
+  failed.catch(() => undefined);
+  const hear = async () => {
+    const [message] = await Promise.race([once(child, "message"), failed]);
+    return message;
+  };
+  await hear();
+  return {
+    ask: async (order) => {
+      child.send(order);
+      return hear();
+    },
+    readCpu_us: () => readThreads_us(child.pid),
+    [Symbol.asyncDispose]: async () => {
+      if (child.connected) child.disconnect();
+      await ended;
+    },
+  };
 }

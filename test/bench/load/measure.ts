@@ -5,7 +5,6 @@ import { findPercentile } from "../results/finding.ts";
 export type Times = {
   readonly p50_ms: number;
   readonly p99_ms: number;
-  readonly worst_ms: number;
 };
 
 export type Figures = Times & {
@@ -36,6 +35,5 @@ export function summarizeTimes(times_ms: readonly number[]): Times {
   return {
     p50_ms: findPercentile(times_ms, 0.5),
     p99_ms: findPercentile(times_ms, 0.99),
-    worst_ms: findPercentile(times_ms, 1),
   };
 }

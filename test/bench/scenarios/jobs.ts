@@ -1,60 +1,108 @@
-import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { bundle } from "../../tools/bundle.js";
-import { makeDataFile } from "../ground/data-file.ts";
+import { setTimeout } from "node:timers/promises";
+import { createBulk } from "../../../src/bulk/bulk.ts";
+import { sendEmbedded } from "../../../src/client/carriers.ts";
+import { createClient, type Client } from "../../../src/client/client.ts";
+import { clock, openEmbedded, random, setAlarm } from "../../../src/compose/embedded.ts";
+import { links } from "../../../src/contract/links.ts";
+import { createService } from "../../../src/service/service.ts";
+import { openStateFile } from "../../../src/state/state.ts";
 import { addPlot } from "../ground/plots.ts";
-import { startWorker } from "../servers/processes.ts";
+import { makeFolder } from "../leftovers.ts";
+import { createRing } from "../ring.ts";
+import { takeBoth } from "../take-both.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
-/** A job with nothing to wait for, beside the same number of plain calls one after another. */
+/**
+ * A job beside as many plain calls one after another. Neither waits: the job has no pace, and many
+ * keys share the service's budgets. No command can do without budgets, so both run in the bench's
+ * own process.
+ */
 
 const rowsPerSecond = 300;
 
-export async function* measureJobs({ build, extent }: Subject): Rounds {
-  await using file = await makeDataFile(build);
-  const { keys } = await addPlot(file, "jobs");
-  const rows = String(rowsPerSecond * extent.seconds);
-  await using driver = await startDriver(build.root, [file.folder, keys.join(), rows]);
-  for (;;) {
-    const { job, calls, missing } = await driver.ask("round");
-    yield [
-      { what: "rows of a job, unpaced", unit: "a second", value: job },
-      { what: "plain calls, one after another", unit: "a second", value: calls },
-      {
-        what: "rate of a job to that of plain calls",
-        unit: "times",
-        value: job / calls,
-        target: { least: 0.8 },
-      },
-      { what: "links missing", unit: "links", value: missing, target: { most: 0 }, gather: "sum" },
-    ];
+export async function* measureJobs({ extent }: Subject): Rounds {
+  using folder = makeFolder();
+  const { store } = await openEmbedded({ data: folder.path });
+  const { keys } = await addPlot({ write: (work) => store.write(work) }, "jobs");
+  const state = await openStateFile(join(folder.path, "state.db"), { clock, random });
+  const service = createService({ store, clock, random, setAlarm, readLinkOrigin, report });
+  const openState = () => Promise.resolve(state);
+  const bulk = createBulk({ openState, clock, random, sleep, spacing_ms: 0, report });
+  const call = callInTurns(keys, sendEmbedded(service.answer));
+  const owner = { key_print: "bench", origin: "here", call };
+  const count = rowsPerSecond * extent.seconds;
+  try {
+    for (let round = 1; ; round += 1) {
+      const makeRows = (kind: string) =>
+        Array.from({ length: count }, (_, row) => {
+          return { path: `${kind}/${round}/${row}`, url: `https://www.example.com/${row}` };
+        });
+      const source = { rows: makeRows("job") };
+      const { plan } = await bulk.plan({ operation: "upsert", source }, owner);
+      const runJob = async () => void (await bulk.wait(await bulk.apply(plan, owner), 600_000));
+      const callAll = async () => {
+        for (const row of makeRows("call")) await call(links.upsert, row);
+      };
+      const [job, calls] = await takeBoth(
+        round,
+        () => measureRate(count, runJob),
+        () => measureRate(count, callAll),
+      );
+      const { meta } = await call(links.index, { limit: 1 });
+      const missing = 2 * count * round - (meta.count ?? 0);
+      yield [
+        { what: "rows of a job, unpaced", unit: "a second", value: job },
+        { what: "plain calls, one after another", unit: "a second", value: calls },
+        {
+          what: "rate of a job to that of plain calls",
+          unit: "times",
+          value: job / calls,
+          target: { least: 0.8 },
+        },
+        {
+          what: "links missing",
+          unit: "links",
+          value: missing,
+          target: { most: 0 },
+          gather: "sum",
+        },
+      ];
+    }
+  } finally {
+    await bulk.close();
+    await state.close();
+    await store.close();
   }
 }
 
-type Round = { readonly job: number; readonly calls: number; readonly missing: number };
+/** How many rows a second. */
+async function measureRate(rows: number, work: () => Promise<void>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return (rows * 1000) / (performance.now() - started);
+}
 
-/** The driver of this checkout on the sources of another one. */
-async function startDriver(root: string, words: readonly string[]) {
-  const folder = join(root, ".report/bench");
-  const script = join(folder, "drive-job.mjs");
-  await bundle({
-    entryPoints: [fileURLToPath(new URL("./drive-job.ts", import.meta.url))],
-    outfile: script,
-    external: ["@photostructure/sqlite"],
-    plugins: [
-      {
-        name: "sources of the measured commit",
-        setup: (bundling) => {
-          bundling.onResolve({ filter: /^\.\.\/\.\.\/\.\.\/src\// }, ({ path }) => {
-            return { path: join(root, path.slice("../../../".length)) };
-          });
-        },
-      },
-    ],
-  });
-  // Long lists are read by a program beside it, which an earlier commit may not have.
-  const reader = join(root, "dist/reader-thread.js");
-  if (existsSync(reader)) copyFileSync(reader, join(folder, "reader-thread.js"));
-  return startWorker<"round", Round>(script, { words });
+/** No key makes more calls than its budget has room for. */
+function callInTurns(
+  keys: readonly string[],
+  send: Parameters<typeof createClient>[0]["send"],
+): Client["call"] {
+  const origin = "http://waypost.invalid";
+  const nextClient = createRing(
+    keys.map((key) => createClient({ target: { origin, key }, send, clock, random, sleep })),
+  );
+  return (endpoint, input, signal) => nextClient().call(endpoint, input, signal);
+}
+
+async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(milliseconds, undefined, { signal });
+}
+
+function report(error: unknown): never {
+  throw error;
+}
+
+function readLinkOrigin(): string {
+  return "http://{subdomain}.localhost";
 }

@@ -15,9 +15,6 @@ import type { Extent, Rounds, Subject } from "./scenario.ts";
  * fixed rate, whatever the server does: their time counts from when they are due.
  */
 export type Stage = {
-  readonly ground: Ground;
-  readonly server: Server;
-  readonly load: Load;
   readonly extent: Extent;
   readonly redirects: Stream;
   /** Of get_link. */
@@ -30,19 +27,17 @@ export type Stage = {
 };
 
 export const createsPerSecond = 200;
-/** Each with a key of its own: its budget has no room for others. */
-export const jobs = 4;
 const redirectsPerSecond = 400;
 const callsPerSecond = 100;
 /** More than one caller is answered in a window. */
 const listsOfWindow = 40;
 
 export async function* measureOnStage(
-  { build, extent, findGround }: Subject,
+  { extent, findGround }: Subject,
   measureRound: (stage: Stage) => Promise<readonly Finding[]>,
 ): Rounds {
   const ground = await findGround();
-  await using server = await serve(build, ground.file.folder);
+  await using server = await serve(ground.file.folder);
   await using load = await startLoad();
   const stage = await prepare(server, ground, load, extent);
   await warm(stage);
@@ -58,14 +53,10 @@ async function prepare(server: Server, ground: Ground, load: Load, extent: Exten
     .limit(1000)
     .execute();
   const visit = createVisit(server, small.subdomain);
-  const keys = small.keys.slice(jobs);
-  const nextKey = createRing(keys);
-  const create = createQuestions(keys);
+  const nextKey = createRing(small.keys);
+  const create = createQuestions(small.keys);
   const nextScan = createRing(describeScans(ground));
   return {
-    server,
-    ground,
-    load,
     extent,
     redirects: {
       name: "redirects",

@@ -2,19 +2,17 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Build } from "../builds.ts";
+import { command } from "../command.ts";
 import type { Answer } from "../load/ask.ts";
 import { startNode } from "./processes.ts";
-import { readPeak_mb, readResident_mb } from "./threads.ts";
+import { readPeak_mb, readResident_mb, readThreads_us } from "./threads.ts";
 
 /** A server as a process of its own. */
 export type Server = {
   readonly url: string;
   readonly pid: number;
-  /** The processor time that the process has used so far. */
-  readonly readCpu_us: () => Promise<number>;
-  /** What the process holds once everything that it does not need is thrown away. */
-  readonly readMemory_mb: () => Promise<number>;
+  /** The processor time that all threads of the process have used so far. */
+  readonly readCpu_us: () => number;
   /** The most memory that the process has ever held. */
   readonly readPeak_mb: () => number;
   /** The memory that it holds now. */
@@ -24,44 +22,23 @@ export type Server = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Runs in the server's process, and tells what that has used. */
-const reporter = `
-  import { setFlagsFromString } from "node:v8";
-  import { runInNewContext } from "node:vm";
-  const measures = {
-    cpu() {
-      const { user, system } = process.cpuUsage();
-      return user + system;
-    },
-    memory() {
-      setFlagsFromString("--expose-gc");
-      runInNewContext("gc")();
-      const { heapUsed, external } = process.memoryUsage();
-      return (heapUsed + external) / 1e6;
-    },
-  };
-  process.on("message", (name) => process.send(measures[name]()));
-  process.channel.unref();
-`;
-
-/** The build's own server on a data folder. */
+/** The built command's server on a data folder. */
 export function serve(
-  { command }: Pick<Build, "command">,
   data: string,
   more: readonly string[] = [],
-  env: Starting["env"] = {},
+  starting: Starting = {},
 ): Promise<Server> {
   const words = [command, "serve", "--data", data, "--port", "0"];
-  return startServer([...words, "--json", "--log", "error", ...more], { env });
+  return startServer([...words, "--json", "--log", "error", ...more], starting);
 }
 
-/** What `node:http` costs when it says the same. */
+/** The cost of `node:http` when it sends the same answer. */
 export function serveAnswer(answer: Answer): Promise<Server> {
   const script = fileURLToPath(new URL("./bare-http.ts", import.meta.url));
   return startServer(["--import", "tsx", script, JSON.stringify(answer)]);
 }
 
-type Starting = {
+export type Starting = {
   readonly env?: Readonly<Record<string, string>>;
   /** A program, with its words, that starts it. */
   readonly under?: readonly string[];
@@ -72,20 +49,13 @@ export async function startServer(
   words: readonly string[],
   { env = {}, under = [] }: Starting = {},
 ): Promise<Server> {
-  const preload = `data:text/javascript,${encodeURIComponent(reporter)}`;
-  const [node = "", ...all] = [...under, process.execPath, "--import", preload, ...words];
-  const child = startNode(all, { stdio: ["ignore", "pipe", "pipe", "ipc"], env, node });
+  const [program = "", ...all] = [...under, process.execPath, ...words];
+  const child = startNode(all, { stdio: ["ignore", "pipe", "pipe"], env, program });
   let said = "";
   child.stderr
     ?.setEncoding("utf8")
     .on("data", (text: string) => (said = (said + text).slice(-2000)));
   const { url } = JSON.parse(await readFirstLine(child, () => said)) as { url: string };
-  const read = async (measure: "cpu" | "memory"): Promise<number> => {
-    const answered = once(child, "message");
-    child.send(measure);
-    const [value] = (await answered) as [number];
-    return value;
-  };
   const end = async (signal: "SIGTERM" | "SIGKILL") => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
@@ -95,10 +65,9 @@ export async function startServer(
   return {
     url,
     pid: child.pid ?? 0,
-    readCpu_us: () => read("cpu"),
-    readMemory_mb: () => read("memory"),
-    readPeak_mb: () => readPeak_mb(child.pid) ?? Number.NaN,
-    readResident_mb: () => readResident_mb(child.pid) ?? Number.NaN,
+    readCpu_us: () => readThreads_us(child.pid),
+    readPeak_mb: () => readPeak_mb(child.pid),
+    readResident_mb: () => readResident_mb(child.pid),
     kill: () => end("SIGKILL"),
     [Symbol.asyncDispose]: () => end("SIGTERM"),
   };

@@ -2,15 +2,13 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { startNode } from "./processes.ts";
-import { readPeak_mb, readThreads_us } from "./threads.ts";
+import { readThreads_us } from "./threads.ts";
 
 /** An MCP server as a process of its own, asked over its pipes with no SDK in between. */
 export type StdioServer = {
   readonly ask: (method: string, params?: object) => Promise<Reply>;
   /** The processor time that all threads of the process have used so far. */
   readonly readCpu_us: () => number;
-  /** The most memory that it has ever held. */
-  readonly readPeak_mb: () => number;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -20,27 +18,19 @@ export type Reply = {
 };
 
 export const revisions = ["2025-11-25", "2026-07-28"] as const;
-type Revision = (typeof revisions)[number];
+export type Revision = (typeof revisions)[number];
 
 const clientInfo = { name: "bench", version: "1.0.0" };
-
-export type Speaking = {
-  readonly revision?: Revision;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Another Node than the bench's own. */
-  readonly node?: string | undefined;
-};
 
 /** Spawns a server and opens the conversation as clients of the revision do. */
 export async function startStdio(
   words: readonly string[],
-  { revision = "2025-11-25", env = {}, node }: Speaking = {},
+  revision: Revision = "2025-11-25",
 ): Promise<StdioServer> {
   const child = startNode(words, {
     stdio: ["pipe", "pipe", "inherit"],
     // A port that nobody else has: several listen at a time.
-    env: { WAYPOST_PORT: "0", ...env },
-    node,
+    env: { WAYPOST_PORT: "0" },
   });
   const { send, ask } = converse(child, describeClient(revision));
   if (revision === "2025-11-25") {
@@ -52,7 +42,6 @@ export async function startStdio(
   return {
     ask,
     readCpu_us: () => readThreads_us(child.pid),
-    readPeak_mb: () => readPeak_mb(child.pid) ?? Number.NaN,
     [Symbol.asyncDispose]: async () => {
       const ended = once(child, "exit");
       child.stdin?.end();

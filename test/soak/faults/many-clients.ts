@@ -3,6 +3,7 @@ import { startLoad } from "../../bench/load/load.ts";
 import { summarizeTimes } from "../../bench/load/measure.ts";
 import type { Question } from "../../bench/load/ask.ts";
 import { findMedian } from "../../bench/results/finding.ts";
+import { isDeliberate } from "../../bench/scenarios/clients.ts";
 import { pickTurn } from "../../bench/ring.ts";
 import type { Server } from "../../bench/servers/http-server.ts";
 import { atMost, none, note } from "../check.ts";
@@ -36,10 +37,10 @@ export const manyClients: Fault = {
       note("calls a second", Math.round(times_ms.length / seconds)),
       atMost("p50", summarizeTimes(times_ms).p50_ms, "ms", undefined),
       atMost("p99", summarizeTimes(times_ms).p99_ms, "ms", undefined),
-      note("429 and 503", strange.filter(({ said }) => isMeant(said)).length),
+      note("429 and 503", strange.filter(({ said }) => isDeliberate(said)).length),
       none(
         "other errors",
-        strange.map(({ said }) => said).filter((said) => !isMeant(said)),
+        strange.map(({ said }) => said).filter((said) => !isDeliberate(said)),
       ),
       atMost("memory at its highest", Math.max(...memory_mb), "MB", judge(300)),
       atMost("memory, last quarter to second", late / early, "times", judge(1.15)),
@@ -47,13 +48,7 @@ export const manyClients: Fault = {
   },
 };
 
-/** A status, or the code of a tool's result. */
-const deliberate = ["429 ", "503 ", "rate_limited", "overloaded"];
 const callsOfClient = 8;
-
-function isMeant(said: string): boolean {
-  return deliberate.some((word) => said.includes(word));
-}
 
 /** One half in sessions, the other as of 2026-07-28; each reads more than it writes. */
 async function connectAll(

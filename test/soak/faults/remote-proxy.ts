@@ -2,13 +2,12 @@ import { setTimeout } from "node:timers/promises";
 import { ask } from "../../bench/load/ask.ts";
 import { askModern } from "../../bench/load/http-tools.ts";
 import { makeFolder } from "../../bench/leftovers.ts";
-import { startServer } from "../../bench/servers/http-server.ts";
+import { serve } from "../../bench/servers/http-server.ts";
 import { none, note } from "../check.ts";
 import type { Fault } from "../fault.ts";
 import { calm, openFaultyProxy } from "../faulty-proxy.ts";
 import { describeAnswer, keepAsking } from "../keep-asking.ts";
 import { createLedger } from "../ledger.ts";
-import { command } from "../site.ts";
 
 /** A bad way from the assistant's server to the API elsewhere. */
 export const remoteProxy: Fault = {
@@ -21,11 +20,10 @@ export const remoteProxy: Fault = {
     await using service = await site.serve();
     await using proxy = await openFaultyProxy(service.url, chance);
     using folder = makeFolder();
-    const words = ["serve", "--data", folder.path, "--port", "0", "--json", "--log", "error"];
     const way = ["--base-url", `http://127.0.0.1:${proxy.port}`];
     const [key = ""] = keys;
     const env = { WAYPOST_API_KEY: key, WAYPOST_HTTP_TOKEN: token };
-    await using server = await startServer([command, ...words, ...way], { env });
+    await using server = await serve(folder.path, way, { env });
     const list = askModern(server, token).write("tools/call", {
       name: "list_links",
       arguments: { limit: 5 },
