@@ -1,5 +1,4 @@
-import { gzipSync } from "node:zlib";
-import type { Browser, BrowserContextOptions, Page, Response } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { openTab } from "./browser.ts";
 import type { Serving } from "./command.ts";
 
@@ -9,8 +8,6 @@ export type ConsoleTab = {
   readonly complaints: readonly string[];
   /** Those since they were last asked for. */
   readonly takeComplaints: () => readonly string[];
-  /** What was sent over the network, in bytes, since it was last asked for. */
-  readonly takeBytes: () => Promise<number>;
 };
 
 export async function openConsole(
@@ -20,16 +17,12 @@ export async function openConsole(
 ): Promise<ConsoleTab> {
   const page = await openTab(browser, options);
   const complaints: string[] = [];
-  let sent: Promise<number>[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => {
     if (!request.url().startsWith(places.url)) complaints.push(`asked ${request.url()}`);
-  });
-  page.on("response", (response) => {
-    sent.push(weighResponse(response));
   });
   await page.goto(places.url);
   // By the keyboard alone: the field has the focus, soon after it is there.
@@ -40,20 +33,7 @@ export async function openConsole(
     page,
     complaints,
     takeComplaints: () => complaints.splice(0),
-    takeBytes: async () => {
-      const all = await Promise.all(sent);
-      sent = [];
-      return all.reduce((sum, bytes) => sum + bytes, 0);
-    },
   };
-}
-
-/** As it is sent to a browser that has kept nothing, whether this one had it from another page. */
-export async function weighResponse(response: Response): Promise<number> {
-  // A redirect has none, and neither has what was given up.
-  const body = await response.body().catch(() => Buffer.alloc(0));
-  const isPacked = response.headers()["content-encoding"] === "gzip";
-  return isPacked ? gzipSync(body).byteLength : body.byteLength;
 }
 
 /** Goes on with the keyboard until something of this name has the focus, and presses Enter. */

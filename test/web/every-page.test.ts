@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { Browser, Page, Response } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { pages } from "../../src/web/pages.ts";
@@ -5,13 +6,7 @@ import { browse, type Browsing } from "../support/browse.ts";
 import { launchBrowser, openTab } from "../support/browser.ts";
 import { createServed } from "../support/command.ts";
 import { callTool, hostile, plantConsole, type ConsoleGround } from "../support/console-ground.ts";
-import {
-  openConsole,
-  pressEnter,
-  tabTo,
-  weighResponse,
-  type ConsoleTab,
-} from "../support/console-tab.ts";
+import { openConsole, pressEnter, tabTo, type ConsoleTab } from "../support/console-tab.ts";
 import { lookAtPage, sizes } from "../support/look-at-page.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { walkPage } from "../support/walk-page.ts";
@@ -354,4 +349,12 @@ async function weigh(page: Page, open: () => Promise<unknown>): Promise<readonly
   await page.waitForLoadState("networkidle");
   page.off("response", note);
   return Promise.all(coming);
+}
+
+/** As it is sent to a browser that has kept nothing, whether this one had it from another page. */
+async function weighResponse(response: Response): Promise<number> {
+  // A redirect has none, and neither has what was given up.
+  const body = await response.body().catch(() => Buffer.alloc(0));
+  const isPacked = response.headers()["content-encoding"] === "gzip";
+  return isPacked ? gzipSync(body).byteLength : body.byteLength;
 }

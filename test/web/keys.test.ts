@@ -51,11 +51,10 @@ function readToken(text: string): string {
 }
 
 test("a key is made, shown once and revoked with the keyboard alone", async () => {
-  const { page, complaints, takeBytes } = await openConsole(browser, serving);
+  const { page, complaints } = await openConsole(browser, serving);
   await pressOnto(page, /^Keys$/);
   await page.waitForURL("**/keys");
   await pressOnto(page, /^New key$/);
-  await lookAtPage(page, "new-key");
   await tabTo(page, /^May do$/);
   await page.keyboard.type("Only");
   await tabTo(page, /^list$/);
@@ -71,11 +70,8 @@ test("a key is made, shown once and revoked with the keyboard alone", async () =
   await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
   expect(await page.content()).not.toContain(token);
 
-  await takeBytes();
   await pressOnto(page, /^I have copied it$/);
   await page.getByText("manager, links.index").waitFor();
-  expect(await takeBytes()).toBeLessThan(60_000);
-  await lookAtPage(page, "keys");
   const { id } = (await listKeys()).at(-1);
   await pressOnto(page, new RegExp(`^Revoke …${id.slice(-8)}…$`));
   await page.getByRole("heading", { name: `Revoke the API key …${id.slice(-8)}` }).waitFor();

@@ -2,11 +2,8 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { launchBrowser } from "../support/browser.ts";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { signInAt } from "../support/console-http.ts";
-import { openConsole, pressOnto } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
 
 /** What the console tells of how its process is set, and to whom. */
 
@@ -105,21 +102,4 @@ test("folders and hosts are told to the operator's own keys alone", async () => 
   const link = await serving.call("POST", "/links", { body: { path: "elsewhere" } });
   const shown = await tab.open(`/links/${link.body.id}`);
   expect(shown.text).toContain("<code>WAYPOST_LINK_ORIGIN</code>");
-});
-
-test("the page is found with the keyboard, and is what axe lets pass in every look", async () => {
-  await using folder = await createFolder();
-  await using serving = await startServe(folder.path);
-  const browser = await launchBrowser();
-  try {
-    const { page, complaints, takeBytes } = await openConsole(browser, serving);
-    await takeBytes();
-    await pressOnto(page, /^Settings$/);
-    await page.getByRole("heading", { name: "What runs" }).waitFor();
-    expect(await takeBytes()).toBeLessThan(60_000);
-    await lookAtPage(page, "settings");
-    expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-  }
 });
