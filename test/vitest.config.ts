@@ -14,8 +14,8 @@ const onPostgres = ["test/**/postgres*.test.ts"];
  * - texts, pages and the protocol, which are the same whatever answers below them;
  * - what starts the command, but for `postgres*.test.ts` and two servers, where a job that was
  *   killed goes on as in `bulk-acceptance`, and need not keep the budget's pace;
- * - what an approval's page looks like, and how a browser shows it (acts, states, page): what is
- *   kept of an approval and counted is asked for by the others, once in a browser as well;
+ * - approvals and the assistant's tools, except for a few files: they reach the tables through the
+ *   API and the state, whose tests run on both;
  * - the largest of the bins, over and over in one database (bin); the API's tests restore from
  *   them;
  * - what is about SQLite's own file, thread, index of texts and shared transactions.
@@ -34,15 +34,10 @@ const onBoth = [
   "test/bulk/files/round-trip.test.ts",
   "test/bulk/plan/{make-plan,plan-undo}.test.ts",
   "test/bulk/select/*.test.ts",
-  "test/mcp/access/key-access.test.ts",
-  "test/mcp/approval/{address,between,bypass,form,interleavings,pin,preview}.test.ts",
-  "test/mcp/approval/{require-approval,scenarios,what-asks}.test.ts",
-  "test/mcp/deployments/find-by-anything.test.ts",
-  "test/mcp/results/sentences.test.ts",
-  "test/mcp/tools/{destinations,tools}.test.ts",
-  "test/mcp/tools/{audit,bulk,endpoints,templates}/*.test.ts",
+  "test/mcp/approval/interleavings.test.ts",
+  "test/mcp/tools/tools.test.ts",
+  "test/mcp/tools/bulk/plan-links.test.ts",
   "test/mcp/tools/history/{approved-undo,list-changes,undo}*.test.ts",
-  "test/mcp/tools/history/unnoted.test.ts",
   "test/commands/two-servers.test.ts",
   "test/sdk/exchange.test.ts",
 ];

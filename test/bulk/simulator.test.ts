@@ -12,7 +12,7 @@ import { describeOutcome, playSeeds } from "./simulator/play-seeds.ts";
 const figures = createFigures();
 const seedsPerTest = 100;
 /** What happens to them is the same on both engines, and one over a wire takes twice as long. */
-const tests = isOnPostgres ? 2 : 10;
+const tests = isOnPostgres ? 1 : 4;
 const starts = Array.from({ length: tests }, (_, index) => 1 + index * seedsPerTest);
 
 test.each(starts)(
@@ -25,7 +25,8 @@ test.each(starts)(
   },
 );
 
-test("and a good deal has happened to them", () => {
+/** The same faults come on both engines, and more of them in more seeds. */
+test.skipIf(isOnPostgres)("and a good deal has happened to them", () => {
   const seen = Object.fromEntries(figures.list(""));
   for (const fault of playedFaults) expect(seen).toHaveProperty([`fault: ${fault}`]);
   const seeds = starts.length * seedsPerTest;
