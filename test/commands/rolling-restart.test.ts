@@ -19,7 +19,6 @@ import {
   startServes,
   type Serving,
 } from "../support/command.ts";
-import { listNamed, plan } from "../support/job-site.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { modernCall, withSession } from "../support/mcp-post.ts";
 import { callOf, handshake } from "../support/mcp-raw.ts";
@@ -63,8 +62,12 @@ test("a job is interrupted when its process stops, and the next start resumes it
   if (one === undefined || other === undefined) throw new Error("two were started");
   const first = await connect(one);
   const second = await connect(other);
-  const rows = listNamed("moved", 60);
-  const plan_id = await plan(first, { operation: "upsert", rows });
+  const rows = Array.from({ length: 60 }, (_, row) => ({
+    path: `p${row}`,
+    url: "https://x.example/",
+  }));
+  const { plan } = await callDone(first, "plan_links", { operation: "upsert", rows });
+  const plan_id = plan.id;
   const applying = callDone(first, "apply_plan", { plan_id });
   await waitUntil(async () => (await countLinks(other)) > 2);
   const stopped = one.stop();
@@ -101,8 +104,9 @@ test("of many that start at once on a new folder each is ready, and migrated it 
 test("of many first starts one makes the owner's key, and the others say where it is", async () => {
   await using folder = await createFolder();
   const servings = await startServes(folder.path, 3);
-  const { keys } = await runJson(["keys", "list", "--data", folder.path]);
-  expect(keys).toHaveLength(1);
+  for (const name of ["keys", "projects"]) {
+    expect((await runJson([name, "list", "--data", folder.path]))[name]).toHaveLength(1);
+  }
   expect(new Set(servings.map(({ key }) => key)).size).toBe(1);
   for (const { call } of servings) expect((await call("GET", "/links")).status).toBe(200);
   const said = await Promise.all(servings.map(async ({ stop }) => (await stop()).stderr));

@@ -4,14 +4,7 @@ import { request as httpRequest, Agent } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  createFolder,
-  run,
-  startServe,
-  startServes,
-  type Folder,
-  type Serving,
-} from "../support/command.ts";
+import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 /** `waypost serve` as a process: how it starts, what it says, and how it ends. */
@@ -66,34 +59,12 @@ describe("the first start", () => {
     expect((await second.stop()).stderr.trimEnd().split("\n")).toHaveLength(1);
   });
 
-  test.each([2, 5])(
-    "made by %i at once makes one project and one key that works",
-    async (count) => {
-      await using folder = await createFolder();
-      const servings = await startServes(folder.path, count);
-      expect(new Set(servings.map(({ key }) => key)).size).toBe(1);
-      for (const { call } of servings) expect((await call("GET", "/links")).status).toBe(200);
-      const finished = await Promise.all(servings.map(({ stop }) => stop()));
-      const lines = finished.map(({ stderr }) => stderr.trimEnd().split("\n").length);
-      expect(lines.toSorted((one, other) => other - one)).toEqual([
-        4,
-        ...lines.slice(1).map(() => 1),
-      ]);
-      for (const command of ["keys", "projects"]) {
-        const { stdout } = await run([command, "list", "--json", "--data", folder.path]);
-        expect(JSON.parse(stdout)[command]).toHaveLength(1);
-      }
-      expect(readdirSync(folder.path).toSorted()).toEqual(servedFiles);
-    },
-  );
-
   const open = /listens on 0\.0\.0\.0: keys and approvals travel unencrypted.*--public-url/g;
 
   test.each([
     [["--host", "0.0.0.0"], 1],
     [["--host", "0.0.0.0", "--public-url", "http://links.example"], 1],
     [["--host", "0.0.0.0", "--public-url", "https://links.example"], 0],
-    [[], 0],
   ])("with %j says so many times that it is open to others: %i", async (words, times) => {
     await using folder = await createFolder();
     await using serving = await startServe(folder.path, words);
@@ -174,18 +145,8 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
       "(EADDRNOTAVAIL); see --host and --port",
       () => ({ words: ["--host=192.0.2.1"] }),
     ],
-    ["an unknown flag", "Unknown option '--colour'", () => ({ words: ["--colour", "red"] })],
-    ["a flag without its value", "--port", () => ({ words: ["--port"] })],
-    ["a flag that swallows the next", "--host", () => ({ words: ["--host", "--json"] })],
-    ["a value for a flag without one", "--json", () => ({ words: ["--json=yes"] })],
     ["a bad value", "--port (WAYPOST_PORT) must be", () => ({ words: ["--port", "http"] })],
-    ["a bad variable", "--log (WAYPOST_LOG) must be", () => ({ env: { WAYPOST_LOG: "loud" } })],
     ["a word too many", "serve takes no quietly", () => ({ words: ["quietly"] })],
-    [
-      "a remote address with a path",
-      "--base-url (WAYPOST_BASE_URL) must be",
-      () => ({ words: ["--base-url", "https://links.example/elsewhere"] }),
-    ],
     [
       "a key of two words",
       "WAYPOST_API_KEY must hold one word",
@@ -201,11 +162,6 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
       "a gateway's token in an empty file",
       "WAYPOST_HTTP_TOKEN_FILE must hold one word",
       () => ({ env: { ...remote, WAYPOST_HTTP_TOKEN_FILE: "/dev/null" } }),
-    ],
-    [
-      "a tool that is not there",
-      "; did you mean delete_link",
-      () => ({ words: ["--tools", "delte_link"] }),
     ],
   ];
 
@@ -230,7 +186,6 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
   });
 
   test.each([
-    [["fly"], "there is no command fly"],
     [["keys"], "use keys create"],
     [["projects", "delete"], "use projects create"],
   ])("the words %j", async (words, message) => {

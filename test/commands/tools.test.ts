@@ -146,7 +146,7 @@ test.each([
     [folder.path, env],
     [elsewhere.path, remote],
   ] as const) {
-    for (const words of [["tools"], ["tools", "--json"], ["export"], ["export", "--format=json"]]) {
+    for (const words of [["tools"], ["export"]]) {
       const finished = await run([...words, "--data", data], { env: given });
       expect(finished, words.join(" ")).toMatchObject({ code: 2, stdout: "" });
       expect(finished.stderr).toContain("API key is invalid");

@@ -10,7 +10,6 @@ import { lease_ms } from "../../../src/state/job-leases.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { createFolder } from "../../support/command.ts";
-import { listNamed, readPages, type Named } from "../../support/job-site.ts";
 import { openGround, type Ground } from "../../support/mcp-ground.ts";
 import { buildProgram, type Program } from "../../support/program.ts";
 import { openWriteLog, type WriteLog } from "../../support/write-log.ts";
@@ -219,4 +218,25 @@ function prepareSite(ground: {
       };
     },
   };
+}
+
+type Named = { readonly path: string; readonly name: string; readonly url: string };
+
+function listNamed(name: string, count: number): readonly Named[] {
+  return Array.from({ length: count }, (_, index) => {
+    return { path: `p${index}`, name: `${name} ${index}`, url: `https://x.example/${name}` };
+  });
+}
+
+/** All items, page by page; a page that is not full is the last one. */
+async function readPages<Item>(
+  most: number,
+  read: (page: number) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for (let page = 1; ; page += 1) {
+    const found = await read(page);
+    all.push(...found);
+    if (found.length < most) return all;
+  }
 }

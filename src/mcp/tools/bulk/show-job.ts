@@ -23,7 +23,7 @@ export const otherJobSchema = z.looseObject({
 });
 
 /** Of a job, so many at a time. */
-export const receiptsPerPage = 50;
+const receiptsPerPage = 50;
 /** However large a job is, what is told of it can be read at a glance. */
 const mostBytes = 1400;
 const mostFailures = 10;
