@@ -13,7 +13,6 @@ import {
   type DirectWay,
   type Turn,
 } from "./direct-calls.ts";
-import { trackGivenUp, type GivenUp, type GivenUps } from "./given-up.ts";
 import { noPlace, type Place } from "./line.ts";
 import { idIsOpen, isId, listRequestIds, trackOpenIds, type Id } from "./open-ids.ts";
 import { refuseFull, refuseUnknownSession, respondWithError } from "./refusals.ts";
@@ -24,8 +23,6 @@ import { countBytes, type Kept, type SessionLimits } from "./session-limits.ts";
 export type Sessions = {
   readonly fetch: (asked: Asked) => Promise<Response>;
   readonly has: (id: string) => boolean;
-  /** For a message that is on its way to that session. */
-  readonly hearGivenUp: (id: string) => GivenUp | undefined;
   /** For calls that need not go through the session's server. */
   readonly findDirect: (id: string) => DirectWay | undefined;
   /** Tells every client that the list of tools has changed. */
@@ -44,8 +41,6 @@ type Asked = {
   readonly client: string;
   /** For what is worked on; undefined where it has to wait for nobody. */
   readonly turn?: Turn | undefined;
-  /** Requests that were given up before their message was there. */
-  readonly givenUp?: ReadonlySet<Id> | undefined;
   /** Called as it asks its client, and so a person, who takes long. */
   readonly onAsking?: (() => void) | undefined;
 };
@@ -58,7 +53,6 @@ type Session = {
   readonly direct: DirectWay;
   /** Streams that are open, by the ids of what is still to be answered over them. */
   readonly streams: Map<Id, Stream>;
-  readonly givenUp: GivenUps;
 };
 
 type Stream = {
@@ -101,7 +95,6 @@ export function createSessions(createServer: () => SessionServer, options: Optio
       return session === undefined ? refuseUnknownSession() : answer(session, asked);
     },
     has: (id) => sessions.has(id),
-    hearGivenUp: (id) => sessions.get(id)?.givenUp.listen(),
     findDirect: (id) => sessions.get(id)?.direct,
     notifyToolsChanged: () => {
       for (const { server } of sessions.values()) {
@@ -165,8 +158,7 @@ function createSession(
 ): Session {
   const { use } = parts;
   const way = { session: id, calls: trackDirect(direct), ids: trackOpenIds(), use };
-  const tracked = { streams: new Map<Id, Stream>(), givenUp: trackGivenUp() };
-  const session = { ...parts, ...tracked, server, direct: way };
+  const session = { ...parts, streams: new Map<Id, Stream>(), server, direct: way };
   makeWayOnAsking(session);
   return session;
 }
@@ -195,8 +187,6 @@ async function answer(
 ): Promise<Response> {
   const { use, transport, direct, streams } = session;
   const ids = listRequestIds(body);
-  const waiting = new Set(ids.filter((id) => asked.givenUp?.has(id) !== true));
-  if (waiting.size === 0 && ids.length > 0) return endUnheard();
   if (!direct.ids.open(ids)) return respondWithError(400, INVALID_REQUEST, idIsOpen);
   use.begin();
   const givenUp = new AbortController();
@@ -204,7 +194,7 @@ async function answer(
     stream.place?.leave();
     asked.onAsking?.();
   };
-  const stream: Stream = { waiting, givenUp, onAsking, place: undefined };
+  const stream: Stream = { waiting: new Set(ids), givenUp, onAsking, place: undefined };
   for (const id of ids) streams.set(id, stream);
   const onEnd = (hasLeft: boolean) => {
     stream.place?.leave();
@@ -239,10 +229,10 @@ function endUnheard(): Response {
 }
 
 /** Else the id would be taken for as long as its stream is open, and nothing would end that. */
-function giveUp({ streams, givenUp }: Session, id: Id | undefined): void {
+function giveUp({ streams }: Session, id: Id | undefined): void {
   if (id === undefined) return;
   const stream = streams.get(id);
-  if (stream === undefined) return givenUp.add(id);
+  if (stream === undefined) return;
   stream.waiting.delete(id);
   if (stream.waiting.size === 0) stream.givenUp.abort();
 }

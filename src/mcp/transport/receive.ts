@@ -4,11 +4,10 @@ import { readLength, type Incoming } from "../../network/read-at-most.ts";
 import { long_bytes, weighMessage, type CallLimits, type CallOrigin } from "./call-limits.ts";
 import type { Turn } from "./direct-calls.ts";
 import type { BegunCall, DirectHttp } from "./direct-http.ts";
-import type { GivenUp } from "./given-up.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { KeyConnections } from "./key-connections.ts";
 import type { Place } from "./line.ts";
-import { listRequestIds, type Id } from "./open-ids.ts";
+import { listRequestIds } from "./open-ids.ts";
 import { readMessage, type Message } from "./read-message.ts";
 import {
   refuseCalls,
@@ -35,11 +34,7 @@ type Arrived = {
   readonly listening: Listening;
 };
 
-type Received = Arrived &
-  BegunCall & {
-    readonly givenUp?: ReadonlySet<Id> | undefined;
-    readonly onAsking?: () => void;
-  };
+type Received = Arrived & BegunCall & { readonly onAsking?: () => void };
 
 export async function receive(arrived: Arrived, connected: KeyConnections): Promise<Response> {
   const { request, from, listening } = arrived;
@@ -94,9 +89,7 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   let room: Place | undefined;
   let isRefused = false;
   let aside: ReturnType<SessionLimits["admitStream"]>;
-  let heard: GivenUp | undefined;
   const until = async () => {
-    heard = from.session === undefined ? undefined : connected.sessions.hearGivenUp(from.session);
     const wanted = { who: from.key_print, weight: weighMessage(length) };
     room = await callLimits.awaitRoom(wanted, request.signal);
     isRefused = room === undefined;
@@ -110,7 +103,6 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
   };
   const answer = async () => {
     const read = await (direct.take(message) ?? readMessage(message, { after: long_bytes, until }));
-    heard?.leave();
     if (isRefused) return request.signal.aborted ? respondToNobody() : refuseLong();
     // One that does not tell its length took as much as the longest.
     if (!(read instanceof Response)) room?.keep(weighMessage(read.bytes));
@@ -121,21 +113,20 @@ async function readAndAnswer(received: Received, connected: KeyConnections): Pro
       if (aside !== undefined) room.leave();
     };
     // What listens is counted by itself, however long its message was.
-    return answerMessage(read, { ...received, end, givenUp: heard?.ids, onAsking }, connected);
+    return answerMessage(read, { ...received, end, onAsking }, connected);
   };
   return answerUntilEnd(answer, end);
 }
 
 async function answerMessage(
   read: Message | Response,
-  { request, from, limits, turn, end, listening, ...rest }: Received,
+  { request, from, limits, turn, end, listening, onAsking }: Received,
   { listeners, sessions, modern }: KeyConnections,
 ): Promise<Response> {
   if (read instanceof Response) return read;
   const { body, bytes } = read;
   const { client } = from;
-  const { givenUp, onAsking } = rest;
-  const asked = { request, client, body, bytes, givenUp, onAsking };
+  const asked = { request, client, body, bytes, onAsking };
   const isLegacy = await isLegacyRequest(request, body);
   const answer = (ownTurn?: Turn) => {
     if (isLegacy) return sessions.fetch({ ...asked, turn: ownTurn });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { callOf } from "../../support/mcp-raw.ts";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
 /** Messages of up to four megabytes: which are read, and which wait for room. */
@@ -54,33 +53,6 @@ describe("long messages", () => {
     await settle();
     expect(next.isRead()).toBe(true);
     next.end();
-  });
-
-  test("a long one that is given up while it waits for room is not begun", async () => {
-    const begun: string[] = [];
-    const { begin, openSession } = openWay(async (tool) => begun.push(tool));
-    const session = await openSession("one");
-    const bytes = 4 * mebibyte;
-    const held = [1, 2].map(() => begin("one", { bytes }));
-    await settle();
-    const calls = [callOf(7, "given up"), [callOf(8, "given up"), callOf(9, "kept")]];
-    const sent = calls.map((call) => session.send(call, 70_000));
-    await settle();
-    for (const requestId of [7, 8]) {
-      const cancelled = {
-        jsonrpc: "2.0",
-        method: "notifications/cancelled",
-        params: { requestId },
-      };
-      expect((await session.send(cancelled)).status).toBe(202);
-    }
-    for (const { end } of held) end();
-    const texts = await Promise.all(sent.map(async (answered) => (await answered).text()));
-    expect(texts.map((text) => text.match(/"id":\d/g))).toEqual([null, ['"id":9']]);
-    expect(begun).toEqual(["kept"]);
-    // Its id is free for another one.
-    expect(await (await session.call(7, "again", 70_000)).text()).toContain('"id":7');
-    expect(begun).toEqual(["kept", "again"]);
   });
 
   test("a long one that did not tell its length takes what it holds once it is read", async () => {
