@@ -42,7 +42,7 @@ async function readTools(config: Config, version: string): Promise<readonly Row[
     const { toolbox, keyContext } = await inspectTools({ config, version, key, deployment });
     await requireValid(openClient(deployment, key));
     const visible = listVisible(toolbox, keyContext);
-    return describeTools(visible, keyContext.known).map((shown) => ({
+    return describeTools(visible).map((shown) => ({
       tool: shown.name,
       ...(toolbox.find(shown.name)?.readAccess(keyContext.access) ?? unknown),
       tokens: countTokens(shown),

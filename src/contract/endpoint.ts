@@ -68,8 +68,6 @@ export type Endpoint = {
   readonly required?: readonly string[];
   /** Body parameters whose absence is a 422: tools declare them, and leave the check to the API. */
   readonly needed?: readonly string[];
-  /** The same of our own service, where the spec leaves open what is needed. */
-  readonly needed_here?: readonly string[];
   /** Where a 422's sentence stands (api-spec.md, "Errors"). */
   readonly validation_key?: "errors";
 

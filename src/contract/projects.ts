@@ -57,7 +57,6 @@ export const projects = {
     summary: "Create a project.",
     auth: "master",
     body: projectFields,
-    needed_here: ["name", "subdomain"],
     wrapper: "project",
     response: project,
   },

@@ -3,7 +3,6 @@ import {
   type CallToolResult,
   type JsonSchemaValidatorResult,
 } from "@modelcontextprotocol/server";
-import type { KnownKey } from "../../contract/access.ts";
 import type { Clock } from "../../contract/clock.ts";
 import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
 import { quote } from "../../text/show-hidden.ts";
@@ -67,7 +66,7 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
     await keyContext.renew();
     await keyContext.exploreForList();
     const visible = listVisible(toolbox, keyContext);
-    const tools = describeTools(visible, keyContext.known);
+    const tools = describeTools(visible);
     keyContext.noteListed();
     // Once the list has left.
     setImmediate(() => void keyContext.confirm());
@@ -106,14 +105,11 @@ function acceptAll<Checked>(input: unknown): JsonSchemaValidatorResult<Checked> 
   return { valid: true, data: input as Checked, errorMessage: undefined };
 }
 
-export function describeTools(tools: readonly Tool[], { facts }: Pick<KnownKey, "facts">) {
-  const isEmbedded = facts !== undefined;
+export function describeTools(tools: readonly Tool[]) {
   const names = new Set(tools.map(({ name }) => name));
   return tools.map((tool) => {
     const { name, title, description, annotations, like, view } = tool;
     const isTerse = like !== undefined && names.has(like.tool);
-    const schema = tool.inputSchema(isTerse);
-    const shown = isEmbedded ? tool.demandMore?.(schema) : undefined;
     return {
       name,
       title,
@@ -122,7 +118,7 @@ export function describeTools(tools: readonly Tool[], { facts }: Pick<KnownKey, 
       ),
       annotations,
       // Both are object schemas: they are made from z.strictObject and z.looseObject.
-      inputSchema: (shown ?? schema) as { type: "object" },
+      inputSchema: tool.inputSchema(isTerse) as { type: "object" },
       outputSchema: tool.outputSchema() as { type: "object" },
       ...(view !== undefined && { _meta: { ui: { resourceUri: view } } }),
     };

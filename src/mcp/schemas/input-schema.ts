@@ -194,7 +194,7 @@ export function buildBothSchemas(
 type Shorten = (schema: JsonObject) => JsonObject;
 
 /** What the API will not do without, so that a model need not learn of it by a refusal. */
-export function declareNeeded(
+function declareNeeded(
   { type, required, ...schema }: JsonObject,
   needed: readonly string[],
 ): JsonObject {

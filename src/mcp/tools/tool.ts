@@ -26,8 +26,6 @@ export type Tool = {
   readonly like?: Likeness | undefined;
   /** Made once, when first asked for: a start that lists no tools makes none. */
   readonly inputSchema: (isTerse: boolean) => JsonObject;
-  /** Adds to the schema what our own service demands where the spec leaves it open. */
-  readonly demandMore?: ((schema: JsonObject) => JsonObject) | undefined;
   readonly outputSchema: () => JsonObject;
   readonly readAccess: (access: Access) => Reading;
   /** Throws a ToolFailure that names everything that is wrong with the arguments. */

@@ -226,18 +226,6 @@ describe("the tools", () => {
     },
   );
 
-  test("declare what our own service needs of a project, and it says so itself", async () => {
-    const facts = { ...ownerFacts, kind: "master" } as const;
-    const error = "Name can't be blank and Subdomain can't be blank";
-    await using own = await openStage({ send: answering(422, { error }), known: { facts } });
-    const listed = (await own.listTools()).find(({ name }) => name === "create_project");
-    expect(listed?.inputSchema.required).toEqual(["name", "subdomain"]);
-    const { structured } = await own.callTool("create_project", {});
-    const message = `The server at deployment.example answered: "${error}"`;
-    expect(structured).toMatchObject({ error: { status: 422, message } });
-    expect(own.asked).toHaveLength(1);
-  });
-
   test("are only those that change nothing in read-only mode", async () => {
     await using other = await openStage({
       send: answering(200, {}),
@@ -250,8 +238,7 @@ describe("the tools", () => {
 
   test("are described once and not again for each list", () => {
     const { tools: all } = createToolbox({ mode: "guarded", selection: [] });
-    const remote = { facts: undefined };
-    const describe = () => describeTools(all, remote);
+    const describe = () => describeTools(all);
     const [first, second] = [describe(), describe()];
     for (const [index, { inputSchema, outputSchema }] of first.entries()) {
       expect(second[index]?.inputSchema).toBe(inputSchema);

@@ -12,7 +12,6 @@ import { checkArguments } from "../../schemas/check-arguments.ts";
 import {
   buildBothSchemas,
   buildInput,
-  declareNeeded,
   listFields,
   listTold,
   type Fields,
@@ -44,7 +43,7 @@ export function deriveTools(): readonly Tool[] {
 }
 
 function deriveTool(endpoint: Endpoint): Tool {
-  const { tool: name, title, effect, needed = [], needed_here } = endpoint;
+  const { tool: name, title, effect, needed = [] } = endpoint;
   const kind = findKind(endpoint);
   const own = listOwnFields(endpoint);
   const fieldOptions = { idText: writeIdText(endpoint, kind), own };
@@ -64,7 +63,6 @@ function deriveTool(endpoint: Endpoint): Tool {
     annotations: annotate(endpoint),
     like: findDescribedFields(endpoint) ?? findDescribedFilters(endpoint),
     inputSchema: buildBothSchemas(fields, told, { terseFields, needed }),
-    demandMore: needed_here && ((schema) => declareNeeded(schema, needed_here)),
     outputSchema: once(() => describeResult(endpoint, kind)),
     readAccess: (access) => access.read(endpoint),
     check: (given) => checkArguments(name, schema(), given, known),
