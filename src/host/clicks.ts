@@ -7,14 +7,13 @@ import { owesClicks } from "../store/visit-batches.ts";
 import { createClickBatches } from "./click-batches.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import { createVisitCounts, type Counted } from "./visit-counts.ts";
-import { unnoted, type Visited } from "./visit-rows.ts";
 
 /**
  * Visits, counted in memory and written to the store together: a durable write for each would cost
  * more than all the rest of a visit. A process that is killed loses those of its last second.
  */
 export type Clicks = {
-  readonly note: (visited: Visited, told: Told) => void;
+  readonly note: (linkId: string, told: Told) => void;
   /** The same of what apps tell: that they were opened or installed. */
   readonly noteVisit: (visit: Visit) => void;
   /**
@@ -84,10 +83,10 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
 
   const flusher = createFlusher(writeCounts, setAlarm);
 
-  function note(visited: Visited, told: Told): void {
+  function note(linkId: string, told: Told): void {
     if (told.isClick) measured.counted += 1;
     flusher.schedule();
-    if (counts.note(visited, told) && !isFailing) void flusher.flush();
+    if (counts.note(linkId, told) && !isFailing) void flusher.flush();
   }
 
   const isWaiting = (projectId: string, linkId: string | undefined) =>
@@ -106,7 +105,7 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
 
   return {
     note,
-    noteVisit: ({ linkId, ...visit }) => note({ linkId, row: unnoted }, tellVisit(visit)),
+    noteVisit: ({ linkId, ...visit }) => note(linkId, tellVisit(visit)),
     flush: (projectId, linkId) =>
       isWaiting(projectId, linkId) || debts.mayBe(projectId, linkId)
         ? flushForReader(projectId, linkId)

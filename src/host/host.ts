@@ -239,7 +239,7 @@ function createCounter(options: HostOptions) {
   ): void => {
     // A visitor under the second host name was counted before the preview page.
     const source = site.isSecond ? "button" : isScanned ? "qr" : visited.source;
-    options.clicks.note(visited, readKind({ request, site, platform, source }));
+    options.clicks.note(visited.linkId, readKind({ request, site, platform, source }));
   };
 }
 

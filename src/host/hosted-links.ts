@@ -9,7 +9,6 @@ import type { Platform } from "../visit/decide-visit.ts";
 import { gatherAsked } from "./gather-asked.ts";
 import { createRecentCaches, type RecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
-import { unnoted, type Visited } from "./visit-rows.ts";
 
 /** Where a link is visited. */
 export type Place = {
@@ -40,7 +39,7 @@ export type HostedLink = {
 };
 
 /** Where a link redirects, for those platforms whose visitors it has redirected before. */
-export type Redirects = Visited & { readonly source: VisitedBy } & {
+export type Redirects = { readonly linkId: string; readonly source: VisitedBy } & {
   [Name in Platform]: string | undefined;
 };
 
@@ -118,7 +117,7 @@ export function createHostedLinks() {
 
 /** Written out: an object that another one is spread into takes several times the memory. */
 function startRedirects(linkId: string, source: VisitedBy): Redirects {
-  return { linkId, row: unnoted, source, desktop: undefined, ios: undefined, android: undefined };
+  return { linkId, source, desktop: undefined, ios: undefined, android: undefined };
 }
 
 type Found = VisitedAt<LeadingLink>;

@@ -1,11 +1,10 @@
 import { readKind, tellKind, withOtherReferrer, type Told } from "../stats/visit.ts";
 import { eachKind, type VisitCount } from "../store/visit-batches.ts";
-import { createVisitRows, type Visited } from "./visit-rows.ts";
 
 /** Visits in memory, link by link, until they are written down. */
 export type VisitCounts = {
   /** Answers whether they are of so many links that they should be taken out soon. */
-  readonly note: (visited: Visited, told: Told) => boolean;
+  readonly note: (linkId: string, told: Told) => boolean;
   /** For what could not be written. */
   readonly putBack: (count: Counted) => void;
   /** By link, all that are there. */
@@ -27,15 +26,12 @@ type CountsOptions = {
   readonly onLost: (clicks: number) => void;
 };
 
-/** So many visits, of links or kinds that differ, are put together at a time. */
-const mostRows = 10_000;
-/** A popular link with visitors of ever other kinds fills the rows too, and may wait. */
-const manyLinks = mostRows / 2;
+/** From so many links on, visits are written without waiting for the second to end. */
+const manyLinks = 10_000;
 /** A stranger can make up any number of hosts that have led here. */
 const mostKindsOfLink = 200;
 
 export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCounts {
-  const rows = createVisitRows(mostRows);
   const links = new Map<string, Counted>();
 
   function add(linkId: string, { projectId, kind, isClick }: Told, visits: number): void {
@@ -51,25 +47,19 @@ export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCo
     } else onLost(clicks);
   }
 
-  function list(): ReadonlyMap<string, Counted> {
-    rows.take(add);
-    return links;
-  }
-
   return {
-    note: (visited, told) => {
-      rows.note(visited, told);
-      if (!rows.isFull()) return false;
-      rows.take(add);
-      return links.size >= manyLinks;
+    note: (linkId, told) => {
+      const before = links.size;
+      add(linkId, told, 1);
+      return before < manyLinks && links.size >= manyLinks;
     },
     putBack: (count) => {
       const { projectId, linkId } = count;
       eachKind(count, (kind, visits) => add(linkId, tellKind(projectId, kind), visits));
     },
-    list,
+    list: () => links,
     take: () => {
-      const taken = [...list().values()];
+      const taken = [...links.values()];
       links.clear();
       return taken;
     },

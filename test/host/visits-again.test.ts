@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
-import { unnoted } from "../../src/host/visit-rows.ts";
 import { tellVisit } from "../../src/stats/visit.ts";
 import { neverRing } from "../support/alarms.ts";
 import { noteClick } from "../support/note-click.ts";
@@ -17,7 +16,7 @@ const { ids, read } = openVisitedLinks(paths, (opened) => (world = opened));
 
 test("links that are visited again and again, as ever other kinds, have each visit", async () => {
   const { clicks, project } = world;
-  const visited = paths.map((path) => ({ linkId: ids[path] ?? "", row: unnoted }));
+  const visited = paths.map((path) => ids[path] ?? "");
   const kinds = (["ios", "android", "desktop"] as const).map((platform) => {
     return tellVisit({
       projectId: project.id,
@@ -27,7 +26,7 @@ test("links that are visited again and again, as ever other kinds, have each vis
       source: "address",
     });
   });
-  // More than have room before they are put together, and some of them are asked for meanwhile.
+  // Some of them are asked for meanwhile.
   for (let turn = 0; turn < 25_200; turn += 1) {
     const [link, kind] = [visited[turn % 7], kinds[Math.floor(turn / 2) % 3]];
     if (link !== undefined && kind !== undefined) clicks.note(link, kind);

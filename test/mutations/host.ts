@@ -59,14 +59,6 @@ export const host: readonly Mutation[] = [
     tests: ["test/host/clicks.test.ts"],
   },
   {
-    id: "H18",
-    file: "src/host/visit-rows.ts",
-    what: "a visit of another kind is counted as the one before",
-    find: "known >= 0 && kinds[known] === told",
-    replace: "known >= 0",
-    tests: ["test/host/visits-again.test.ts"],
-  },
-  {
     id: "H8",
     file: "src/host/click-batches.ts",
     what: "a failed flush loses the batch that failed",

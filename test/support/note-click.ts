@@ -1,5 +1,4 @@
 import type { Clicks } from "../../src/host/clicks.ts";
-import { unnoted } from "../../src/host/visit-rows.ts";
 import { tellVisit, type Visit } from "../../src/stats/visit.ts";
 import { now } from "./rows.ts";
 
@@ -11,5 +10,5 @@ export function noteClick(
   otherwise: Partial<Visit> = {},
 ): void {
   const visit = { what: "click", at: now, platform: "desktop", source: "address" } as const;
-  clicks.note({ linkId, row: unnoted }, tellVisit({ projectId, ...visit, ...otherwise }));
+  clicks.note(linkId, tellVisit({ projectId, ...visit, ...otherwise }));
 }
