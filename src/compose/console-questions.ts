@@ -78,7 +78,7 @@ export async function readAsked(
 }
 
 function describeAsker(approval: Approval) {
-  const { asker = {} } = readStored(approval);
+  const { asker } = readStored(approval);
   const asked = { ...approval, asker, now: clock.now() };
   return { lead: writeLead(asker), origin: writeOrigin(asked), term: writeTerm(asked) };
 }

@@ -1,7 +1,6 @@
 /**
- * The mark of a database that a copy is being put into. It stands among the names of the
- * migrations, for each version of Waypost reads them first, and opens no database where there is
- * one that it does not know.
+ * The mark of a database that a copy is being put into. It is in the table of migrations, which
+ * every start reads first.
  */
 
 const prefix = "copying";

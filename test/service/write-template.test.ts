@@ -27,7 +27,7 @@ test.each([
   const waitInQueue: WaitInQueue = async (_, work) => {
     const result = await work((piece) => Promise.resolve().then(piece));
     looks += 1;
-    // As an older Waypost, with other rules, could write it into the same folder.
+    // Another writer, with other rules, is quicker.
     if (looks === 1) {
       await world.store.write((db) =>
         db

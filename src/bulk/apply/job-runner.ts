@@ -125,8 +125,7 @@ async function findJobOf(
 
 /** What a job did after its undo was planned would stay as it is, and nobody be told. */
 async function requireAsPlanned(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
-  const planned = request?.undone;
-  // An earlier version did not note how far the job was.
+  const planned = request.undone;
   if (undoes === null || planned === undefined) return;
   const undone = await jobs.find(undoes);
   if (undone === undefined) return;

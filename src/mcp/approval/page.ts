@@ -34,7 +34,7 @@ type Decision = "approved" | "declined";
 
 /** What an approval keeps of its request, as JSON: what is shown, and who asked. */
 export type StoredPreview = Preview & {
-  readonly asker?: Asker;
+  readonly asker: Asker;
   readonly isByHand?: boolean;
 };
 
@@ -123,7 +123,7 @@ type Visit = Asked & {
 };
 
 async function ask({ approval, part, options }: Visit, fault?: string): Promise<Response> {
-  const { asker = {}, ...preview } = readStored(approval);
+  const { asker, ...preview } = readStored(approval);
   const state = await options.openState();
   const now = options.clock.now();
   const plan = preview.rows && (await readPlanPage(state, preview.rows, part));

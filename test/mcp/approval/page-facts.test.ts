@@ -18,8 +18,8 @@ let assistant: AssistantWorld;
 
 openForEach(createPagedWorld, (opened) => (assistant = opened));
 
-async function show(preview: unknown): Promise<string> {
-  const json = JSON.stringify(preview);
+async function show(preview: object): Promise<string> {
+  const json = JSON.stringify({ asker: {}, ...preview });
   const wanted = { digest: json, preview: json, key_print: "a key" };
   const asked = await assistant.state.approvals.askPage(wanted);
   if (!("waits" in asked)) throw new Error(`it was ${asked.said}`);
@@ -56,20 +56,6 @@ describe("who asks", () => {
     const html = await show({ title: "Delete it", facts: [], asker: { client } });
     expect(html).toContain("&quot;&lt;b&gt;Bank&lt;/b&gt; approved\\&quot; xxx");
     expect(html).not.toContain("x".repeat(60));
-  });
-});
-
-describe("an approval of the version before", () => {
-  test("is shown, though it says less", async () => {
-    const html = await show({
-      title: "Delete the link",
-      facts: [{ name: "clicks", text: "5" }],
-      count: 60,
-    });
-    expect(html).toContain("<dt>Clicks</dt><dd>5</dd>");
-    expect(html).toContain(">Approve</button>");
-    expect(html).toContain("Type 60, the number of links");
-    expect(html).toContain("Your assistant asks for your approval");
   });
 });
 

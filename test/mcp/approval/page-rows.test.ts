@@ -46,7 +46,7 @@ async function open(plan_id: string, names = {}): Promise<string> {
     facts: [],
     rows: { plan_id, names },
   };
-  const json = JSON.stringify(preview);
+  const json = JSON.stringify({ ...preview, asker: {} });
   const wanted = { digest: plan_id, preview: json, key_print: "a key" };
   const asked = await assistant.state.approvals.askPage(wanted);
   if (!("waits" in asked)) throw new Error(`it was ${asked.said}`);
