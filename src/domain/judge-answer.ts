@@ -146,10 +146,8 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   ];
 }
 
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
-
 function readContent(system: AssociationSystem, answer: FileAnswer): Judged {
-  const { body, isCut, headers } = answer;
+  const { body, isCut } = answer;
   const { file } = systems[system];
   const tell = (code: string, message: string, fix: string): Judged => ({
     findings: [describe("error", `${system}_file_${code}`, `${file} ${message}`, fix)],
@@ -159,17 +157,8 @@ function readContent(system: AssociationSystem, answer: FileAnswer): Judged {
     const fix = "Serve the file as Waypost makes it, which is never longer.";
     return tell("too_large", `is larger than ${mostFile_bytes / 1024} KB.`, fix);
   }
-  const encoding = headers.get("content-encoding") ?? "identity";
-  if (encoding !== "identity") {
-    const message = `comes packed (${quote(encoding)}) to who asked for it as it is.`;
-    return tell("packed", message, "Have the proxy heed Accept-Encoding.");
-  }
-  if (body.subarray(0, byteOrderMark.length).equals(byteOrderMark)) {
-    const message = "begins with a byte order mark, which JSON must not have.";
-    return tell("byte_order_mark", message, "Save it as UTF-8 without one.");
-  }
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
     return { findings: [], content: JSON.parse(text) };
   } catch {
     const fix = "Have the proxy hand /.well-known/ on to Waypost; it may answer a page of its own.";

@@ -165,7 +165,7 @@ describe("what a proxy makes of the files", () => {
     [
       "a byte order mark",
       alike(200, json, "\ufeff{}"),
-      ["error android_file_byte_order_mark", "error ios_file_byte_order_mark"],
+      ["error android_file_invalid", "error ios_file_invalid"],
     ],
     [
       "bytes that are no UTF-8",
@@ -180,7 +180,7 @@ describe("what a proxy makes of the files", () => {
     [
       "a packed file",
       alike(200, { ...json, "content-encoding": "gzip" }, "x"),
-      ["error android_file_packed", "error ios_file_packed"],
+      ["error android_file_invalid", "error ios_file_invalid"],
     ],
     [
       "JSON of another form",
