@@ -2,8 +2,6 @@ import { randomBytes } from "node:crypto";
 import { makeWebhook } from "../../src/compose/webhooks.ts";
 import { webhookEvents, type WebhookEvent } from "../../src/contract/webhook-events.ts";
 import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
-import { tellOfClicks } from "../../src/store/link-events.ts";
-import { readTally } from "../../src/store/project-tallies.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createDeliverer } from "../../src/webhooks/deliverer.ts";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
@@ -36,13 +34,6 @@ export function openWithReceiver(
     create: async (path: string): Promise<string> =>
       (await world.call("POST", "/links", { body: { path } })).body.id,
     rename: (id: string, name: string) => world.call("PATCH", `/links/${id}`, { body: { name } }),
-    /** A batch of clicks, one of each of these links. */
-    click: (...ids: readonly string[]) =>
-      world.store.write(async (db) => {
-        const tenant = { db, projectId: world.project.id };
-        const counted = ids.map((linkId) => ({ linkId, clicks: 1 }));
-        await tellOfClicks(tenant, await readTally(tenant), counted, world.now());
-      }),
   };
 }
 
