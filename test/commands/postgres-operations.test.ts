@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { browse } from "../support/browse.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
+import { visit } from "../support/listening.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { modernCall, post, withSession } from "../support/mcp-post.ts";
 import { handshake } from "../support/mcp-raw.ts";
@@ -39,6 +40,8 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   expect((await local.callTool("list_links")).isError).toBe(false);
 
   const told = serving.untilSaid(/the database does not answer/);
+  // Its click is to be written within the next second, while the database is away.
+  await visit(`http://default.localhost:${new URL(places.url).port}/one`);
   proxy.cut();
   await waitUntil(async () => (await ask("/readyz"))[0] === 503);
   expect(await ask("/readyz")).toEqual([503, { status: "store unavailable" }]);
