@@ -8,7 +8,7 @@ import { openForEach } from "../support/open-for.ts";
 /** `--json` is for scripts at a terminal: they can open no resource of MCP, and call no tool. */
 
 const toolNames = createToolbox({ mode: "guarded", selection: [] }).tools.map(({ name }) => name);
-const forAssistants = new RegExp(`waypost://|\\b(${toolNames.join("|")})\\b`);
+const forAssistants = new RegExp(`waypost://|"next":"(?!waypost )|\\b(${toolNames.join("|")})\\b`);
 
 let folder: Folder;
 let file: string;
@@ -38,7 +38,8 @@ async function importRows(count: number, name: string) {
 }
 
 test("the pattern knows what an assistant is told", () => {
-  expect("Call apply_plan with the plan_id to go on with it.").toMatch(forAssistants);
+  expect('{"next":"Apply its plan (plan_id) again to resume it."}').toMatch(forAssistants);
+  expect("Call apply_plan again.").toMatch(forAssistants);
   expect('"uri":"waypost://plans/1"').toMatch(forAssistants);
 });
 
