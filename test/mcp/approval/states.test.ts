@@ -210,7 +210,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
     const left_out = "The page is too long to be shown here.";
     return open((await ask({ ...removal, frames: { left_out } })).url);
   },
-  "texts that are too long": async () => {
+  "long texts": async () => {
     const lines = Array.from({ length: 900 }, (_, at) => {
       return {
         kind: at < 450 ? "removed" : "added",
@@ -251,7 +251,7 @@ const said: Readonly<Record<string, string>> = {
   "a plan's rows": "Links 101 to 105 of 105",
   "a plan that is gone": "no longer there",
   "a page template that is too long": "too long to be shown",
-  "texts that are too long": "and 880 more",
+  "long texts": "899 zwkbHSENjvRx7",
   approved: "tell it to go on",
   used: "has gone on",
   declined: "Nothing will happen",

@@ -70,7 +70,7 @@ describe("of a link", () => {
     for (const link_id of ["sprang", "00000000-0000-4000-8000-000000000000"]) {
       const { error } = await preview({ link_id });
       expect(error).toMatchObject({ code: "not_found", effect: "none" });
-      expect(error.next).toMatch(/list_links|link_id/);
+      expect(error.next).toMatch(/link_id|Look up the right id/);
     }
   });
 });

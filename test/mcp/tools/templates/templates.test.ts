@@ -229,7 +229,7 @@ describe("a version that a word names", () => {
     await using reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
     const { error } = (await reader.callTool("get_template_version", { id: "draft" })).structured;
     expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
-    expect(error.message).toContain("save_template");
+    expect(error.message).toBe("Only saving a draft shows it, which this server does not offer.");
     expect(reader.writes).toEqual([]);
   });
 
