@@ -28,7 +28,7 @@ test.each([
   const { stderr } = await serving.stop();
   const warnings = stderr.split("\n").filter((line) => fault.test(line));
   expect(warnings.map((line) => JSON.parse(line).level)).toEqual([40]);
-  const { code, stdout } = await run(["doctor", "--database", "--data", folder.path], { env });
+  const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
   const line = /^FAULT clock +(.*)$/m.exec(stdout)?.[1] ?? "";
   const [, seconds, told] = fault.exec(line) ?? [];
