@@ -47,14 +47,17 @@ export function findClientAddress(
 
 /**
  * The address that was found, if it is the client's own. Behind a proxy that is not trusted it is
- * the proxy's, which all of its clients share, and which the proxy did not write.
+ * the proxy's, which all of its clients share. Such a proxy shows by any header that it adds, and
+ * no list of its own names its address.
  */
 export function findToldAddress(
   address: string | undefined,
   headers: HeaderLines,
 ): string | undefined {
   const entries = listEntries(headers);
-  if (entries === undefined) return address;
+  if (entries === undefined) {
+    return forwarding.some((name) => headers[name] !== undefined) ? undefined : address;
+  }
   return entries.map(readNode).includes(address) ? address : undefined;
 }
 

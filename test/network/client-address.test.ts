@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { findClientAddress } from "../../src/network/client-address.ts";
+import { findClientAddress, findToldAddress } from "../../src/network/client-address.ts";
 import { createTrust, readTrustedProxies } from "../../src/network/trusted-proxies.ts";
 
 /** Where a request comes from (README, "Behind a proxy"). */
@@ -79,6 +79,19 @@ describe("a count of hops", () => {
     ["1", "", "10.0.0.1"],
   ])("%s, X-Forwarded-For %s", (hops, forwardedFor, address) => {
     expect(find(hops, { forwardedFor })).toBe(address);
+  });
+});
+
+describe("the address of a client behind a proxy that is not trusted", () => {
+  test.each(["forwarded", "via", "x-real-ip", "x-forwarded-for"])(
+    "is unknown when the request has the header %s",
+    (name) => {
+      expect(findToldAddress("203.0.113.1", { [name]: "198.51.100.7" })).toBeUndefined();
+    },
+  );
+
+  test("is the connection's when no header of a proxy is there", () => {
+    expect(findToldAddress("203.0.113.1", {})).toBe("203.0.113.1");
   });
 });
 
