@@ -130,7 +130,7 @@ describe("an address on another host", () => {
   test("also where it has no scheme, and where nothing is there", async () => {
     const { error } = (await get(assistant, "elsewhere.example/winter")).structured;
     expect(error.message).toContain(`There is nothing at "http://${host}/winter".`);
-    expect(error.next).toContain("list_links");
+    expect(error.next).toContain("Look up the right id");
   });
 
   test("is not taken for ours where nobody knows our host", async () => {
