@@ -43,7 +43,6 @@ export type Config = {
   readonly time_zone?: string | undefined;
   /** What the environment says of the machine's; undefined says nothing. */
   readonly machine_zone?: string | undefined;
-  /** Whether an assistant may have strangers' hosts asked whether links lead anywhere. */
   /** The header, in small letters, in which a proxy tells a visitor's country. */
   readonly country_header?: string | undefined;
   /** A file that tells the country of an address, in MaxMind's format. */

@@ -16,7 +16,7 @@ export type ProxyWatch = {
 export type ServedBy = {
   /** A stdio process leaves the port when `serve` asks for it. */
   readonly kind: "serve" | "stdio";
-  /** Whether `serve` has lately met a proxy that it does not trust; versions before say nothing. */
+  /** Whether `serve` has lately met a proxy that it does not trust. */
   readonly hasMetProxy?: boolean;
 };
 

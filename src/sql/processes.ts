@@ -99,7 +99,7 @@ async function findProcesses(db: Kysely<unknown>, which: RawBuilder<unknown>) {
   return (await orNobody(found.execute(db)))?.rows ?? [];
 }
 
-/** Where no process of a version that knows of it was here yet. */
+/** Undefined while the table does not exist: no process has used this database yet. */
 async function orNobody<Found>(finding: Promise<Found>): Promise<Found | undefined> {
   return finding.catch((error: unknown) => {
     if (!isMissingTable(error)) throw error;

@@ -72,7 +72,7 @@ export type StateTables = {
     state: "running" | "done" | "cancelled" | "interrupted";
     /** Why it was interrupted. */
     message: string | null;
-    /** The process that applies it until `runs_until`; then another one may take its place. */
+    /** The process that applies it until `runs_until`; then another one may resume it. */
     runner: string | null;
     runs_until: number;
     created_at: number;

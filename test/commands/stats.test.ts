@@ -60,7 +60,7 @@ test.each([
 
 test.each([
   ["another API", "Not Found"],
-  ["an earlier Waypost", messages.route_unknown],
+  ["a server of the API without statistics", messages.route_unknown],
 ])("a deployment of %s is said to tell no statistics", async (_, error) => {
   await using deployment = await startDeployment((_, response) => {
     response.writeHead(404, { "content-type": "application/json" });

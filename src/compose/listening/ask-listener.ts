@@ -138,7 +138,7 @@ function readStatement(
     if (typeof said !== "string" || !signer.isSigned(proof, "answer", port, nonce, said)) {
       return undefined;
     }
-    // It was written by createProcessAnswers, of this version or of another.
+    // createProcessAnswers wrote it, in another process.
     const { challenge, ...statement } = JSON.parse(said) as Statement & { challenge: string };
     return { statement, challenge };
   } catch {

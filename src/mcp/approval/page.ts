@@ -201,7 +201,7 @@ export function isByHand(approval: Approval): boolean {
 
 /** What its page shows. */
 export function readStored({ preview }: Pick<Approval, "preview">): StoredPreview {
-  // It was written as one (require-approval.ts), by this version or by the one before.
+  // require-approval.ts wrote it as one.
   return JSON.parse(preview) as StoredPreview;
 }
 

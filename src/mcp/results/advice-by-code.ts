@@ -46,7 +46,7 @@ const advice = {
       ? "Look whether it happened, and tell the user to check the deployment's base address."
       : "Tell the user to check the deployment's base address.",
   approval_required: ({ tool }) =>
-    `Show the user approval.preview; when they agree call ${tool} with the same arguments.`,
+    `Ask the user to approve this; then call ${tool} again with the same arguments.`,
   approval_declined: "The user said no: do not try again unless the user asks for it.",
   plan_changed: ({ tool }) =>
     tool.includes("plan")

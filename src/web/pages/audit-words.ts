@@ -58,7 +58,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   never_clicked: { title: "Never visited", severity: "idle" },
 };
 
-/** A deployment of a later version may find what is not known here. */
 export function findKind(code: string): Kind {
   const known = Object.hasOwn(kinds, code) ? kinds[code] : undefined;
   return known ?? { title: code.replaceAll("_", " "), severity: "doubtful" };
