@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
-import { startRaw } from "../support/mcp-raw.ts";
+import { startRaw, type RawSession } from "../support/mcp-raw.ts";
 
 /** What a session keeps of the program for those that come after it. */
 
@@ -43,6 +43,25 @@ describe.concurrent("what was compiled", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
+  test("overwrites no file that a link leads to", async () => {
+    await using folder = await createFolder();
+    await listTools(folder.path);
+    const [{ path } = { path: "" }] = describeKept(folder.path);
+    const { aside } = putAside(path);
+    const bytes = readFileSync(aside);
+    const tools = await listTools(folder.path, ({ child }) =>
+      symlinkSync(aside, `${path}.${child.pid}`),
+    );
+    expect(tools).toBeGreaterThan(30);
+    expect(readFileSync(aside).equals(bytes)).toBe(true);
+  });
+
+  test("is not written into a folder that others may write to", async () => {
+    await using folder = await createFolder();
+    await listTools(folder.path, () => chmodSync(folder.path, 0o777));
+    expect(findKept(folder.path)).toEqual([]);
+  });
+
   test("of builds and Nodes that wrote long ago is removed, and nothing else", async () => {
     await using folder = await createFolder();
     mkdirSync(folder.path, { mode: 0o700 });
@@ -71,11 +90,15 @@ describe.concurrent("what was compiled", () => {
 });
 
 /** Answers how many tools the session listed; it ends as it should, and logs nothing. */
-async function listTools(data: string): Promise<number> {
+async function listTools(
+  data: string,
+  beforeEnd: (session: RawSession) => void = () => {},
+): Promise<number> {
   await using session = startRaw({ data, env: { WAYPOST_PORT: "0" } });
   await session.handshake();
   session.send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   const { result } = await session.answer(1);
+  beforeEnd(session);
   session.child.stdin?.end();
   expect(await session.ended).toBe(0);
   expect(session.stderr()).toBe("");
