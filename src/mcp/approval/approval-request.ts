@@ -17,7 +17,7 @@ export type ApprovalRequest = {
 /** The key that asks, by its print, and its project, or else the deployment. */
 export type AskingKey = { readonly key_print: string; readonly realm: string };
 
-/** What a person is shown: on the page, in a client's form and as `error.approval.preview` alike. */
+/** What a person sees on the page, in a client's form and in `error.approval.preview`. */
 export type Preview = {
   /** One sentence: what will happen, to what. */
   readonly title: string;
