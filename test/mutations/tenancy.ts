@@ -19,7 +19,7 @@ export const tenancy: readonly Mutation[] = [
     what: "deleting an app by its id alone",
     find: "where project_id = ${projectId} and id = ${id} returning *",
     replace: "where id = ${id} returning *",
-    tests: ["test/service/isolation.test.ts"],
+    tests: ["test/store/sqlite.test.ts"],
   },
   {
     id: "C3",

@@ -13,6 +13,14 @@ import { addLink, addProject, makeId, now } from "../support/rows.ts";
 type Both = () => { readonly store: Store; readonly other: Store };
 
 const firstPage = { offset: 0, limit: 10 };
+const values = {
+  name: "App",
+  bundle_id: "com.example",
+  team_id: "ABCDE12345",
+  app_store_id: null,
+  clip_bundle_id: null,
+  custom_scheme: null,
+};
 
 export function describeBin(both: Both): void {
   describe("a bin", () => {
@@ -88,19 +96,20 @@ function describeReturning(both: Both): void {
     expect(await countBin(tenant, now)).toBe(0);
   });
 
+  test("an app is not deleted through another project", async () => {
+    const { store } = both();
+    const [projectId, foreign] = [await addProject(store), await addProject(store)];
+    const id = makeId();
+    await store.write((db) => iosAppStore.insert({ db, projectId }, id, values, 1));
+    await store.write((db) => iosAppStore.remove({ db, projectId: foreign }, id, now));
+    expect(await iosAppStore.find({ db: store.db, projectId }, id)).toBeDefined();
+  });
+
   test("brings an app back under its id, as often as it is deleted", async () => {
     const { store, other } = both();
     const projectId = await addProject(store);
     const tenant = { db: other.db, projectId };
     const id = makeId();
-    const values = {
-      name: "App",
-      bundle_id: "com.example",
-      team_id: "ABCDE12345",
-      app_store_id: null,
-      clip_bundle_id: null,
-      custom_scheme: null,
-    };
     await store.write((db) => iosAppStore.insert({ db, projectId }, id, values, 1));
     const rows = store.db.selectFrom("ios_apps").selectAll().where("id", "=", id);
     const before = await rows.execute();
