@@ -16,7 +16,7 @@ export const furtherRights: readonly Mutation[] = [
     what: "what a master endpoint says of scopes makes the key a master key",
     find: `isLacking && endpoint.auth === "project";`,
     replace: "isLacking;",
-    tests: ["test/mcp/access/probe-access.test.ts"],
+    tests: ["test/mcp/access/learned.test.ts"],
   },
   {
     id: "N3",

@@ -193,6 +193,16 @@ describe("the list of tools", () => {
     expect(await stage.listNames()).not.toContain("create_project");
   });
 
+  test("keeps the tools of links when a projects endpoint misses a scope", async () => {
+    const send = saying(/^GET .*projects$/, messages.scope_missing("projects.index"));
+    await using stage = await openStage({ probe: "off", send });
+    await stage.callTool("list_projects");
+    await stage.settle();
+    const { structured } = await stage.callTool("explain_access");
+    expect(structured.access.kind).toBe("project");
+    expect(await stage.listNames()).toContain("list_links");
+  });
+
   test("of a key that turns out to be good for both kinds keeps both", async () => {
     await using stage = await openStage({ probe: "off", send: openBoth });
     await stage.callTool("list_projects");
