@@ -28,11 +28,11 @@ export function createKeylessReader(monotonic: () => number): ReadKeyless {
   function makeRoom(newcomer: Unfinished): void {
     if (!unfinished.has(newcomer) || unfinished.size <= mostUnfinished) return;
     const largest = findLargestSender([...unfinished], newcomer.sender);
+    if (largest !== newcomer.sender) {
+      return [...unfinished].find(({ sender }) => sender === largest)?.end();
+    }
     const [oldest = newcomer] = unfinished;
-    const isSlow = monotonic() - oldest.since > slow_ms;
-    const other = [...unfinished].find(({ sender }) => sender === largest);
-    if (largest !== newcomer.sender) other?.end();
-    else (isSlow ? oldest : newcomer).end();
+    (monotonic() - oldest.since > slow_ms ? oldest : newcomer).end();
   }
 
   return (message, address) =>

@@ -51,10 +51,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
   return {
     noteAsked: (question, token) => {
       asked.note(token);
-      questions.delete(question);
-      questions.set(question, token);
-      const [first] = questions.size > mostNotes ? questions.keys() : [];
-      if (first !== undefined) questions.delete(first);
+      setLatest(questions, question, token);
     },
     noteAnswered: answered.note,
     isTooSoon: (token) => asked.readAge(token) <= unseen_ms,
@@ -90,13 +87,16 @@ function createRecent({ monotonic }: Pick<Clock, "monotonic">) {
   /** The latest stands last. */
   const times = new Map<string, number>();
   return {
-    note: (name: string): void => {
-      times.delete(name);
-      times.set(name, monotonic());
-      const [first] = times.size > mostNotes ? times.keys() : [];
-      if (first !== undefined) times.delete(first);
-    },
+    note: (name: string): void => setLatest(times, name, monotonic()),
     hasAny: (): boolean => times.size > 0,
     readAge: (name: string): number => monotonic() - (times.get(name) ?? -Infinity),
   };
+}
+
+/** Puts an entry last, and drops the first one of a map that is full. */
+function setLatest<Value>(map: Map<string, Value>, name: string, value: Value): void {
+  map.delete(name);
+  map.set(name, value);
+  const [first] = map.size > mostNotes ? map.keys() : [];
+  if (first !== undefined) map.delete(first);
 }
