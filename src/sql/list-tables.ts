@@ -13,7 +13,7 @@ const selectNames = {
   `,
 };
 
-/** Those that are there, whatever made them. */
+/** The names of all tables, including those that no migration made. */
 export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly string[]> {
   const { rows } = await selectNames[readEngine(db)].execute(db);
   return rows.map(({ name }) => name);

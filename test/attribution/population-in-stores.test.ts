@@ -184,7 +184,7 @@ test.each([
     expect(counts.medium, world).toBeGreaterThanOrEqual(leastMedium);
     expect(counts.wrongAtMedium, world).toBeLessThanOrEqual(counts.medium / 50);
     expect(counts.clearMatched / counts.clear, world).toBeGreaterThanOrEqual(0.6);
-    // An install that could follow two visits of one link is told the query that they share: none.
+    // Two visits of one link share no query here, so an install that fits both gets none.
     const [given, used] = [listTold(answered), await listUsed()];
     const own = given.filter((query) => query !== "");
     expect(given).toHaveLength(used.length);

@@ -7,9 +7,8 @@ export const mostBrowserPaths = 200;
 export const mostPathsLooked = 2000;
 
 /**
- * A path of a link that names no app, as a pattern can tell it. A star in a pattern stands for
- * other characters too, and neither system has a way to write it as itself: such a path would keep
- * other links out of their apps, and is undefined.
+ * The pattern for the path of a link without an app. Neither system can escape a star in a pattern,
+ * so a path with a star would match other links and keep them out of their apps. It has no pattern.
  */
 export function readBrowserPath(path: string): string | undefined {
   if (isBlank(path) || path.includes("*")) return undefined;

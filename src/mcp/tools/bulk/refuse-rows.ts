@@ -11,8 +11,8 @@ const pageRows = 500;
 const mostProblems = 20;
 
 /**
- * Hosts that links may lead to: nothing of the plan is applied, and nobody is asked to approve of
- * it, where one of its rows would be refused.
+ * Refuses a whole plan, before anyone is asked to approve it, when one of its rows points to a host
+ * that links may not use.
  */
 export async function refuseForeignRows(plan: Plan, { keyContext }: Call): Promise<void> {
   const { checkDestinations, limitsDestinations } = keyContext;
