@@ -27,6 +27,7 @@ import { showTools } from "./commands/tools.ts";
 import { runWebhooks, webhookFlags } from "./commands/webhooks.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "./config.ts";
 import { Problem } from "./contract/problem.ts";
+import { listHelpTopics, readHelpTopic } from "./help/help-topics.ts";
 import { NoEngine } from "./sql/engine.ts";
 import { readOutage, StoreUnusable } from "./sql/faults.ts";
 import { findNearest } from "./text/nearest-name.ts";
@@ -53,6 +54,7 @@ const interrupted = 130;
 
 /** Answers false where the command itself has found something wrong, or its exit code. */
 async function run(words: readonly string[]): Promise<boolean | number | void> {
+  if (words[0] === "help" && words[1] !== undefined) return showTopic(words[1]);
   if (words.includes("--help") || words.includes("-h") || words[0] === "help") return print(help);
   if (words[0] === "--version") return print(version);
   // A client that starts `waypost` alone wants to speak MCP.
@@ -62,6 +64,17 @@ async function run(words: readonly string[]): Promise<boolean | number | void> {
   if (start !== undefined) return start(rest);
   const hint = suggest(findNearest(command, Object.keys(commands)));
   throw new UsageFault(`there is no command ${command}${hint} (waypost --help)`);
+}
+
+async function showTopic(name: string): Promise<void> {
+  const topic = await readHelpTopic(name, "md");
+  if (topic !== undefined) return print(topic.text.trimEnd());
+  const names = (await listHelpTopics()).map((other) => other.name);
+  const list = `The topics are: ${names.join(", ")}.`;
+  if (name === "topics") return print(list);
+  throw new UsageFault(
+    `there is no help topic ${name}${suggest(findNearest(name, names))}. ${list}`,
+  );
 }
 
 type Command = (words: readonly string[]) => Promise<boolean | number | void>;

@@ -74,7 +74,8 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
 
-  web: "text look contract network",
+  help: "",
+  web: "text look contract network help",
 
   start: "",
   config: "text contract contract/rules network mcp/approval start",
@@ -96,7 +97,7 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
     commands/copies commands/serving`,
   entry: "",
-  main: "text sql contract config commands/terminal commands",
+  main: "text sql contract help config commands/terminal commands",
 };
 
 /** The packages that a room may stand on; a room that is not listed here takes what it needs. */

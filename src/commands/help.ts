@@ -24,6 +24,7 @@ export const help = `Waypost: dynamic links that an assistant can manage, and th
   waypost backup FILE      everything in one new file, while others go on
   waypost restore FILE     a backup into an empty data folder, or database
   waypost migrate --to URL everything into another folder or database, while nothing else runs
+  waypost help TOPIC       a page of the documentation; waypost help topics lists them
 
 Settings (a flag wins over its variable)
   --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own

@@ -5,6 +5,7 @@ import { appsPage } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
 import { deletedPage } from "./pages/deleted.ts";
 import { domainPage } from "./pages/domain.ts";
+import { helpPage } from "./pages/help.ts";
 import { historyPage, undoPage } from "./pages/history.ts";
 import { importPage } from "./pages/import.ts";
 import { cancelJobPage, jobPage, undoJobPage } from "./pages/job.ts";
@@ -75,6 +76,7 @@ export const pages: readonly Page[] = [
   undoPage,
   auditPage,
   settingsPage,
+  helpPage,
   waitingPage,
 ];
 

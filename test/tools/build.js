@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "./bundle.js";
 import { bundleReaderThread } from "./bundle-reader-thread.js";
 import { deferred, late } from "./deferred.js";
+import { writeDocs } from "./write-docs.js";
 
 /**
  * Bundles the command into one file, and the look at its Node that comes first into another, as the
@@ -49,6 +50,7 @@ await bundle({
   external: ["@photostructure/sqlite"],
   define: {
     "import.meta.url": "programUrl",
+    WAYPOST_DOCS: JSON.stringify("docs/"),
     WAYPOST_VERSION: JSON.stringify(version),
     WAYPOST_SCHEMAS: JSON.stringify(await writeSchemas()),
   },
@@ -60,7 +62,7 @@ await bundle({
     deferred({
       "node:console": ["Console"],
       "node:dns/promises": ["lookup"],
-      "node:fs/promises": "chmod link lstat mkdir open readdir rename rm stat".split(" "),
+      "node:fs/promises": "chmod link lstat mkdir open readdir readFile rename rm stat".split(" "),
       "node:http": ["createServer", "request"],
       "node:readline": ["createInterface"],
       "node:stream/promises": ["pipeline"],
@@ -79,6 +81,7 @@ await bundle({
 });
 
 signProgram();
+writeDocs("docs", "dist/docs");
 
 /** What was compiled of another text is none of this one's. */
 function signProgram() {

@@ -1,0 +1,28 @@
+import { readFile } from "node:fs/promises";
+
+/** The pages of docs/, which the build puts beside the program, as Markdown and as HTML. */
+
+/** Set by the build. Where the source runs by itself, the pages of the last build are shown. */
+declare const WAYPOST_DOCS: string;
+
+const folder = new URL(
+  typeof WAYPOST_DOCS === "undefined" ? "../../dist/docs/" : WAYPOST_DOCS,
+  import.meta.url,
+);
+
+/** The name is the file's, such as `getting-started` or `reference/tools`. */
+export type HelpTopic = { readonly name: string; readonly title: string };
+
+export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
+  return JSON.parse(await readFile(new URL("topics.json", folder), "utf8"));
+}
+
+/** Undefined if there is no such topic. */
+export async function readHelpTopic(
+  name: string,
+  format: "md" | "html",
+): Promise<(HelpTopic & { readonly text: string }) | undefined> {
+  const topic = (await listHelpTopics()).find((other) => other.name === name);
+  if (topic === undefined) return undefined;
+  return { ...topic, text: await readFile(new URL(`${name}.${format}`, folder), "utf8") };
+}

@@ -1,0 +1,38 @@
+import { listHelpTopics, readHelpTopic } from "../../help/help-topics.ts";
+import { html, trust } from "../html.ts";
+import type { Page } from "../page.ts";
+import { tellGone } from "../parts.ts";
+
+/** The documentation, a page for each topic. */
+export const helpPage: Page = {
+  path: /^\/help(?:\/(?<topic>[a-z/-]+))?$/,
+  entry: {
+    name: "Help",
+    address: "/help",
+    group: "Service",
+    icon: "M2.5 8a5.5 5.5 0 1 0 11 0 5.5 5.5 0 1 0-11 0M6.5 6.5a1.5 1.5 0 1 1 2 1.4l-.5 1M8 11v.1",
+  },
+  show: ({ params: { topic } }) => (topic === undefined ? showTopics() : showTopic(topic)),
+};
+
+async function showTopics() {
+  const topics = await listHelpTopics();
+  const body = html`<div class="head"><h1>Help</h1></div>
+    <section class="card inside" aria-label="Topics">
+      <ul>
+        ${topics.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}
+      </ul>
+    </section>`;
+  return { kind: "page", title: "Help", body } as const;
+}
+
+async function showTopic(name: string): ReturnType<Page["show"]> {
+  const topic = await readHelpTopic(name, "html");
+  if (topic === undefined) {
+    const why = "There is no page of the documentation with this name.";
+    return tellGone({ thing: "help page", why, list: "help pages", address: "/help" });
+  }
+  const body = html`<p><a href="/help">All help pages</a></p>
+    <article class="card inside document">${trust(topic.text)}</article>`;
+  return { kind: "page", title: topic.title, body };
+}

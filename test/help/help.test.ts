@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createServed, run } from "../support/command.ts";
+import { signInAt } from "../support/console-http.ts";
+import { listFiles } from "../support/list-files.ts";
+
+/** The documentation within the program. */
+
+const names = listFiles("docs")
+  .filter((path) => path.endsWith(".md"))
+  .map((path) => path.slice("docs/".length, -".md".length));
+
+test("waypost help TOPIC prints the page of that name", async () => {
+  const { code, stdout } = await run(["help", "glossary"]);
+  expect(code).toBe(0);
+  expect(stdout.trim()).toBe(readFileSync("docs/glossary.md", "utf8").trim());
+});
+
+test("waypost help topics lists every page of docs/", async () => {
+  const { code, stdout } = await run(["help", "topics"]);
+  expect(code).toBe(0);
+  for (const name of names) expect(stdout).toContain(name);
+});
+
+test.each(["glosary", "../package", "/etc/passwd"])(
+  "waypost help %s is refused with the list of topics",
+  async (name) => {
+    const { code, stdout, stderr } = await run(["help", name]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(`there is no help topic ${name}`);
+    expect(stderr).toContain("The topics are: ");
+  },
+);
+
+test("the console's Help shows every page, and its links lead to other pages", async () => {
+  await using served = await createServed();
+  const tab = await signInAt(served.serving);
+  const { text: list } = await tab.open("/help");
+  for (const name of names) expect(list).toContain(`href="/help/${name}"`);
+  const shown = await Promise.all(names.map((name) => tab.open(`/help/${name}`)));
+  expect(shown.map(({ status }) => status)).toEqual(names.map(() => 200));
+  const links = shown.flatMap(({ text }) => [...text.matchAll(/href="(\/help\/[^"#]+)/g)]);
+  const targets = new Set(links.map(([, target = ""]) => target));
+  for (const target of targets) expect((await tab.open(target)).status).toBe(200);
+});
+
+test("a help page that does not exist is not found", async () => {
+  await using served = await createServed();
+  const tab = await signInAt(served.serving);
+  expect((await tab.open("/help/nothing")).text).toContain("There is no page");
+});
+
+test("someone who is not signed in gets the sign-in page instead of Help", async () => {
+  await using served = await createServed();
+  const answer = await fetch(`${served.serving.places.url}/help/glossary`, { redirect: "manual" });
+  expect(await answer.text()).not.toContain("Glossary");
+});

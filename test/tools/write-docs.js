@@ -1,0 +1,50 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { Marked } from "marked";
+
+/**
+ * Puts the pages of docs/ beside the program: as Markdown for `waypost help TOPIC`, as HTML for the
+ * console, and a list of their titles.
+ */
+export function writeDocs(from, to) {
+  const files = readdirSync(from, { recursive: true }).map((file) => file.replaceAll("\\", "/"));
+  const pages = files
+    .filter((file) => file.endsWith(".md"))
+    .toSorted()
+    .map((file) => ({ name: file.slice(0, -3), text: readFileSync(join(from, file), "utf8") }));
+  for (const { name, text } of pages) {
+    mkdirSync(dirname(join(to, name)), { recursive: true });
+    writeFileSync(join(to, `${name}.md`), text);
+    writeFileSync(join(to, `${name}.html`), renderPage(name, text));
+  }
+  const topics = pages.map(({ name, text }) => ({ name, title: /^# (.+)$/m.exec(text)[1] }));
+  writeFileSync(join(to, "topics.json"), JSON.stringify(topics));
+}
+
+/** Links to other pages of docs/ become links within the console. */
+function renderPage(name, text) {
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth }) {
+        const title = this.parser.parseInline(tokens);
+        const id = title
+          .toLowerCase()
+          .replace(/<[^>]+>|&\w+;|[^\w\- ]/g, "")
+          .replaceAll(" ", "-");
+        return `<h${depth} id="${id}">${title}</h${depth}>\n`;
+      },
+    },
+    walkTokens(token) {
+      if (token.type === "link") token.href = placeLink(name, token.href);
+    },
+  });
+  return marked.parse(text);
+}
+
+function placeLink(name, href) {
+  if (/^[a-z]+:/.test(href) || href.startsWith("#")) return href;
+  const [file, heading] = href.split("#");
+  if (!file.endsWith(".md")) return href;
+  const target = posix.join(posix.dirname(name), file.slice(0, -3));
+  return `/help/${target}${heading === undefined ? "" : `#${heading}`}`;
+}
