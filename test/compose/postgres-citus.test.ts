@@ -8,9 +8,9 @@ import type { Tables } from "../../src/store/tables.ts";
 import { neverRing } from "../support/alarms.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 
-/** The script of docs/citus.md, compared with the tables of a database. */
+/** The script of docs/postgresql.md, compared with the tables of a database. */
 
-const script = readFileSync("docs/citus.md", "utf8");
+const script = readFileSync("docs/postgresql.md", "utf8");
 const distributed = [...script.matchAll(/create_distributed_table\('(\w+)', '(\w+)'/g)];
 const others = [...script.matchAll(/(?:reference_table|to_metadata)\('(\w+)'\)/g)];
 
