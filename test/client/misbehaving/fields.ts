@@ -3,15 +3,20 @@ import * as z from "zod";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../../src/contract/index.ts";
 import { isJsonObject } from "../../../src/contract/json.ts";
+import { pickShare } from "../pick-share.ts";
 import type { RawReply } from "./deployment.ts";
 import type { Stand, Wanted } from "./judge.ts";
 
-/** Each field of a reply in turn, and all that it may be instead of what it should be. */
+/**
+ * Each field of a reply in turn, and all that it may be instead of what it should be: ids and lists
+ * become each of it, the other fields some of it each, and all of it together.
+ */
 
 type Place = readonly (string | number)[];
+type Mutation = readonly [name: string, json: string];
 
 /** What a field becomes, as JSON; an empty text stands for nothing. */
-const mutations: readonly (readonly [name: string, json: string])[] = [
+const mutations: readonly Mutation[] = [
   ["absent", ""],
   ["null", "null"],
   ["true", "true"],
@@ -47,24 +52,34 @@ export function listAnswering(isRead: boolean): readonly (readonly [string, Endp
     .map((endpoint) => [endpoint.tool, endpoint]);
 }
 
-export type Judged = { readonly count: number; readonly faults: readonly string[] };
-
-export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<Judged> {
+export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<readonly string[]> {
   const faults: string[] = [];
   const places = listPlaces(await readHonest(stand, endpoint));
   // What the specification names of it, and its envelope.
   expect(places.length).toBeGreaterThan(2);
-  for (const place of places) {
-    for (const [name, json] of mutations) {
-      const alter = (reply: RawReply) => {
-        const value = json === "" ? undefined : marker;
-        const body = JSON.stringify(replaceAt(JSON.parse(String(reply.body)), place, value));
-        return { ...reply, body: body.replace(`"${marker}"`, () => json) };
-      };
-      const found = await stand.judge(endpoint, { alter }, foresee(endpoint, place, json));
-      faults.push(...found.map((fault) => `${place.join(".")} is ${name}: ${fault}`));
-    }
+  const judge = async (changed: readonly Place[], [name, json]: Mutation) => {
+    const alter = (reply: RawReply) => {
+      const value = json === "" ? undefined : marker;
+      const honest: unknown = JSON.parse(String(reply.body));
+      const body = JSON.stringify(
+        changed.reduce((rest, place) => replaceAt(rest, place, value), honest),
+      );
+      return { ...reply, body: body.replaceAll(`"${marker}"`, () => json) };
+    };
+    const [place = []] = changed;
+    const found = await stand.judge(endpoint, { alter }, foresee(endpoint, place, json));
+    const what = changed.length === 1 ? place.join(".") : "every field";
+    faults.push(...found.map((fault) => `${what} is ${name}: ${fault}`));
+  };
+  const isNeeded = (place: Place) => ["id", findListName(endpoint)].includes(String(place.at(-1)));
+  for (const [at, place] of places.entries()) {
+    const some = isNeeded(place) ? mutations : pickShare(mutations, at, places.length);
+    for (const mutation of some) await judge([place], mutation);
   }
+  const innermost = places.filter(
+    (place) => !isNeeded(place) && !places.some((other) => isInside(other, place)),
+  );
+  for (const mutation of mutations) await judge(innermost, mutation);
   for (const extra of extras) {
     // Into every object of the reply.
     const alter = (reply: RawReply) => {
@@ -74,7 +89,11 @@ export async function judgeFields(stand: Stand, endpoint: Endpoint): Promise<Jud
     const found = await stand.judge(endpoint, { alter }, foresee(endpoint, ["x-more"], ""));
     faults.push(...found.map((fault) => `with ${extra.slice(0, 40)}: ${fault}`));
   }
-  return { count: places.length * mutations.length + extras.length, faults };
+  return faults;
+}
+
+function isInside(inner: Place, outer: Place): boolean {
+  return inner.length > outer.length && outer.every((name, at) => name === inner[at]);
 }
 
 /** The reply when nothing is wrong with it, which proves the scene as well. */

@@ -1,0 +1,26 @@
+/**
+ * For cases that do not depend on the subject they are tried with: each of several subjects gets at
+ * least one case, and each case at least one subject.
+ */
+export function pickShare<Case>(
+  cases: readonly Case[],
+  place: number,
+  subjects: number,
+): readonly Case[] {
+  return cases.filter((_, at) => at % subjects === place % cases.length);
+}
+
+/** Subjects of one kind share the cases. */
+export function shareByKind<Subject>(
+  subjects: readonly Subject[],
+  readKind: (subject: Subject) => string,
+) {
+  return subjects.map((subject) => {
+    const alike = subjects.filter((other) => readKind(other) === readKind(subject));
+    return {
+      subject,
+      pick: <Case>(cases: readonly Case[]) =>
+        pickShare(cases, alike.indexOf(subject), alike.length),
+    };
+  });
+}
