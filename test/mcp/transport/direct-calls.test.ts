@@ -47,11 +47,6 @@ type Alter = (line: Line) => unknown;
 const alterParams = (alter: (params: Params) => unknown): Alter => {
   return (line) => ({ ...line, params: alter(line.params) });
 };
-const leaveOut = (left: string): Alter => {
-  return alterParams((params) =>
-    Object.fromEntries(Object.entries(params).filter(([name]) => name !== left)),
-  );
-};
 const alterMeta = (more: object): Alter => {
   return alterParams((params) => ({
     ...params,
@@ -59,28 +54,12 @@ const alterMeta = (more: object): Alter => {
   }));
 };
 
-const giveArguments = (given: object) => alterParams((params) => ({ ...params, arguments: given }));
 const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/clientInfo": info });
 
+/** More of them are in direct-http.test.ts. */
 const strange: readonly (readonly [what: string, alter: Alter])[] = [
-  ["another JSON-RPC", (line) => ({ ...line, jsonrpc: "1.0" })],
-  ["an id that is no whole number", (line) => ({ ...line, id: 7.5 })],
   ["a member more", (line) => ({ ...line, also: 1 })],
-  ["arguments in a list", alterParams((params) => ({ ...params, arguments: [] }))],
-  ["no arguments", leaveOut("arguments")],
-  ["no name", leaveOut("name")],
-  ["a name that is a number", alterParams((params) => ({ ...params, name: 5 }))],
   ["a parameter more", alterParams((params) => ({ ...params, also: 1 }))],
-  ["params in a text", alterParams(() => "list_links")],
-  ["a meta in a text", alterParams((params) => ({ ...params, ["_meta"]: "x" }))],
-  ["a token that is an object", alterMeta({ progressToken: {} })],
-  ["a member of meta more", alterMeta({ "example.com/turn": 7 })],
-  ["another revision", alterMeta({ "io.modelcontextprotocol/protocolVersion": "2027-01-01" })],
-  ["a client of no name", alterMeta({ "io.modelcontextprotocol/clientInfo": {} })],
-  ["a log level that is null", alterMeta({ "io.modelcontextprotocol/logLevel": null })],
-  ["answers to nothing", alterParams((params) => ({ ...params, inputResponses: {} }))],
-  ["a task that is none", alterMeta({ "io.modelcontextprotocol/related-task": 5 })],
-  ["an argument that JavaScript has", giveArguments({ ["__proto__"]: { limit: 1 } })],
   ["a client nested deeper than any stack", (line) => nestDeeply(claimInfo("nested")(line))],
 ];
 

@@ -48,12 +48,16 @@ const alterBody = (alter: (body: string) => string): Alter => {
 const alterMessage = (alter: (message: Record<string, unknown>) => unknown): Alter => {
   return alterBody((body) => JSON.stringify(alter(JSON.parse(body))));
 };
-const alterMeta = (more: object): Alter => {
-  return alterMessage((message) => {
-    const params = Object(message["params"]);
-    return { ...message, params: { ...params, ["_meta"]: { ...params["_meta"], ...more } } };
-  });
+const alterParams = (alter: (params: Record<string, unknown>) => unknown): Alter => {
+  return alterMessage((message) => ({ ...message, params: alter(Object(message["params"])) }));
 };
+const alterMeta = (more: object): Alter => {
+  return alterParams((params) => ({
+    ...params,
+    ["_meta"]: { ...Object(params["_meta"]), ...more },
+  }));
+};
+const giveArguments = (given: object) => alterParams((params) => ({ ...params, arguments: given }));
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "other", version: "1" },
@@ -111,6 +115,17 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["a member more", alterMessage((message) => ({ ...message, also: 1 }))],
   ["another method", alterMessage((message) => ({ ...message, method: "tools/list" }))],
   ["no params", alterMessage(leaveOut("params"))],
+  ["params in a text", alterParams(() => "list_links")],
+  ["arguments in a list", giveArguments([])],
+  ["an argument that JavaScript has", giveArguments({ ["__proto__"]: { limit: 1 } })],
+  ["no arguments", alterParams(leaveOut("arguments"))],
+  ["no name", alterParams(leaveOut("name"))],
+  ["a name that is a number", alterParams((params) => ({ ...params, name: 5 }))],
+  ["a parameter more", alterParams((params) => ({ ...params, also: 1 }))],
+  ["answers to nothing", alterParams((params) => ({ ...params, inputResponses: {} }))],
+  ["a meta in a text", alterParams((params) => ({ ...params, ["_meta"]: "x" }))],
+  ["a token that is an object", alterMeta({ progressToken: {} })],
+  ["a task that is none", alterMeta({ "io.modelcontextprotocol/related-task": 5 })],
   ["a progress token", alterMeta({ progressToken: "p" })],
   ["a member of meta more", alterMeta({ "example.com/turn": 7 })],
   ["an envelope of another client", alterMeta(envelope)],

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createUsedFolder, startServe, type Serving } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -7,6 +7,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 /** A deployment that is killed in the middle of a call: what is told of it, and what comes next. */
 
 type Case = {
+  readonly over: "stdio" | "HTTP";
   readonly tool: string;
   readonly args: Record<string, unknown>;
   readonly error: object;
@@ -15,43 +16,43 @@ type Case = {
 /** Nothing came of a read, and an overwrite begins with one; of a write nobody can know. */
 const cases: readonly Case[] = [
   {
+    over: "stdio",
     tool: "list_links",
     args: {},
     error: { code: "unreachable", effect: "none", retry: "later" },
   },
   {
+    over: "HTTP",
     tool: "create_link",
     args: { path: "perhaps" },
     error: { code: "outcome_unknown", effect: "unknown", retry: "never" },
   },
   {
+    over: "stdio",
     tool: "upsert_link",
     args: { path: "perhaps", name: "Perhaps" },
     error: { code: "unreachable", effect: "none", retry: "later" },
   },
 ];
 
-describe.concurrent("a deployment that is killed in the middle of a call", () => {
-  test.each(cases)("of $tool leaves a clear error, over stdio", async (given) => {
+test.concurrent.each(cases)(
+  "a deployment that is killed in the middle of $tool leaves a clear error, over $over",
+  async (given) => {
     await using folder = await createUsedFolder();
     await using deployment = await startServe(folder.path);
     const env = { WAYPOST_BASE_URL: deployment.places.url, WAYPOST_API_KEY: deployment.key };
     await using side = await createUsedFolder();
-    await using client = await connectV1({ transport: "stdio", data: side.path, env });
-    await expectRecovery(client, deployment, folder.path, given);
-  });
-
-  test.each(cases)("of $tool leaves a clear error, over HTTP", async (given) => {
-    await using folder = await createUsedFolder();
-    await using deployment = await startServe(folder.path);
-    const env = { WAYPOST_BASE_URL: deployment.places.url, WAYPOST_API_KEY: deployment.key };
-    await using side = await createUsedFolder();
+    if (given.over === "stdio") {
+      await using client = await connectV1({ transport: "stdio", data: side.path, env });
+      await expectRecovery(client, deployment, folder.path, given);
+      return;
+    }
     await using gateway = await startServe(side.path, [], { env });
     const { places, key: token } = gateway;
     await using client = await connectV2({ transport: "http", url: places.mcp, token });
     await expectRecovery(client, deployment, folder.path, given);
-  });
-});
+  },
+);
 
 async function expectRecovery(
   client: Connected,
