@@ -28,7 +28,7 @@ const onBoth = [
   "test/compose/primary-keys.test.ts",
   "test/webhooks/*.test.ts",
   "test/attribution/population-in-stores.test.ts",
-  "test/host/{clicks,first-visits,hosts,paths,restored,visits-again}.test.ts",
+  "test/host/{clicks,first-visits,hosts,paths,restored}.test.ts",
   "test/bulk/{bulk,simulator,virtual-time}.test.ts",
   "test/bulk/apply/{apply-rows,doubt,every-step,resume-recent,lease,two-jobs}.test.ts",
   "test/bulk/files/round-trip.test.ts",

@@ -1,16 +1,14 @@
 import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
-import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { insertShortPath } from "../../src/store/short-paths.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
-import { createGate } from "../support/gate.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
-import { addLink, makeId, now } from "../support/rows.ts";
+import { addLink, now } from "../support/rows.ts";
 
 /** The files by which iOS and Android verify that a project's apps may open its links. */
 
@@ -68,43 +66,6 @@ test("name the apps that can be verified, for every path but ours", async () => 
       },
     },
   ]);
-});
-
-test("are made once for all who ask at the same time", async () => {
-  const asking = 8;
-  const allAsked = createGate();
-  const apps = new WeakSet<object>();
-  let made = 0;
-  const holding: KyselyPlugin = {
-    transformQuery: ({ node, queryId }) => {
-      if (!/"ios_app_id".*"created_at"/.test(JSON.stringify(node))) return node;
-      made += 1;
-      apps.add(queryId);
-      return node;
-    },
-    transformResult: async ({ result, queryId }) => {
-      if (apps.has(queryId)) await allAsked.opened;
-      return result;
-    },
-  };
-  let asked = 0;
-  await using held = await openLinkHost({
-    wrap: (store) => ({
-      ...store,
-      db: store.db.withPlugin(holding),
-      // The host looks for changes once for each visit, and in the same turn for the file.
-      countWrites: () => {
-        if ((asked += 1) > asking) allAsked.open();
-        return store.countWrites();
-      },
-    }),
-  });
-  // From then on it knows the site.
-  await held.visit("/");
-  expect(asked).toBe(1);
-  const visits = Array.from({ length: asking }, () => held.visit(ios));
-  const texts = new Set((await Promise.all(visits)).map(({ text }) => text));
-  expect([texts.size, made, asked]).toEqual([1, 1, 1 + asking]);
 });
 
 test.each([ios, android])(
@@ -293,27 +254,7 @@ describe.each([ios, android])("%s", (path) => {
     expect(after.bytes.equals(before.bytes)).toBe(true);
     expect(after.headers.etag).toBe(before.headers.etag);
   });
-
-  test("stays as short as its readers can take, with the oldest apps in it", async () => {
-    const long = "x".repeat(400);
-    await plant(async (tenant) => {
-      for (let count = 0; count < 400; count += 1) {
-        const name = `com.${long}.a${count}`;
-        const ios_app = { ...bare, ...noStore, bundle_id: name, team_id };
-        await iosAppStore.insert(tenant, makeId(), ios_app, now + count);
-        const android_app = { ...bare, package_name: name, fingerprints: [sha256] };
-        await androidAppStore.insert(tenant, makeId(), android_app, now + count);
-      }
-    });
-    const { bytes, text } = await host.visit(path);
-    expect(bytes.length).toBeLessThanOrEqual(128 * 1024);
-    expect(text).toContain(".a0");
-    expect(text).not.toContain(".a399");
-  });
 });
-
-const bare = { name: null, custom_scheme: null } as const;
-const noStore = { app_store_id: null, clip_bundle_id: null } as const;
 
 /** Writes into the project faster than the API would. */
 function plant(write: (tenant: Tenant) => Promise<void>): Promise<void> {

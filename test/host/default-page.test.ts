@@ -158,14 +158,3 @@ describe("within an app whose browser opens no other", () => {
     }
   });
 });
-
-test("css that is published alone is put on this page, in the visitor's language", async () => {
-  await using own = await openLinkHost();
-  await own.add("ios_app", { bundle_id, team_id: "ABCDE12345", custom_scheme: "shop" });
-  await own.add("link", { path: "spring", ios_app: { bundle_id } });
-  const body = { css: ".card { outline: 3px solid #123456 }" };
-  expect((await own.world.call("POST", "/page_template/publish", { body })).status).toBe(200);
-  const { text } = await own.visit("/spring", { agent: iPhone, ...speak("pl") });
-  expect(text).toContain(body.css);
-  expect(text).toContain("Otwórz aplikację");
-});

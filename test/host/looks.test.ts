@@ -2,6 +2,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launchBrowser, openTab } from "../support/browser.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { look } from "../support/look.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
 import { addApps } from "./add-apps.ts";
 import agents from "./user-agents.json" with { type: "json" };
@@ -16,6 +17,12 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630"/>
 const userAgents = {
   phone: agents.ios["Instagram's browser on an iPhone"],
   desktop: agents.desktop["Chrome on Windows"],
+};
+
+const computer = {
+  userAgent: userAgents.desktop,
+  viewport: { width: 1280, height: 800 },
+  isMobile: false,
 };
 
 beforeAll(async () => {
@@ -67,6 +74,27 @@ test.each([
   expect((box?.y ?? 0) + (box?.height ?? Infinity)).toBeLessThanOrEqual(size.height);
   await page.context().close();
 });
+
+test("a link that does not exist has a page of its own, which requests nothing", async () => {
+  const address = `${host.origin}/nothing`;
+  const { page, faults, requests } = await look(browser, computer, address);
+  // The browser calls the status of the response an error too.
+  expect(faults.filter((text) => !text.includes("404"))).toEqual([]);
+  expect(requests).toEqual([address]);
+  expect(await page.title()).toBe("Link not found");
+  await page.context().close();
+});
+
+test.each(["", "?format=png"])(
+  "a browser shows the picture of a link's address: %j",
+  async (query) => {
+    const { page, faults } = await look(browser, computer, `${host.origin}/plain.qr${query}`);
+    expect(faults).toEqual([]);
+    const shape = query === "" ? page.locator("path").nth(1) : page.locator("img");
+    expect((await shape.boundingBox())?.width).toBeGreaterThan(100);
+    await page.context().close();
+  },
+);
 
 test("a picture has its room, and one that is broken leaves none empty", async () => {
   const page = await openPage("full", "phone", "en");

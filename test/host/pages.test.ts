@@ -25,6 +25,8 @@ async function addLink(at: LinkHost): Promise<void> {
   await at.add("link", { path: "spring", url, social_title: "Spring sale", ...apps });
 }
 
+const arabic = { "accept-language": "ar, de;q=0.9" };
+
 const readLinks = (html: string) =>
   Array.from(html.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href]) => href);
 
@@ -117,10 +119,21 @@ describe("a page", () => {
     const body = { css: ".card { outline: 3px solid #123456 }" };
     const published = await host.world.call("POST", "/page_template/publish", { body });
     expect(published.status).toBe(200);
-    const { text } = await host.visit("/spring", { agent: iPhone });
+    const { text } = await host.visit("/spring", { agent: iPhone, headers: arabic });
     expect(text).toContain('class="card"');
+    expect(text).toContain('<html lang="ar" dir="rtl">');
     expect(text).toContain(starter.css);
     expect(text).toContain(body.css);
+  });
+
+  test("of a published template keeps its words in every visitor's language", async () => {
+    await publish("Sesame");
+    const agent = agents.ios["Instagram's browser on an iPhone"];
+    const { text, headers } = await host.visit("/spring", { agent, headers: arabic });
+    expect(headers.vary).toBe("user-agent");
+    expect(text).toContain('<html lang="en">');
+    expect(text).toContain("<span>Open the app</span>");
+    expect(text).not.toContain('class="leave"');
   });
 
   test("has the default design where the operator took templates away", async () => {

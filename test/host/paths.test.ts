@@ -68,9 +68,9 @@ test("every path that can be created resolves to its own link alone", async () =
         expect((await host.visit(`/${encodePath(address)}`)).headers.location).toBe(url);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 100 },
   );
-  expect(targets.size).toBeGreaterThan(100);
+  expect(targets.size).toBeGreaterThan(40);
   // All together: nobody answers for somebody else.
   for (const [address, url] of targets) {
     expect((await host.visit(`/${encodePath(address)}`)).headers.location).toBe(url);

@@ -1,9 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createClicks } from "../../src/host/clicks.ts";
 import { tellVisit } from "../../src/stats/visit.ts";
-import { neverRing } from "../support/alarms.ts";
-import { noteClick } from "../support/note-click.ts";
 import { now } from "../support/rows.ts";
 import { openVisitedLinks } from "../support/visited-links.ts";
 import type { World } from "../support/world.ts";
@@ -38,26 +34,4 @@ test("links that are visited again and again, as ever other kinds, have each vis
   const links = await Promise.all(each);
   expect(links.map(({ body }) => body.clicks)).toEqual(paths.map(() => 3600));
   expect(clicks.measure()).toMatchObject({ counted: 25_200, written: 25_200, lost: 0 });
-});
-
-test("visits of few links are written once a second, of however many kinds they are", async () => {
-  let writes = 0;
-  const write = () => {
-    writes += 1;
-    return Promise.resolve(new Set() as never);
-  };
-  const clicks = createClicks({
-    clock: { now: () => now, monotonic: () => 0 },
-    store: { db: world.store.db, write },
-    setAlarm: neverRing,
-    report: (error) => expect.fail(String(error)),
-  });
-  for (let visit = 0; visit < 40_000; visit += 1) {
-    const platform = visit % 2 === 0 ? "ios" : "android";
-    noteClick(clicks, "project", `link-${visit % 5}`, { platform });
-  }
-  await setImmediate();
-  expect(writes).toBe(0);
-  await clicks.close();
-  expect(writes).toBe(1);
 });
