@@ -13,8 +13,8 @@ export type Session = RawSession & {
   // Tests read results as freely as a client in any language would.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly call: (name: string, args: object) => Promise<any>;
-  /** Ends it as a client does, by the end of its input, or by a signal. */
-  readonly stop: (by?: "input" | "SIGTERM" | "SIGKILL") => Promise<number | null>;
+  /** Ends it as a client does, by the end of its input, or kills it. */
+  readonly stop: (by?: "input" | "SIGKILL") => Promise<number | null>;
 };
 
 type Told = { readonly address: string; readonly notes: readonly string[] };

@@ -1,42 +1,30 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { connect } from "node:net";
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createUsedFolder, startServe } from "../../support/command.ts";
-import { findFreePort, opens, startSession, visit } from "../../support/listening.ts";
+import { bundle, createUsedFolder, startServe } from "../../support/command.ts";
+import { findFreePort, listen, opens, startSession, visit } from "../../support/listening.ts";
+import { decideOnPage } from "../../support/mcp-ground.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-/** Addresses that open, whichever processes of a data folder come and go, in any order. */
+/** Addresses that open while processes of a data folder come and go. */
 
-const signals = ["input", "SIGTERM", "SIGKILL"] as const;
-
-describe.concurrent("a session over stdio alone", () => {
-  test("gives addresses that open, and counts their visitors", async () => {
+describe.concurrent("a session over stdio", () => {
+  test("its addresses open and count visitors, and it serves nothing else there", async () => {
     await using folder = await createUsedFolder();
     const port = await findFreePort();
     await using session = await startSession({ data: folder.path, port });
+    const own = `http://127.0.0.1:${port}`;
+    // It listens once its list of tools was answered, and no sooner.
+    expect(await visit(`${own}/healthz`)).toBeUndefined();
+    await session.listTools();
+    await waitUntil(async () => (await visit(`${own}/healthz`))?.status === 200);
     const { address, notes } = await session.askAddress();
     expect(address).toBe(`http://default.localhost:${port}/spring`);
     expect(notes).toEqual([]);
     expect(await visit(address)).toEqual({ status: 302, location: "https://example.com/spring" });
     expect((await session.call("get_link", { id: "spring" })).link.clicks).toBe(1);
-  });
-
-  test("listens once its list of tools was answered, and no sooner", async () => {
-    await using folder = await createUsedFolder();
-    const port = await findFreePort();
-    await using session = await startSession({ data: folder.path, port });
-    const health = `http://localhost:${port}/healthz`;
-    expect(await visit(health)).toBeUndefined();
-    await session.listTools();
-    await waitUntil(async () => (await visit(health))?.status === 200);
-  });
-
-  test("has no API and no MCP there, and no word for strangers", async () => {
-    await using folder = await createUsedFolder();
-    const port = await findFreePort();
-    await using session = await startSession({ data: folder.path, port });
-    await session.askAddress();
-    const own = `http://127.0.0.1:${port}`;
     for (const [path, method] of [
       ["/api/v1/links", "GET"],
       ["/mcp", "POST"],
@@ -45,16 +33,6 @@ describe.concurrent("a session over stdio alone", () => {
     ] as const) {
       expect(await visit(own + path, method), path).toMatchObject({ status: 404 });
     }
-  });
-
-  test.each(signals)("leaves the port when it ends by %s", async (by) => {
-    await using folder = await createUsedFolder();
-    const port = await findFreePort();
-    await using session = await startSession({ data: folder.path, port });
-    const { address } = await session.askAddress();
-    expect(await opens(address)).toBe(true);
-    await session.stop(by);
-    expect(await visit(address)).toBeUndefined();
   });
 
   test("waits at its end for visitors who have asked, and for no other", async () => {
@@ -77,139 +55,86 @@ describe.concurrent("a session over stdio alone", () => {
     await waitUntil(() => ended.length === visitors.length);
     expect(ended.at(-1)).toBe("asks");
   });
+
+  test("says once that its addresses are temporary if its port is taken", async () => {
+    await using folder = await createUsedFolder();
+    const stranger = createServer((_, response) => void response.end("hello"));
+    const port = await listen(stranger, 0);
+    await using session = await startSession({ data: folder.path, port });
+    const { address, notes } = await session.askAddress();
+    expect(await opens(address)).toBe(true);
+    expect(notes).toEqual([expect.stringMatching(`temporary: another program has port`)]);
+    expect(await session.askAddress()).toEqual({ address, notes: [] });
+    stranger.close();
+    stranger.closeAllConnections();
+  });
+
+  test("says once what to run where the operator lets nothing listen", async () => {
+    await using folder = await createUsedFolder();
+    const port = await findFreePort();
+    const env = { WAYPOST_SERVE: "off" };
+    await using session = await startSession({ data: folder.path, port, env });
+    const { address, notes } = await session.askAddress();
+    // As it can be typed in any folder, which is not the client's.
+    const command = `node ${resolve(bundle)} serve --data ${folder.path}`;
+    expect(notes).toEqual([expect.stringContaining(`while \`${command}\` runs`)]);
+    expect(notes).toEqual([expect.stringContaining("WAYPOST_SERVE is off.")]);
+    expect(await session.askAddress()).toEqual({ address, notes: [] });
+    expect(await visit(address)).toBeUndefined();
+  });
 });
 
-describe.concurrent("of two sessions over stdio", () => {
-  test.each(signals)("the other takes over when the first ends by %s", async (by) => {
+describe.concurrent("several processes of a folder", () => {
+  test.each(["input", "SIGKILL"] as const)(
+    "a second session takes over when the first ends by %s",
+    async (by) => {
+      await using folder = await createUsedFolder();
+      const place = { data: folder.path, port: await findFreePort() };
+      await using first = await startSession(place);
+      const { address } = await first.askAddress();
+      await using second = await startSession(place);
+      expect(await second.askAddress()).toEqual({ address, notes: [] });
+      await first.stop(by);
+      await waitUntil(() => opens(address));
+      expect(await second.askAddress()).toEqual({ address, notes: [] });
+    },
+  );
+
+  test("a session takes over from serve when that is killed, and serve takes it back", async () => {
     await using folder = await createUsedFolder();
     const place = { data: folder.path, port: await findFreePort() };
-    await using first = await startSession(place);
-    const { address } = await first.askAddress();
-    await using second = await startSession(place);
-    expect(await second.askAddress()).toEqual({ address, notes: [] });
-    await first.stop(by);
+    const serve = () => startServe(folder.path, ["--port", `${place.port}`]);
+    await using serving = await serve();
+    await using session = await startSession(place);
+    const { address } = await session.askAddress();
+    expect(await opens(address)).toBe(true);
+    await serving.stop("SIGKILL");
     await waitUntil(() => opens(address));
-    expect(await second.askAddress()).toEqual({ address, notes: [] });
-  });
-
-  test("both give the one address where the port is left to chance", async () => {
-    await using folder = await createUsedFolder();
-    const place = { data: folder.path, port: 0 };
-    await using first = await startSession(place);
-    await using second = await startSession(place);
-    await Promise.all([first.askAddress(), second.askAddress()]);
-    const ask = () => Promise.all([first.askAddress(), second.askAddress()]);
-    await waitUntil(async () => {
-      const [one, other] = await ask();
-      return one.address === other.address && (await opens(one.address));
-    });
-    const [{ address }] = await ask();
-    // Its port is the folder's from now on.
-    await first.stop();
-    await waitUntil(() => opens(address));
+    await using again = await serve();
+    expect(await session.askAddress()).toEqual({ address, notes: [] });
+    expect(await opens(address)).toBe(true);
+    expect(await visit(`${again.places.api}/links`)).toMatchObject({ status: 401 });
   });
 });
 
-test("a session that does not listen has its approvals shown by the one that does", async () => {
+test("the pages of a session that does not listen are shown by the one that does", async () => {
   await using folder = await createUsedFolder();
   const place = { data: folder.path, port: await findFreePort() };
   await using first = await startSession(place);
   await first.askAddress();
   await using second = await startSession(place);
+  const { preview_url } = await second.call("preview_template", { link_id: "spring" });
   const { error } = await second.call("delete_link", { id: "spring" });
+  const pages = [preview_url, error.approval.url];
   expect(error.approval.url).toMatch(`http://127.0.0.1:${place.port}/approve/`);
-  expect(await visit(error.approval.url)).toMatchObject({ status: 200 });
-  // Whoever holds the port by then shows it as well.
+  for (const url of pages) expect(await isShown(url), url).toBe(true);
+  await decideOnPage(error.approval.url, "approve");
+  // The process that holds the port later shows them too.
   await first.stop("SIGKILL");
-  await waitUntil(async () => (await visit(error.approval.url))?.status === 200);
+  for (const url of pages) await waitUntil(() => isShown(url));
+  expect((await second.call("delete_link", { id: "spring" })).change).toBeDefined();
 });
 
-type Name = "serve" | "first" | "second";
-const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])[] = [
-  [
-    ["serve", "first", "second"],
-    ["serve", "first", "second"],
-  ],
-  [
-    ["serve", "first", "second"],
-    ["second", "serve", "first"],
-  ],
-  [
-    ["first", "serve", "second"],
-    ["first", "serve", "second"],
-  ],
-  [
-    ["first", "serve", "second"],
-    ["serve", "second", "first"],
-  ],
-  [
-    ["first", "second", "serve"],
-    ["first", "second", "serve"],
-  ],
-  [
-    ["first", "second", "serve"],
-    ["serve", "first", "second"],
-  ],
-];
-
-describe("serve and two sessions over stdio", () => {
-  test.each(
-    orders.flatMap((order, index) => [
-      [index % 2 === 0 ? ("SIGTERM" as const) : ("SIGKILL" as const), ...order],
-    ]),
-  )(
-    "by %s, started in the order %j and ended in the order %j, have an address that opens",
-    async (by, start, end) => {
-      await using folder = await createUsedFolder();
-      const place = { data: folder.path, port: await findFreePort() };
-      const address = `http://default.localhost:${place.port}/spring`;
-      type Process = {
-        readonly stop: (by: "SIGTERM" | "SIGKILL") => Promise<unknown>;
-        readonly askAddress?: () => Promise<{ readonly address: string }>;
-        readonly [Symbol.asyncDispose]: () => Promise<void>;
-      };
-      const running = new Map<Name, Process>();
-      const check = async () => {
-        for (const { askAddress } of running.values()) {
-          if (askAddress !== undefined) expect((await askAddress()).address).toBe(address);
-        }
-        await waitUntil(() => opens(address));
-      };
-      await using _ = {
-        [Symbol.asyncDispose]: async () => {
-          for (const one of running.values()) await one[Symbol.asyncDispose]();
-        },
-      };
-      for (const name of start) {
-        const started =
-          name === "serve"
-            ? await startServe(folder.path, ["--port", `${place.port}`])
-            : await startSession(place);
-        running.set(name, started);
-        // The link is there once a session was; before that, serve has nothing to show.
-        if (running.size > 1 || name !== "serve") await check();
-      }
-      for (const name of end) {
-        await running.get(name)?.stop(by);
-        running.delete(name);
-        if (running.size > 0) await check();
-      }
-      expect(await visit(address)).toBeUndefined();
-    },
-  );
-
-  test("elsewhere: all tell where serve is, and the session's own port is left", async () => {
-    await using folder = await createUsedFolder();
-    const place = { data: folder.path, port: await findFreePort() };
-    await using session = await startSession(place);
-    const { address } = await session.askAddress();
-    await using serving = await startServe(folder.path);
-    const served = `${serving.places.links.replace("{subdomain}", "default")}/spring`;
-    await waitUntil(async () => (await session.askAddress()).address === served);
-    expect(await opens(served)).toBe(true);
-    expect(await visit(address)).toBeUndefined();
-    await serving.stop("SIGKILL");
-    await waitUntil(() => opens(address));
-    expect(await session.askAddress()).toEqual({ address, notes: [] });
-  });
-});
+async function isShown(url: string): Promise<boolean> {
+  return (await visit(url))?.status === 200;
+}

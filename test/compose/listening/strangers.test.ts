@@ -7,30 +7,31 @@ import {
 } from "node:http";
 import { networkInterfaces } from "node:os";
 import { connect } from "node:net";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { UsageFault } from "../../../src/config.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
-import { bundle, createUsedFolder, run, startServe } from "../../support/command.ts";
-import { findFreePort, listen, opens, startSession, visit } from "../../support/listening.ts";
+import { createDataFolder, isServed, openServing, openSession } from "../../support/listeners.ts";
+import { findFreePort, listen } from "../../support/listening.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-/** A port that is somebody else's, a folder that cannot say who is whose, and nothing at all. */
+/** A port of another program, a folder whose files are wrong, and a folder that nobody serves. */
 
-/** Another program at a port, and all that it was ever told. */
+/** Another program at a port, and all that it received. */
 async function startStranger(
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) =>
     void response.end("hello"),
   host = "127.0.0.1",
 ) {
-  const heard: string[] = [];
+  const received: string[] = [];
   const server = createServer((request, response) => {
-    heard.push(JSON.stringify([request.url, request.rawHeaders]));
+    received.push(JSON.stringify([request.url, request.rawHeaders]));
     answer(request, response);
   });
   const port = await listen(server, 0, host);
   return {
     port,
-    heard,
+    received,
     [Symbol.dispose]: () => {
       server.close();
       server.closeAllConnections();
@@ -38,27 +39,26 @@ async function startStranger(
   };
 }
 
-describe.concurrent("a port that is another program's", () => {
-  test("is passed over for one that the results call temporary, once", async () => {
-    await using folder = await createUsedFolder();
+describe.concurrent("the port of another program", () => {
+  test("a session takes another port, and sends that program no secret", async () => {
+    await using folder = await createDataFolder();
     using stranger = await startStranger();
-    await using session = await startSession({ data: folder.path, port: stranger.port });
-    const { address, notes } = await session.askAddress();
-    expect(await opens(address)).toBe(true);
-    expect(new URL(address).port).not.toBe(`${stranger.port}`);
-    expect(notes).toEqual([expect.stringMatching(`temporary: another program has port`)]);
-    expect(await session.askAddress()).toEqual({ address, notes: [] });
-    // It was asked who it is once, by what tells it nothing.
+    await using session = openSession({ data: folder.path, port: stranger.port });
+    const url = await session.read();
+    expect(await isServed(url)).toBe(true);
+    expect(url).not.toContain(`:${stranger.port}`);
+    expect(session.describe()).toContain("temporary: another program has port");
+    expect(await session.read()).toBe(url);
     const secret = readFileSync(join(folder.path, "listener.key"), "utf8").trim();
-    expect(stranger.heard).toHaveLength(1);
-    expect(stranger.heard.join("\n")).not.toContain(secret);
+    expect(stranger.received).toHaveLength(1);
+    expect(stranger.received.join("\n")).not.toContain(secret);
   });
 
-  test("that repeats what it is told to the listener is told nothing there", async () => {
-    await using folder = await createUsedFolder();
+  test("a program that repeats messages to the listener learns nothing from it", async () => {
+    await using folder = await createDataFolder();
     const port = await findFreePort();
-    await using holder = await startSession({ data: folder.path, port });
-    const { address } = await holder.askAddress();
+    await using holder = openSession({ data: folder.path, port });
+    const url = await holder.read();
     const answers: (number | undefined)[] = [];
     using relay = await startStranger((request, response) => {
       const { url: path = "", method = "", headers } = request;
@@ -70,117 +70,99 @@ describe.concurrent("a port that is another program's", () => {
       }).end();
     });
     writeNote(folder.path, { host: "127.0.0.1", port: relay.port });
-    await using session = await startSession({ data: folder.path, port });
-    expect((await session.askAddress()).address).toBe(address);
-    // What is signed for one port is good for no other.
+    await using session = openSession({ data: folder.path, port });
+    expect(await session.read()).toBe(url);
+    // A signature is good for one port only.
     expect(answers).toEqual([404]);
   });
 
-  test("and never answers is waited for once", async () => {
-    await using folder = await createUsedFolder();
+  test("a program that never answers is waited for once", async () => {
+    await using folder = await createDataFolder();
     using stranger = await startStranger(() => undefined);
     const place = { data: folder.path, port: stranger.port };
-    await using first = await startSession(place);
-    const { address } = await first.askAddress();
-    expect(await opens(address)).toBe(true);
-    await using second = await startSession(place);
-    expect((await second.askAddress()).address).toBe(address);
-    const asked = stranger.heard.length;
-    await first.stop("SIGKILL");
-    await waitUntil(() => opens(address));
-    expect((await second.askAddress()).address).toBe(address);
-    expect(stranger.heard.length).toBe(asked);
+    await using first = openSession(place);
+    const url = await first.read();
+    expect(await isServed(url)).toBe(true);
+    await using second = openSession(place);
+    expect(await second.read()).toBe(url);
+    const asked = stranger.received.length;
+    await first.close();
+    await waitUntil(() => isServed(url));
+    expect(await second.read()).toBe(url);
+    expect(stranger.received.length).toBe(asked);
   });
 
-  test("that answers two sessions one by one keeps them from no common address", async () => {
-    await using folder = await createUsedFolder();
+  test("a program that answers two sessions one by one leaves them one address", async () => {
+    await using folder = await createDataFolder();
     const held: (() => void)[] = [];
     let isHolding = true;
     using stranger = await startStranger((_, response) => {
       if (isHolding) held.push(() => response.end("hello"));
       else response.end("hello");
     });
-    await using first = await startSession({ data: folder.path, port: 0 });
-    await using second = await startSession({ data: folder.path, port: 0 });
     writeNote(folder.path, { host: "127.0.0.1", port: stranger.port });
-    const asked = [first.askAddress(), second.askAddress()];
-    // Both have read the note, and know of nobody else.
+    await using first = openSession({ data: folder.path, port: 0 });
+    await using second = openSession({ data: folder.path, port: 0 });
+    const asked = [first.read(), second.read()];
+    // Both have read the note, and know of no other process.
     await waitUntil(() => held.length >= 2);
     isHolding = false;
     held.shift()?.();
-    const { address } = await Promise.race(asked);
+    const url = await Promise.race(asked);
     for (const answer of held) answer();
-    for (const told of await Promise.all(asked)) expect(told.address).toBe(address);
-    expect(await opens(address)).toBe(true);
-  });
-
-  test("stays a fault for serve, in the words that it always had", async () => {
-    await using folder = await createUsedFolder();
-    using stranger = await startStranger();
-    await using session = await startSession({ data: folder.path, port: stranger.port });
-    await session.askAddress();
-    const ended = await run(["serve", "--data", folder.path, "--port", `${stranger.port}`]);
-    const fault = `port ${stranger.port} on 127.0.0.1 is in use; choose another with --port`;
-    expect(ended).toMatchObject({ code: 2, stderr: `waypost: ${fault}\n` });
+    expect(await Promise.all(asked)).toEqual([url, url]);
+    expect(await isServed(url)).toBe(true);
   });
 
   test("a session gets a port that is free at both loopback addresses", async () => {
-    await using folder = await createUsedFolder();
+    await using folder = await createDataFolder();
     using stranger = await startStranger(undefined, "::1");
-    await using session = await startSession({ data: folder.path, port: stranger.port });
-    const { address, notes } = await session.askAddress();
-    const { port } = new URL(address);
+    await using session = openSession({ data: folder.path, port: stranger.port });
+    const { port } = new URL((await session.read()) ?? "");
     expect(port).not.toBe(`${stranger.port}`);
-    expect(notes).toEqual([expect.stringMatching(`temporary: another program has port`)]);
+    expect(session.describe()).toContain("temporary: another program has port");
     for (const host of ["127.0.0.1", "[::1]"]) {
       expect((await fetch(`http://${host}:${port}/healthz`)).status).toBe(200);
     }
   });
 
-  test("serve does not start if its port is taken at [::1], and says so", async () => {
-    await using folder = await createUsedFolder();
-    using stranger = await startStranger(undefined, "::1");
-    for (const more of [[], ["--host", "0.0.0.0"]]) {
-      const port = ["--port", `${stranger.port}`];
-      const ended = await run(["serve", "--data", folder.path, ...port, ...more]);
-      const fault = `port ${stranger.port} on ::1 is in use; choose another with --port`;
-      expect(ended).toMatchObject({ code: 2, stderr: `waypost: ${fault}\n` });
-    }
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::1", "127.0.0.1"],
+    ["::1", "0.0.0.0"],
+    // Local links are opened at the loopback addresses, whatever the host is.
+    ["127.0.0.1", "127.0.0.2"],
+    ["::1", "127.0.0.2"],
+  ])("serve refuses a port that is taken at %s, with the host %s", async (taken, host) => {
+    await using folder = await createDataFolder();
+    using stranger = await startStranger(undefined, taken);
+    const { port } = stranger;
+    const fault = `port ${port} on ${taken} is in use; choose another with --port`;
+    await expect(openServing({ data: folder.path, port, host })).rejects.toThrow(
+      new UsageFault(fault),
+    );
   });
 
-  test("at a loopback address stops the start of serve with local links at any host", async () => {
-    await using folder = await createUsedFolder();
-    for (const host of ["127.0.0.1", "::1"]) {
-      using stranger = await startStranger(undefined, host);
-      const port = ["--port", `${stranger.port}`];
-      const place = [...port, "--host", "127.0.0.2"];
-      const ended = await run(["serve", "--data", folder.path, ...place]);
-      const fault = `port ${stranger.port} on ${host} is in use; choose another with --port`;
-      expect(ended).toMatchObject({ code: 2, stderr: `waypost: ${fault}\n` });
-    }
-  });
-
-  test("leaves the temporary address to the next session", async () => {
-    await using folder = await createUsedFolder();
+  test("a session leaves its temporary address to the next session", async () => {
+    await using folder = await createDataFolder();
     using stranger = await startStranger();
     const place = { data: folder.path, port: stranger.port };
-    await using first = await startSession(place);
-    const { address } = await first.askAddress();
-    await using second = await startSession(place);
-    expect((await second.askAddress()).address).toBe(address);
-    await first.stop("SIGKILL");
-    await waitUntil(() => opens(address));
-    expect((await second.askAddress()).address).toBe(address);
+    await using first = openSession(place);
+    const url = await first.read();
+    await using second = openSession(place);
+    expect(await second.read()).toBe(url);
+    await first.close();
+    await waitUntil(() => isServed(url));
+    expect(await second.read()).toBe(url);
   });
 });
 
 describe.concurrent("a session that listens", () => {
-  test("does so on loopback alone, whatever the host is set to", async () => {
-    await using folder = await createUsedFolder();
+  test("a session listens on loopback only, whatever the host is set to", async () => {
+    await using folder = await createDataFolder();
     const port = await findFreePort();
-    const env = { WAYPOST_HOST: "0.0.0.0" };
-    await using session = await startSession({ data: folder.path, port, env });
-    expect(await opens((await session.askAddress()).address)).toBe(true);
+    await using session = openSession({ data: folder.path, port, host: "0.0.0.0" });
+    expect(await isServed(await session.read())).toBe(true);
     const outside = Object.values(networkInterfaces())
       .flatMap((each) => each ?? [])
       .filter(({ internal, family }) => !internal && family === "IPv4");
@@ -193,104 +175,99 @@ describe.concurrent("a session that listens", () => {
     }
   });
 
-  test("gives its port to no server of another folder", async () => {
-    await using folder = await createUsedFolder();
-    await using other = await createUsedFolder();
+  test("a session gives its port to no server of another folder", async () => {
+    await using folder = await createDataFolder();
+    await using other = await createDataFolder();
     const port = await findFreePort();
-    await using session = await startSession({ data: folder.path, port });
-    const { address } = await session.askAddress();
-    const ended = await run(["serve", "--data", other.path, "--port", `${port}`]);
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("is in use") });
-    expect(await opens(address)).toBe(true);
+    await using session = openSession({ data: folder.path, port });
+    const url = await session.read();
+    // Its own secret opens nothing there.
+    await using third = openSession({ data: other.path, port: 0 });
+    await third.read();
+    await expect(openServing({ data: other.path, port })).rejects.toThrow("is in use");
+    expect(await isServed(url)).toBe(true);
   });
 
-  test("tells the origin that the operator has for the links", async () => {
-    await using folder = await createUsedFolder();
+  test("a session names the operator's origin for links, and says nothing about it", async () => {
+    await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example" };
-    await using session = await startSession({ data: folder.path, port, env });
-    const told = { address: "https://default.links.example/spring", notes: [] };
-    expect(await session.askAddress()).toEqual(told);
+    await using session = openSession({ data: folder.path, port, env });
+    await session.read();
+    expect(session.readLinkOrigin()).toBe("https://{subdomain}.links.example");
+    expect(session.describe()).toBeUndefined();
   });
 });
 
-describe.concurrent("where nothing listens", () => {
-  test("by the operator's wish, results say so once, and what to run", async () => {
-    await using folder = await createUsedFolder();
+describe.concurrent("a folder that no process serves", () => {
+  test("a session that may not serve says so until another process serves", async () => {
+    await using folder = await createDataFolder();
     const port = await findFreePort();
     const env = { WAYPOST_SERVE: "off" };
-    await using session = await startSession({ data: folder.path, port, env });
-    const { address, notes } = await session.askAddress();
-    // As it can be typed in any folder, which is not the client's.
-    const command = `node ${resolve(bundle)} serve --data ${folder.path}`;
-    expect(notes).toEqual([expect.stringContaining(`while \`${command}\` runs`)]);
-    expect(notes).toEqual([expect.stringContaining("WAYPOST_SERVE is off.")]);
-    expect(await session.askAddress()).toEqual({ address, notes: [] });
-    expect(await visit(address)).toBeUndefined();
-    // As soon as one serves, its address is told.
-    await using serving = await startServe(folder.path);
-    const served = `${serving.places.links.replace("{subdomain}", "default")}/spring`;
-    expect(await session.askAddress()).toEqual({ address: served, notes: [] });
+    await using session = openSession({ data: folder.path, port, env });
+    expect(await session.read()).toBeUndefined();
+    const [nobody, advice] = ["WAYPOST_SERVE is off.", "while `waypost serve` runs"];
+    expect(session.describe()).toMatch(new RegExp(`${nobody} .* ${advice}`));
+    expect(await isServed(`http://127.0.0.1:${port}`)).toBe(false);
+    await using serving = await openServing({ data: folder.path, port: 0 });
+    expect(await session.read()).toBe(await serving.read());
+    expect(session.readLinkOrigin()).toBe(serving.readLinkOrigin());
+    expect(session.describe()).toBeUndefined();
   });
 
   test.each([
     ["no secret at all", /listener\.key must hold one word/],
     ["guessed", /listener\.key holds no key; move it away/],
-  ])("because the folder's secret is %j, results say that", async (secret, told) => {
-    await using folder = await createUsedFolder();
+  ])("a session says that the folder's secret is wrong: %j", async (secret, message) => {
+    await using folder = await createDataFolder();
     const port = await findFreePort();
-    await using earlier = await startSession({ data: folder.path, port });
-    await earlier.askAddress();
-    await earlier.stop();
     writeFileSync(join(folder.path, "listener.key"), `${secret}\n`);
-    await using session = await startSession({ data: folder.path, port });
-    const { address, notes } = await session.askAddress();
-    expect(notes).toEqual([expect.stringMatching(told)]);
-    expect(await visit(address)).toBeUndefined();
+    await using session = openSession({ data: folder.path, port });
+    expect(await session.read()).toBeUndefined();
+    expect(session.describe()).toMatch(message);
     // A server of the folder needs no other process to do its work.
-    await using serving = await startServe(folder.path, ["--port", `${port}`]);
-    expect(serving.places.links).toBe(`http://{subdomain}.localhost:${port}`);
-    expect(await opens(address)).toBe(true);
+    await using serving = await openServing({ data: folder.path, port });
+    expect(await serving.read()).toBe(`http://127.0.0.1:${port}`);
+    expect(await isServed(await serving.read())).toBe(true);
   });
 });
 
-test("a process that never lets go of the note holds up no server", async () => {
-  await using folder = await createUsedFolder();
+test("a process that never releases the note holds up no server", async () => {
+  await using folder = await createDataFolder();
   const port = await findFreePort();
-  await using session = await startSession({ data: folder.path, port });
-  const { address } = await session.askAddress();
+  await using session = openSession({ data: folder.path, port });
+  const url = await session.read();
   const lock = openDatabase(join(folder.path, "listener.lock"));
   try {
     lock.exec("BEGIN EXCLUSIVE");
-    await using _ = await startServe(folder.path, ["--port", `${port}`]);
-    expect(await opens(address)).toBe(true);
-    expect(await session.askAddress()).toEqual({ address, notes: [] });
+    await using serving = await openServing({ data: folder.path, port });
+    expect(await serving.read()).toBe(url);
+    expect(await isServed(url)).toBe(true);
+    expect(await session.read()).toBe(url);
   } finally {
     lock.close();
   }
 });
 
-describe("a note that is no note", () => {
+describe("a note that cannot be read", () => {
   test.each([
     ["cut off", (path: string) => writeFileSync(path, '{"host":"127.0')],
-    ["of no port", (path: string) => writeNoteAt(path, { host: "127.0.0.1", port: 99_999 })],
-    ["of no host", (path: string) => writeNoteAt(path, { host: "a\r\nb: c", port: 80 })],
+    ["without a port", (path: string) => writeNoteAt(path, { host: "127.0.0.1", port: 99_999 })],
+    ["without a host", (path: string) => writeNoteAt(path, { host: "a\r\nb: c", port: 80 })],
     ["endless", (path: string) => (writeFileSync(path, ""), truncateSync(path, 2 ** 33))],
     ["a link", (path: string) => symlinkSync(join(path, "..", "owner.key"), path)],
-  ])("%s, is put right by whoever listens", async (_, plant) => {
-    await using folder = await createUsedFolder();
+  ])("a note that is %s is replaced by the process that listens", async (_, plant) => {
+    await using folder = await createDataFolder();
     const place = { data: folder.path, port: await findFreePort() };
-    await using earlier = await startSession(place);
-    await earlier.stop();
     const path = join(folder.path, "listener.json");
+    writeFileSync(join(folder.path, "owner.key"), "waypost_secret\n");
     plant(path);
-    await using session = await startSession(place);
-    const { address, notes } = await session.askAddress();
-    expect(notes).toEqual([]);
-    expect(await opens(address)).toBe(true);
+    await using session = openSession(place);
+    expect(await isServed(await session.read())).toBe(true);
+    expect(session.describe()).toBeUndefined();
     const note = JSON.parse(readFileSync(path, "utf8"));
     expect(note).toMatchObject({ host: "127.0.0.1", port: place.port });
-    expect(readFileSync(join(folder.path, "owner.key"), "utf8")).toMatch(/^waypost_/);
+    expect(readFileSync(join(folder.path, "owner.key"), "utf8")).toBe("waypost_secret\n");
   });
 });
 

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import {
+  createDataFolder,
+  isServed,
+  openServing,
+  openSession,
+  type Listener,
+} from "../../support/listeners.ts";
+import { findFreePort } from "../../support/listening.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+/** One address that opens, in whichever order the processes of a data folder start and end. */
+
+type Name = "serve" | "first" | "second";
+const orders: readonly (readonly [start: readonly Name[], end: readonly Name[]])[] = [
+  [
+    ["serve", "first", "second"],
+    ["serve", "first", "second"],
+  ],
+  [
+    ["serve", "first", "second"],
+    ["second", "serve", "first"],
+  ],
+  [
+    ["first", "serve", "second"],
+    ["first", "serve", "second"],
+  ],
+  [
+    ["first", "serve", "second"],
+    ["serve", "second", "first"],
+  ],
+  [
+    ["first", "second", "serve"],
+    ["first", "second", "serve"],
+  ],
+  [
+    ["first", "second", "serve"],
+    ["serve", "first", "second"],
+  ],
+];
+
+describe.concurrent("serve and two sessions", () => {
+  test.each(orders)("started in the order %j and ended in the order %j", async (start, end) => {
+    await using folder = await createDataFolder();
+    const place = { data: folder.path, port: await findFreePort() };
+    const url = `http://127.0.0.1:${place.port}`;
+    const running = new Map<Name, Listener>();
+    await using _ = {
+      [Symbol.asyncDispose]: async () => {
+        for (const listener of running.values()) await listener.close();
+      },
+    };
+    const check = async () => {
+      for (const listener of running.values()) expect(await listener.read()).toBe(url);
+      await waitUntil(() => isServed(url));
+    };
+    for (const name of start) {
+      running.set(name, name === "serve" ? await openServing(place) : openSession(place));
+      await check();
+    }
+    for (const name of end) {
+      await running.get(name)?.close();
+      running.delete(name);
+      if (running.size > 0) await check();
+    }
+    expect(await isServed(url)).toBe(false);
+  });
+
+  test("a session follows serve to its port, leaves its own, and takes it again", async () => {
+    await using folder = await createDataFolder();
+    const place = { data: folder.path, port: await findFreePort() };
+    await using session = openSession(place);
+    const url = await session.read();
+    await using serving = await openServing({ ...place, port: 0 });
+    const served = await serving.read();
+    expect(served).not.toBe(url);
+    await waitUntil(async () => (await session.read()) === served);
+    expect(await isServed(url)).toBe(false);
+    await serving.close();
+    await waitUntil(() => isServed(url));
+    expect(await session.read()).toBe(url);
+  });
+});
+
+test("two sessions without a port of their own find one, which stays the folder's", async () => {
+  await using folder = await createDataFolder();
+  const place = { data: folder.path, port: 0 };
+  await using first = openSession(place);
+  await using second = openSession(place);
+  const read = () => Promise.all([first.read(), second.read()]);
+  await read();
+  await waitUntil(async () => {
+    const [one, other] = await read();
+    return one === other && (await isServed(one));
+  });
+  const [url] = await read();
+  await first.close();
+  await waitUntil(() => isServed(url));
+});
