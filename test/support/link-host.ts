@@ -61,7 +61,8 @@ export async function openLinkHost({
   ...options
 }: LinkHostOptions = {}): Promise<LinkHost> {
   const world = await createWorld();
-  const server = createServer().listen(0, "127.0.0.1");
+  // A connection that is kept outlives whatever a test does between two visits.
+  const server = createServer({ keepAliveTimeout: 60_000 }).listen(0, "127.0.0.1");
   await once(server, "listening");
   // A listening TCP server has an address with a port.
   const { port } = server.address() as AddressInfo;
