@@ -172,8 +172,8 @@ async function listUsed(): Promise<readonly string[]> {
 
 /** Over a week most are likely; within hours, few are, and several ask at once. */
 test.each([
-  { hours: 168, seed: 2, count: 250, leastMedium: 100 },
-  { hours: 3, seed: 3, count: 500, leastMedium: 0 },
+  { hours: 168, seed: 2, count: 100, leastMedium: 40 },
+  { hours: 3, seed: 3, count: 150, leastMedium: 0 },
 ])(
   "four processes match a made population of $hours hours rightly, and use each visit once",
   async ({ hours, seed, count, leastMedium }) => {

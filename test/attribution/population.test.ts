@@ -68,33 +68,26 @@ function isSameLink(visit: MadeVisit | undefined, { leadsTo }: MadeInstall): boo
 /** How long it takes until all behind an address have come, and how many visits lead to nothing. */
 const worlds = [
   { hours: 168, idle: 1 },
-  { hours: 72, idle: 0.5 },
-  { hours: 24, idle: 0 },
   { hours: 24, idle: 0.5 },
-  { hours: 24, idle: 1 },
   { hours: 12, idle: 0 },
   { hours: 3, idle: 0.5 },
 ];
 
 test("of 10,000 installs most that nothing resembles are matched, and few wrongly", () => {
   for (const { hours, idle } of worlds) {
-    for (const seed of [1, 2]) {
-      const counts = play({ seed, spell_ms: hours * hour_ms, idle });
-      const world = JSON.stringify({ hours, idle, seed, ...counts });
-      expect(counts.clearMatched / counts.clear, world).toBeGreaterThan(0.7);
-      expect(counts.wrongAtMedium / counts.medium, world).toBeLessThan(0.01);
-      expect(counts.wrong / counts.matched, world).toBeLessThan(0.03);
-    }
+    const counts = play({ seed: 1, spell_ms: hours * hour_ms, idle });
+    const world = JSON.stringify({ hours, idle, ...counts });
+    expect(counts.clearMatched / counts.clear, world).toBeGreaterThan(0.7);
+    expect(counts.wrongAtMedium / counts.medium, world).toBeLessThan(0.01);
+    expect(counts.wrong / counts.matched, world).toBeLessThan(0.03);
   }
 });
 
 test("where few share an address, nearly all that are matched are likely, and right", () => {
-  for (const seed of [1, 2]) {
-    const counts = play({ seed, spell_ms: 168 * hour_ms, idle: 0.5, most: 3 });
-    const world = JSON.stringify({ seed, ...counts });
-    expect(counts.medium / counts.matched, world).toBeGreaterThan(0.9);
-    expect(counts.wrong / counts.matched, world).toBeLessThan(0.001);
-  }
+  const counts = play({ seed: 1, spell_ms: 168 * hour_ms, idle: 0.5, most: 3 });
+  const world = JSON.stringify(counts);
+  expect(counts.medium / counts.matched, world).toBeGreaterThan(0.9);
+  expect(counts.wrong / counts.matched, world).toBeLessThan(0.001);
 });
 
 test("where whole offices install at once, hardly any match is likely", () => {
