@@ -92,7 +92,7 @@ test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user
   }
   const under = ["setpriv", "--reuid=4243", "--regid=4243", "--clear-groups"];
   const remote = ["stdio", "--base-url", "http://127.0.0.1:1"];
-  const own = [["keys", "list"], ["tools"], ["serve", "--port", "0"], ["stdio"]];
+  const own = [["keys", "list"], ["serve", "--port", "0"], ["stdio"]];
   for (const words of [...own, remote]) {
     const { code, stderr } = await run([...words, "--data", folder.path], { under });
     expect([words, code]).toEqual([words, 2]);

@@ -354,7 +354,7 @@ test("nobody is sent anywhere but to the web and the own store, whatever the fie
         if (reason === "play_store") expect(host).toBe("play.google.com");
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: 300 },
   );
 });
 

@@ -151,7 +151,7 @@ describe("whatever the fields hold", () => {
           if (to !== undefined) expect(to).toMatch(pattern);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 300 },
     );
   });
 
@@ -167,7 +167,7 @@ describe("whatever the fields hold", () => {
           expect({ action, to }).toEqual({ action: visit.action, to: readAddress(visit) });
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 

@@ -163,7 +163,7 @@ describe("an address", () => {
           );
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 

@@ -28,9 +28,9 @@ test("an address is plain only where a parser finds the same host, and nothing i
       expect([url.username, url.password, /[\s\\]/.test(text)]).toEqual(["", "", false]);
       expect(findWebAddressFault(text)).toBeUndefined();
     }),
-    { numRuns: 5000 },
+    { numRuns: 1000 },
   );
-  expect(plain).toBeGreaterThan(100);
+  expect(plain).toBeGreaterThan(20);
 });
 
 test.each([
