@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
+import { measureHeld } from "../support/measure-held.ts";
 import agents from "../host/user-agents.json" with { type: "json" };
 import { bombs } from "./bombs.ts";
 
 /** What a visitor can be shown by the worst template there is. */
 
 const iPhone = agents.ios["Safari on an iPhone"];
-const parallel = 8;
+const parallel = 2;
 /** Far more than any page has, and nothing to what there once was. */
 const most_characters = 512 * 1024;
 const buttons = "{% store_buttons %}";
@@ -55,6 +56,35 @@ test("no template that was stored leaves visitors without a page, however many c
       expect([name, countButtons(page)]).toEqual([name, 1]);
     }
   }
+});
+
+test("all bombs at once, over the API, hold up no other caller and leave no memory", async () => {
+  const { world } = host;
+  // All calls of one project are done one by one; no deadline rings meanwhile.
+  const keys = [await world.addKey(), await world.addKey(), await world.addKey()];
+  const statuses = new Set<number>();
+  let answered = 0;
+  let isOver = false;
+  const askOthers = async () => {
+    while (!isOver) {
+      expect((await world.call("GET", "/links")).status).toBe(200);
+      answered += 1;
+      await new Promise(setImmediate);
+    }
+  };
+  const before = await measureHeld();
+  const asking = askOthers();
+  await Promise.all(
+    bombs.map(async ({ body = buttons, css = "" }, index) => {
+      const given = { key: keys[index % keys.length] ?? world.key, body: { body, css } };
+      statuses.add((await world.call("POST", "/page_template/preview", given)).status);
+    }),
+  );
+  isOver = true;
+  await asking;
+  expect(answered).toBeGreaterThan(bombs.length);
+  expect(statuses).toEqual(new Set([200, 422]));
+  expect((await measureHeld()) - before).toBeLessThan(32 * 1024 * 1024);
 });
 
 test("a template that keeps others waiting for longer than it may is not shown", async () => {
