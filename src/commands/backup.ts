@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { listDatabases, withDatabases } from "../compose/copied-databases.ts";
 import { checkDataFolder, readCode } from "../compose/data-folder.ts";
-import { clock, requireData } from "../compose/embedded.ts";
+import { clock, refuseOtherVersions, requireData } from "../compose/embedded.ts";
 import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { CopyFault, type CopiedSum } from "../copies/copied-database.ts";
@@ -57,6 +57,7 @@ export async function runBackup(
   if (listDatabases(options.config).length === 0) requireData(options.config);
   checkDataFolder(data);
   await checkPlace(file);
+  await refuseOtherVersions(options.config);
   const made_at = new Date(clock.now()).toISOString();
   const files = readSecrets(data);
   const { sums, bytes, sha256 } = await write(options, file, { made_at, files });

@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import { isHeldElsewhere, listDatabases, withDatabases } from "../compose/copied-databases.ts";
-import { requireData, requireOwn } from "../compose/embedded.ts";
+import { refuseOtherVersions, requireData, requireOwn } from "../compose/embedded.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { CopiedDatabase, CopiedSum } from "../copies/copied-database.ts";
@@ -38,6 +38,7 @@ export async function runMigrate(
   const place = readTarget(to, config);
   requireOwn(config);
   requireData(config);
+  await refuseOtherVersions(config);
   if (isHeldElsewhere(config)) throw refuseBusy();
   const signal = listenForStop(stopped);
   const sums = await withDatabases(config, listDatabases(config), (databases) =>

@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { guardWrites } from "../sql/guard-writes.ts";
+import { readKnown } from "../sql/migrate.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
-import { openSqlite } from "../sql/sqlite.ts";
-import { migrateState } from "../state/state.ts";
+import { hasLog } from "../sql/sqlite-file.ts";
+import { openSqlite, refuseOtherVersion } from "../sql/sqlite.ts";
+import { applicationId as stateId, migrateState, stateMigrations } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
-import { openStore, type Store } from "../store/store.ts";
+import { openStore, storeMigrations, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import {
   checkDataFolder,
@@ -18,6 +21,7 @@ import {
   requireTrustedOwner,
   hasDatabase,
   requireNotEmptied,
+  stateFile,
 } from "./data-folder.ts";
 import { prepareFirstStart } from "./first-start.ts";
 import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
@@ -83,10 +87,25 @@ async function openTables(
   const url = readDatabaseUrl(place);
   if (url !== undefined) {
     const sql = await openPostgres<Tables>(url);
+    await readKnown(sql, stateMigrations).catch(async (error: unknown) => {
+      await sql.close();
+      throw error;
+    });
     return prepareWrite === undefined ? sql : guardWrites(sql, prepareWrite);
   }
   requireNotEmptied(place.data);
+  await refuseOtherVersions(place);
   return openSqlite(join(place.data, databaseFile), { applicationId, checksAll });
+}
+
+/** Throws where another version wrote one of a folder's files, and changes none of them. */
+export async function refuseOtherVersions(place: DataPlace): Promise<void> {
+  if (readDatabaseUrl(place) !== undefined) return;
+  const [store, state] = [join(place.data, databaseFile), join(place.data, stateFile)];
+  // Opening both as usual refuses them as well, and then has nothing to write.
+  if (existsSync(store) && !hasLog(store) && !hasLog(state)) return;
+  await refuseOtherVersion(store, applicationId, storeMigrations);
+  await refuseOtherVersion(state, stateId, stateMigrations);
 }
 
 /** As `withEmbedded`, but a folder without a store is a mistyped one. */

@@ -22,7 +22,7 @@ export type Database = {
   close(): void;
 };
 
-type Engine = { readonly DatabaseSync: new (path: string, options: object) => Database };
+type Engine = { readonly DatabaseSync: new (place: string | URL, options: object) => Database };
 
 /** Earlier ones can corrupt a file that several processes write (storage.md, "Decisive traps"). */
 const soundVersion = [3, 51, 3] as const;
@@ -33,10 +33,12 @@ export class NoEngine extends Error {
 
 let loaded: Engine | undefined;
 
+type OpenOptions = { readonly readOnly?: boolean };
+
 /** Opens a file. The driver is synchronous, so it must never wait for a lock: timeout is 0. */
-export function openDatabase(path: string): Database {
+export function openDatabase(place: string | URL, options: OpenOptions = {}): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
-  return new loaded.DatabaseSync(path, { timeout: 0 });
+  return new loaded.DatabaseSync(place, { timeout: 0, ...options });
 }
 
 /**

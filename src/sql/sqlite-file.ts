@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, linkSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  openSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
@@ -20,12 +29,17 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   }
   if (header.readUInt32BE(68) !== applicationId) throw new StoreUnusable(notOurs(path));
   // A file that ends before its last page was cut off; a log beside it may hold what is missing.
-  const hasLog = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0;
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (!hasLog && isCountValid && header.readUInt32BE(28) * pageSize > size) {
+  if (!hasLog(path) && isCountValid && header.readUInt32BE(28) * pageSize > size) {
     throw new StoreUnusable(`${path} is damaged: it is cut off. ${keepAdvice}`);
   }
+}
+
+export function hasLog(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const log = `${realpathSync(path)}-wal`;
+  return existsSync(log) && statSync(log).size > 0;
 }
 
 /**

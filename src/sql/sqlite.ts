@@ -1,4 +1,5 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
@@ -6,10 +7,12 @@ import { createCheckpoints, longestLog_pages, type Checkpoints } from "./checkpo
 import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
 import { openLogSync, type LogSync } from "./log-sync.ts";
 import { createLongReads } from "./long-reads.ts";
+import { readKnown, type Migrations } from "./migrate.ts";
 import { openKysely } from "./open-kysely.ts";
 import { openReader } from "./reader.ts";
 import {
   damaged,
+  hasLog,
   makePrivateFile,
   notOurs,
   refuseFault,
@@ -83,6 +86,34 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
+}
+
+/**
+ * Refuses a file with the tables of another version, and changes no byte of it or its log. A
+ * connection that may write would write the log into the file when it is closed.
+ */
+export async function refuseOtherVersion(
+  path: string,
+  applicationId: number,
+  migrations: Migrations,
+): Promise<void> {
+  if (!existsSync(path)) return;
+  const place = pathToFileURL(path);
+  // Where there is no log, even a connection that only reads would make one.
+  place.search = hasLog(path) ? "mode=ro" : "immutable=1";
+  let database: Database | undefined;
+  try {
+    const opened = openDatabase(place, { readOnly: true });
+    database = opened;
+    if (readPragma(opened, "application_id") !== applicationId) return;
+    const { run } = createStatementRunner(() => opened);
+    await readKnown({ db: openKysely("sqlite", run), engine: "sqlite" }, migrations);
+  } catch (error) {
+    // Opening the file for writing explains every other fault.
+    if (error instanceof StoreUnusable) throw error;
+  } finally {
+    database?.close();
+  }
 }
 
 function readVersion([row]: Ran["rows"]): number {

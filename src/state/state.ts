@@ -1,7 +1,8 @@
 import type { ClockAndRandom, Random } from "../contract/clock.ts";
 import { createInitialMigration, isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
-import { openSqlite } from "../sql/sqlite.ts";
+import { hasLog } from "../sql/sqlite-file.ts";
+import { openSqlite, refuseOtherVersion } from "../sql/sqlite.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createSharedBudgetLedger, type SharedBudgetLedger } from "./budget-ledger.ts";
 import { createConsoleSessions, type ConsoleSessions } from "./console-sessions.ts";
@@ -76,6 +77,7 @@ export async function openStateFile(
   given: ClockAndRandom,
   { isLook = false, ...opening }: StateFileOptions = {},
 ): Promise<State> {
+  if (hasLog(path)) await refuseOtherVersion(path, applicationId, stateMigrations);
   const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb, ...opening });
   return openState(sql, given, isLook);
 }

@@ -1,8 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createServed, run } from "../support/command.ts";
+import { createFolder, createServed, run } from "../support/command.ts";
 
 /** Data that another version of Waypost wrote is refused, and no byte of it changes. */
 
@@ -14,10 +15,31 @@ const shapes = [
   ["state.db", "ALTER TABLE state_migrations RENAME TO migrations"],
 ] as const;
 
+const logged = shapes.filter(([, statement]) => statement.startsWith("UPDATE"));
+
+const refusal =
+  "The data was written by another version of Waypost, which this version cannot read: use " +
+  "that version, or choose an empty folder or database.\n";
+
+/** All but the index of a log, which SQLite makes anew from the log. */
 const readFiles = async (folder: string) => {
-  const names = (await readdir(folder)).filter((name) => /\.db$|^owner/.test(name));
-  const read = async (name: string) => [name, (await readFile(join(folder, name))).toString("hex")];
+  const names = (await readdir(folder)).filter((name) => !/^compiled-|-shm$/.test(name));
+  const read = async (name: string) => {
+    const bytes = await readFile(join(folder, name));
+    return [name, `${bytes.length} ${createHash("sha256").update(bytes).digest("hex")}`];
+  };
   return Object.fromEntries(await Promise.all(names.map(read)));
+};
+
+const expectRefused = async (folder: string) => {
+  const before = await readFiles(folder);
+  const commands = [["serve", "--port", "0"], ["backup", join(folder, "../b")], ["doctor"]];
+  for (const words of commands) {
+    const { code, stdout, stderr } = await run([...words, "--data", folder]);
+    expect([words, code]).toEqual([words, words[0] === "doctor" ? 1 : 2]);
+    expect(stdout + stderr).toContain(refusal);
+    expect(await readFiles(folder)).toEqual(before);
+  }
 };
 
 test.each(shapes)("every command refuses a folder after %s: %s", async (name, statement) => {
@@ -28,16 +50,49 @@ test.each(shapes)("every command refuses a folder after %s: %s", async (name, st
   const database = openDatabase(join(folder.path, name));
   database.exec(statement);
   database.close();
+  const names = Object.keys(await readFiles(folder.path));
+  expect(names).toEqual(expect.arrayContaining(["owner.key", "state.db", "waypost.db"]));
+  await expectRefused(folder.path);
+});
+
+test.each(logged)("the log of a killed process stays after %s: %s", async (name, statement) => {
+  await using served = await createServed();
+  await using killed = await createFolder();
+  const { folder, serving } = served;
+  await run(["jobs", "--data", folder.path]);
+  const database = openDatabase(join(folder.path, name));
+  database.exec(statement);
+  await serving.stop("SIGKILL");
+  // Closing this connection would empty the log, so the files are copied first.
+  await mkdir(killed.path, { mode: 0o700 });
+  for (const file of await readdir(folder.path)) {
+    await copyFile(join(folder.path, file), join(killed.path, file));
+  }
+  database.close();
+  expect((await readFiles(killed.path))[`${name}-wal`]).not.toMatch(/^0 /);
+  await expectRefused(killed.path);
+  const before = await readFiles(killed.path);
+  const to = `sqlite:${join(killed.path, "../other")}`;
+  const { code, stderr } = await run(["migrate", "--to", to, "--data", killed.path]);
+  expect([code, stderr]).toEqual([2, `waypost: ${refusal}`]);
+  expect(await readFiles(killed.path)).toEqual(before);
+});
+
+test("no store is made beside a state of another version", async () => {
+  await using served = await createServed();
+  const { folder, serving } = served;
+  await serving.stop();
+  await run(["jobs", "--data", folder.path]);
+  for (const name of await readdir(folder.path)) {
+    if (!name.startsWith("state.db")) await rm(join(folder.path, name));
+  }
+  const database = openDatabase(join(folder.path, "state.db"));
+  database.exec("UPDATE state_migrations SET name = '001-init'");
+  database.close();
   const before = await readFiles(folder.path);
-  expect(Object.keys(before)).toEqual(["owner.key", "state.db", "waypost.db"]);
-  const commands = [["serve", "--port", "0"], ["backup", join(folder.path, "../b")], ["doctor"]];
-  for (const words of commands) {
-    const { code, stdout, stderr } = await run([...words, "--data", folder.path]);
-    expect([words, code]).toEqual([words, words[0] === "doctor" ? 1 : 2]);
-    expect(stdout + stderr).toContain(
-      "The data was written by another version of Waypost, which this version cannot read: use " +
-        "that version, or choose an empty folder or database.\n",
-    );
+  for (const words of [["serve", "--port", "0"], ["stdio"], ["keys", "create"]]) {
+    const { code, stderr } = await run([...words, "--data", folder.path], { input: "" });
+    expect([code, stderr]).toEqual([2, `waypost: ${refusal}`]);
     expect(await readFiles(folder.path)).toEqual(before);
   }
 });

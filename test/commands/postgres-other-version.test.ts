@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { createFolder, createUsedFolder, run, startServe } from "../support/command.ts";
+import { query, takeDatabase } from "../support/postgres.ts";
+
+/** A database that another version of Waypost wrote is refused, and no row of it changes. */
+
+const shapes = [
+  "update migrations set name = '001-init'",
+  "drop table waypost_processes; update migrations set name = '001-init'",
+  "update state_migrations set name = '001-init'",
+  "drop table migrations, projects; update state_migrations set name = '001-init'",
+];
+
+/** Each table by its name, with what its rows are and which transactions wrote them. */
+const readTables = async (url: string) => {
+  const tables = await query(url, "select tablename from pg_tables where schemaname = 'public'");
+  const read = async ({ tablename }: (typeof tables)[number]) => {
+    const each = "row_of::text || row_of.ctid::text || row_of.xmin::text";
+    const table = String(tablename);
+    const text = `select string_agg(${each}, ' ' order by row_of.ctid) from ${table} row_of`;
+    return [table, await query(url, text)];
+  };
+  return Object.fromEntries(await Promise.all(tables.map(read)));
+};
+
+test.each(shapes)("every command refuses a database after %s", async (statements) => {
+  const database = await takeDatabase();
+  const url = await database.createOther();
+  const env = { WAYPOST_DATABASE_URL: url };
+  await using folder = await createFolder();
+  const serving = await startServe(folder.path, [], { env });
+  await serving.stop();
+  await query(url, statements);
+  const before = await readTables(url);
+  await using other = await createUsedFolder();
+  for (const words of [["serve", "--port", "0"], ["stdio"], ["keys", "create"]]) {
+    const { code, stderr } = await run([...words, "--data", other.path], { env, input: "" });
+    expect([code, stderr]).toEqual([
+      2,
+      "waypost: The data was written by another version of Waypost, which this version cannot " +
+        "read: use that version, or choose an empty folder or database.\n",
+    ]);
+    expect(await readTables(url)).toEqual(before);
+  }
+  await database.giveBack();
+});
