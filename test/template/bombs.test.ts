@@ -74,7 +74,7 @@ describe("by the steps that are carried out", () => {
 
   describe("a bomb that lies in the store all the same", () => {
     test.each(bombs)(
-      "$name: ends soon when it is rendered",
+      "$name: ends soon when it is rendered, with one place for the buttons",
       async ({ body = empty.body }: Bomb) => {
         if (subject === undefined) throw new Error("there is no sample");
         const compiled = await counter.count(() => tryCompile(body));
@@ -86,6 +86,7 @@ describe("by the steps that are carried out", () => {
         );
         expect(steps).toBeLessThan(mostSteps.piece);
         expect(result.html.length).toBeLessThan(512 * 1024);
+        expect(result.html.split('class="store-buttons"')).toHaveLength(2);
       },
     );
   });

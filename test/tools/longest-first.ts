@@ -13,7 +13,7 @@ const long = [
   "mcp/transport/clients",
   "client/misbehaving/statuses",
   "client/misbehaving/writes",
-  "template/browser",
+  "mcp/protocol/conformance",
   "commands/bulk-acceptance",
   "mcp/transport/remote-killed",
   "sql/postgres",
