@@ -64,7 +64,7 @@ async function sendTest(
   if (secret === undefined) return "it was revoked";
   const timestamp = new Date(clock.now()).toISOString();
   const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });
-  const message = { id: nameEvent(id, timestamp), body };
+  const message = { id: nameEvent(), body };
   const sending = { reach: reachReceivers(config.webhook_private), setAlarm, now: clock.now };
   return sendMessage(message, { url, secret }, sending, new AbortController().signal);
 }

@@ -49,7 +49,7 @@ async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes)
       select id from links where project_id = ${projectId} and ${which} limit ${batchRows}
     )
   `;
-  if ((webhooks ?? 0) === 0) {
+  if (webhooks === 0) {
     const { numAffectedRows = 0n } = await update.execute(db);
     if (numAffectedRows > 0n) await tallyWrite(tenant, 0);
     return numAffectedRows < BigInt(batchRows);

@@ -12,7 +12,7 @@ export const givenUpAfter_ms = 24 * 60 * 60 * 1000;
 /** The time of what was not tried yet: it is due at once, by whichever clock. */
 export const untried_at = 0;
 
-/** Those of a webhook that are due, in the order in which they came about. */
+/** Those of a webhook that are due, the oldest first. */
 export async function listDueDeliveries(
   db: Db,
   webhook: OwnWebhook,
@@ -22,7 +22,7 @@ export async function listDueDeliveries(
   return selectWaiting(db, webhook)
     .select(["event_id", "event", "body", "attempts", "ends_at"])
     .where("next_at", "<=", now)
-    .orderBy("number")
+    .orderBy("created_at")
     .limit(limit)
     .execute();
 }
@@ -153,7 +153,7 @@ export async function countDeliveries(
   };
 }
 
-/** Since when the first of those waits that were due by then; of a suspended project none is. */
+/** When the oldest event that was due by then was created; none of a suspended project is due. */
 export async function findOverdue(
   db: Db,
   webhook: OwnWebhook,

@@ -1,6 +1,6 @@
 import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import { queueEvents, tellOf, type Told } from "./outbox.ts";
+import { queueEvents, type Told } from "./outbox.ts";
 import type { Tally } from "./project-tallies.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -22,9 +22,9 @@ export async function tellOfLinks(
   changes: readonly Change[],
   now: number,
 ): Promise<void> {
-  if ((tally.webhooks ?? 0) === 0) return;
+  if (tally.webhooks === 0) return;
   const told = changes.flatMap((change) => describeChange(tenant.projectId, change));
-  await queueEvents(tenant, tally, told, now);
+  await queueEvents(tenant, told, now);
 }
 
 type Clicked = { readonly linkId: string; readonly clicks: number };
@@ -33,8 +33,8 @@ type Clicked = { readonly linkId: string; readonly clicks: number };
 const clickedAtOnce = 500;
 
 /**
- * The clicks of one batch, in the transaction that counts them; later ones come after them. Where
- * nobody is told, a batch of thousands is not put together for that.
+ * The clicks of one batch, in the transaction that counts them. Where nobody is told, a batch of
+ * thousands is not put together for that.
  */
 export async function tellOfClicks(
   tenant: Tenant,
@@ -42,7 +42,7 @@ export async function tellOfClicks(
   counted: readonly Clicked[],
   now: number,
 ): Promise<void> {
-  if ((tally.webhooks ?? 0) === 0) return;
+  if (tally.webhooks === 0) return;
   const links = counted.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
   const told: Told[] = [];
   for (let start = 0; start < links.length; start += clickedAtOnce) {
@@ -50,7 +50,7 @@ export async function tellOfClicks(
     const data = { project_id: tenant.projectId, links: some };
     told.push({ event: "link.clicked", data });
   }
-  await tellOf(tenant, told, now);
+  await queueEvents(tenant, told, now);
 }
 
 function describeChange(project_id: string, { event, link, before }: Change): readonly Told[] {

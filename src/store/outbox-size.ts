@@ -44,7 +44,8 @@ async function dropOldest({ db, projectId }: Tenant, excessBytes: number): Promi
     delete from deliveries where project_id = ${projectId} and (webhook_id, event_id) in (
       select webhook_id, event_id from (
         select webhook_id, event_id, ${bytes} as size, sum(${bytes}) over (
-          order by case event when 'link.clicked' then 0 else 1 end, number, event_id, webhook_id
+          order by case event when 'link.clicked' then 0 else 1 end, created_at, event_id,
+            webhook_id
         ) as upto
         from deliveries where project_id = ${projectId}
       ) as sized where upto - size < ${excessBytes}

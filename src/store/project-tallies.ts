@@ -52,13 +52,3 @@ const countWrite = prepareQuery((db) => {
   `;
   return { compile: () => query.compile(db) };
 });
-
-/** Numbers what is told of a project and is no write to it; undefined where it was deleted. */
-export function tallyEvent({ db, projectId }: Tenant): Promise<Tally | undefined> {
-  return db
-    .updateTable("tallies")
-    .set((row) => ({ clicked: row("clicked", "+", 1) }))
-    .where("project_id", "=", projectId)
-    .returning(["links", "generation", "indexed_to", "clicked", "webhooks"])
-    .executeTakeFirst();
-}

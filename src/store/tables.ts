@@ -259,8 +259,6 @@ export type DeliveryTable = {
   readonly webhook_id: string;
   /** The same in every attempt, and for every webhook. */
   readonly event_id: string;
-  /** The order in which a project's transactions were committed. */
-  readonly number: number;
   readonly event: WebhookEvent;
   /** As it is sent. */
   readonly body: string;

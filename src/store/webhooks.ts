@@ -58,12 +58,12 @@ export async function insertWebhook(
 async function countWebhook({ db, projectId }: Tenant, added: 1 | -1): Promise<boolean> {
   const tally = await db
     .updateTable("tallies")
-    .set((row) => ({ webhooks: row(row.fn.coalesce("webhooks", row.lit(0)), "+", added) }))
+    .set((row) => ({ webhooks: row("webhooks", "+", added) }))
     .where("project_id", "=", projectId)
     .returning("webhooks")
     .executeTakeFirst();
   if (tally === undefined) throw new ProjectGone("the project was deleted");
-  if ((tally.webhooks ?? 0) <= mostWebhooks) return true;
+  if (tally.webhooks <= mostWebhooks) return true;
   await countWebhook({ db, projectId }, -1);
   return false;
 }

@@ -17,15 +17,16 @@ const megabyte = "x".repeat(1_000_000);
 /** Queues events of a little more than a megabyte each, one after another. */
 async function fill(event: Told["event"], count: number, projectId = world.project.id) {
   for (let turn = 0; turn < count; turn += 1) {
-    const told = { event, subject: `${event} ${turn}`, data: { turn, filler: megabyte } };
+    const told = { event, data: { turn, filler: megabyte } };
     await world.store.write((db) => tellOf({ db, projectId }, [told], world.now()));
+    world.advance(1);
   }
 }
 
 async function listLeft() {
   const { db } = world.store;
   const left = db.selectFrom("deliveries").select(["event", "body", "webhook_id"]);
-  const rows = await left.orderBy("number").execute();
+  const rows = await left.orderBy("created_at").execute();
   return rows.map(({ event, body, webhook_id }) => {
     // Only the first bytes tell one event from another.
     const turn = Number(/"turn":(\d+)/.exec(body.slice(0, 200))?.[1] ?? -1);

@@ -68,7 +68,6 @@ export const eventTables: readonly string[] = [
     project_id text not null,
     webhook_id text not null,
     event_id text not null,
-    number bigint not null,
     event text not null,
     body text not null,
     state text not null,
@@ -80,6 +79,6 @@ export const eventTables: readonly string[] = [
     primary key (project_id, webhook_id, event_id)
   )`,
   `create index deliveries_in_order
-    on deliveries (project_id, webhook_id, state, number, next_at)`,
+    on deliveries (project_id, webhook_id, state, created_at, next_at)`,
   "create index deliveries_due on deliveries (project_id, webhook_id, state, next_at)",
 ];
