@@ -8,7 +8,7 @@ import { makeProject } from "../service/write-project.ts";
 import { noteKeyPlace, readKeyPlace } from "../state/key-place.ts";
 import type { StateTables } from "../state/tables.ts";
 import type { Sql } from "../sql/sql.ts";
-import { Duplicate, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
 import { keepToken } from "./data-folder.ts";
 
@@ -35,11 +35,7 @@ export async function prepareFirstStart(starting: Starting): Promise<boolean> {
     if (stateTables !== undefined) await noteKeyPlace(db, namePlace(keyFile));
     return true;
   };
-  const isFirst = await store.write(make).catch((error: unknown) => {
-    // Citus tells of it so, where PostgreSQL has the transaction done again.
-    if (error instanceof Duplicate) return false;
-    throw error;
-  });
+  const isFirst = await store.write(make);
   // A file that no other process of this folder has used meanwhile holds no key of this store.
   if (!isFirst && token === made && !(await isKnown(store.db, token))) rmSync(keyFile);
   return isFirst;

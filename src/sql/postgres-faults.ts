@@ -127,21 +127,10 @@ export function readCode(error: unknown): string {
 function readDuplicate(error: unknown): Duplicate {
   // What the driver throws for an answer of the server, with the parts that this one had.
   const fault = error as Error & { readonly table?: string; readonly detail?: string };
-  const { table, detail = "", message } = fault;
+  const { table = "", detail = "" } = fault;
   const columns = (/\(([^)]*)\)=\(/.exec(detail)?.[1] ?? "").split(", ");
-  const name = (table ?? readTable(message, columns)).replace(/_\d{6,}$/, "");
   return new Duplicate(
-    columns.map((column) => `${name}.${column}`),
+    columns.map((column) => `${table}.${column}`),
     { cause: error },
   );
-}
-
-/**
- * Citus hands on what another machine has said, but not about which table: that is the beginning
- * of the constraint's name. It keeps tables in parts, each with a number behind its names.
- */
-function readTable(message: string, columns: readonly string[]): string {
-  const [, name = ""] = /(\w+?)_p?key(?:_\d+)?\b/.exec(message) ?? [];
-  const ending = `_${columns.join("_")}`;
-  return name.endsWith(ending) ? name.slice(0, -ending.length) : name;
 }

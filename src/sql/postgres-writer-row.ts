@@ -14,8 +14,8 @@ import type { Ran } from "./run-statements.ts";
  * first of all. So every other process sees that something was committed, by rows that no two
  * processes write (`readVersion`). And whoever lost the answer to a commit looks there: the row is
  * locked until that transaction is over, so what is found then is final. PostgreSQL's own
- * `pg_xact_status` would not do: Citus commits on another machine, and a standby that takes over
- * may give the same number to another transaction.
+ * `pg_xact_status` would not do: a standby that takes over may give the same number to another
+ * transaction.
  */
 export type WriterRow = {
   /**

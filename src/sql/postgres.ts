@@ -28,7 +28,7 @@ const oldestVersion = 130_000;
  */
 export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const pool = openPostgresPool(url, mostConnections.reading);
-  const { isSpread, rights } = await checkDatabase(pool, url).catch(async (error: unknown) => {
+  const rights = await checkDatabase(pool, url).catch(async (error: unknown) => {
     await pool.close();
     throw error;
   });
@@ -59,11 +59,7 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
         }),
     countWrites: writes.countCommits,
     measurePool: () => addMeasures(pool.measure(), ofWriter.measure()),
-    readVersion: createVersionReader({
-      run: pool.run,
-      isSpread,
-      now: () => performance.now(),
-    }),
+    readVersion: createVersionReader(pool.run),
     close: async () => {
       await writes.finish();
       await Promise.all(longReads.map(({ close }) => close()));
@@ -101,10 +97,7 @@ function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement, each: R
   };
 }
 
-async function checkDatabase(
-  pool: PostgresPool,
-  url: string,
-): Promise<{ readonly isSpread: boolean; readonly rights: Rights }> {
+async function checkDatabase(pool: PostgresPool, url: string): Promise<Rights> {
   const place = describeDatabase(url);
   const ask = async (sql: string) => {
     const { rows } = await pool.run({ sql, parameters: [] }).catch((error: unknown) => {
@@ -115,7 +108,7 @@ async function checkDatabase(
     });
     return rows;
   };
-  const [{ version, encoding, tables, own, citus } = {}] = await ask(selectFacts);
+  const [{ version, encoding, tables, own } = {}] = await ask(selectFacts);
   if (Number(version) < oldestVersion) {
     throw new StoreUnusable(`${place} is too old: PostgreSQL 13 or newer is needed.`);
   }
@@ -131,14 +124,13 @@ async function checkDatabase(
   const [rights] = (await ask(selectRights)) as unknown as readonly [Rights];
   const fault = own === null ? findMakingFault(rights) : undefined;
   if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
-  return { isSpread: Number(citus) > 0, rights };
+  return rights;
 }
 
 const selectFacts = `
   select current_setting('server_version_num')::int as version,
     current_setting('server_encoding') as encoding,
     to_regclass('waypost_writers')::text as own,
-    (select count(*) from pg_extension where extname = 'citus') as citus,
     (select count(*) from pg_class
      where ${inOwnSchema}) as tables
 `;
