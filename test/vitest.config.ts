@@ -46,7 +46,10 @@ const onBoth = [
  * requests to the end of each budget, which `shared-windows` counts on PostgreSQL too; and which of
  * two writes is first, which nobody knows where both are looked at over a wire before.
  */
-const onSqlite = ["test/state/lost-transaction.test.ts", "test/service/{budgets,urgency}.test.ts"];
+const onSqlite = [
+  "test/state/lost-transaction.test.ts",
+  "test/service/{budgets,patient-writes}.test.ts",
+];
 
 /** Most of what a test makes is gone before 64 MB are full: half of all collecting is saved. */
 const execArgv = ["--max-semi-space-size=64"];

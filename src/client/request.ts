@@ -24,8 +24,8 @@ export type Target = {
 export type RequestOptions = {
   /** Else the write is refused with 412, by a deployment that checks conditions. */
   readonly condition?: Condition | undefined;
-  /** Nobody waits for this one call, so others may go first. */
-  readonly isPatient?: boolean;
+  /** Asks our own service to let other writes go first; no remote server is asked. */
+  readonly isPatient?: boolean | undefined;
   /** By what the call that this one is for is known in logs. */
   readonly requestId?: string | undefined;
   /** Waypost asks for itself: our own service charges no budget, a remote one does as always. */
@@ -39,7 +39,7 @@ export function buildRequest(
   endpoint: Endpoint,
   input: JsonObject,
   target: Target,
-  { condition, isPatient = false, requestId, isFree, onlyBudget }: RequestOptions = {},
+  { condition, isPatient, requestId, isFree, onlyBudget }: RequestOptions = {},
 ): ApiRequest {
   const query = writeQuery(endpoint, input);
   const body = endpoint.body === undefined ? undefined : JSON.stringify(buildBody(endpoint, input));
@@ -53,18 +53,15 @@ export function buildRequest(
       ...(body !== undefined && { "content-type": "application/json" }),
       ...(key !== undefined && { authorization: `Token ${checkKey(key)}` }),
       ...(isSent(condition, target) && writeCondition(condition)),
-      ...(isPatient && { priority: patientPriority }),
     },
     body,
     requestId,
     via: target.via,
     isFree,
+    isPatient,
     onlyBudget,
   };
 }
-
-/** RFC 9218, §4.1: what is asked for without being waited for; a usual request has 3. */
-const patientPriority = "u=6";
 
 /**
  * Only our own service computes the same tags. A server that ignores `If-Match: *` still carries

@@ -20,6 +20,8 @@ export type ApiRequest<Body = string> = {
   readonly via?: Via | undefined;
   /** Whether the key's budgets do not pay for it; no request that came over a network is free. */
   readonly isFree?: boolean | undefined;
+  /** Nobody waits for the reply, so other writes go first. No request over a network says so. */
+  readonly isPatient?: boolean | undefined;
   /**
    * Checks the key, its rights and its budget, charges nothing and does nothing else. No request
    * that came over a network can ask for this.

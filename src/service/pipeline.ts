@@ -124,7 +124,7 @@ function handle(asked: Asked, { caller, list, query, body, warn }: Understood): 
     spend: (budget) => spendOfAddress(asked, budget),
     agent: readAgent(request.headers),
     precondition: readPrecondition(request.headers),
-    isPatient: readUrgency(request.headers) >= patientUrgency,
+    isPatient: request.isPatient === true,
     via: request.via,
     warn,
     signal,
@@ -199,17 +199,4 @@ function readQuery(url: string): URLSearchParams {
   const end = url.indexOf("#");
   if (start < 0) return noQuery;
   return new URLSearchParams(url.slice(start + 1, end < start ? undefined : end));
-}
-
-/** RFC 9218, §4.1: 0 is the most urgent, 7 what nobody waits for. */
-const usualUrgency = 3;
-/** Firefox gives 4 to whatever a page fetches, though a person may wait for it. */
-const patientUrgency = 6;
-
-/** How soon a request wants its answer; what cannot be read says nothing, as the RFC has it. */
-function readUrgency(headers: CarriedRequest["headers"]): number {
-  const { priority } = headers;
-  if (priority === undefined) return usualUrgency;
-  const [, digit] = /(?:^|,)\s*u=([0-7])\s*(?:$|[,;])/.exec(priority) ?? [];
-  return digit === undefined ? usualUrgency : Number(digit);
 }

@@ -13,30 +13,30 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
     return { body: { projects: items.map(present), meta } };
   },
 
-  create: async ({ services, body, signal, isPatient }) => {
+  create: async ({ services, body, signal }) => {
     const work = (db: Db) => makeProject(db, services, body);
-    return { body: present(await services.store.write(work, { signal, isPatient })) };
+    return { body: present(await services.store.write(work, { signal })) };
   },
 
   show: async ({ services, params }) => ({
     body: present(await find(services.store.db, params.id)),
   }),
 
-  update: async ({ services, params, body, precondition, signal, isPatient }) => {
+  update: async ({ services, params, body, precondition, signal }) => {
     const work = async (db: Db) => {
       const before = await find(db, params.id);
       requireCondition(precondition, present(before));
       return changeProject(db, services, before, body);
     };
-    return { body: present(await services.store.write(work, { signal, isPatient })) };
+    return { body: present(await services.store.write(work, { signal })) };
   },
 
-  destroy: async ({ services, params, precondition, signal, isPatient }) => {
+  destroy: async ({ services, params, precondition, signal }) => {
     const work = async (db: Db) => {
       requireCondition(precondition, present(await find(db, params.id)));
       await deleteProject(db, params.id);
     };
-    await services.store.write(work, { signal, isPatient });
+    await services.store.write(work, { signal });
     return { body: null };
   },
 };

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { openForEach } from "../support/open-for.ts";
+import { createWorld, origin, type World } from "../support/world.ts";
+
+let world: World;
+
+openForEach(createWorld, (opened) => (world = opened));
+
+test.each([
+  ["a patient write, as a job sends it, lets a later write go first", true, ["later", "first"]],
+  ["a usual write keeps its place before a later one", false, ["first", "later"]],
+] as const)("%s", async (_, isPatient, order) => {
+  const done: string[] = [];
+  const create = async (path: string, own: { readonly isPatient?: boolean }) => {
+    const { status } = await world.answer({
+      method: "POST",
+      url: `${origin}${apiPrefix}/links`,
+      headers: { authorization: `Bearer ${world.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ path }),
+      ...own,
+    });
+    expect(status).toBe(201);
+    done.push(path);
+  };
+  await Promise.all([create("first", { isPatient }), create("later", {})]);
+  expect(done).toEqual(order);
+});
