@@ -57,8 +57,8 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const { config, readLinkOrigin, report, watchRequest, warn = () => {} } = options;
-  const shown = createShownProcess({ clock, setAlarm, warn, report });
-  const embedded = await openEmbedded(config, { ...options, prepareWrite: shown.requireSeen });
+  const shown = createShownProcess({ setAlarm, warn, report });
+  const embedded = await openEmbedded(config, options);
   const { store } = embedded;
   const isShown = embedded.stateTables !== undefined && options.isLook !== true;
   // The statements of it name their table themselves.

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
-import { guardWrites } from "../sql/guard-writes.ts";
 import { readKnown } from "../sql/migrate.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import type { Sql } from "../sql/sql.ts";
@@ -50,8 +49,6 @@ export type EmbeddedOptions = {
   readonly isLook?: boolean | undefined;
   /** Looks at all of a file first, however long that takes. */
   readonly checksAll?: boolean | undefined;
-  /** What has to be done before anything is written to a database. */
-  readonly prepareWrite?: (() => Promise<void> | undefined) | undefined;
 };
 
 export async function openEmbedded(
@@ -80,10 +77,7 @@ export async function openEmbedded(
   }
 }
 
-async function openTables(
-  place: DataPlace,
-  { checksAll, prepareWrite }: EmbeddedOptions,
-): Promise<Sql<Tables>> {
+async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Promise<Sql<Tables>> {
   const url = readDatabaseUrl(place);
   if (url !== undefined) {
     const sql = await openPostgres<Tables>(url);
@@ -91,7 +85,7 @@ async function openTables(
       await sql.close();
       throw error;
     });
-    return prepareWrite === undefined ? sql : guardWrites(sql, prepareWrite);
+    return sql;
   }
   requireNotEmptied(place.data);
   await refuseOtherVersions(place);

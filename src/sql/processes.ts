@@ -1,4 +1,4 @@
-import { sql, type Kysely, type RawBuilder } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { readEngine } from "./open-kysely.ts";
 import { isMissingTable, runWithTable } from "./postgres-faults.ts";
 
@@ -17,8 +17,6 @@ export type OpenProcess = Omit<OwnProcess, "id"> & {
 
 /** One that has not renewed its row for so long is taken for dead. */
 export const forgottenAfter_s = 30;
-/** Longer than any process stands still and goes on. */
-const keptFor_s = 30 * 24 * 60 * 60;
 
 const createTable = sql`
   create table if not exists waypost_processes (
@@ -29,7 +27,7 @@ const createTable = sql`
   )
 `;
 
-/** Answers what time it is for the database; undefined where the process was left behind. */
+/** Returns the database's time. */
 export async function renewProcess(
   db: Kysely<unknown>,
   own: OwnProcess,
@@ -38,7 +36,6 @@ export async function renewProcess(
     insert into waypost_processes (id, host, pid, seen_at)
     values (${own.id}, ${own.host}, ${own.pid}, clock_timestamp())
     on conflict (id) do update set seen_at = excluded.seen_at
-      where waypost_processes.seen_at > '-infinity'
     returning ${now}
   `;
   const renewed = await runWithTable(
@@ -62,47 +59,26 @@ export async function removeProcess(db: Kysely<unknown>, id: string): Promise<vo
   await sql`delete from waypost_processes where id = ${id}`.execute(db);
 }
 
-/** Takes away what processes of long ago have left, which were killed. */
+/** Takes away what processes that were killed have left. */
 export async function removeForgotten(db: Kysely<unknown>): Promise<void> {
-  await sql`
-    delete from waypost_processes
-    where seen_at < clock_timestamp() - make_interval(secs => ${keptFor_s})
-      and seen_at > '-infinity'
-  `.execute(db);
+  await sql`delete from waypost_processes where not ${isAlive}`.execute(db);
 }
 
 /** Those that live, the one that was seen last first; of a file none is known. */
 export async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
-  return readEngine(db) === "sqlite" ? [] : findProcesses(db, isAlive);
-}
-
-/**
- * Those that are forgotten can never renew their rows again: the database is being moved, and one
- * of them that goes on later would write to what nobody reads. Answers who is left, so that whoever
- * renews its row in the same moment is either struck out or found.
- */
-export async function leaveForgottenBehind(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
   if (readEngine(db) === "sqlite") return [];
-  const leave = sql`update waypost_processes set seen_at = '-infinity' where not ${isAlive}`;
-  await orNobody(leave.execute(db));
-  return findProcesses(db, sql`seen_at > '-infinity'`);
-}
-
-const isAlive = sql`(seen_at > clock_timestamp() - make_interval(secs => ${forgottenAfter_s}))`;
-
-async function findProcesses(db: Kysely<unknown>, which: RawBuilder<unknown>) {
   const found = sql<OpenProcess>`
     select host, pid,
       greatest(0, extract(epoch from clock_timestamp() - seen_at))::integer as seen_s
-    from waypost_processes where ${which} order by seen_at desc
+    from waypost_processes where ${isAlive} order by seen_at desc
   `;
-  return (await orNobody(found.execute(db)))?.rows ?? [];
+  try {
+    return (await found.execute(db)).rows;
+  } catch (error) {
+    // No process has used this database yet.
+    if (isMissingTable(error)) return [];
+    throw error;
+  }
 }
 
-/** Undefined while the table does not exist: no process has used this database yet. */
-async function orNobody<Found>(finding: Promise<Found>): Promise<Found | undefined> {
-  return finding.catch((error: unknown) => {
-    if (!isMissingTable(error)) throw error;
-    return undefined;
-  });
-}
+const isAlive = sql`(seen_at > clock_timestamp() - make_interval(secs => ${forgottenAfter_s}))`;

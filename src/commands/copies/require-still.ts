@@ -4,7 +4,7 @@ import { CopyFault, type CopiedDatabase } from "../../copies/copied-database.ts"
 import { findOpenWrite, holdWrites, type OpenWrite } from "../../sql/hold-writes.ts";
 import { isLockTaken, isMissingTable } from "../../sql/postgres-faults.ts";
 import { longestPause_ms } from "../../sql/postgres-writer-row.ts";
-import { forgottenAfter_s, leaveForgottenBehind, listProcesses } from "../../sql/processes.ts";
+import { forgottenAfter_s, listProcesses } from "../../sql/processes.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 
 /** Held to while a store is copied that nobody may write to any more. */
@@ -16,23 +16,20 @@ export type Still = {
 };
 
 export async function requireStill(databases: readonly CopiedDatabase[]): Promise<Still> {
-  await requireNone(databases, listProcesses);
+  await requireNone(databases);
   const before = await readVersions(databases);
   return {
     hold: (db) => hold(databases, db),
     requireUnchanged: async () => {
       if ((await readVersions(databases)) !== before) throw new CopyFault(written);
-      await requireNone(databases, leaveForgottenBehind);
+      await requireNone(databases);
     },
   };
 }
 
 /** Of a file the engine itself says it (`isHeldElsewhere`). */
-async function requireNone(
-  [first]: readonly CopiedDatabase[],
-  list: typeof listProcesses,
-): Promise<void> {
-  const [other] = first === undefined ? [] : await list(first.sql.db);
+async function requireNone([first]: readonly CopiedDatabase[]): Promise<void> {
+  const [other] = first === undefined ? [] : await listProcesses(first.sql.db);
   if (other === undefined) return;
   const host = showHidden(other.host).slice(0, mostHost);
   throw refuseBusy(
