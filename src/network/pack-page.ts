@@ -1,5 +1,5 @@
 import { promisify } from "node:util";
-import { gzip, gzipSync } from "node:zlib";
+import { gzip } from "node:zlib";
 
 /** Pages as they are sent to browsers that unpack them. */
 
@@ -29,9 +29,4 @@ export async function packPage(response: Response, request: Request): Promise<Re
   if (whole.byteLength < leastBytes) return new Response(whole, { status, headers });
   headers.set("content-encoding", "gzip");
   return new Response(await pack(whole), { status, headers });
-}
-
-/** How many bytes of a page a text is. */
-export function countPacked(text: string): number {
-  return gzipSync(text).byteLength;
 }

@@ -1,5 +1,4 @@
 import type { JsonObject } from "../../contract/json.ts";
-import { countPacked } from "../../network/pack-page.ts";
 import type { Account, Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { renderGuard } from "../form-fields.ts";
@@ -68,9 +67,6 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
   const source = again.typed === undefined ? await findSource(visit) : { was: again.was ?? "" };
   if ("failure" in source) return renderFailed(source.failure);
   const text = again.typed ?? source.text ?? { body: "", css: "" };
-  if (again.typed === undefined && isLarge(text) && !visit.url.searchParams.has("whole")) {
-    return showLarge(visit, text);
-  }
   const [versions, drawn] = await Promise.all([
     listVersions(account),
     drawTemplate(account, text, view),
@@ -101,35 +97,6 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
     </div>`;
   const status = again.failure === undefined ? 200 : 422;
   return { kind: "page", title: "Page template", body, status, hasFrames: true };
-}
-
-/** Packed, so that there is room for what stands around it. */
-const mostBytes = 32_000;
-
-function isLarge({ body, css }: TemplateText): boolean {
-  return countPacked(body + css) > mostBytes;
-}
-
-/** A text that is most of a page's weight comes when somebody wants to write in it. */
-async function showLarge(visit: Visit, { body, css }: TemplateText): Promise<Reply> {
-  const whole = new URL(visit.url);
-  whole.searchParams.set("whole", "1");
-  whole.searchParams.delete("done");
-  const bytes = Buffer.byteLength(body) + Buffer.byteLength(css);
-  const shown = html`<div class="head"><h1>Page template</h1></div>
-    ${renderNote(visit.url)}
-    <div class="columns">
-      <section class="card" aria-label="Editor">
-        <div class="empty">
-          <p>
-            This template is large: ${Math.ceil(bytes / 1024)} KB of text, and pages to be seen.
-          </p>
-          <a class="button main" href="${whole.pathname}${whole.search}">Open it in the editor</a>
-        </div>
-      </section>
-      ${renderVersions(visit, await listVersions(visit.account))}
-    </div>`;
-  return { kind: "page", title: "Page template", body: shown, hasFrames: true };
 }
 
 type Source =
