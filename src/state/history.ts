@@ -65,8 +65,6 @@ type Wanted = {
   readonly target?: string | undefined;
   /** What it was done to. */
   readonly kind?: string | undefined;
-  /** By these tools alone, and only what is in effect. */
-  readonly standingBy?: readonly string[] | undefined;
 };
 
 type Listing = Wanted & {
@@ -229,17 +227,10 @@ async function setOne(
   await ofRealm.where("id", "=", id).execute();
 }
 
-function selectOf(
-  db: Db,
-  { realm, key_print }: Readers,
-  { target, kind, standingBy }: Wanted = {},
-) {
+function selectOf(db: Db, { realm, key_print }: Readers, { target, kind }: Wanted = {}) {
   let query = db.selectFrom("changes").selectAll().where("realm", "=", realm);
   if (key_print !== undefined) query = query.where("key_print", "=", key_print);
   if (kind !== undefined) query = query.where("kind", "=", kind);
-  if (standingBy !== undefined) {
-    query = query.where("tool", "in", standingBy).where("undone_by", "is", null);
-  }
   if (target === undefined) return query;
   const key = fitIndex(target);
   const ofKey = db

@@ -73,8 +73,6 @@ type WantedChanges = {
   /** An id, or a name that the target had at the time. */
   readonly target?: string;
   readonly kind?: string;
-  /** By these tools alone, and only what is in effect. */
-  readonly standingBy?: readonly string[];
   readonly page: number;
 };
 

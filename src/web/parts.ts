@@ -4,8 +4,8 @@ import type { Reply } from "./page.ts";
 
 /** Pieces that several pages have. */
 
-const back = html`Deleted. For 30 days it can be brought back, at
-  <a href="/deleted">what was deleted</a>.`;
+const back = html`Deleted. For 30 days it can be brought back from
+  <a href="/history">the history</a>.`;
 
 /** What the form before has done. */
 const notes: Readonly<Record<string, Html | string>> = {

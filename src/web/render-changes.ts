@@ -5,7 +5,6 @@ import { writeLocalTime } from "../contract/local-time.ts";
 import { parseTime } from "../contract/parse-time.ts";
 import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
-import { renderPaging } from "./list-parts.ts";
 import type { Visit } from "./page.ts";
 import { renderHidden, shorten } from "./parts.ts";
 import { readRecord, readRecords, readText } from "./read.ts";
@@ -51,18 +50,6 @@ export async function renderHistory(visit: Visit, target: string): Promise<Html 
       ${changes.length > mostInCard ? html`<p><a href="${all}">Show all changes of it</a></p>` : ""}
     </div>
   </section>`;
-}
-
-/** A page of a list of them, and the way to others; the address is whole with its number. */
-export function renderChangeList(
-  result: JsonObject,
-  visit: Visit,
-  things: string,
-  address: string,
-): Html {
-  const changes = readRecords(result, "changes");
-  return html`<div class="inside">${renderChanges(changes, visit)}</div>
-    ${renderPaging(readRecord(result, "meta"), things, address)}`;
 }
 
 function renderChange(change: JsonObject, visit: Visit): Html {

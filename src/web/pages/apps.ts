@@ -27,11 +27,7 @@ async function show(visit: Visit): Promise<Reply> {
   const lists = await Promise.all(listed.map((kind) => renderKind(kind, visit)));
   const body = html`<div class="head">
       <h1>Apps</h1>
-      ${
-        account.mayUse("list_bin") || account.mayUse("list_changes")
-          ? html`<a class="button quiet" href="/deleted">Deleted</a>`
-          : ""
-      }
+      ${account.mayUse("list_bin") ? html`<a class="button quiet" href="/deleted">Deleted</a>` : ""}
     </div>
     ${renderNote(url)}
     <p class="soft">

@@ -12,30 +12,18 @@ import {
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
-import { historyAddress, renderChangeList, renderTime } from "../render-changes.ts";
+import { renderTime } from "../render-changes.ts";
 import { renderPick, selectColumn } from "./select-links.ts";
 
 /** What was deleted, however that was done, and the way back while it is kept. */
 export const deletedPage: Page = {
   path: /^\/deleted$/,
-  needs: ["list_bin", "list_changes"],
+  needs: "list_bin",
   show: (visit) => show(visit),
   submit: restore,
 };
 
-function show(visit: Visit, faults: readonly Html[] = [], restored = 0): Promise<Reply> {
-  const { account, url } = visit;
-  const seen = { faults, restored, query: readQuery(url) };
-  return account.mayUse("list_bin") ? showBin(visit, seen) : showDeletions(visit);
-}
-
 type Query = { readonly search: string; readonly kind: string };
-type Seen = {
-  readonly query: Query;
-  /** Why something did not come back, and how many others did. */
-  readonly faults: readonly Html[];
-  readonly restored: number;
-};
 
 const kinds: readonly string[] = ["link", "ios_app", "android_app"];
 
@@ -47,8 +35,10 @@ function readQuery({ searchParams }: URL): Query {
   };
 }
 
-async function showBin(visit: Visit, { query, faults, restored }: Seen): Promise<Reply> {
+/** After a restore with why something did not come back, and how many others did. */
+async function show(visit: Visit, faults: readonly Html[] = [], restored = 0): Promise<Reply> {
   const { account, url } = visit;
+  const query = readQuery(url);
   const { search, kind } = query;
   const wanted = { ...(search !== "" && { search }), ...(kind !== "" && { kind }) };
   const answer = await account.call("list_bin", { ...wanted, page: readPage(url) });
@@ -166,29 +156,4 @@ function renderFailed(failure: JsonObject): Html {
   const [name, message] = [readText(failure, "name"), readText(failure, "message")];
   const subject = name === "" ? "" : html`<bdi>${name}</bdi> is not restored: `;
   return html`<p class="fault" role="alert">${subject}${message}</p>`;
-}
-
-const deletions = kinds.map((kind) => `delete_${kind}`);
-
-/** Without a bin, or the right to look into it, this is what the history knows. */
-async function showDeletions(visit: Visit): Promise<Reply> {
-  const { account, url } = visit;
-  const answer = await account.listChanges({ standingBy: deletions, page: readPage(url) });
-  const past = leadToLast(url, answer);
-  if (past !== undefined) return past;
-  const list = renderAnswer(answer, (result) =>
-    renderChangeList(result, visit, "deletions", "/deleted?page="),
-  );
-  const why = account.isOwn
-    ? "Your key does not list the bin. These are the deletions in the history that it is shown."
-    : "The deployment keeps no bin. These are the deletions that Waypost's own history knows and " +
-      "can undo: what was deleted is made anew then, with another ID and without its clicks.";
-  const body = html`<div class="head"><h1>Deleted</h1></div>
-    ${renderNote(url)}
-    <p class="soft">
-      ${why} What a job deleted comes back when <a href="${historyAddress}?kind=job">the job</a> is
-      undone.
-    </p>
-    <section class="card" aria-label="Deletions">${list}</section>`;
-  return { kind: "page", title: "Deleted", body };
 }

@@ -4,6 +4,7 @@ import { html } from "../html.ts";
 import {
   leadToLast,
   renderAnswer,
+  renderPaging,
   renderResults,
   renderSearch,
   writeListAddress,
@@ -11,8 +12,8 @@ import {
 import { readOwnAddress } from "../own-address.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHead, renderNote } from "../parts.ts";
-import { readPage } from "../read.ts";
-import { historyAddress, renderChangeList, undoAddress } from "../render-changes.ts";
+import { readPage, readRecord, readRecords } from "../read.ts";
+import { historyAddress, renderChanges, undoAddress } from "../render-changes.ts";
 
 /** All that was changed in 30 days, page by page, and the way back from each of it. */
 export const historyPage: Page = {
@@ -62,7 +63,12 @@ async function show(visit: Visit): Promise<Reply> {
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
   const pages = writeListAddress(historyAddress, query, { page: "" });
-  const list = renderAnswer(answer, (result) => renderChangeList(result, visit, "changes", pages));
+  const list = renderAnswer(
+    answer,
+    (result) =>
+      html`<div class="inside">${renderChanges(readRecords(result, "changes"), visit)}</div>
+        ${renderPaging(readRecord(result, "meta"), "changes", pages)}`,
+  );
   const body = html`<div class="head"><h1>History</h1></div>
     ${renderNote(url)}
     <p class="soft">

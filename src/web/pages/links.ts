@@ -54,7 +54,7 @@ async function show(visit: Visit): Promise<Reply> {
   const body = html`<div class="head">
       <h1>Links</h1>
       ${
-        account.mayUse("list_bin") || account.mayUse("list_changes")
+        account.mayUse("list_bin")
           ? html`<a class="button quiet" href="/deleted?kind=link">Deleted</a>`
           : ""
       }

@@ -41,19 +41,18 @@ export function createListChanges(): Tool {
 type WantedChanges = {
   readonly target?: string;
   readonly kind?: string;
-  readonly standingBy?: readonly string[];
   readonly page?: number;
 };
 
 async function listChanges(
-  { target: given, kind, standingBy, page = 1 }: WantedChanges,
+  { target: given, kind, page = 1 }: WantedChanges,
   call: Call,
 ): Promise<JsonObject> {
   const { keyContext } = call;
   const { readers, openHistory } = keyContext;
   const history = await openHistory();
   const target = given === undefined ? undefined : await readTarget(given, history, call);
-  const wanted = { target, kind, standingBy };
+  const wanted = { target, kind };
   const part = { from: (page - 1) * perPage, limit: perPage };
   const found = await history.list(readers, { ...wanted, ...part });
   const count = await history.count(readers, wanted);
