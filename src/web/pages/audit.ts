@@ -8,7 +8,7 @@ import { renderPaging } from "../list-parts.ts";
 import { renderFault, renderHidden } from "../parts.ts";
 import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
 import { findKind, severities, tellPlainly, type Severity } from "./audit-words.ts";
-import { readFilter, readFilters, renderUnfit, writeFilter, writeLinkQuery } from "./link-query.ts";
+import { readFilter, writeFilter, writeLinkQuery } from "./link-query.ts";
 
 /** What is wrong with the links, the worst first, and the way to mend each of it. */
 export const auditPage: Page = {
@@ -24,7 +24,7 @@ const mostUnasked = 5000;
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { url } = visit;
-  const { filters, unfit } = readFilters(url.searchParams.getAll("filter"));
+  const filters = url.searchParams.getAll("filter").map(readFilter);
   const count = url.searchParams.has("look") ? 0 : await countLinks(visit, filters);
   const body = count > mostUnasked ? renderStart(count) : await renderLook(visit, filters);
   return {
@@ -34,7 +34,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     body: html`<div class="head">
         <h1>Audit</h1>
       </div>
-      ${renderFault(fault)} ${renderUnfit(unfit)} ${body}`,
+      ${renderFault(fault)} ${body}`,
   };
 }
 
@@ -226,7 +226,7 @@ function readShown(filter: JsonObject): readonly FilterInput[] {
   const { value } = filter;
   const isPlain = typeof value === "string" || typeof value === "number";
   if (!isPlain && typeof value !== "boolean") return [];
-  return readFilter(`${readText(filter, "field")} ${readText(filter, "condition")} ${value}`);
+  return [readFilter(`${readText(filter, "field")} ${readText(filter, "condition")} ${value}`)];
 }
 
 function writeList(filters: readonly FilterInput[]): string {

@@ -1,10 +1,8 @@
 import { writeLabel } from "../../text/write-label.ts";
-import { conditions, linkFilters, ownLinkFilters } from "../../contract/filters.ts";
+import { linkFilters, ownLinkFilters } from "../../contract/filters.ts";
 import type { AskedCondition, FilterFields, FilterInput } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { paging } from "../../contract/limits.ts";
-import { quote } from "../../text/show-hidden.ts";
-import { html, type Html } from "../html.ts";
 import { readNumber, readPage } from "../read.ts";
 
 /** Which links a list shows, as its address says it: the same address shows the same place. */
@@ -12,12 +10,8 @@ export type LinkQuery = {
   readonly search: string;
   readonly sort: SortName;
   readonly filters: readonly FilterInput[];
-  /** What the address has beside them, and is no filter. */
-  readonly unfit?: readonly Unfit[];
   readonly page: number;
 };
-
-export type Unfit = { readonly text: string; readonly why: string };
 
 export const sorts = {
   newest: { label: "Newest first", field: "created_at", direction: "desc" },
@@ -44,69 +38,29 @@ export const conditionWords: Readonly<Partial<Record<AskedCondition, string>>> =
   present: "is there",
 };
 
-const mostFilters = 10;
-
 export function readLinkQuery(url: URL): LinkQuery {
   const { searchParams } = url;
   const sort = searchParams.get("sort") ?? "";
   return {
     search: (searchParams.get("search") ?? "").trim(),
     sort: Object.hasOwn(sorts, sort) ? (sort as SortName) : "newest",
-    ...readFilters(searchParams.getAll("filter")),
+    filters: searchParams.getAll("filter").map(readFilter),
     page: readPage(url),
   };
 }
 
-type Filters = { readonly filters: readonly FilterInput[]; readonly unfit: readonly Unfit[] };
-
-export function readFilters(texts: readonly string[]): Filters {
-  const read = texts.map((text, at) => {
-    return at < mostFilters ? judgeFilter(text) : { text, why: `more than ${mostFilters}` };
-  });
-  return {
-    filters: read.flatMap((each) => ("why" in each ? [] : [each])),
-    unfit: read.flatMap((each) => ("why" in each ? [each] : [])),
-  };
-}
-
-export function readFilter(text: string): readonly FilterInput[] {
-  return readFilters([text]).filters;
-}
-
-/** `clicks gteq 10`, as an address has it; or why it is none. */
-function judgeFilter(text: string): FilterInput | Unfit {
-  const [, field = "", word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
-  const kind = Object.hasOwn(filterFields, field) ? filterFields[field] : undefined;
-  const condition = [...conditions, "empty" as const].find((each) => each === word);
-  if (kind === undefined) return { text, why: "links have no such field" };
-  if (condition === undefined) return { text, why: "there is no such condition" };
+/** `clicks gteq 10`, as an address has it. What is no filter is refused by the tool. */
+export function readFilter(text: string): FilterInput {
+  const [, field = text, word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
+  // The tool tells which conditions there are.
+  const condition = word as AskedCondition;
   if (condition === "empty" || condition === "present") {
     return { field, condition, value: given !== "false" };
   }
-  if (conditionWords[condition] === undefined) {
-    return { text, why: `${writeLabel(field)} cannot be filtered by ${condition}` };
-  }
   const value = given.trim();
-  if (value === "") return { text, why: "it needs a value" };
-  const isNumber = kind === "integer" && /^\d+$/.test(value);
+  const isNumber = filterFields[field] === "integer" && /^\d+$/.test(value);
   return { field, condition, value: isNumber ? Number(value) : value };
 }
-
-/** What was left out of a list, so that nobody takes it for what they asked for. */
-export function renderUnfit(unfit: readonly Unfit[] = []): Html | string {
-  if (unfit.length === 0) return "";
-  const items = unfit.map(
-    ({ text, why }) => html`<li><bdi>${quote(text, mostOfUnfit)}</bdi>: ${why}.</li>`,
-  );
-  return html`<div class="note" role="status">
-    <p>Not filtered by this, so that more is shown than was asked for:</p>
-    <ul>
-      ${items}
-    </ul>
-  </div>`;
-}
-
-const mostOfUnfit = 80;
 
 /** As a person reads it. */
 export function describeFilter({ field, condition, value }: FilterInput): string {

@@ -13,7 +13,6 @@ import {
   isCountCut,
   isNarrowed,
   readLinkQuery,
-  renderUnfit,
   sorts,
   writeArguments,
   writeFilter,
@@ -42,7 +41,6 @@ async function show(visit: Visit): Promise<Reply> {
   const query = readLinkQuery(url);
   const added = readAdded(url);
   if (added !== undefined) {
-    // Where it is none, the list says so.
     const params = new URLSearchParams(writeLinkQuery({ ...query, page: 1 }));
     params.append("filter", added);
     return { kind: "go", to: `/links?${String(params)}` };
@@ -114,7 +112,7 @@ function renderSearch({ search, sort, filters }: LinkQuery): Html {
 }
 
 function renderFilters(query: LinkQuery): Html {
-  const { search, sort, filters, unfit } = query;
+  const { search, sort, filters } = query;
   const chips = filters.map((filter, index) => {
     const rest = filters.filter((_, other) => other !== index);
     const without = writeLinkQuery({ ...query, filters: rest, page: 1 });
@@ -132,7 +130,7 @@ function renderFilters(query: LinkQuery): Html {
           ${chips}
         </ul>`;
   return html`<div id="filters" class="filtering">
-    ${renderUnfit(unfit)} ${shown}
+    ${shown}
     <details>
       <summary>${filters.length === 0 ? "Filters" : "More filters"}</summary>
       <form action="/links" class="filters">

@@ -6,7 +6,7 @@ import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderLinkHead, shorten } from "../parts.ts";
 import { readNumber, readRecord, readText } from "../read.ts";
-import { describeFilter, readFilters, writeLinkQuery } from "./link-query.ts";
+import { describeFilter, readFilter, writeLinkQuery } from "./link-query.ts";
 import { renderQuery } from "./select-links.ts";
 import { listWays, planWay, type Way } from "./ways.ts";
 
@@ -30,8 +30,6 @@ type Selection = {
   readonly isAll: boolean;
   readonly search: string;
   readonly filters: readonly FilterInput[];
-  /** What was no filter of the list that it was chosen on. */
-  readonly unfit: readonly string[];
 };
 
 /** A page of the list has fewer. */
@@ -40,19 +38,15 @@ const mostPaths = 200;
 function readSelection(form: Form): Selection {
   const read = (wanted: string) =>
     form.entries.flatMap(([name, value]) => (name === wanted ? [value] : []));
-  const { filters, unfit } = readFilters(read("filter"));
   return {
     paths: read("path").slice(0, mostPaths),
     isAll: form.has("all"),
     search: form.read("search"),
-    filters,
-    unfit: unfit.map(({ text }) => text),
+    filters: read("filter").map(readFilter),
   };
 }
 
-/** Without one of its filters more would be changed than was chosen. */
-function isEmpty({ isAll, paths, search, filters, unfit }: Selection): boolean {
-  if (isAll && unfit.length > 0) return true;
+function isEmpty({ isAll, paths, search, filters }: Selection): boolean {
   return isAll ? search === "" && filters.length === 0 : paths.length === 0;
 }
 
@@ -61,10 +55,8 @@ function writeSelection({ isAll, paths, search, filters }: Selection): JsonObjec
   return { ...(filters.length > 0 && { filters }), ...(search !== "" && { search }) };
 }
 
-function writeBack({ search, filters, unfit }: Selection): string {
-  const params = new URLSearchParams(writeLinkQuery({ search, filters, sort: "newest", page: 1 }));
-  for (const text of unfit) params.append("filter", text);
-  return params.size === 0 ? "/links" : `/links?${String(params)}`;
+function writeBack({ search, filters }: Selection): string {
+  return `/links${writeLinkQuery({ search, filters, sort: "newest", page: 1 })}`;
 }
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {
