@@ -83,15 +83,6 @@ for (const form of document.querySelectorAll("form[data-live]")) {
   });
 }
 
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.key !== "/") return;
-  if (event.target.closest("input, textarea, select")) return;
-  const field = document.querySelector("input[type=search]");
-  if (!field) return;
-  event.preventDefault();
-  field.focus();
-});
-
 document.addEventListener("change", ({ target }) => {
   const form = target.form;
   if (!form?.matches("[data-select]")) return;
