@@ -1,4 +1,4 @@
-import { mostBrowserPaths, mostPathsLooked } from "../contract/rules/browser-path.ts";
+import { mostBrowserPaths } from "../contract/rules/browser-path.ts";
 import {
   mostFile_bytes,
   type AssociationFile,
@@ -47,8 +47,7 @@ export function describePathsLeftOut(
   const most = `${mostBrowserPaths}${areAllTold ? "" : ` and ${most_KB} KB of file`}`;
   const message =
     `${count} links name no app, and ${countTold(told)} of their paths stay in the browser: the ` +
-    `oldest, up to ${most}, none with * or ? in it, and none behind some ${mostPathsLooked} of ` +
-    "those. The others open an installed app.";
+    `oldest, up to ${most}, and none with * or ? in it. The others open an installed app.`;
   const fix =
     "Put an app on links that belong into one, or keep pages of the web in a project of their own.";
   return [describe("warning", "browser_links_left_out", message, fix)];

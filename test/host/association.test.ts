@@ -162,20 +162,6 @@ describe("links that name no app stay in the browser", () => {
     ]);
     expect(ofAndroid).toEqual(ofIos);
   });
-
-  test("and those whose paths no pattern can tell take no place of others", async () => {
-    await addApps();
-    await plant(async (tenant) => {
-      for (let count = 0; count < 250; count += 1) {
-        await addLink(tenant, `star-*-${count}`, { now: now + count });
-      }
-      for (let count = 0; count < 210; count += 1) {
-        await addLink(tenant, `web-${count}`, { now: now + 300 + count });
-      }
-    });
-    const [ofIos] = await listExcluded();
-    expect(ofIos).toEqual(Array.from({ length: 200 }, (_, count) => `/web-${count}`));
-  });
 });
 
 const pad = (count: number) => String(count).padStart(2, "0");

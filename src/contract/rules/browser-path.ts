@@ -3,8 +3,6 @@ import { normalizeForSearch } from "./link-path.ts";
 
 /** Each is told to both systems for itself, so there is an end to them. */
 export const mostBrowserPaths = 200;
-/** About so many links are looked at for them, and so many short paths of those with a query. */
-export const mostPathsLooked = 2000;
 
 /**
  * The pattern for the path of a link without an app. Neither system can escape a star in a pattern,

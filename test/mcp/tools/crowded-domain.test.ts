@@ -105,14 +105,6 @@ describe("of the paths that stay in the browser", () => {
     expect(messages[0]).toContain("up to 200 and 128 KB of file");
   });
 
-  test("those behind very many that no file can tell are told to open an app", async () => {
-    await plantLinks(2101, (index) => (index < 2100 ? `star-*-${index}` : "web"));
-    const { codes, messages } = await check();
-    expect(codes).toEqual(["warning browser_links_left_out"]);
-    expect(messages[0]).toContain("2101 links name no app, and 0 of their paths stay in the");
-    expect(messages[0]).toContain("none with * or ? in it, and none behind some 2000 of those.");
-  });
-
   test("short addresses with a query are among them, and are told where they are not", async () => {
     await plantAndroidApps(1);
     await plantLinks(199, (index) => `web-${index}`);
