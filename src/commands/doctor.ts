@@ -53,7 +53,7 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   };
   note(describeConfiguration(config, version));
   if (!trySettings(config, note)) return false;
-  await noteCountries(config, clock.now(), note);
+  await noteCountries(config, note);
   const deployment = await tryOpen(options, note);
   try {
     await tryProxies(config, deployment, note);

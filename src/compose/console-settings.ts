@@ -59,10 +59,9 @@ async function listFindings(acting: Acting): Promise<readonly Finding[]> {
   const store = acting.deployment.own?.store;
   const findings: Finding[] = [];
   const note = (finding: Finding) => void findings.push(finding);
-  const now = clock.now();
   for (const said of listSettingNotes(config)) note({ about: "configuration", said });
-  await noteCountries(config, now, note);
-  if (store !== undefined) await noteStore(store, config, now, note);
+  await noteCountries(config, note);
+  if (store !== undefined) await noteStore(store, config, clock.now(), note);
   await noteProxies({ config, store, listener: readServedBy() }, note);
   return findings;
 }

@@ -3,7 +3,6 @@ import { UsageFault } from "../config.ts";
 import type { Clock } from "../contract/clock.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { readFamily } from "../network/ip-address.ts";
-import { listFileNetworks } from "./list-file-networks.ts";
 import { readCountry } from "./read-country.ts";
 
 /** A file that tells the country of an address, in MaxMind's format (.mmdb). */
@@ -21,8 +20,6 @@ type Following = {
 
 /** A stat now and then costs nothing, and operators replace the file once a week. */
 const lookEvery_ms = 60_000;
-/** A file of countries tells one at once; one of anything else would be read for nothing. */
-const mostNetworks = 2000;
 
 /** Finds by the file that is there, which is read anew within a minute when it is replaced. */
 export async function followCountryFile(
@@ -56,23 +53,17 @@ export async function followCountryFile(
 export async function openCountryFile(path: string): Promise<CountryFile> {
   const reader = await openReader(path);
   const { databaseType: kind, buildEpoch: madeAt, ipVersion } = reader.metadata;
-  const lookUp = (address: string) => {
+  const find = (address: string) => {
     // The library would read the first quarter of such an address as one of IPv4.
-    if (ipVersion === 4 && readFamily(address) === "ipv6") return { prefix: 0 };
+    if (ipVersion === 4 && readFamily(address) === "ipv6") return undefined;
     try {
-      const [record, prefix] = reader.getWithPrefixLength(address);
-      return { country: readRecord(record), prefix };
+      return readRecord(reader.get(address));
     } catch {
       // A damaged part of the file: of these addresses it tells nothing.
-      return { prefix: 128 };
+      return undefined;
     }
   };
-  const find = (address: string) => lookUp(address).country;
-  // Each maker has names of its own, so that what a file tells is seen by looking into it.
-  for (const address of listFileNetworks((each) => lookUp(each).prefix, mostNetworks)) {
-    if (find(address) !== undefined) return { kind, madeAt, find };
-  }
-  throw refuse(path, `is a file of ${kind}, which tells no countries; take one of countries`);
+  return { kind, madeAt, find };
 }
 
 async function openReader(path: string) {
