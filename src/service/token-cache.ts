@@ -13,19 +13,9 @@ type Read<Holder> = {
   readonly answer: Promise<Holder | undefined>;
 };
 
-/** Reads of one token that are on the way. */
-type Reads<Holder> = {
-  latest: Read<Holder>;
-  count: number;
-  /** For all who ask while others are on the way that may not know the last change. */
-  next: Promise<Holder | undefined> | undefined;
-};
-
 const mostTokens = 1000;
 /** No change has this number. */
 const never = -1;
-/** Of one token at once: where each write makes it be read anew, the store would do little else. */
-const mostReads = 2;
 
 /**
  * Whose the tokens are that were shown lately, so that a request need not read its key from the
@@ -39,7 +29,8 @@ export function createTokenCache<Holder>(
 ): Find<Holder> {
   const changes = watchChanges(store, clock);
   const holders = new Map<string, Holder>();
-  const underWay = new Map<string, Reads<Holder>>();
+  /** The last read of each token that is on the way. */
+  const underWay = new Map<string, Read<Holder>>();
   let epoch = never;
 
   function readAt(current: number, token: string): Awaitable<Holder | undefined> {
@@ -50,34 +41,18 @@ export function createTokenCache<Holder>(
     });
   }
 
-  function begin(token: string): Awaitable<Holder | undefined> {
-    const answer = readAt(epoch, token);
-    if (!(answer instanceof Promise)) return answer;
-    const latest = { epoch, answer };
-    const reads = underWay.get(token) ?? { latest, count: 0, next: undefined };
-    underWay.set(token, Object.assign(reads, { latest, count: reads.count + 1 }));
-    const end = () => {
-      reads.count -= 1;
-      if (reads.count === 0 && reads.next === undefined) underWay.delete(token);
-    };
-    answer.then(end, () => {
-      // Whoever comes later asks for itself, though another read may still be on the way.
-      if (reads.latest === latest) reads.latest = { epoch: never, answer };
-      end();
-    });
-    return answer;
-  }
-
   /** With others who ask for the same, as far as what they are told is no older than the asking. */
   function readShared(token: string): Awaitable<Holder | undefined> {
-    const reads = underWay.get(token);
-    if (reads?.latest.epoch === epoch) return reads.latest.answer;
-    if (reads === undefined || reads.count < mostReads) return begin(token);
-    const again = () => {
-      reads.next = undefined;
-      return begin(token);
-    };
-    return (reads.next ??= reads.latest.answer.then(again, again));
+    const latest = underWay.get(token);
+    if (latest?.epoch === epoch) return latest.answer;
+    const answer = readAt(epoch, token);
+    if (!(answer instanceof Promise)) return answer;
+    const own = { epoch, answer };
+    underWay.set(token, own);
+    // After a failure whoever comes later asks for itself.
+    const end = () => void (underWay.get(token) === own && underWay.delete(token));
+    answer.then(end, end);
+    return answer;
   }
 
   return (token) =>
