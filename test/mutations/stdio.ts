@@ -11,17 +11,6 @@ export const stdio: readonly Mutation[] = [
     tests: ["test/mcp/transport/stdio.test.ts"],
   },
   {
-    id: "J2",
-    file: "src/mcp/transport/lines.ts",
-    what: "a too long line is kept in memory to its end",
-    find: `    tail = Buffer.from(known.subarray(-keptBytes));
-    parts = [];
-`,
-    replace: `    tail = Buffer.from(known.subarray(-keptBytes));
-`,
-    tests: ["test/mcp/transport/stdio-transport.test.ts"],
-  },
-  {
     id: "J3",
     file: "src/mcp/transport/stdio-transport.ts",
     what: "an error is answered under the id of what may be an answer to us",
