@@ -7,15 +7,13 @@ import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { memoryFolder } from "./memory-folder.ts";
+import { bundle, cleanEnvironment, runHere, type Finished } from "./run-here.ts";
 import type { Given } from "./world.ts";
 
-/** The built command as a person runs it: a process, its words, what it says and how it ends. */
+export { bundle };
+export type { Finished };
 
-export type Finished = {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-};
+/** The built command as a person runs it: a process, its words, what it says and how it ends. */
 
 export type Folder = {
   readonly path: string;
@@ -59,11 +57,26 @@ export type Running = {
   readonly send: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
 };
 
-export const bundle = join(import.meta.dirname, "../../dist/waypost.js");
+/** Runs a command to its end, in this process where that is the same. */
+export async function run(words: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
+  return needsProcess(words, options) ? runProcess(words, options) : runHere(words, options.env);
+}
 
-/** Runs a command to its end. */
-export async function run(words: readonly string[], options?: SpawnOptions): Promise<Finished> {
+/** Runs a command to its end in a process of its own. */
+export async function runProcess(
+  words: readonly string[],
+  options?: SpawnOptions,
+): Promise<Finished> {
   return watch(start(words, options)).finished;
+}
+
+/** Servers last, and Node itself reads some variables and standard input. */
+function needsProcess([command]: readonly string[], { env = {}, under, input }: SpawnOptions) {
+  const isServer = command === undefined || ["serve", "stdio"].includes(command);
+  const isOfNode = ["TZ", "NODE_OPTIONS", "LANG"].some((name) => Object.hasOwn(env, name));
+  return (
+    isServer || command.startsWith("-") || under !== undefined || input !== undefined || isOfNode
+  );
 }
 
 /** Starts a command, for a test that does something to it before its end. */
@@ -228,12 +241,6 @@ function start(
   if (typeof input === "string") child.stdin?.end(input);
   else if (child.stdin !== null) input?.pipe(child.stdin);
   return child;
-}
-
-/** What the machine has set for its own Waypost is no business of a test. */
-function cleanEnvironment(): Record<string, string | undefined> {
-  const entries = Object.entries(process.env);
-  return Object.fromEntries(entries.filter(([name]) => !name.startsWith("WAYPOST_")));
 }
 
 function watch(child: ChildProcess): {

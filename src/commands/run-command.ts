@@ -1,0 +1,269 @@
+import { parseArgs } from "node:util";
+import { backupFlags, runBackup } from "./backup.ts";
+import { binFlags, runBin } from "./bin.ts";
+import { runConsole } from "./console.ts";
+import { doctorFlags, runDoctor } from "./doctor.ts";
+import { exportFlags, runExport } from "./export.ts";
+import { help } from "./help.ts";
+import { importFlags, runImport } from "./import.ts";
+import { jobFlags, runJobs } from "./jobs.ts";
+import { keyFlags, runKeys } from "./keys.ts";
+import { migrateFlags, runMigrate } from "./migrate.ts";
+import { projectFlags, runProjects } from "./projects.ts";
+import { restoreFlags, runRestore } from "./restore.ts";
+import { serve } from "./serve.ts";
+import { runStats, statsFlags } from "./stats.ts";
+import { runStdio } from "./stdio.ts";
+import { Interrupted } from "./terminal/ask-to-go-on.ts";
+import {
+  locateProgram,
+  nameCommand,
+  nameCommandAnywhere,
+  nameData,
+} from "./terminal/command-name.ts";
+import type { Flags, FlagValues } from "./terminal/flags.ts";
+import { print, say } from "./terminal/output.ts";
+import { showTools } from "./tools.ts";
+import { runWebhooks, webhookFlags } from "./webhooks.ts";
+import { readConfig, settingFlags, UsageFault, type Config } from "../config.ts";
+import { Problem } from "../contract/problem.ts";
+import { listHelpTopics, readHelpTopic } from "../help/help-topics.ts";
+import { NoEngine } from "../sql/engine.ts";
+import { readOutage, StoreUnusable } from "../sql/faults.ts";
+import { findNearest } from "../text/nearest-name.ts";
+
+/** What a command takes from the process that runs it. */
+export type Host = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The path of the program, as the person typed it. */
+  readonly program: string;
+  readonly input: NodeJS.ReadStream;
+  /** Resolves when the command is asked to stop. */
+  readonly waitForStop: () => Promise<void>;
+  readonly version: string;
+  readonly keepCompiled: () => void;
+};
+
+/** Runs the command that the words name. Returns its exit code. */
+export async function runCommand(words: readonly string[], host: Host): Promise<number> {
+  try {
+    const end = await run(words, host);
+    return typeof end === "number" ? end : end === false ? 1 : 0;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+/** As a shell has it for a command that was ended by Ctrl-C. */
+const interrupted = 130;
+
+/** Answers false where the command itself has found something wrong, or its exit code. */
+async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
+  if (words[0] === "help" && words[1] !== undefined) return showTopic(words[1]);
+  if (words.includes("--help") || words.includes("-h") || words[0] === "help") return print(help);
+  if (words[0] === "--version") return print(host.version);
+  // A client that starts `waypost` alone wants to speak MCP.
+  const isBare = words[0] === undefined || words[0].startsWith("-");
+  const [command = "", ...rest] = isBare ? ["stdio", ...words] : words;
+  const start = Object.hasOwn(commands, command) ? commands[command] : undefined;
+  if (start !== undefined) return start(rest, host);
+  const hint = suggest(findNearest(command, Object.keys(commands)));
+  throw new UsageFault(`there is no command ${command}${hint} (waypost --help)`);
+}
+
+async function showTopic(name: string): Promise<void> {
+  const topic = await readHelpTopic(name, "md");
+  if (topic !== undefined) return print(topic.text.trimEnd());
+  const names = (await listHelpTopics()).map((other) => other.name);
+  const list = `The topics are: ${names.join(", ")}.`;
+  if (name === "topics") return print(list);
+  throw new UsageFault(
+    `there is no help topic ${name}${suggest(findNearest(name, names))}. ${list}`,
+  );
+}
+
+type Command = (words: readonly string[], host: Host) => Promise<boolean | number | void>;
+
+/** All are imported at once: the build defers what only some of them need. */
+const commands: Readonly<Record<string, Command>> = {
+  stdio: (words, host) => {
+    const { config } = readAlone("stdio", words, {}, host);
+    // A client starts it in a folder of its own, which is not where the person types.
+    const command = nameCommandAnywhere(host.program);
+    const program = locateProgram(host.program);
+    const { version, keepCompiled } = host;
+    return runStdio({ config, version, command, program, keepCompiled, ...openTerminal(host) });
+  },
+  serve: (words, host) => {
+    const { config, values } = readAlone("serve", words, jsonFlag, host);
+    const json = values.json === true;
+    const command = nameOwn(host);
+    const consoleCommand = `${command} console${nameData(config)}`;
+    const named = { command, consoleCommand, program: locateProgram(host.program) };
+    return serve({ config, version: host.version, json, ...named, stopped: host.waitForStop() });
+  },
+  tools: (words, host) => {
+    const { config, values } = readAlone("tools", words, jsonFlag, host);
+    return showTools({ config, version: host.version, json: values.json === true });
+  },
+  console: (words, host) => {
+    const { config } = readAlone("console", words, {}, host);
+    const serveCommand = `${nameOwn(host)} serve${nameData(config)}`;
+    return runConsole({ config, serveCommand });
+  },
+  doctor: (words, host) => {
+    const { config, values: flags } = readAlone("doctor", words, doctorFlags, host);
+    return runDoctor({ config, version: host.version, command: nameOwn(host), flags });
+  },
+  keys: (words, host) => {
+    const { config, values, positionals } = read(words, keyFlags, host);
+    return runKeys(config, positionals, values);
+  },
+  webhooks: (words, host) => {
+    const { config, values, positionals } = read(words, webhookFlags, host);
+    return runWebhooks(config, positionals, values);
+  },
+  projects: (words, host) => {
+    const { config, values, positionals } = read(words, projectFlags, host);
+    return runProjects(config, positionals, values);
+  },
+  import: (words, host) => {
+    const { config, values, positionals } = read(words, importFlags, host);
+    return runImport({ config, ...openTerminal(host) }, positionals, values);
+  },
+  export: (words, host) => {
+    const { config, values } = readAlone("export", words, exportFlags, host);
+    return runExport({ config, stopped: host.waitForStop() }, values);
+  },
+  stats: (words, host) => {
+    const { config, values, positionals } = read(words, statsFlags, host);
+    return runStats({ config, stopped: host.waitForStop() }, positionals, values);
+  },
+  jobs: (words, host) => {
+    const { config, values, positionals } = read(words, jobFlags, host);
+    return runJobs({ config, ...openTerminal(host) }, positionals, values);
+  },
+  bin: (words, host) => {
+    const { config, values, positionals } = read(words, binFlags, host);
+    return runBin({ config, ...openTerminal(host) }, positionals, values);
+  },
+  backup: (words, host) => {
+    const { config, values, positionals } = read(words, backupFlags, host);
+    return runBackup(
+      { config, version: host.version, stopped: host.waitForStop() },
+      positionals,
+      values,
+    );
+  },
+  restore: (words, host) => {
+    const { config, values, positionals } = read(words, restoreFlags, host);
+    return runRestore({ config, stopped: host.waitForStop() }, positionals, values);
+  },
+  migrate: (words, host) => {
+    const { config, values } = readAlone("migrate", words, migrateFlags, host);
+    return runMigrate({ config, stopped: host.waitForStop() }, values);
+  },
+};
+
+/** What whoever started this process types to start another command. */
+function nameOwn({ program }: Host): string {
+  return nameCommand(program, process.cwd());
+}
+
+/** Where the person answers, and how they stop what they have asked for. */
+function openTerminal({ input, waitForStop }: Host) {
+  return { input, stopped: waitForStop() };
+}
+
+const jsonFlag = { json: { type: "boolean" } } as const;
+
+/** A command that takes flags and nothing else. */
+function readAlone<Known extends Flags>(
+  command: string,
+  words: readonly string[],
+  known: Known,
+  host: Host,
+): Read<Known> {
+  const given = read(words, known, host);
+  const [stray] = given.positionals;
+  if (stray !== undefined) throw new UsageFault(`${command} takes no ${stray}`);
+  return given;
+}
+
+type Read<Known extends Flags> = {
+  readonly config: Config;
+  readonly values: FlagValues<Known>;
+  readonly positionals: readonly string[];
+};
+
+/** Flags and environment of a command; what it does not know is refused. */
+function read<Known extends Flags>(
+  words: readonly string[],
+  known: Known,
+  { env }: Host,
+): Read<Known> {
+  const options: Flags = { ...settingFlags, ...known };
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...words],
+      options,
+      allowPositionals: true,
+    });
+    // A command's own flag may have the name of a setting: then it is not the setting.
+    const settings = Object.entries(values).filter(([name]) => !Object.hasOwn(known, name));
+    // parseArgs gives a text for every flag of type string, and settings are all of that type.
+    const given = Object.fromEntries(settings) as Record<string, string | undefined>;
+    const config = readConfig(env, given);
+    return { config, values: values as FlagValues<Known>, positionals };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageFault(`${explainFlag(error.message, options)} (waypost --help)`, {
+      cause: error,
+    });
+  }
+}
+
+/** What parseArgs found wrong, without its advice for programmers. */
+function explainFlag(found: string, options: Flags): string {
+  const [sentence = ""] = found.split(/\. |\.?\n/);
+  const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];
+  const [, unknown] = /^Unknown option '--([^']+)'$/.exec(sentence) ?? [];
+  if (sentence.endsWith(" does not take an argument")) return `${name} takes no value`;
+  if (value !== undefined || sentence.endsWith(" is ambiguous")) return `${name} needs a value`;
+  const nearest = unknown && findNearest(unknown, Object.keys(options));
+  return sentence + suggest(nearest && `--${nearest}`);
+}
+
+function suggest(nearest: string | undefined): string {
+  return nearest ? `; did you mean ${nearest}?` : "";
+}
+
+/** One line for the person, and the exit code. */
+function explain(error: unknown): number {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof Interrupted) {
+    say(`waypost: ${message}`);
+    return interrupted;
+  }
+  const outage = error instanceof StoreUnusable ? undefined : readOutage(error);
+  if (outage !== undefined) {
+    say(`waypost: ${outages[outage] ?? message}`);
+    return 2;
+  }
+  const isKnown = [UsageFault, StoreUnusable, NoEngine, Problem].some(
+    (kind) => error instanceof kind,
+  );
+  say(`waypost: ${isKnown ? "" : "unexpected error: "}${message}`);
+  return isKnown ? 2 : 1;
+}
+
+/** Where the error's own words are not for the person. */
+const outages = {
+  busy: "another process holds the data folder for too long; try again",
+  held: undefined,
+  locked: undefined,
+  away: undefined,
+  unknown:
+    "the database stopped answering, and it is not known whether this was written; look before " +
+    "you repeat it",
+} as const;
