@@ -8,7 +8,7 @@ import {
   begin,
   createFolder,
   createServed,
-  run,
+  runProcess as run,
   runJson,
   startServe,
   startServes,

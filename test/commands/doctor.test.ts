@@ -2,7 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFolder, createServed, run, runJson, startServe } from "../support/command.ts";
+import {
+  createFolder,
+  createServed,
+  run,
+  runProcess,
+  runJson,
+  startServe,
+} from "../support/command.ts";
 
 /** `waypost doctor`: a line for each thing that has to be right, and exit code 1 on a fault. */
 
@@ -38,9 +45,9 @@ test("with a deployment elsewhere an empty home stays empty", async () => {
 
 test("a store that is there is well, and stays as it is", async () => {
   await using folder = await createFolder();
-  await runJson(["keys", "create", "--data", folder.path]);
+  await runProcess(["keys", "create", "--data", folder.path]);
   const before = readFiles(folder.path);
-  const { code, stdout } = await run(["doctor", "--data", folder.path]);
+  const { code, stdout } = await runProcess(["doctor", "--data", folder.path]);
   expect(code).toBe(0);
   expect(listAbouts(stdout)).toEqual([
     "ok configuration",

@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/sql/engine.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
 import {
   createFolder,
-  run,
+  runProcess as run,
   runJson,
   startServe,
   startServes,

@@ -6,7 +6,7 @@ import { setClockAhead } from "../support/clock-ahead.ts";
 import {
   begin,
   createFolder,
-  run,
+  runProcess as run,
   runJson,
   startServe,
   type Folder,

@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createFolder, createServed, run } from "../support/command.ts";
+import { createFolder, createServed, runProcess as run } from "../support/command.ts";
 
 /** Data that another version of Waypost wrote is refused, and no byte of it changes. */
 

@@ -14,7 +14,7 @@ import { setClockAhead } from "../support/clock-ahead.ts";
 import {
   begin,
   createFolder,
-  run,
+  runProcess as run,
   runJson,
   type Finished,
   type Folder,

@@ -59,6 +59,7 @@ test("a webhook is told of what happens, signed with a secret that is shown once
   expect(told?.body).toMatchObject({ type: "link.created", data: { link } });
   if (told !== undefined) await expectSigned(told, made.secret);
 
+  await waitUntil(async () => (await list())[0].waiting === 0);
   const listed = await run(webhooks("list", "--json"));
   expect(JSON.parse(listed.stdout).webhooks).toMatchObject([{ id: made.id, waiting: 0, dead: 0 }]);
   const changes = await run(["webhooks", "list", "--data", folder.path]);
