@@ -50,7 +50,7 @@ async function captureOutput(
 }
 
 function interceptWrites(stream: NodeJS.WriteStream) {
-  const original = stream.write;
+  const original = stream.write.bind(stream);
   let text = "";
   stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
     text += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
