@@ -16,7 +16,7 @@ export function setup(): void {
 }
 
 /** Whether something in these folders changed after the file was written, or it is missing. */
-export function isOlder(file: string, places: readonly string[]): boolean {
+function isOlder(file: string, places: readonly string[]): boolean {
   const writtenAt = readTime(file);
   return writtenAt === undefined || places.some((place) => isNewer(place, writtenAt));
 }
