@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Socket } from "node:net";
 import { Client } from "pg";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import type { PoolMeasures, Sql } from "../../src/sql/sql.ts";
@@ -70,10 +71,24 @@ export async function query(url: string, text: string) {
   }
 }
 
+/** A new connection reads the catalog of every table first: each database keeps one. */
+const emptiers = new Map<string, Promise<Client>>();
+
+function findEmptier(url: string): Promise<Client> {
+  const kept = emptiers.get(url);
+  if (kept !== undefined) return kept;
+  // It is never closed, and keeps no process alive.
+  const client = new Client({ connectionString: url, stream: () => new Socket().unref() });
+  client.on("error", () => emptiers.delete(url));
+  const connecting = client.connect().then(() => client);
+  emptiers.set(url, connecting);
+  return connecting;
+}
+
 /** Rows are fewer than files: a table is emptied sooner so than it is made anew. */
 async function empty(url: string): Promise<void> {
-  await query(
-    url,
+  const client = await findEmptier(url);
+  await client.query(
     `do $$ declare name text; begin
       for name in select relname from pg_class
         where relnamespace = 'public'::regnamespace and relkind = 'r' and relname !~ 'migrations'
