@@ -8,48 +8,44 @@ const counting = ["test/template/bombs.test.ts"];
 const onPostgres = ["test/**/postgres*.test.ts"];
 
 /**
- * These are run on either engine: all of the API, and of the other rooms what asks the tables, or
- * remembers something in them. Left out is
- * - what makes no use of a store, or has another one put in its place (client, template, network);
- * - texts, pages and the protocol, which are the same whatever answers below them;
- * - what starts the command, but for `postgres*.test.ts` and two servers, where a job that was
- *   killed goes on as in `bulk-acceptance`, and need not keep the budget's pace;
- * - approvals and the assistant's tools, except for a few files: they reach the tables through the
- *   API and the state, whose tests run on both;
- * - the largest of the bins, over and over in one database (bin); the API's tests restore from
+ * Tests that run on both engines: those of the API and of other rooms that query the tables or
+ * store something in them. Left out are tests of
+ * - code that uses no store, or replaces it (client, template, network);
+ * - text, pages and the protocol, which do not depend on the engine; in the API these are rights,
+ *   request forms, body sizes and the budgets of a single process;
+ * - commands, except for `postgres*.test.ts` and two servers, where a killed job is resumed as in
+ *   `bulk-acceptance` without keeping the budget's pace;
+ * - approvals, assistant tools, plans and selections, except for a few files: they reach the tables
+ *   through the API and the state, whose tests run on both;
+ * - the largest bins, read again and again from one database (bin); the API's tests restore from
  *   them;
- * - what is about SQLite's own file, thread, index of texts and shared transactions.
+ * - SQLite's own file, thread, text index and shared transactions.
  */
 const onBoth = [
-  "test/service/**/*.test.ts",
+  "test/service/{apps,begun-writes,bin,browser-paths,client-keys,filter-engine,filters}.test.ts",
+  "test/service/{held-locks,install-addresses,isolation,issue-key,key-cache,key-uses}.test.ts",
+  "test/service/{left-writes,link-*,links,long-lists,match-*,own-filters,page-templates}.test.ts",
+  "test/service/{pages,preconditions,pricing-plans,projects,shared-windows,short-links}.test.ts",
+  "test/service/{shortened-queries,stats-*,store-fallbacks,told-late,waiting-visits}.test.ts",
+  "test/service/errors.test.ts",
   "test/state/*.test.ts",
   "test/web/session.test.ts",
   "test/store/{chores,visit-backlog,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
-  "test/webhooks/*.test.ts",
+  "test/webhooks/{counts,delivery,events,given-up,jobs,outbox-size,processes,turns}.test.ts",
   "test/attribution/population-in-stores.test.ts",
   "test/host/{clicks,first-visits,hosts,paths,restored}.test.ts",
-  "test/bulk/{bulk,simulator,virtual-time}.test.ts",
-  "test/bulk/apply/{apply-rows,doubt,every-step,resume-recent,lease,two-jobs}.test.ts",
-  "test/bulk/files/round-trip.test.ts",
-  "test/bulk/plan/{make-plan,plan-undo}.test.ts",
-  "test/bulk/select/*.test.ts",
+  "test/bulk/{bulk,simulator}.test.ts",
+  "test/bulk/apply/{apply-rows,doubt,resume-recent,lease}.test.ts",
+  "test/bulk/plan/plan-undo.test.ts",
   "test/mcp/approval/interleavings.test.ts",
-  "test/mcp/tools/tools.test.ts",
   "test/mcp/tools/bulk/plan-links.test.ts",
-  "test/mcp/tools/history/{approved-undo,list-changes,undo}*.test.ts",
+  "test/mcp/tools/history/{list-changes,undo,undo-paths}.test.ts",
   "test/commands/two-servers.test.ts",
   "test/sdk/exchange.test.ts",
 ];
-/**
- * Of them these are not: the transaction that the writers of a SQLite file share; thousands of
- * requests to the end of each budget, which `shared-windows` counts on PostgreSQL too; and which of
- * two writes is first, which nobody knows where both are looked at over a wire before.
- */
-const onSqlite = [
-  "test/state/lost-transaction.test.ts",
-  "test/service/{budgets,patient-writes}.test.ts",
-];
+/** The transaction that the writers of a SQLite file share exists on no other engine. */
+const onSqlite = ["test/state/lost-transaction.test.ts"];
 
 /** Most of what a test makes is gone before 64 MB are full: half of all collecting is saved. */
 const execArgv = ["--max-semi-space-size=64"];

@@ -11,7 +11,6 @@ import {
 import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import type { RawCall, RawResult } from "../../support/speak-raw.ts";
-import { isOnPostgres } from "../../support/store-place.ts";
 
 /** A client that opens the approval page: the call waits, and goes on by itself. */
 
@@ -135,7 +134,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
   });
 
   // Over a wire nothing tells when the second one has come so far.
-  test.skipIf(isOnPostgres)("two calls that wait for one page are one act", async () => {
+  test("two calls that wait for one page are one act", async () => {
     const client = await connect(era);
     const calls = [remove(client), remove(client)];
     // Both share one look at the page.
