@@ -1,4 +1,3 @@
-import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { utc } from "../../src/contract/local-time.ts";
 import { addUpVisits, type Wanted } from "../../src/service/link-stats.ts";
@@ -61,19 +60,6 @@ async function fill({ store, project }: World): Promise<void> {
       await db.insertInto("visit_days").values(values).execute();
     }
   });
-}
-
-/** A day of which each row has one link, with a click at noon. */
-async function fillDay({ store, project }: World, day: number, count: number): Promise<void> {
-  const read = createKindReader();
-  const facts = { platform: "ios", source: "address" } as const;
-  const kind = writeKind("click", (day * 24 + 12) * hour_ms, facts);
-  const values = Array.from({ length: count }, (_, place) => {
-    const id = `0198${place.toString(16).padStart(4, "0")}-0000-7000-8000-${"0".repeat(11)}2`;
-    const row = writeDay([[id, new Map([[kind, 1]])]], read);
-    return { project_id: project.id, day, hourly: 1 as const, ...row };
-  });
-  await store.write((db) => db.insertInto("visit_days").values(values).execute());
 }
 
 /** Of so many days from the given hour of the first one. */
@@ -150,35 +136,4 @@ test("what is kept of many links is added up, whichever part of it is asked for"
   );
   const none = await createLinkSet(packId(""), undefined);
   expect((await ask({ links: none })).total.click).toBe(0);
-});
-
-test("of a day with very many links some are read at once", async () => {
-  await using world = await createWorld();
-  const count = 1100;
-  await fillDay(world, firstDay, count);
-  await fillDay(world, firstDay + 1, 3);
-  const found: number[] = [];
-  const reading = new WeakSet<object>();
-  const counting: KyselyPlugin = {
-    transformQuery: ({ node, queryId }) => {
-      if (JSON.stringify(node).includes('"detail"')) reading.add(queryId);
-      return node;
-    },
-    transformResult: ({ result, queryId }) => {
-      if (reading.has(queryId)) found.push(result.rows.length);
-      return Promise.resolve(result);
-    },
-  };
-  const tenant = { db: world.store.db.withPlugin(counting), projectId: world.project.id };
-  const chosen = `0198${"0".repeat(4)}-0000-7000-8000-${"0".repeat(11)}2`;
-  const last = `0198${(count - 1).toString(16).padStart(4, "0")}-0000-7000-8000-${"0".repeat(11)}2`;
-  const links = await createLinkSet(packId(chosen + last), [chosen, last]);
-  const ask = async (more: Pick<Wanted, "links" | "by">, hours_from = 0, length = 2) => {
-    const asked = { period: periodOf(hours_from, length), steps: [] };
-    return (await addUpVisits(tenant, { ...more, asked, most: 5 })).found;
-  };
-  expect((await ask({ links, by: "platform" })).total.click).toBe(3);
-  // Both ends are within a day.
-  expect((await ask({ links: undefined, by: "link" }, 6, 1.5)).total.click).toBe(count + 3);
-  expect(Math.max(...found)).toBeLessThanOrEqual(256);
 });

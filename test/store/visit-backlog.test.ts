@@ -1,14 +1,11 @@
-import type { KyselyPlugin } from "kysely";
 import { expect, test } from "vitest";
 import { writeCells } from "../../src/stats/cells.ts";
 import { day_ms, writeKind } from "../../src/stats/visit.ts";
 import { foldForReader } from "../../src/store/fold-for-reader.ts";
-import { foldVisits } from "../../src/store/fold-visits.ts";
 import { readTotals } from "../../src/store/read-totals.ts";
 import type { Days } from "../../src/store/read-visits.ts";
 import { StoreBusy, type Store } from "../../src/store/store.ts";
 import { watchChores } from "../support/chore-stores.ts";
-import { countTurns } from "../support/count-turns.ts";
 import { addProject, makeId, now } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -86,23 +83,6 @@ test("a folding that fails is told to those who waited for it, and others try ag
   expect(await listWaiting(store)).toEqual([]);
 });
 
-test("very many rows that wait are put together a thousand at a time", async () => {
-  await using world = await createWorld();
-  const { store } = world;
-  const projectId = await addProject(store);
-  await addBatches(store, projectId, Array.from({ length: 2500 }, oneVisit));
-  const taken: number[] = [];
-  const write: Store["write"] = async (work, options) => {
-    const before = (await listWaiting(store)).length;
-    const result = await store.write(work, options);
-    taken.push(before - (await listWaiting(store)).length);
-    return result;
-  };
-  await foldVisits({ db: store.db, write }, projectId, { isPatient: true });
-  expect(Math.max(...taken)).toBeLessThanOrEqual(1008);
-  expect([await listWaiting(store), await readClicks(store, projectId)]).toEqual([[], 2500]);
-});
-
 test("visits that cannot be put together are reported, and hold up no other's", async () => {
   await using world = await createWorld();
   const { store } = world;
@@ -115,51 +95,6 @@ test("visits that cannot be put together are reported, and hold up no other's", 
   expect(watcher.errors).toMatchObject([{ name: "SyntaxError" }]);
   expect(await listWaiting(store)).toEqual([broken]);
   expect([await readClicks(store, first), await readClicks(store, last)]).toEqual([1, 1]);
-});
-
-/** How many rows each statement found that reads what was written of visits. */
-function countRows({ db }: Store) {
-  const found: number[] = [];
-  const reading = new WeakSet<object>();
-  const plugin: KyselyPlugin = {
-    transformQuery: ({ node, queryId }) => {
-      if (JSON.stringify(node).includes('"body"')) reading.add(queryId);
-      return node;
-    },
-    transformResult: ({ result, queryId }) => {
-      if (reading.has(queryId)) found.push(result.rows.length);
-      return Promise.resolve(result);
-    },
-  };
-  return { db: db.withPlugin(plugin), found };
-}
-
-test("who only reads what waits holds a few rows, and lets others have their turn", async () => {
-  await using world = await createWorld();
-  const { store } = world;
-  const projectId = await addProject(store);
-  await addBatches(store, projectId, Array.from({ length: 250 }, oneVisit));
-  const { db, found } = countRows(store);
-  const { result, turns } = await countTurns(() => readClicks({ db }, projectId));
-  expect(result).toBe(250);
-  expect(Math.max(...found)).toBeLessThanOrEqual(16);
-  expect(turns).toBeGreaterThanOrEqual(250);
-});
-
-test("of many days a few are read at once", async () => {
-  await using world = await createWorld();
-  const { store } = world;
-  const projectId = await addProject(store);
-  const rows = Array.from({ length: 100 }, (_, place) => {
-    const day = today - place;
-    const body = writeCells(new Map([[String(day * 24 + 12), new Map([["click", 1]])]]));
-    return { project_id: projectId, day, hourly: 1, body } as const;
-  });
-  await store.write((db) => db.insertInto("visit_totals").values(rows).execute());
-  const { db, found } = countRows(store);
-  const days = { first: today - 92, last: today - 1 };
-  expect(await readClicks({ db }, projectId, days)).toBe(92);
-  expect(Math.max(...found)).toBeLessThanOrEqual(31);
 });
 
 test("hosts that strangers make up fill no memory while visits wait, nor hide others", async () => {

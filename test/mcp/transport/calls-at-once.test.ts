@@ -1,16 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createGate } from "../../support/gate.ts";
-import { openGround } from "../../support/mcp-ground.ts";
-import { modernCall, post, withSession } from "../../support/mcp-post.ts";
 import { callOf } from "../../support/mcp-raw.ts";
-import {
-  handshakeWithForms,
-  openHeldWay,
-  openWay,
-  readStatuses,
-  readUntil,
-  settle,
-} from "../../support/mcp-way.ts";
+import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
 /** Calls that come at once: whose turn it is, and how many there may be. */
 
@@ -180,36 +171,4 @@ describe("of calls that are under way", () => {
     // None of them was a message at all.
     expect(await readStatuses(begun.map(({ answered }) => answered))).toEqual(new Set([400]));
   });
-});
-
-test("while a hundred users of a key are asked, its others call as they like", async () => {
-  await using ground = await openGround();
-  const { key } = await ground.addTenant();
-  const { mcp } = ground.serving.places;
-  const link = { path: "one", url: "https://a.example" };
-  await post(mcp, modernCall(key, 1, "create_link", link));
-  const leaving = new AbortController();
-  const shake = async () => {
-    const { status, headers } = await post(mcp, withSession(key, undefined, handshakeWithForms));
-    expect(status).toBe(200);
-    return String(headers["mcp-session-id"]);
-  };
-  const sessions = await Promise.all(Array.from({ length: 300 }, shake));
-  await Promise.all(
-    sessions.slice(0, 120).map(async (session) => {
-      const { headers, body } = withSession(key, session, callOf(1, "delete_link", { id: "one" }));
-      const init = { method: "POST", headers, body, signal: leaving.signal };
-      await readUntil((await fetch(mcp, init)).body?.getReader(), /elicitation\/create/);
-    }),
-  );
-  const calls = sessions.map((session, at) => {
-    const call =
-      at % 2 === 0
-        ? withSession(key, session, callOf(2, "get_link", { id: "one" }))
-        : modernCall(key, 1, "list_links");
-    return post(mcp, call);
-  });
-  const statuses = (await Promise.all(calls)).map(({ status }) => status);
-  expect(new Set(statuses)).toEqual(new Set([200]));
-  leaving.abort();
 });
