@@ -16,8 +16,6 @@ export type Person = {
   readonly elicit: ((message: string) => Promise<Reply>) | undefined;
   /** What the form's message said, each time. */
   readonly asked: string[];
-  /** Where the page is opened, if the process that named it is gone by then. */
-  readonly pageOrigin?: string | undefined;
   decision: "approve" | "decline";
 };
 
@@ -30,15 +28,10 @@ const scopes: readonly Scope[] = [
   "ios_apps.create",
 ];
 
-export function createPerson(given: {
-  readonly hasForm: boolean;
-  readonly pageOrigin?: string;
-}): Person {
-  const { hasForm, pageOrigin } = given;
+export function createPerson({ hasForm }: { readonly hasForm: boolean }): Person {
   const asked: string[] = [];
   const person: Person = {
     asked,
-    pageOrigin,
     decision: "decline",
     elicit: hasForm
       ? async (message) => {
@@ -181,8 +174,7 @@ async function decideIfOnPage(
   if (person.elicit !== undefined) return;
   const asking = { effect: "none", retry: "later", approval: { url: expect.any(String) } };
   const asked = await expectFailure(seat, tool, args, "approval_required", asking);
-  const { origin, pathname } = readUrl(asked);
-  await decideOnPage((person.pageOrigin ?? origin) + pathname, person.decision);
+  await decideOnPage(readUrl(asked), person.decision);
 }
 
 /** Says yes to the call that comes next, wherever it is asked. */
@@ -196,8 +188,8 @@ export async function approveIfOnPage(
   await decideIfOnPage(seat, person, tool, args);
 }
 
-function readUrl({ structured }: ToolResult): URL {
-  return new URL(structured.error.approval.url);
+function readUrl({ structured }: ToolResult): string {
+  return structured.error.approval.url;
 }
 
 /** A failure as design.md, "Results", has it: the same in both places. */

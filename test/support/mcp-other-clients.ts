@@ -60,12 +60,8 @@ function openTransport(given: Connecting) {
 }
 
 /** The inspector's command line: a process for each call, and nobody to ask. */
-export function openInspector(given: Connecting): Seat {
-  const target =
-    given.transport === "http"
-      ? [given.url, "--header", `Authorization: Bearer ${given.token}`]
-      : ["node", ...describeCommand(given).args.slice(0, 1)];
-  const env = given.transport === "http" ? {} : describeInspected(given);
+export function openInspector({ url, token }: Connecting & { readonly transport: "http" }): Seat {
+  const target = [url, "--header", `Authorization: Bearer ${token}`];
 
   // The first call takes the whole way of `--cli`, which starts the second program here.
   let start: readonly string[] = [inspector, "--cli"];
@@ -73,7 +69,7 @@ export function openInspector(given: Connecting): Seat {
     const args = [...start, ...target, "--method", method, ...words];
     start = [join(dirname(inspector), "index.js")];
     const { stdout } = await run(process.execPath, args, {
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
       maxBuffer: 16 * 1024 * 1024,
     });
     return JSON.parse(stdout);
@@ -89,12 +85,6 @@ export function openInspector(given: Connecting): Seat {
       return readResult(await ask("tools/call", ["--tool-name", name, ...given]));
     },
   };
-}
-
-/** It takes a command without flags of its own, so ours come as variables. */
-function describeInspected(given: Connecting & { readonly transport: "stdio" }) {
-  const data = "data" in given ? given.data : "";
-  return { ...describeCommand(given).env, WAYPOST_DATA: data };
 }
 
 /** A client that speaks stdio alone, and the bridge that carries it to a server over HTTP. */

@@ -24,7 +24,6 @@ afterAll(() => browser.close());
 const clients = {
   "the 1.x client": connectV1,
   "the 2.x client, 2026-07-28": (given: Connecting) => connectV2({ ...given, era: "modern" }),
-  "the 2.x client, 2025-11-25": (given: Connecting) => connectV2({ ...given, era: "legacy" }),
 };
 // The keys of an object that is written out above.
 const names = Object.keys(clients) as (keyof typeof clients)[];

@@ -1,13 +1,12 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { eras, type AssistantClient, type AssistantWorld } from "../../support/assistant-world.ts";
+import type { AssistantClient, AssistantWorld } from "../../support/assistant-world.ts";
 import { approveInTab } from "../../support/approve-in-tab.ts";
 import { decideInTab, launchBrowser, openTab, pressButton } from "../../support/browser.ts";
 import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
 import { approve } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createPagedWorld } from "../../support/paged-world.ts";
-import { isOnPostgres } from "../../support/store-place.ts";
 
 /**
  * What a person's yes is worth, from end to end: each official client asks, and a person reads the
@@ -47,10 +46,7 @@ async function ask(client: AssistantClient, tool: string, args: Args = {}): Prom
 const carryOut = (client: AssistantClient, tool: string, args?: Args) =>
   approveInTab(tab, client, tool, args);
 
-/** What an engine has to do with it is the same for all of them. */
-const played = isOnPostgres ? (["modern"] as const) : eras;
-
-describe.each(played)("before a %s client and a browser", (era) => {
+describe.each(["modern", "v1"] as const)("before a %s client and a browser", (era) => {
   let assistant: AssistantWorld;
 
   openForEach(

@@ -19,7 +19,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 
 /** MCP over HTTP: what each key sees, how many calls it may have at once, and how it all ends. */
 
-const eras = ["v1", "legacy", "modern"] as const;
+const eras = ["v1", "modern"] as const;
 
 let ground: Ground;
 openForAll(openGround, (opened) => (ground = opened));

@@ -23,14 +23,13 @@ openForAll(openGround, (opened) => (ground = opened));
 
 /** What the operator of this side says of the key; the deployment tells nobody. */
 const scopes = "links.index,links.show,links.create,links.destroy,ios_apps.index,ios_apps.create";
-const eras = ["v1", "legacy", "modern"] as const;
+const eras = ["v1", "modern"] as const;
 type Era = (typeof eras)[number];
 
 describe.concurrent("in front of a second Waypost, a client does all that it is there for", () => {
   test.each<[Era, boolean]>([
     ["v1", true],
-    ["modern", true],
-    ["v1", false],
+    ["modern", false],
   ])("over stdio (%s, a form: %s)", async (era, hasForm) => {
     await using folder = await createFolder();
     const tenant = await addLimitedTenant(ground);
@@ -48,9 +47,8 @@ describe.concurrent("in front of a second Waypost, a client does all that it is 
   });
 
   test.each<[Era, boolean]>([
-    ["legacy", true],
+    ["v1", false],
     ["modern", true],
-    ["modern", false],
   ])("over HTTP (%s, a form: %s)", async (era, hasForm) => {
     const tenant = await addLimitedTenant(ground);
     const person = createPerson({ hasForm });

@@ -64,7 +64,7 @@ describe.concurrent("a key that our own service does not take", () => {
 });
 
 describe.concurrent("what a key may not do any more", () => {
-  test.each(["v1", "legacy", "modern"] as const)(
+  test.each(["v1", "modern"] as const)(
     "leaves the list, and the client is told (%s)",
     async (era) => {
       const tenant = await ground.addTenant();
