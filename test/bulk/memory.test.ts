@@ -14,7 +14,7 @@ import { buildProgram, type Program } from "../support/program.ts";
  */
 
 const heap_mb = 64;
-const links = 100_000;
+const links = 50_000;
 
 let program: Program;
 let folder: Folder;
@@ -47,8 +47,8 @@ async function plan(key: string | undefined, words: readonly string[]) {
 
 const none = { create: 0, update: 0, unchanged: 0, delete: 0, conflict: 0, invalid: 0 };
 
-test("a table of a hundred thousand rows is planned as it is read", async () => {
-  const rows = 100_000;
+test("a table of fifty thousand rows is planned as it is read", async () => {
+  const rows = 50_000;
   const words = ["--source", "csv", "--rows", String(rows)];
   expect(await plan(empty.keys[0], words)).toEqual({
     counts: { ...none, create: rows },
@@ -59,7 +59,7 @@ test("a table of a hundred thousand rows is planned as it is read", async () => 
 test.each([
   ["get the same", "filters"],
   ["change by rule", "rules"],
-])("a hundred thousand links that %s are planned part by part", async (_, source) => {
+])("fifty thousand links that %s are planned part by part", async (_, source) => {
   expect(await plan(full.keys[0], ["--source", source])).toEqual({
     counts: { ...none, update: links },
     problems: 0,

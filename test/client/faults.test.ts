@@ -18,7 +18,7 @@ const { links } = contract;
 const paths = ["a", "b", "c"] as const;
 const names = ["one", "two"] as const;
 const nobody = "0190a000-0000-7000-8000-000000000000";
-const runs = 200;
+const runs = 80;
 
 type Act =
   | { readonly kind: "create"; readonly path?: string | undefined; readonly name: string }

@@ -17,12 +17,12 @@ import { createChance, type Chance } from "../simulator/chance.ts";
 import { openDesk, type UnpacedDesk } from "../unpaced-bulk.ts";
 
 /**
- * kill -9 at fifty random moments of a run: real processes on real files, without the pauses that
+ * kill -9 at many random moments of a run: real processes on real files, without the pauses that
  * a budget asks for. The service's own database counts what was done to each link.
  */
 
 const seed = Number(process.env["KILL_SEED"] ?? randomInt(1_000_000));
-const killsEach = 25;
+const killsEach = 12;
 /** The next one is let live, so that each kind of run is met. */
 const mostKillsOfRun = 8;
 const most = { writes: 30, pause_ms: 30 } as const;

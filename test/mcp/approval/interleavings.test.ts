@@ -7,17 +7,14 @@ import {
 import { isOnPostgres } from "../../support/store-place.ts";
 
 /**
- * An act, the person who approves of it, and others who write meanwhile, in a thousand orders drawn
- * from seeds: what happens is always what the person was shown.
+ * An act, the person who approves of it, and others who write meanwhile, in orders drawn from
+ * seeds: what happens is always what the person was shown.
  */
 
-/**
- * A thousand in all, and on PostgreSQL two hundred: fewer where a template is drawn for each
- * preview, or a job waited for.
- */
+/** Fewer where a template is drawn for each preview, or a job waited for. */
 const seeds = isOnPostgres
-  ? { template: 10, plan: 12, other: 26 }
-  : { template: 20, plan: 60, other: 147 };
+  ? { template: 4, plan: 4, other: 8 }
+  : { template: 10, plan: 20, other: 40 };
 
 let assistant: AssistantWorld;
 let master: AssistantClient;

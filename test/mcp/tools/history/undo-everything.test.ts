@@ -117,7 +117,7 @@ describe.each([
   { where: "embedded", isRemote: false },
   { where: "a deployment elsewhere", isRemote: true },
 ])("$where", ({ isRemote }) => {
-  test.each([1, 2, 3, 4, 5])("any acts are undone one by one (seed %i)", async (seed) => {
+  test.each([1, 2, 3])("any acts are undone one by one (seed %i)", async (seed) => {
     await using assistant = await createAssistantWorld({ mode: "full", isRemote });
     const draw = createDraw(seed * 7919);
     const before: { readonly all: Json; readonly act: string }[] = [];
