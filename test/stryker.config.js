@@ -1,0 +1,13 @@
+export default {
+  testRunner: "vitest",
+  plugins: ["@stryker-mutator/vitest-runner"],
+  vitest: { configFile: "test/stryker-vitest.config.ts" },
+  reporters: ["clear-text", "progress"],
+  clearTextReporter: { reportTests: false, logTests: false },
+  concurrency: 2,
+  dryRunTimeoutMinutes: 30,
+  disableTypeChecks: false,
+  // Stryker cannot read tsconfig.json with TypeScript 7. With another name it copies the file.
+  tsconfigFile: "none",
+  ignorePatterns: [".report"],
+};
