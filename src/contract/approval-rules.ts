@@ -24,11 +24,11 @@ export const unaskedMove_ms = 10 * 60_000;
 
 export const approvalRules = {
   destroys: {
-    when: "deletes something, or replaces the links' page or its draft",
+    when: "deletes something, or replaces the published page template or its draft",
     tools: nameTools(({ effect }) => effect === "destroy"),
   },
   registers_app: {
-    when: "registers an app, also one that a link brings along: the domain then vouches for it",
+    when: "registers an app, also as part of a link: the domain then vouches for the app",
     tools: nameTools(
       (entry) =>
         entry === iosApps.create ||
@@ -37,7 +37,7 @@ export const approvalRules = {
     ),
   },
   changes_app: {
-    when: "changes by what an app is known, or where it leads",
+    when: "changes what identifies an app, or what it opens",
     tools: [iosApps.update.tool, androidApps.update.tool],
   },
   changes_domain: {
@@ -45,7 +45,7 @@ export const approvalRules = {
     tools: [projects.update.tool],
   },
   moves_destination: {
-    when: "leads a link that is there to another host or app, or away from one",
+    when: "points an existing link at another host or app, or removes one",
     tools: [links.update.tool, links.upsert.tool],
   },
   moves_path: {
@@ -55,14 +55,17 @@ export const approvalRules = {
     tools: [links.update.tool],
   },
   many_rows: {
-    when: "overwrites or deletes links, registers apps, or goes on with a cancelled job",
+    when: "overwrites or deletes links, registers apps, or resumes a cancelled job",
     tools: ["apply_plan"],
   },
-  undoes: { when: "does what would ask by itself, or undoes what changed since", tools: ["undo"] },
+  undoes: {
+    when: "does something that asks by itself, or replaces a value that changed since",
+    tools: ["undo"],
+  },
   many_overwrites: {
     when:
       `overwrites for the ${unaskedOverwrites.most + 1}st time in ten minutes; ` +
-      `that yes holds for the next ${unaskedOverwrites.granted} within ten minutes`,
+      `that approval covers the next ${unaskedOverwrites.granted} within ten minutes`,
     tools: nameTools(({ effect, overwrites }) => effect === "write" && overwrites),
   },
 } as const satisfies Readonly<Record<string, ApprovalRule>>;

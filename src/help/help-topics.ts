@@ -17,12 +17,13 @@ export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
   return JSON.parse(await readFile(new URL("topics.json", folder), "utf8"));
 }
 
-/** Undefined if there is no such topic. */
+/** Finds `reference/tools` by `tools`, too. Undefined if there is no such topic. */
 export async function readHelpTopic(
   name: string,
   format: "md" | "html",
 ): Promise<(HelpTopic & { readonly text: string }) | undefined> {
-  const topic = (await listHelpTopics()).find((other) => other.name === name);
+  const topics = await listHelpTopics();
+  const topic = topics.find((other) => other.name === name || other.name === `reference/${name}`);
   if (topic === undefined) return undefined;
-  return { ...topic, text: await readFile(new URL(`${name}.${format}`, folder), "utf8") };
+  return { ...topic, text: await readFile(new URL(`${topic.name}.${format}`, folder), "utf8") };
 }

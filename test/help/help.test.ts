@@ -16,6 +16,11 @@ test("waypost help TOPIC prints the page of that name", async () => {
   expect(stdout.trim()).toBe(readFileSync("docs/glossary.md", "utf8").trim());
 });
 
+test("waypost help TOPIC finds a reference page by the last part of its name", async () => {
+  const { stdout } = await run(["help", "settings"]);
+  expect(stdout.trim()).toBe(readFileSync("docs/reference/settings.md", "utf8").trim());
+});
+
 test("waypost help topics lists every page of docs/", async () => {
   const { code, stdout } = await run(["help", "topics"]);
   expect(code).toBe(0);

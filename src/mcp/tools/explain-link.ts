@@ -38,8 +38,7 @@ export function createExplainLink(): Tool {
   return {
     name,
     title: "Explain a link",
-    description:
-      "What a link's visitors meet and what is wrong: by id, or of fields not saved yet.",
+    description: "What visitors of a link see and what is wrong: by id, or with unsaved fields.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),

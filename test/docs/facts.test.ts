@@ -3,28 +3,29 @@ import { basename, dirname } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
-import { approvalRules } from "../src/contract/approval-rules.ts";
-import { listMethods, type Endpoint } from "../src/contract/endpoint.ts";
-import { listToolEndpoints } from "../src/contract/index.ts";
+import { approvalRules } from "../../src/contract/approval-rules.ts";
+import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
+import { listToolEndpoints } from "../../src/contract/index.ts";
 
 // The tools that write files are plain JavaScript, which has no types of its own.
 // @ts-expect-error
-import { renderManifest } from "./tools/manifest.js";
-import { spacings_ms } from "../src/bulk/apply/write-spacing.ts";
-import { bitly } from "../src/bulk/files/foreign/bitly.ts";
-import { branch } from "../src/bulk/files/foreign/branch.ts";
-import { firebase } from "../src/bulk/files/foreign/firebase.ts";
-import { shortIo } from "../src/bulk/files/foreign/short-io.ts";
-import { createToolbox } from "../src/mcp/tools/toolbox.ts";
-import { groups } from "../src/contract/resource-kind.ts";
-import { bundle, createFolder, startServe } from "./support/command.ts";
-import { listFiles } from "./support/list-files.ts";
-import { answering, openStage, ownerFacts } from "./support/stage.ts";
+import { renderManifest } from "../tools/manifest.js";
+import { bitly } from "../../src/bulk/files/foreign/bitly.ts";
+import { branch } from "../../src/bulk/files/foreign/branch.ts";
+import { firebase } from "../../src/bulk/files/foreign/firebase.ts";
+import { shortIo } from "../../src/bulk/files/foreign/short-io.ts";
+import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
+import { groups } from "../../src/contract/resource-kind.ts";
+import { bundle, createFolder, startServe } from "../support/command.ts";
+import { listFiles } from "../support/list-files.ts";
+import { answering, openStage, ownerFacts } from "../support/stage.ts";
 
 /** What the documents say, held against what is true. */
 
 const readme = readFileSync("README.md", "utf8");
 const help = readFileSync("src/commands/help.ts", "utf8");
+const tools = readFileSync("docs/reference/tools.md", "utf8");
+const settings = readFileSync("docs/reference/settings.md", "utf8");
 const commands = ["npm ci && npm start", "npm ci && npm test"];
 
 test("the README opens with the command that runs it and the one that tests it", () => {
@@ -36,23 +37,28 @@ test("CI runs exactly the README's test command", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toContain("npm ci && npm test");
 });
 
-test("the README's table of endpoints is the contract's", () => {
-  expect(readTable("endpoints")).toEqual(listToolEndpoints().map(describeEndpoint));
+test("the table of endpoints is the contract's", () => {
+  expect(readTable("rest", "endpoints")).toEqual(listToolEndpoints().map(describeEndpoint));
 });
 
-test("the README tells what each room of the house is", () => {
+test("docs/architecture.md lists every room of src", () => {
   const holding = listFiles("src").map((path) => dirname(path));
   const folders = new Set([...holding, ...holding.map((folder) => dirname(folder))]);
   const parts = new Set(["schema", "handlers"]);
   const rooms = [...folders].filter((folder) => !parts.has(basename(folder)));
-  const told = [...readme.matchAll(/^\| `(src\/[\w/-]+)`/gm)].map(([, room]) => room);
-  expect(new Set(told)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));
+  const text = readFileSync("docs/architecture.md", "utf8");
+  const listed = [...text.matchAll(/^\| `(src\/[\w/-]+)`/gm)].map(([, room]) => room);
+  expect(new Set(listed)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));
 });
 
-test("the README's table of tools is what an assistant is shown", () => {
-  const { tools } = createToolbox({ mode: "guarded", selection: [] });
-  const rows = tools.map(({ name, description, effect }) => [`\`${name}\``, description, effect]);
-  expect(readTable("tools")).toEqual(rows);
+test("the table of tools is what an assistant is shown", () => {
+  const toolbox = createToolbox({ mode: "guarded", selection: [] });
+  const rows = toolbox.tools.map(({ name, description, effect }) => [
+    `\`${name}\``,
+    description,
+    effect,
+  ]);
+  expect(readTable("tools", "tools")).toEqual(rows);
 });
 
 test("manifest.json has the tools of a live tools/list and the package's version", async () => {
@@ -114,86 +120,67 @@ describe("the blocks that connect a client", () => {
   });
 });
 
-test("the README shows the table of what a person is asked about", () => {
+test("docs/reference/approvals.md has the table of what a person is asked about", () => {
   const rows = Object.values(approvalRules).map(({ tools, when }) => [
     tools.map((tool) => `\`${tool}\``).join(", "),
     when,
   ]);
-  expect(readTable("approvals")).toEqual(rows);
+  expect(readTable("approvals", "approvals")).toEqual(rows);
 });
 
-describe("the README", () => {
-  /** Without what stands in a table or breaks a line. */
-  const prose = readme.replace(/\s+/g, " ");
-
-  test("names every prompt and every resource template that a client finds", async () => {
-    await using stage = await openStage({
-      send: answering(500, {}),
-      known: { facts: ownerFacts },
-    });
-    const { prompts } = await stage.client.listPrompts();
-    const { resourceTemplates } = await stage.client.listResourceTemplates();
-    const named = [
-      ...prompts.map(({ name }) => name),
-      ...resourceTemplates.map(({ uriTemplate }) => uriTemplate),
-    ];
-    expect(named).toHaveLength(6);
-    expect(named.filter((name) => !prose.includes(`\`${name}\``))).toEqual([]);
+test("docs/reference/tools.md names every prompt and every resource template", async () => {
+  await using stage = await openStage({
+    send: answering(500, {}),
+    known: { facts: ownerFacts },
   });
-
-  test("and the help text name every command and every group of tools", () => {
-    const main = readFileSync("src/commands/run-command.ts", "utf8");
-    const [table = ""] = main.match(/^const commands[^]*?^};/m) ?? [];
-    const names = [...table.matchAll(/^ {2}([a-z]+): \(words, host\)/gm)].map(
-      ([, name]) => name ?? "",
-    );
-    const known = ["stdio", "serve", "tools", "console", "doctor", "keys", "webhooks"];
-    expect(names).toEqual([
-      ...known,
-      "projects",
-      "import",
-      "export",
-      "stats",
-      "jobs",
-      "bin",
-      "backup",
-      "restore",
-      "migrate",
-    ]);
-    for (const name of names.filter((other) => other !== "stdio")) {
-      expect(help).toContain(`waypost ${name}`);
-      expect(readme).toMatch(new RegExp(`^\\| \`waypost ${name}[ \`]`, "m"));
-    }
-    const [settings = ""] = readme.match(/^\| `WAYPOST_TOOLS`.*$/m) ?? [];
-    const [flags = ""] = help.match(/WAYPOST_TOOLS[^;]*/) ?? [];
-    for (const group of groups) {
-      expect(settings).toContain(`\`${group}\``);
-      expect(flags).toMatch(new RegExp(`\\b${group}\\b`));
-    }
-  });
-
-  test("names the services whose exports are known, and so does the help text", () => {
-    for (const { title } of [firebase, bitly, branch, shortIo]) {
-      expect(readme).toMatch(new RegExp(`^\\| ${title.replace(".", "\\.")} +\\|`, "m"));
-      expect(help.replace(/\s+/g, " ")).toContain(title);
-    }
-  });
-
-  test("tells the pace that jobs have", () => {
-    const { write, delete: deletion } = spacings_ms;
-    expect(prose).toContain(`a write every ${write} ms`);
-    expect(prose).toContain(`a deletion every ${deletion} ms`);
-  });
+  const { prompts } = await stage.client.listPrompts();
+  const { resourceTemplates } = await stage.client.listResourceTemplates();
+  const named = [
+    ...prompts.map(({ name }) => name),
+    ...resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+  ];
+  expect(named).toHaveLength(6);
+  expect(named.filter((name) => !tools.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("the help text and the README name the same settings", () => {
-  const variables = new Set(readme.match(/WAYPOST_[A-Z_]+/g));
+test("the help text and docs/reference/commands.md name every command", () => {
+  const source = readFileSync("src/commands/run-command.ts", "utf8");
+  const [table = ""] = source.match(/^const commands[^]*?^};/m) ?? [];
+  const names = [...table.matchAll(/^ {2}([a-z]+): \(words, host\)/gm)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(14);
+  const text = readFileSync("docs/reference/commands.md", "utf8");
+  const known = names.filter((name) => name !== "stdio");
+  expect(known.filter((name) => !help.includes(`waypost ${name}`))).toEqual([]);
+  const listed = (name = "") =>
+    new RegExp(`^\\|.*(?:waypost |, )${name}\\b.*\\|`, "m").test(text.replaceAll("`", ""));
+  expect(known.filter((name) => !listed(name))).toEqual([]);
+});
+
+test("the help text and docs/reference/settings.md name every group of tools", () => {
+  const [flags = ""] = help.match(/WAYPOST_TOOLS[^;]*/) ?? [];
+  for (const group of groups) {
+    expect(settings).toContain(`\`${group}\``);
+    expect(flags).toMatch(new RegExp(`\\b${group}\\b`));
+  }
+});
+
+test("the help text and docs/bulk-and-import.md name the services whose exports are known", () => {
+  const text = readFileSync("docs/bulk-and-import.md", "utf8");
+  for (const { title } of [firebase, bitly, branch, shortIo]) {
+    expect(text).toMatch(new RegExp(`^\\| ${title.replace(".", "\\.")} +\\|`, "m"));
+    expect(help.replace(/\s+/g, " ")).toContain(title);
+  }
+});
+
+test("the help text and docs/reference/settings.md name the same settings", () => {
+  const variables = new Set(settings.match(/WAYPOST_[A-Z_]+/g));
   expect(new Set(help.match(/WAYPOST_[A-Z_]+/g))).toEqual(variables);
 });
 
-/** The cells of a table that stands between its two marks. */
-function readTable(name: string): readonly (readonly string[])[] {
-  const [, table = ""] = readme.split(new RegExp(`<!-- /?${name}.*-->`));
+/** The cells of a table of a reference page, between its two marks. */
+function readTable(page: string, name: string): readonly (readonly string[])[] {
+  const text = readFileSync(`docs/reference/${page}.md`, "utf8");
+  const [, table = ""] = text.split(new RegExp(`<!-- /?${name}.*-->`));
   const lines = table.split("\n").filter((line) => line.startsWith("| `"));
   return lines.map((line) => {
     const cells = line.split("|").slice(1, -1);

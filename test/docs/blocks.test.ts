@@ -1,0 +1,166 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { describe, expect, test } from "vitest";
+import { backupFlags } from "../../src/commands/backup.ts";
+import { binFlags } from "../../src/commands/bin.ts";
+import { doctorFlags } from "../../src/commands/doctor.ts";
+import { exportFlags } from "../../src/commands/export.ts";
+import { help } from "../../src/commands/help.ts";
+import { importFlags } from "../../src/commands/import.ts";
+import { jobFlags } from "../../src/commands/jobs.ts";
+import { keyFlags } from "../../src/commands/keys.ts";
+import { migrateFlags } from "../../src/commands/migrate.ts";
+import { projectFlags } from "../../src/commands/projects.ts";
+import { restoreFlags } from "../../src/commands/restore.ts";
+import { statsFlags } from "../../src/commands/stats.ts";
+import type { Flags } from "../../src/commands/terminal/flags.ts";
+import { webhookFlags } from "../../src/commands/webhooks.ts";
+import { settingFlags } from "../../src/config.ts";
+import { createFolder, run, startServe } from "../support/command.ts";
+import { lookOver } from "../template/look-over.ts";
+import { blocks, type Block } from "./pages.ts";
+
+/** Every code block of the documentation is run or parsed. */
+
+const json = { json: { type: "boolean" } } as const;
+const flagsOf: Readonly<Record<string, Flags>> = {
+  stdio: {},
+  console: {},
+  serve: json,
+  tools: json,
+  doctor: doctorFlags,
+  keys: keyFlags,
+  webhooks: webhookFlags,
+  projects: projectFlags,
+  import: importFlags,
+  export: exportFlags,
+  stats: statsFlags,
+  jobs: jobFlags,
+  bin: binFlags,
+  backup: backupFlags,
+  restore: restoreFlags,
+  migrate: migrateFlags,
+};
+
+type Check = (block: Block) => Promise<void> | void;
+
+const checks: Readonly<Record<string, Check>> = {
+  sh: checkShell,
+  json: ({ code }) => void JSON.parse(code),
+  csv: importRows,
+  liquid: async ({ code }) => expect(await lookOver({ body: code, css: "" })).toEqual([]),
+  css: async ({ code }) => expect(await lookOver({ body: "", css: code })).toEqual([]),
+  sql: ({ code }) => expect(code.replace(/--.*$/gm, "").trim()).toMatch(/;$/),
+  xml: checkXml,
+  nginx: checkBraces,
+  caddyfile: checkBraces,
+  swift: checkBraces,
+  kotlin: checkBraces,
+  haproxy: ({ code }) =>
+    expect(code).toMatch(/^(?:frontend|backend|listen) \w+\n(?: {2}\S.*\n)+$/m),
+  ini: ({ code }) => expect(code.trim()).toMatch(/^(?:(?:\[\w+\]|\w+=.*|#.*|)\n?)+$/),
+  text: ({ code }) => expect(code.trim()).not.toBe(""),
+};
+
+test.each(blocks)("$path:$line is correct $language", async (block) => {
+  const check = checks[block.language];
+  if (check === undefined) throw new Error(`no check for a block of ${block.language}`);
+  await check(block);
+});
+
+describe("the curl commands of a page work in order on a new server with the link spring", () => {
+  const paths = new Set(blocks.filter(isLocalCurl).map(({ path }) => path));
+
+  test.each([...paths])("%s", async (path) => {
+    await using folder = await createFolder();
+    const cwd = await mkdtemp(join(tmpdir(), "waypost-docs-"));
+    const token = join(cwd, "metrics.token");
+    await writeFile(token, "a-token-for-the-metrics-of-this-test");
+    const env = { WAYPOST_METRICS_TOKEN_FILE: token };
+    await using serving = await startServe(folder.path, [], { env });
+    const { port } = new URL(serving.places.url);
+    const local = blocks.filter((block) => block.path === path && isLocalCurl(block));
+    const body = { path: "spring", url: "https://example.com/sale" };
+    const makesIt = local.some(({ code }) => code.includes('"path": "spring"'));
+    if (!makesIt) await serving.call("POST", "/links/upsert", { body });
+    const script = local.map(({ code }) =>
+      code
+        .replaceAll("~/.local/share/waypost/owner.key", serving.places.key_file)
+        .replace(/(127\.0\.0\.1|default\.localhost):8787/g, `$1:${port}`),
+    );
+    const strict = 'set -euo pipefail\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
+    const shell = ["-c", strict + script.join("\n")];
+    const { status, stderr } = spawnSync("bash", shell, { cwd, encoding: "utf8" });
+    await rm(cwd, { recursive: true });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+});
+
+function isLocalCurl({ language, code }: Block): boolean {
+  return language === "sh" && /\bcurl\b/.test(code) && /(?:127\.0\.0\.1|localhost):8787/.test(code);
+}
+
+function checkShell({ code }: Block): void {
+  const parsed = spawnSync("bash", ["-n"], { input: code, encoding: "utf8" });
+  expect(parsed).toMatchObject({ status: 0, stderr: "" });
+  const lines = code.replaceAll("\\\n", " ").split("\n");
+  const ours =
+    /(?:^(?:[A-Z_]+=\S+ )*waypost|\bnode \S*dist\/waypost\.js)(?: ([^|>#;]*))?(?:$|[|>#;])/;
+  for (const line of lines.filter((each) => !each.startsWith("claude "))) {
+    const found = ours.exec(line);
+    if (found !== null) checkCommand((found[1] ?? "").trim());
+  }
+}
+
+/** A command of ours: its name, its subcommand and its flags exist. */
+function checkCommand(text: string): void {
+  const words = [...text.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare ?? "",
+  );
+  const isBare = words[0] === undefined || words[0].startsWith("-");
+  const [name = "", ...rest] = isBare ? ["stdio", ...words] : words;
+  if (name === "help" || words.includes("--help") || words.includes("--version")) return;
+  const flags = flagsOf[name];
+  if (flags === undefined) throw new Error(`there is no command ${name}: ${text}`);
+  const { positionals } = parseArgs({
+    args: rest,
+    options: { ...settingFlags, ...flags },
+    allowPositionals: true,
+  });
+  const [subcommand] = positionals;
+  const hasSubcommands = ["keys", "projects", "webhooks", "bin"].includes(name);
+  if (!hasSubcommands) return;
+  expect(help).toMatch(new RegExp(`${name} [^\\n]*\\b${subcommand}\\b|\\b${subcommand} ID`));
+}
+
+async function importRows({ code }: Block): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "waypost-docs-"));
+  const file = join(folder, "links.csv");
+  await writeFile(file, code);
+  const words = ["import", file, "--yes", "--data", join(folder, "data")];
+  expect(await run(words)).toMatchObject({ code: 0 });
+  await rm(folder, { recursive: true });
+}
+
+function checkXml({ code }: Block): void {
+  const tags = [...code.replace(/<!--[^]*?-->/g, "").matchAll(/<(\/?)([\w:.-]+)[^>]*?(\/?)>/g)];
+  const open: string[] = [];
+  for (const [, close, name = "", single] of tags) {
+    if (close !== "") expect(open.pop()).toBe(name);
+    else if (single === "") open.push(name);
+  }
+  expect(open).toEqual([]);
+}
+
+function checkBraces({ code }: Block): void {
+  let depth = 0;
+  for (const letter of code.replace(/"[^"\n]*"|#.*$/gm, "")) {
+    if ("{([".includes(letter)) depth += 1;
+    if ("})]".includes(letter)) depth -= 1;
+    expect(depth).toBeGreaterThanOrEqual(0);
+  }
+  expect(depth).toBe(0);
+}

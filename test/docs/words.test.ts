@@ -1,0 +1,73 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { listSentences, pages, type Page } from "./pages.ts";
+
+const mostWords = 30;
+const docs = pages.filter(({ path }) => path !== "README.md");
+
+test("README.md has at most 250 lines", () => {
+  expect(countLines(findPage("README.md"))).toBeLessThanOrEqual(250);
+});
+
+test("README.md links to every page of docs/", () => {
+  const readme = findPage("README.md").text;
+  expect(docs.filter(({ path }) => !readme.includes(`](${path})`))).toEqual([]);
+});
+
+test("CHANGELOG.md follows Keep a Changelog, with at most 30 lines under Added", () => {
+  const [, unreleased = ""] = readFileSync("CHANGELOG.md", "utf8").split(/^## \[Unreleased\]$/m);
+  const [, added = ""] = unreleased.split(/^### Added$/m);
+  const lines = added.split(/^##/m)[0]?.trim().split("\n") ?? [];
+  expect(lines.length).toBeGreaterThan(5);
+  expect(lines.length).toBeLessThanOrEqual(30);
+});
+
+describe.each(docs)("$path", (page) => {
+  test("has at most 200 lines", () => {
+    expect(countLines(page)).toBeLessThanOrEqual(200);
+  });
+
+  test("begins with its title and with who it is for", () => {
+    expect(page.text).toMatch(/^# [^\n]+\n\nFor /);
+  });
+});
+
+describe.each(pages)("$path", (page) => {
+  test(`has no sentence over ${mostWords} words`, () => {
+    const long = listSentences(page).filter((text) => text.split(" ").length > mostWords);
+    expect(long).toEqual([]);
+  });
+
+  test("links only to files and headings that exist", () => {
+    const targets = [...page.text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, to = ""]) => to);
+    expect(targets.filter((target) => !hasTarget(page, target))).toEqual([]);
+  });
+});
+
+function findPage(path: string): Page {
+  const page = pages.find((other) => other.path === path);
+  if (page === undefined) throw new Error(`no page ${path}`);
+  return page;
+}
+
+function countLines({ text }: Page): number {
+  return text.trimEnd().split("\n").length;
+}
+
+function hasTarget({ path, text }: Page, target: string): boolean {
+  const [file = "", heading] = target.split("#");
+  const place = file === "" ? path : join(dirname(path), file);
+  if (!existsSync(place)) return false;
+  if (heading === undefined) return true;
+  const linked = file === "" ? text : readFileSync(place, "utf8");
+  return [...linked.matchAll(/^#+ (.+)$/gm)].some(([, title = ""]) => slug(title) === heading);
+}
+
+/** As GitHub makes the anchor of a heading. */
+function slug(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, "")
+    .replaceAll(" ", "-");
+}
