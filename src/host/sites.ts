@@ -52,13 +52,9 @@ export function createSites(options: SitesOptions) {
   const sites = createRecentCache<CachedSite>(mostSites);
   let serial = 0;
 
-  async function findProject(
-    hostname: string,
-    before: Site | undefined,
-  ): Promise<Omit<Site, "serial"> | undefined> {
+  async function findProject(hostname: string): Promise<Omit<Site, "serial"> | undefined> {
     const read = readHostname(hostname, options);
-    const names = { hostname, subdomain: read?.subdomain };
-    const found = await findSite(db, names, before?.project.id);
+    const found = await findSite(db, { hostname, subdomain: read?.subdomain });
     if (found === undefined) return undefined;
     const { project, by } = found;
     const { linkOrigin, secondOrigin } = options;
@@ -80,7 +76,7 @@ export function createSites(options: SitesOptions) {
     epoch: number,
     cached: CachedSite | undefined,
   ): Promise<Site | undefined> {
-    const found = await findProject(hostname, cached?.site);
+    const found = await findProject(hostname);
     const row = JSON.stringify(found?.project);
     const isSame = cached !== undefined && row === cached.row;
     const site = isSame ? cached.site : found && { ...found, serial: (serial += 1) };

@@ -37,26 +37,20 @@ export type FoundSite = {
 
 /**
  * The project whose verified custom domain is this host name, or else the one with the subdomain
- * that the link origin's pattern reads in it. Where its rows are on
- * one of many machines, only its id tells on which: who has found it before says it, and need not
- * wait for the one answer before the other is asked for.
+ * that the link origin's pattern reads in it.
  */
 export async function findSite(
   db: Db,
   { hostname, subdomain }: { readonly hostname: string; readonly subdomain: string | undefined },
-  expectedId: string | undefined,
 ): Promise<FoundSite | undefined> {
-  const [rows, expected] = await Promise.all([
-    // No project has an empty subdomain.
-    selectNamed(db, [hostname, subdomain ?? ""]),
-    expectedId === undefined ? undefined : selectGeneration(db, [expectedId]),
-  ]);
+  // No project has an empty subdomain.
+  const rows = await selectNamed(db, [hostname, subdomain ?? ""]);
   const isVerified = (row: (typeof rows)[number]) =>
     row.custom_domain === hostname && row.custom_domain_verified === 1;
   const own = rows.find(isVerified);
   const row = own ?? rows.find((each) => each.subdomain === subdomain);
   if (row === undefined) return undefined;
-  const tally = row.id === expectedId ? expected : await selectGeneration(db, [row.id]);
+  const tally = await selectGeneration(db, [row.id]);
   // It was deleted a moment ago.
   if (tally === undefined) return undefined;
   const project = { ...row, generation: tally.generation, ...readFlags(row) };
