@@ -35,8 +35,6 @@ const leadingHeaders = {
 function readPage(site: Site, field: "home_url" | "not_found_url"): string | undefined {
   const address = site.project[field];
   if (address === null || findAddressFault(field, address) !== undefined) return undefined;
-  const own = [site.origin, site.visitedOrigin, site.secondOrigin];
-  const hostname = readUrl(address)?.hostname;
-  const isOwn = own.some((origin) => origin && readUrl(origin)?.hostname === hostname);
+  const isOwn = site.hostnames.includes(readUrl(address)?.hostname ?? "");
   return isOwn ? undefined : writeForHeader(address);
 }

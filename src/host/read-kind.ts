@@ -16,44 +16,40 @@ export type KindOptions = {
 
 type Seen = {
   readonly request: IncomingMessage;
-  readonly site: Pick<Site, "serial" | "project" | "origin" | "visitedOrigin" | "secondOrigin">;
+  readonly site: Pick<Site, "serial" | "project" | "hostnames">;
   readonly platform: Platform;
   readonly source: Source;
 };
 
-const mostReferrers = 5000;
-/** A host name has no more; a longer header is that of a long address, and is read each time. */
+/** A host name has no more. */
 const longestHost = 253;
+const mostKinds = 5000;
+/** A longer header is that of a long address, and is read each time. */
 const mostCachedLength = 300;
 
-/** What is told apart of a visit. The same comes again and again, and is kept for the hour. */
+/**
+ * What is told apart of a visit. The same is kept for an hour: to read it anew takes a tenth of a
+ * redirect's time.
+ */
 export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => Told {
-  /** The host that each header names; nothing where nobody led there. */
-  const hosts = createRecentCache<string>(mostReferrers);
-  const kinds = createRecentCache<Told>(mostReferrers);
-
-  function findHost(header: string | undefined): string {
-    if (header === undefined || header === "") return "";
-    const known = hosts.find(header);
-    if (known !== undefined) return known;
-    const host = readHost(header);
-    if (header.length <= mostCachedLength) hosts.set(header, host);
-    return host;
-  }
+  const kinds = createRecentCache<Told>(mostKinds);
 
   return ({ request, site, platform, source }) => {
+    const { referer = "" } = request.headers;
     const at = clock.now();
     const hour = Math.floor(at / hour_ms);
     const country = findCountry?.(request);
-    const host = findHost(request.headers.referer);
     // A number and short words; no two visits that differ have the same.
-    const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${host}`;
+    const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
-    const referrer = host === "" || isOwn(site, host) ? undefined : dropWww(host);
+    const host = readHost(referer);
+    // Who came by another link of the project, or by its page's button, came from nowhere else.
+    const isLed = host !== "" && !site.hostnames.includes(host);
+    const referrer = isLed ? dropWww(host) : undefined;
     const projectId = site.project.id;
     const told = tellVisit({ projectId, what: "click", at, platform, source, country, referrer });
-    kinds.set(key, told);
+    if (referer.length <= mostCachedLength) kinds.set(key, told);
     return told;
   };
 }
@@ -73,11 +69,4 @@ function readHost(header: string): string {
 /** As it is told: both names of a host are most often one site, but they may be two projects'. */
 function dropWww(host: string): string {
   return host.replace(/^www\./, "");
-}
-
-/** Who came by another link of the project, or by its page's button, came from nowhere else. */
-function isOwn({ origin, visitedOrigin, secondOrigin }: Seen["site"], host: string): boolean {
-  return [origin, visitedOrigin, secondOrigin].some(
-    (own) => own && readUrl(own)?.hostname === host,
-  );
 }

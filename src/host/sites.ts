@@ -1,6 +1,7 @@
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Clock } from "../contract/clock.ts";
 import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/rules/link-address.ts";
+import { readUrl } from "../contract/rules/web-address.ts";
 import { findSite, type SiteProject } from "../store/sites.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
@@ -21,6 +22,8 @@ export type Site = {
   readonly secondOrigin: string | undefined;
   /** Whether this is that second name. */
   readonly isSecond: boolean;
+  /** The names of these origins' hosts. */
+  readonly hostnames: readonly string[];
 };
 
 export type SitesOptions = {
@@ -52,22 +55,28 @@ export function createSites(options: SitesOptions) {
   const sites = createRecentCache<CachedSite>(mostSites);
   let serial = 0;
 
-  async function findProject(hostname: string): Promise<Omit<Site, "serial"> | undefined> {
+  async function findProject(hostname: string): Promise<Site | undefined> {
     const read = readHostname(hostname, options);
     const found = await findSite(db, { hostname, subdomain: read?.subdomain });
     if (found === undefined) return undefined;
     const { project, by } = found;
-    const { linkOrigin, secondOrigin } = options;
+    const { linkOrigin } = options;
     const origin = fillLinkOrigin(linkOrigin, project);
     const isSecond = by === "subdomain" && read?.isSecond === true;
     const isFirst = by === "subdomain" && !isSecond;
+    const visitedOrigin = isFirst ? fillSubdomain(linkOrigin, project) : origin;
+    const secondOrigin = options.secondOrigin && fillSubdomain(options.secondOrigin, project);
+    const origins = [origin, visitedOrigin, secondOrigin];
+    serial += 1;
     return {
+      serial,
       project,
       tenant: { db, projectId: project.id },
       origin,
-      visitedOrigin: isFirst ? fillSubdomain(linkOrigin, project) : origin,
-      secondOrigin: secondOrigin && fillSubdomain(secondOrigin, project),
+      visitedOrigin,
+      secondOrigin,
       isSecond,
+      hostnames: origins.flatMap((one) => readUrl(one ?? "")?.hostname ?? []),
     };
   }
 
@@ -78,8 +87,7 @@ export function createSites(options: SitesOptions) {
   ): Promise<Site | undefined> {
     const found = await findProject(hostname);
     const row = JSON.stringify(found?.project);
-    const isSame = cached !== undefined && row === cached.row;
-    const site = isSame ? cached.site : found && { ...found, serial: (serial += 1) };
+    const site = row === cached?.row ? cached?.site : found;
     sites.set(hostname, { site, epoch, row });
     return site;
   }
