@@ -5,7 +5,6 @@ import { addQuery, dropQuery, joinQueries, readQuery } from "../contract/rules/a
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { addPasteMark } from "../contract/rules/paste-mark.ts";
 import { encodePath } from "../contract/rules/link-path.ts";
-import type { LinkTexts } from "../store/leading-link.ts";
 import type { CompiledTemplate, PageInput } from "../template/link-page.ts";
 import type { PhoneWays } from "../template/page-input.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
@@ -29,8 +28,6 @@ type VisitContext = {
   readonly target: string;
   /** What the visitor's browser says of the languages that they read. */
   readonly languages: string | undefined;
-  /** What the page shows of the link beside where it leads. */
-  readonly findTexts: () => Awaitable<LinkTexts | undefined>;
   /** Notes a visit that an install may follow, and answers what it is called, if it can. */
   readonly collect: (query: string) => Promise<string | undefined>;
   readonly pages: PageParts;
@@ -53,19 +50,10 @@ export type PageParts = {
  */
 const uncached = { "cache-control": "private, no-store", vary: "user-agent" } as const;
 
-/**
- * Calls `onRedirect` where the visit needs no page; undefined where the link was deleted before its
- * page could be made.
- */
-export function answerVisit(
-  context: VisitContext,
-  onRedirect: (to: string) => void,
-): Awaitable<Answer | undefined> {
+export function answerVisit(context: VisitContext): Awaitable<Answer> {
   const visited = readVisited(context);
   const visit = decide(context, visited);
-  if (visit.action !== "redirect") return showPage(context, visit, visited);
-  onRedirect(visit.to);
-  return redirectTo(visit.to);
+  return visit.action === "redirect" ? redirectTo(visit.to) : showPage(context, visit, visited);
 }
 
 const redirectHeaders = makeAnswer(302, {
@@ -75,16 +63,8 @@ const redirectHeaders = makeAnswer(302, {
   "x-robots-tag": "noindex",
 }).headers;
 
-export function redirectTo(address: string): Answer {
+function redirectTo(address: string): Answer {
   return { status: 302, headers: ["location", address, ...redirectHeaders], body: "" };
-}
-
-/**
- * Whether others are led to the same place. Where a query is handed on each visit may bring
- * another, and some projects send Google Play the address of the visit.
- */
-export function isShared(site: Site, target: string, visitor: IncomingVisitor): boolean {
-  return !target.includes("?") && !visitor.bot && !site.project.link_in_referrer;
 }
 
 type Visited = {
@@ -121,11 +101,10 @@ async function showPage(
   context: VisitContext,
   visit: Visit,
   { query, target }: Visited,
-): Promise<Answer | undefined> {
+): Promise<Answer> {
   const { site, hosted, visitor, pages } = context;
   const { link, apps } = hosted;
-  const texts = await context.findTexts();
-  if (texts === undefined) return undefined;
+  const { social_title, social_description, social_image_url } = link;
   const path = link.path ?? "";
   const address = writeAddress(site.origin, path);
   const platform: Platform = visitor.bot ? "desktop" : visitor.platform;
@@ -134,7 +113,8 @@ async function showPage(
   const { renderLinkPage } = await import("../template/link-page.ts");
   const { chooseLanguage } = await import("../template/choose-language.ts");
   const input: PageInput = {
-    link: { ...texts, url: link.url, path, address },
+    // A link's name is internal: visitors get no answer that contains it.
+    link: { url: link.url, path, address, social_title, social_description, social_image_url },
     apps: { ios: apps.ios_app, android: apps.android_app },
     ...(site.project.link_in_referrer && { opened: addQuery(address, query) }),
     project: site.project,

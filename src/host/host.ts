@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { dropQuery, readQuery } from "../contract/rules/address-query.ts";
-import { decodePath, findPathFault } from "../contract/rules/link-path.ts";
+import { decodePath } from "../contract/rules/link-path.ts";
 import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
 import { readOutage } from "../store/store.ts";
 import { associationPaths } from "../visit/association-files.ts";
+import type { Platform } from "../visit/decide-visit.ts";
 import { createPageMaker } from "../template/page-time-slice.ts";
 import { createQrPictures, type QrPictures } from "./answer-qr.ts";
-import type { Platform } from "../visit/decide-visit.ts";
-import { answerVisit, isCollected, isShared, readVisited, redirectTo } from "./answer-visit.ts";
+import { answerVisit, isCollected, readVisited } from "./answer-visit.ts";
 import type { PageParts } from "./answer-visit.ts";
 import { answerElse } from "./answer-else.ts";
 import { createAssociationFiles } from "./association-files.ts";
-import { createVisitorReader, type IncomingVisitor } from "./classify-visitor.ts";
+import { createVisitorReader } from "./classify-visitor.ts";
 import type { Clicks } from "./clicks.ts";
 import { createVisitCollector, isScriptMessage } from "./collect-visits.ts";
 import type { CollectorOptions } from "./collect-visits.ts";
@@ -21,8 +21,12 @@ import { createTemplateFinder } from "./find-live-template.ts";
 import { makeAnswer, sendAnswer, type Answer } from "./http-answer.ts";
 import { notFoundPage } from "./not-found-page.ts";
 import { createKindReader, type KindOptions } from "./read-kind.ts";
-import { createHostedLinks } from "./hosted-links.ts";
-import type { HostedLink, HostedLinks, Place, Redirects } from "./hosted-links.ts";
+import {
+  createHostedLinks,
+  type HostedLink,
+  type HostedLinks,
+  type Place,
+} from "./hosted-links.ts";
 import { createClientFinder, type FindClient } from "./limit-clients.ts";
 import { createSites, type Site, type SitesOptions } from "./sites.ts";
 
@@ -49,13 +53,9 @@ type HostedRequest = Place & {
   readonly request: IncomingMessage;
   /** From the first slash on. */
   readonly target: string;
-  readonly languages: string | undefined;
   /** Whether it was the link's code that led here. */
   readonly isScanned: boolean;
 };
-
-/** As much of it as most visits need. */
-type KnownRequest = Omit<HostedRequest, "path" | "languages">;
 
 const nonce_bytes = 16;
 
@@ -87,100 +87,53 @@ function createRoute(options: HostOptions): Route {
   const { answerQr, pages } = createPages(options);
   const findClient = createClientFinder(options.trustedProxies);
   const answerOwn = createOwnFiles(links, answerQr, findClient);
-  const parts = { links, pages, findClient };
-  const { answerKnown, answerLink, answerMessage } = createLinkAnswers(options, parts);
-
-  function answerAsked(asked: HostedRequest, isMessage: boolean): Awaitable<Answer> {
-    const isLink = findPathFault(asked.path) === undefined;
-    if (isMessage) return isLink ? answerMessage(asked) : methodNotAllowed;
-    return isLink ? answerLink(asked) : answerOwn(asked);
-  }
+  const { answerHosted, answerMessage } = createLinkAnswers(options, pages, findClient);
 
   return (request, site) => {
     const isMessage = isScriptMessage(request);
     if (!isMessage && !isRead(request)) return methodNotAllowed;
     if (site === undefined || site.project.suspended) return notFoundPage;
-    const { url = "" } = request;
-    const isPlain = plainUrl.test(url);
-    const asked = isPlain ? { key: url, target: url, isScanned: false } : readAsked(url);
+    const asked = readAsked(request.url ?? "");
     if (asked === undefined) return notFoundPage;
-    const { key, target, isScanned } = asked;
-    const known = isMessage ? undefined : answerKnown({ site, key, request, target, isScanned });
-    if (known !== undefined) return known;
-    // This flattens the text that the key was put together as, so that a kept key does not hold a
-    // whole long url in memory.
-    const path = key.slice(1);
-    const languages = request.headers["accept-language"];
-    return answerAsked({ site, path, key, request, target, languages, isScanned }, isMessage);
+    const visit = { site, request, ...asked };
+    return andThen(links.findLink(visit), (hosted) => {
+      if (isMessage) return answerMessage(visit, hosted);
+      return hosted === undefined ? answerOwn(visit) : answerHosted(visit, hosted);
+    });
   };
 }
 
-type LinkParts = {
-  readonly links: HostedLinks;
-  readonly pages: PageParts;
-  readonly findClient: FindClient;
-};
-
-function createLinkAnswers(options: HostOptions, { links, pages, findClient }: LinkParts) {
+function createLinkAnswers(options: HostOptions, pages: PageParts, findClient: FindClient) {
   const collector = createVisitCollector(options);
   const readVisitor = createVisitorReader();
   const count = createCounter(options);
 
-  /** Where visitors alike were redirected before: no path of anything else is among these. */
-  function answerKnown(asked: KnownRequest): Answer | undefined {
-    const known = links.findRedirects(asked);
-    if (known === undefined) return undefined;
-    const visitor = readVisitor(asked.request.headers);
-    const to = isShared(asked.site, asked.target, visitor) ? known[visitor.platform] : undefined;
-    if (to === undefined) return undefined;
-    countVisit(asked, known, visitor);
-    return redirectTo(to);
-  }
-
-  function answerLink(asked: HostedRequest): Awaitable<Answer> {
-    return andThen(links.findLink(asked), (hosted) =>
-      hosted === undefined
-        ? answerElse(asked.site, asked.path, asked.languages)
-        : answerHosted(asked, hosted),
-    );
-  }
-
   function answerHosted(asked: HostedRequest, hosted: HostedLink): Awaitable<Answer> {
-    const { request, site, target, languages } = asked;
-    const visitor = readVisitor(request.headers);
+    const { request, site, target } = asked;
+    const { headers, method } = request;
+    const visitor = readVisitor(headers);
+    const languages = headers["accept-language"];
     const collect = (query: string) => collector.noteRequest({ request, site, hosted, query });
-    const findTexts = () => links.findTexts(asked, hosted);
-    const ways = { collect, findTexts, pages, findClient: () => findClient(request) };
+    const ways = { collect, pages, findClient: () => findClient(request) };
     const context = { site, hosted, visitor, target, languages, ...ways };
-    let isKept = false;
-    const keep = (to: string) => {
-      isKept = isShared(site, target, visitor);
-      if (isKept) links.keepRedirect(asked, hosted.redirects, visitor.platform, to);
-    };
-    return andThen(answerVisit(context, keep), (answer) => {
-      if (answer === undefined) return answerElse(site, asked.path, languages);
-      if (!isKept) links.keepLink(asked, hosted);
-      countVisit(asked, hosted.redirects, visitor);
+    return andThen(answerVisit(context), (answer) => {
+      if (visitor.isPerson && method === "GET") count(asked, hosted, visitor.platform);
       return answer;
     });
   }
 
-  function countVisit(asked: KnownRequest, visited: Redirects, visitor: IncomingVisitor): void {
-    const isCounted = visitor.isPerson && asked.request.method === "GET";
-    if (isCounted) count(asked, visited, visitor.platform);
-  }
-
   /** What the script of a link's page tells: at its own address, so that the link is known. */
-  async function answerMessage(asked: HostedRequest): Promise<Answer> {
-    const { request, site, target } = asked;
-    const hosted = await links.findLink(asked);
+  async function answerMessage(
+    { request, site, target }: HostedRequest,
+    hosted: HostedLink | undefined,
+  ): Promise<Answer> {
     const visitor = readVisitor(request.headers);
     if (hosted === undefined || !isCollected({ site, hosted, visitor })) return methodNotAllowed;
     const visited = { request, site, hosted, ...readVisited({ hosted, target }) };
     return (await collector.noteScript(visited)) ? noted : methodNotAllowed;
   }
 
-  return { answerKnown, answerLink, answerMessage };
+  return { answerHosted, answerMessage };
 }
 
 /** What the host answers itself; no link can have these paths. */
@@ -197,16 +150,17 @@ function createOwnFiles(
     if (system !== undefined) return answerAssociationFile(site, system, ifNoneMatch);
     const [, picturedPath] = /^(.+)\.qr$/i.exec(path) ?? [];
     if (picturedPath === undefined) return ownFiles.get(path);
-    if (findPathFault(picturedPath) !== undefined) return undefined;
-    const pictured = await links.findLink({ site, path: picturedPath, key: `/${picturedPath}` });
+    const pictured = await links.findLink({ site, path: picturedPath });
     if (pictured === undefined) return undefined;
     const asked = { path: picturedPath, query: readQuery(target), client: findClient(request) };
     return answerQr({ site, ...asked }, ifNoneMatch);
   }
 
   return async (asked: HostedRequest): Promise<Answer> => {
-    const { site, path, languages } = asked;
-    return (await answerOwnFile(asked)) ?? answerElse(site, path, languages);
+    const { site, path, request } = asked;
+    return (
+      (await answerOwnFile(asked)) ?? answerElse(site, path, request.headers["accept-language"])
+    );
   };
 }
 
@@ -232,14 +186,10 @@ function answerError(error: unknown, report: HostOptions["report"]): Answer {
 /** Counts a person's visit of a link. */
 function createCounter(options: HostOptions) {
   const readKind = createKindReader(options);
-  return (
-    { request, site, isScanned }: KnownRequest,
-    visited: Redirects,
-    platform: Platform,
-  ): void => {
+  return ({ request, site, isScanned }: HostedRequest, hosted: HostedLink, platform: Platform) => {
     // A visitor under the second host name was counted before the preview page.
-    const source = site.isSecond ? "button" : isScanned ? "qr" : visited.source;
-    options.clicks.note(visited.linkId, readKind({ request, site, platform, source }));
+    const source = site.isSecond ? "button" : isScanned ? "qr" : hosted.source;
+    options.clicks.note(hosted.link.id, readKind({ request, site, platform, source }));
   };
 }
 
@@ -267,8 +217,8 @@ const methodNotAllowed = makeAnswer(
 const storeBusy = makeAnswer(503, { ...asText, ...uncached, "retry-after": "1" }, "Try again\n");
 const unexpectedError = makeAnswer(500, { ...asText, ...uncached }, "Something went wrong\n");
 
-/** What a request asks for that says more than a path; undefined where nobody asks us so. */
-function readAsked(url: string): Pick<HostedRequest, "key" | "target" | "isScanned"> | undefined {
+/** What a request asks for; undefined where nobody asks us so. */
+function readAsked(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
   const asked = readTarget(url);
   if (asked === undefined) return undefined;
   const unscanned = asked.includes(scanMark) ? dropScanMark(asked) : asked;
@@ -276,11 +226,8 @@ function readAsked(url: string): Pick<HostedRequest, "key" | "target" | "isScann
   const written = dropQuery(target);
   // What cannot be decoded has a percent sign, and no link's path has one.
   const path = decodePath(written) ?? written.slice(1);
-  return { key: `/${path}`, target, isScanned: unscanned !== asked };
+  return { path, target, isScanned: unscanned !== asked };
 }
-
-/** A path alone, with nothing in it that is decoded: the slash and what the link's path is. */
-const plainUrl = /^\/[\x21\x22\x24\x26-\x3e\x40-\x7e]*$/;
 
 /** Path and query; what names a host of its own, as requests to a proxy do, is not for us. */
 function readTarget(url: string): string | undefined {

@@ -83,13 +83,10 @@ test("what could not be found out is asked again by the next visitor", async () 
   expect(await visitAtOnce(["/a", "/b"])).toEqual([`${url}a`, `${url}b`]);
 });
 
-test.each([
-  ["app of a link", /ios_apps/],
-  ["text of a page", /social_title/],
-])("one failed read of the %s does not fail the next visit", async (_, statement) => {
+test("one failed read of the app of a link does not fail the next visit", async () => {
   const ios_app = { bundle_id: "com.shop", team_id: "TEAM000001" };
   await addLinks(["page"], { url: null, ios_app });
-  failing = statement;
+  failing = /ios_apps/;
   expect(await visitAtOnce(["/page"])).toEqual(["503"]);
   failing = undefined;
   expect(await visitAtOnce(["/page"])).toEqual(["200"]);

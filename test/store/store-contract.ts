@@ -13,7 +13,7 @@ import {
   listLinks,
   updateLink,
 } from "../../src/store/links.ts";
-import { findLinkAt } from "../../src/store/links-at.ts";
+import { findLinkAt } from "../../src/store/find-visited.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
 import {
   deleteProject,
