@@ -17,20 +17,13 @@ export function createAssociationFiles() {
   // A change of a project's apps or links makes another site of it, for which they are built anew.
   const files = { ios: createFiles(), android: createFiles() };
   return async (site: Site, system: AssociationSystem, ifNoneMatch: string | undefined) => {
-    const own = files[system];
-    // All who ask meanwhile wait for the one that is built.
-    const building = own.get(site) ?? buildFile(site.tenant, system);
-    own.set(site, building);
-    try {
-      return await answerFile(await building, ifNoneMatch);
-    } catch (error) {
-      own.delete(site);
-      throw error;
-    }
+    const file = files[system].get(site) ?? (await buildFile(site.tenant, system));
+    files[system].set(site, file);
+    return answerFile(file, ifNoneMatch);
   };
 }
 
-const createFiles = () => new WeakMap<Site, Promise<CachedFile>>();
+const createFiles = () => new WeakMap<Site, CachedFile>();
 
 async function buildFile(tenant: Tenant, system: AssociationSystem): Promise<CachedFile> {
   const { paths } = await listBrowserPaths(tenant);
