@@ -16,18 +16,8 @@ const mostTemplates = 100;
 
 /** Finds the template of a project's pages; undefined is the default design. */
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
-  const shown = new WeakMap<Site, Shown>();
-  // A published version never changes, and outlives the site: most writes concern other things.
+  // A published version never changes.
   const compiled = createRecentCache<Shown>(mostTemplates);
-
-  async function find({ tenant, project }: Site): Promise<Shown> {
-    const live = project.templates_enabled ? await findLiveTemplate(tenant) : undefined;
-    if (live === undefined) return { template: undefined };
-    const known = compiled.find(live.id);
-    if (known !== undefined) return known;
-    const pages = await import("../template/link-page.ts");
-    return makePage(() => compile(live, pages));
-  }
 
   /** Looks again, for another visitor may have had the same one compiled meanwhile. */
   function compile(live: LiveTemplate, pages: Pages): Shown {
@@ -36,10 +26,13 @@ export function createTemplateFinder(makePage: MakePage): TemplateFinder {
     return known;
   }
 
-  return async (site) => {
-    const known = shown.get(site) ?? (await find(site));
-    shown.set(site, known);
-    return known.template;
+  return async ({ tenant, project }) => {
+    const live = project.templates_enabled ? await findLiveTemplate(tenant) : undefined;
+    if (live === undefined) return undefined;
+    const known = compiled.find(live.id);
+    if (known !== undefined) return known.template;
+    const pages = await import("../template/link-page.ts");
+    return (await makePage(() => compile(live, pages))).template;
   };
 }
 
