@@ -1,5 +1,5 @@
 import { readKind, tellKind, withOtherReferrer, type Told } from "../stats/visit.ts";
-import { eachKind, type VisitCount } from "../store/visit-batches.ts";
+import type { VisitCount } from "../store/visit-batches.ts";
 
 /** Visits in memory, link by link, until they are written down. */
 export type VisitCounts = {
@@ -14,10 +14,9 @@ export type VisitCounts = {
 };
 
 /** The visits of a link, to which more are added. */
-export type Counted = Pick<VisitCount, "projectId" | "linkId" | "kind"> & {
+export type Counted = Pick<VisitCount, "projectId" | "linkId"> & {
   clicks: number;
-  ofKind: number;
-  others: Map<string, number> | undefined;
+  readonly kinds: Map<string, number>;
 };
 
 type CountsOptions = {
@@ -37,14 +36,11 @@ export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCo
   function add(linkId: string, { projectId, kind, isClick }: Told, visits: number): void {
     const clicks = isClick ? visits : 0;
     const known = links.get(linkId);
-    if (known !== undefined) {
-      known.clicks += clicks;
-      if (known.kind === kind) known.ofKind += visits;
-      else addOther(known, kind, visits);
-    } else if (links.size < mostLinks) {
-      const others = undefined;
-      links.set(linkId, { projectId, linkId, clicks, kind, ofKind: visits, others });
-    } else onLost(clicks);
+    if (known === undefined && links.size >= mostLinks) return onLost(clicks);
+    const count = known ?? { projectId, linkId, clicks: 0, kinds: new Map<string, number>() };
+    links.set(linkId, count);
+    count.clicks += clicks;
+    addKind(count.kinds, kind, visits);
   }
 
   return {
@@ -53,9 +49,8 @@ export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCo
       add(linkId, told, 1);
       return before < manyLinks && links.size >= manyLinks;
     },
-    putBack: (count) => {
-      const { projectId, linkId } = count;
-      eachKind(count, (kind, visits) => add(linkId, tellKind(projectId, kind), visits));
+    putBack: ({ projectId, linkId, kinds }) => {
+      for (const [kind, visits] of kinds) add(linkId, tellKind(projectId, kind), visits);
     },
     list: () => links,
     take: () => {
@@ -66,10 +61,9 @@ export function createVisitCounts({ mostLinks, onLost }: CountsOptions): VisitCo
   };
 }
 
-function addOther(count: Counted, kind: string, visits: number): void {
-  const others = (count.others ??= new Map<string, number>());
-  const isOne = others.has(kind) || others.size < mostKindsOfLink;
+function addKind(kinds: Map<string, number>, kind: string, visits: number): void {
+  const isOne = kinds.has(kind) || kinds.size < mostKindsOfLink;
   // Whom nobody led there came from no other host either.
   const told = isOne || readKind(kind).referrer === undefined ? kind : withOtherReferrer(kind);
-  others.set(told, (others.get(told) ?? 0) + visits);
+  kinds.set(told, (kinds.get(told) ?? 0) + visits);
 }

@@ -14,10 +14,7 @@ export type VisitCount = {
   readonly linkId: string;
   /** What it adds to the link's clicks. */
   readonly clicks: number;
-  readonly kind: string;
-  readonly ofKind: number;
-  /** Most visits of a link are of one kind, and have no map for that. */
-  readonly others: ReadonlyMap<string, number> | undefined;
+  readonly kinds: ReadonlyMap<string, number>;
 };
 
 /** Of so many links the clicks are added at once; to add those of more would hold others up. */
@@ -57,7 +54,7 @@ export async function writeVisits(
       const writer = createCellsWriter();
       for (const visit of own.slice(start, start + mostInRow)) {
         writer.startRow(visit.linkId);
-        eachKind(visit, writer.count);
+        for (const [kind, count] of visit.kinds) writer.count(kind, count);
       }
       await insertBatch({ db, projectId }, isOwed ? 1 : 0, writer.write());
       // A visitor must not wait for all of them.
@@ -70,14 +67,6 @@ export async function writeVisits(
   const sorted = clicked.toSorted((one, other) => (one.linkId < other.linkId ? -1 : 1));
   if (sorted.length > 0) await addClicks(db, sorted.map(toClicks));
   return new Set();
-}
-
-export function eachKind(
-  { kind, ofKind, others }: Pick<VisitCount, "kind" | "ofKind" | "others">,
-  take: (kind: string, visits: number) => void,
-): void {
-  take(kind, ofKind);
-  others?.forEach((visits, other) => take(other, visits));
 }
 
 function toClicks({ projectId, linkId, clicks }: VisitCount) {
