@@ -64,18 +64,14 @@ export function createTokenCache<Holder>(
     });
 }
 
-/** Reads whose a token is by its hash. That of a token that was found stays true after a write. */
+/** Reads whose a token is by its hash. */
 export function createHashReader<Holder extends { readonly token_hash: string }>(
   find: (hash: string) => Awaitable<Holder | undefined>,
 ): Find<Holder> {
-  const hashes = new Map<string, string>();
   return (token) => {
-    if (hashes.size >= mostTokens) hashes.clear();
-    const hash = hashes.get(token) ?? hashToken(token);
-    return andThen(find(hash), (holder) => {
-      if (holder === undefined || !isSameSecret(holder.token_hash, hash)) return undefined;
-      hashes.set(token, hash);
-      return holder;
-    });
+    const hash = hashToken(token);
+    return andThen(find(hash), (holder) =>
+      holder !== undefined && isSameSecret(holder.token_hash, hash) ? holder : undefined,
+    );
   };
 }
