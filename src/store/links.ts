@@ -1,5 +1,4 @@
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import { describePage } from "../contract/describe-page.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
@@ -10,13 +9,12 @@ import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
 import { isQuickList } from "./is-quick-list.ts";
 import { tellOfLinks } from "./link-events.ts";
-import { countRows, deferredFrom, isCountCut, readPage } from "./list-page.ts";
-import type { ListSource, Page } from "./list-page.ts";
-import { prepareInsert, prepareQuery, prepareRows } from "./prepared-query.ts";
+import { countRows, isCountCut, readPage, type ListSource, type Page } from "./list-page.ts";
+import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
 import { releaseShortPaths } from "./short-paths.ts";
 import { shownColumns, toLink, type ShownLink } from "./shown-link.ts";
-import { toFlag, type LinkTable, type Tables } from "./tables.ts";
+import { toFlag, type Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 import { findSearch } from "./trigram-index.ts";
 
@@ -70,7 +68,6 @@ async function readLinks(
   query: ListQuery,
   tally: Tally,
 ): Promise<Page<Link>> {
-  if (isUsualList(query)) return readNewest(tenant, query, tally.links);
   const describe = (isIndexed: boolean) => {
     return { shown: shownColumns, ...describeLinks(tenant, query, isIndexed) };
   };
@@ -87,37 +84,6 @@ async function readLinks(
 }
 
 /**
- * The beginning of all links, in no order but the usual one: what is asked for most. Further on
- * `readPage` has quicker ways.
- */
-function isUsualList({ filters, sorts, page, limit }: ListQuery): boolean {
-  return filters.length === 0 && sorts.length === 0 && page * limit <= deferredFrom;
-}
-
-async function readNewest(
-  { db, projectId }: Tenant,
-  query: ListQuery,
-  count: number,
-): Promise<Page<Link>> {
-  const meta = describePage(query, count);
-  if (meta.from === 0) return { items: [], meta };
-  const skipped = meta.from - 1;
-  const rows = await selectNewest(db, [projectId, meta.to - skipped, skipped]);
-  return { items: rows.map(toLink), meta };
-}
-
-const selectNewest = prepareRows((db) =>
-  db
-    .selectFrom("links")
-    .select(shownColumns)
-    .where("project_id", "=", "")
-    .orderBy("created_at", "desc")
-    .orderBy("id", "desc")
-    .limit(0)
-    .offset(0),
-);
-
-/**
  * Takes an address of the project for a link; false when it is taken. It inserts without asking
  * first, for of two writers that insert, only one succeeds.
  */
@@ -126,44 +92,39 @@ export async function claimAddress(
   address: string,
   linkId: string,
 ): Promise<boolean> {
-  const row = { project_id: projectId, address, link_id: linkId };
-  return (await insertAddress(db, row)) !== undefined;
-}
-
-const insertAddress = prepareInsert((db, row: Tables["addresses"]) =>
-  db
+  const inserted = db
     .insertInto("addresses")
-    .values(row)
+    .values({ project_id: projectId, address, link_id: linkId })
     .onConflict((conflict) => conflict.doNothing())
-    .returning("address"),
-);
+    .returning("address");
+  return (await inserted.executeTakeFirst()) !== undefined;
+}
 
 /** Inserts a link whose addresses were claimed before. */
 export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
   const { now, ...values } = link;
   const tally = await tallyWrite(tenant, 1);
-  const shown = await insertRow(tenant.db, {
-    project_id: tenant.projectId,
-    ...values,
-    ...foldLink(link),
-    enable_forced_redirect: toFlag(link.enable_forced_redirect),
-    ios_deferred_deep_linking_enabled: toFlag(link.ios_deferred_deep_linking_enabled),
-    former_ios_app_id: null,
-    former_android_app_id: null,
-    clicks: 0,
-    created_at: now,
-    updated_at: now,
-  });
-  if (shown === undefined) throw new Error("the inserted link was not returned");
+  const shown = await tenant.db
+    .insertInto("links")
+    .values({
+      project_id: tenant.projectId,
+      ...values,
+      ...foldLink(link),
+      enable_forced_redirect: toFlag(link.enable_forced_redirect),
+      ios_deferred_deep_linking_enabled: toFlag(link.ios_deferred_deep_linking_enabled),
+      former_ios_app_id: null,
+      former_android_app_id: null,
+      clicks: 0,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(shownColumns)
+    .executeTakeFirstOrThrow();
   await findSearch(tenant.db).indexLink(tenant, link.id, tally.indexed_to);
   const inserted = toLink(shown);
   await tellOfLinks(tenant, tally, [{ event: "link.created", link: inserted }], now);
   return inserted;
 }
-
-const insertRow = prepareInsert((db, row: LinkTable) =>
-  db.insertInto("links").values(row).returning(shownColumns),
-);
 
 /** Changes a link; a new path must have been claimed before, and the old one is released. */
 export async function updateLink(

@@ -43,7 +43,7 @@ export type Matched = {
 /** Up to so many matching rows are collected before they are put in order. */
 const collectedUpTo = 2000;
 /** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
-export const deferredFrom = 500;
+const deferredFrom = 500;
 
 export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
   const where = writeWhere(source, source.ownRowsUnindexed ?? source.ownRows, query);

@@ -31,26 +31,6 @@ export function prepareRows<Row>(
   };
 }
 
-/** Inserts rows that all have the same columns, with no value in the query but theirs. */
-export function prepareInsert<Columns extends object, Row>(
-  build: (db: Db, values: Columns) => Compilable<Row>,
-): (db: Db, values: Columns) => Awaitable<Row | undefined> {
-  type Insert = { readonly run: Run<Row>; readonly columns: readonly string[] };
-  const built = new WeakMap<Db, Insert>();
-  return (db, values) => {
-    const known = built.get(db);
-    const { run, columns } = known ?? {
-      run: openQuery(db, build(db, values).compile(db)),
-      columns: Object.keys(values),
-    };
-    if (known === undefined) built.set(db, { run, columns });
-    // The order in which the first row had them is that of the query.
-    const cells = values as Readonly<Record<string, unknown>>;
-    const inserted = run(columns.map((column) => cells[column]));
-    return andThen(inserted, readFirst);
-  };
-}
-
 type Run<Row> = (parameters: readonly unknown[]) => Awaitable<readonly Row[]>;
 
 function openQuery<Row>(db: Db, query: CompiledQuery<Row>): Run<Row> {
