@@ -6,9 +6,6 @@ import { hasControls, isStorable } from "../text.ts";
  * searched for and visited is compared exactly, case and all.
  */
 
-/** What is neither decoded nor composed: most paths, and to look is cheaper than to do both. */
-const plain = /^[\x20-\x24\x26-\x7e]*$/;
-
 /**
  * The one form of a whole path: as decoded, without the slashes at its end. The link host serves
  * `spring/` by the link `spring`, so no other link may have that path. Undefined where the text is
@@ -29,7 +26,6 @@ export function dropEndSlashes(path: string): string {
 /** A path or the beginning of one: one leading slash dropped, decoded once, NFC. */
 export function decodePath(path: string): string | undefined {
   const relative = path.startsWith("/") ? path.slice(1) : path;
-  if (plain.test(relative)) return relative;
   try {
     return decodeURIComponent(relative).normalize("NFC");
   } catch {
@@ -53,16 +49,6 @@ export function decodeForSearch(path: string): string {
  * leading slash and dot segments are refused, which a URL would read as something else.
  */
 export function findPathFault(path: string): string | undefined {
-  const fault = isHarmless(path) ? undefined : findFaultInText(path);
-  return fault ?? (isReservedPath(path) ? "is reserved" : undefined);
-}
-
-/** Has nothing that is looked for below: most paths, and each that is visited is looked at. */
-function isHarmless(path: string): boolean {
-  return path.length <= limits.path_bytes && /^\w[\w/~!*'()-]*$/.test(path);
-}
-
-function findFaultInText(path: string): string | undefined {
   if (!isStorable(path) || hasControls(path)) return "contains control characters";
   if (path.startsWith("/")) return "must begin with at most one slash";
   if (path.includes("%")) return "can't contain a percent sign";
@@ -77,7 +63,7 @@ function findFaultInText(path: string): string | undefined {
   if (new TextEncoder().encode(path).length > limits.path_bytes) {
     return `is too long (maximum is ${limits.path_bytes} bytes)`;
   }
-  return undefined;
+  return isReservedPath(path) ? "is reserved" : undefined;
 }
 
 /** Such a path is allowed, but whoever writes one means the link at that address. */
@@ -88,12 +74,8 @@ export function isWholeAddress(path: string): boolean {
 export const wholeAddressFault =
   "is a whole address; give only what follows the host, such as spring";
 
-/** Segments that stand in an address as they are. */
-const unreserved = /^[\w.~!*'()/-]*$/;
-
 /** The path as it stands in an address. */
 export function encodePath(path: string): string {
-  if (unreserved.test(path)) return path;
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
