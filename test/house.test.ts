@@ -70,7 +70,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules visit domain mcp/results mcp/schemas mcp/approval mcp/access
     mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/audit mcp/tools/history`,
   "mcp/protocol": `
-    text contract state mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool
+    text contract state mcp/results mcp/approval mcp/access mcp/tools/tool
     mcp/tools/templates mcp/tools/bulk mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
 

@@ -16,7 +16,6 @@ import {
   type Timing,
 } from "./approval-question.ts";
 import { digestOf } from "../../text/digest.ts";
-import { once } from "../schemas/once.ts";
 import { nameClient, type Caller } from "./caller.ts";
 import type { ClientMemory } from "./client-memory.ts";
 import type { ServerOptions } from "./server-options.ts";
@@ -46,10 +45,9 @@ export async function openDialogue(
   const { key_print } = asking.keyContext;
   const { signal } = context.mcpReq;
   const { capabilities, info, isModern } = caller;
-  // Most calls ask nobody, and a digest costs more than all else that is made here.
-  const nameAsked = once(() => digestOf([key_print, info?.name, info?.version]));
+  const client = digestOf([key_print, info?.name, info?.version]);
   const begun = clock.monotonic();
-  const shows = !clients.hidesQuestions(nameAsked);
+  const shows = !clients.hidesQuestions(client);
   const brought = readReply(context);
   let questions = 0;
   let person: Person = {
@@ -64,7 +62,6 @@ export async function openDialogue(
     readPerson: () => person,
     ask: async (asked) => {
       const { page } = asked;
-      const client = nameAsked();
       const question = digestOf([client, page?.id, asked.message]);
       const repeated = isModern && page === undefined ? question : undefined;
       if (await clients.hidesForms({ key_print, client }, repeated)) {
@@ -90,8 +87,8 @@ export async function openDialogue(
     clients.noteAnswered(reply.token);
     const timing = readTiming(reply, clients, signal);
     const answer = readAnswer(reply, timing);
-    if (isHidden(reply, timing)) await clients.noteHidden({ key_print, client: nameAsked() });
-    else if (timing.isTooSoon && answer.said === "nothing") clients.noteUnseen(nameAsked());
+    if (isHidden(reply, timing)) await clients.noteHidden({ key_print, client });
+    else if (timing.isTooSoon && answer.said === "nothing") clients.noteUnseen(client);
     return answer;
   }
 

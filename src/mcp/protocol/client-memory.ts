@@ -24,7 +24,7 @@ export type ClientMemory = {
    * left open for as long as clients wait, the form was not shown: no other sign reaches us.
    */
   readonly hidesForms: (client: FormClient, repeated: string | undefined) => Promise<boolean>;
-  readonly hidesQuestions: (readClient: () => string) => boolean;
+  readonly hidesQuestions: (client: string) => boolean;
   /** This client has opened an approval's page: to ask it once more would only be in the way. */
   readonly noteOpened: (client: string, approval: string) => void;
   readonly hasOpened: (client: string, approval: string) => boolean;
@@ -67,7 +67,7 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
       if (repeated !== undefined && wasLeftOpen(repeated)) await hiddenForms.note(client);
       return hiddenForms.has(client);
     },
-    hidesQuestions: (readClient) => unseen.hasAny() && unseen.readAge(readClient()) <= hides_ms,
+    hidesQuestions: (client) => unseen.readAge(client) <= hides_ms,
     noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
     hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= limits.approval_ms,
   };
@@ -88,7 +88,6 @@ function createRecent({ monotonic }: Pick<Clock, "monotonic">) {
   const times = new Map<string, number>();
   return {
     note: (name: string): void => setLatest(times, name, monotonic()),
-    hasAny: (): boolean => times.size > 0,
     readAge: (name: string): number => monotonic() - (times.get(name) ?? -Infinity),
   };
 }
