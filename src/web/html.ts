@@ -8,16 +8,10 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
   return writeHtml(shorten(strings), ...values) as Html;
 }
 
-const shortened = new WeakMap<TemplateStringsArray, TemplateStringsArray>();
-
 /** What indents our own lines is not sent; what is put in stays as it is. */
 function shorten(strings: TemplateStringsArray): TemplateStringsArray {
-  const known = shortened.get(strings);
-  if (known !== undefined) return known;
   const texts = strings.map((text) => text.replace(/\s*\n\s*/g, "\n"));
-  const made = Object.assign(texts, { raw: strings.raw });
-  shortened.set(strings, made);
-  return made;
+  return Object.assign(texts, { raw: strings.raw });
 }
 
 /** Markup that another room of ours has made, and escaped. */
