@@ -3,32 +3,18 @@ import type { Store } from "./store.ts";
 
 /** What only the processes of a store know, made by the first that needs it. */
 
-const known = new WeakMap<Store["db"], string>();
 const key_bytes = 32;
 const name = "deferred visits";
 
 /** By which visits are hashed that an install may follow. */
 export async function readSealKey(
-  store: Pick<Store, "db" | "write">,
-  random: Random,
-): Promise<string> {
-  const before = known.get(store.db);
-  if (before !== undefined) return before;
-  const key = await readSecret(store, () =>
-    Buffer.from(random.bytes(key_bytes)).toString("base64url"),
-  );
-  known.set(store.db, key);
-  return key;
-}
-
-async function readSecret(
   { db, write }: Pick<Store, "db" | "write">,
-  make: () => string,
+  random: Random,
 ): Promise<string> {
   const there = await findSecret(db);
   if (there !== undefined) return there;
   return write(async (tx) => {
-    const value = make();
+    const value = Buffer.from(random.bytes(key_bytes)).toString("base64url");
     const inserted = tx.insertInto("store_secrets").values({ name, value });
     await inserted.onConflict((conflict) => conflict.column("name").doNothing()).execute();
     // Another process may have been the first.
