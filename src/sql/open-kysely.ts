@@ -35,9 +35,6 @@ export function openKysely<Tables>(
     }
   };
   const db = new Kysely<Tables>({ dialect: createDialect(engine, executeQuery) });
-  // The connection is always there: asking for it, and for plugins that see what was found, costs
-  // as much as a quick statement.
-  Object.assign(db.getExecutor(), { executeQuery });
   directly.set(db, more);
   return db;
 }
