@@ -1,4 +1,4 @@
-import type { Readable, Writable } from "node:stream";
+import type { Readable } from "node:stream";
 
 export type LineReading = {
   readonly onLine: (line: string) => void;
@@ -49,25 +49,4 @@ export function readLines(
   input.on("data", take).once("end", finishLine).once("end", onEnd).once("close", onEnd);
   // A terminal that hangs up is an error on its stream, and the end of it all the same.
   input.on("error", onEnd);
-}
-
-/** Writes lines, those that are ready together at once: each write on its own is a system call. */
-export function createLineWriter(output: Writable): (line: string) => Promise<void> {
-  let lines: string[] = [];
-  let written: Promise<void> | undefined;
-
-  function flush(resolve: () => void): void {
-    const text = lines.join("");
-    lines = [];
-    written = undefined;
-    // Where the client reads no more, there is nothing to wait for.
-    if (output.destroyed || output.writableEnded) return resolve();
-    output.write(text, () => resolve());
-  }
-
-  return (line) => {
-    lines.push(line);
-    written ??= new Promise((resolve) => process.nextTick(flush, resolve));
-    return written;
-  };
 }

@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { readCancelled, trackDirect, type DirectCall, type DirectCalls } from "./direct-calls.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
-import { createLineWriter, readLines } from "./lines.ts";
+import { readLines } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
 import { idIsOpen, isId, listRequestIds, trackOpenIds, type Id, type OpenIds } from "./open-ids.ts";
 
@@ -113,12 +113,14 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
 }
 
 function createWriting({ output, onRefused }: StdioOptions) {
-  const writeLine = createLineWriter(output);
   let isOpen = true;
 
-  function write(message: object): Promise<void> {
+  async function write(message: object): Promise<void> {
+    // Where the client reads no more, there is nothing to wait for.
+    if (!isOpen || output.destroyed || output.writableEnded) return;
     // Both kinds of message are plain JSON; the SDK's type leaves out the id null.
-    return isOpen ? writeLine(serializeMessage(message as JSONRPCMessage)) : Promise.resolve();
+    const line = serializeMessage(message as JSONRPCMessage);
+    await new Promise((resolve) => output.write(line, resolve));
   }
 
   return {
