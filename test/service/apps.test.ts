@@ -349,7 +349,7 @@ test("what was read of an iOS app can be written back, and another change leaves
   };
   const twoTeams = "ABCDE12345.ZZZZZ99999.com.example.clip";
   const examples: [object][] = [[{ clip_bundle_id: twoTeams }]];
-  await fc.assert(fc.asyncProperty<[object]>(fields, run), { numRuns: 200, examples });
+  await fc.assert(fc.asyncProperty<[object]>(fields, run), { numRuns: 80, examples });
 });
 
 test("new fingerprints replace the whole list, and are kept when they are not sent", async () => {

@@ -141,7 +141,7 @@ describe("the engine and the model agree", () => {
         rows.push(...(await plantLinks(world, last)));
         for (const question of questions) await compare(world, "links", rows, question);
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   });
 
@@ -220,7 +220,7 @@ async function agreeOnApps(
       }
       for (const question of questions) await compare(world, list, rows, question);
     }),
-    { numRuns: 20 },
+    { numRuns: 12 },
   );
 }
 

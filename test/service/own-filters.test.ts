@@ -82,7 +82,7 @@ describe.each(["no trigram index", "a trigram index"])("with %s", (state) => {
           for (const asked of questions) await compare(world, rows, asked);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 10 },
     );
   });
 });

@@ -177,7 +177,7 @@ test("written before, while or after it is built, links are found as by a scan",
       await history.take(after);
       await history.expectSame();
     }),
-    { numRuns: 12 },
+    { numRuns: 8 },
   );
   expect(world.reported).toEqual([]);
 });

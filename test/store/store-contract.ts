@@ -191,7 +191,7 @@ function describeLinks(both: Both): void {
         }
         await expectConsistent({ db: store.db, projectId });
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 

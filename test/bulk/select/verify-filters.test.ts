@@ -112,7 +112,7 @@ test("of every link we think what the service does, or say that we cannot tell",
         if (verdict !== undefined || isTold(given)) expect(said).toEqual(known);
       }
     }),
-    { seed: 5, numRuns: 1500 },
+    { seed: 5, numRuns: 600 },
   );
 });
 
@@ -125,7 +125,7 @@ describe("a deployment that knows", () => {
         const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
         expect(found).toHaveLength(meta.count ?? -1);
       }),
-      { seed: 5, numRuns: 300 },
+      { seed: 5, numRuns: 150 },
     );
   });
 
@@ -145,7 +145,7 @@ describe("a deployment that knows", () => {
         if (meta.count === all.length) expect((await selecting).rows).toHaveLength(all.length);
         else await expect(selecting).rejects.toThrow(refusal);
       }),
-      { seed: 5, numRuns: 300 },
+      { seed: 5, numRuns: 150 },
     );
   });
 });

@@ -88,7 +88,7 @@ test("an embedded key's tools are those that the service then lets it use", asyn
         });
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
