@@ -9,14 +9,11 @@ const long = [
   "bulk/memory",
   "bulk/apply/kill",
   "tasks/tasks",
-  "mcp/tools/history/session",
-  "mcp/transport/clients",
-  "client/misbehaving/statuses",
-  "client/misbehaving/writes",
   "mcp/protocol/conformance",
+  "mcp/schemas/fuzz",
+  "mcp/approval/interleavings",
+  "mcp/transport/clients",
   "commands/bulk-acceptance",
-  "mcp/transport/remote-killed",
-  "sql/postgres",
 ];
 const isLong = ({ moduleId }: TestSpecification) =>
   long.some((name) => moduleId.endsWith(`/test/${name}.test.ts`));
