@@ -12,7 +12,7 @@ import {
  */
 
 /** Counts up when a reader of today could not read a new file. */
-export const backupFormat = 1;
+export const backupFormat = 2;
 
 export type Head = {
   readonly waypost_backup: number;
@@ -37,6 +37,8 @@ export function readHead(value: unknown): Head | undefined {
   if (!isObject(value) || !isNumber(value["waypost_backup"])) return undefined;
   const { waypost_backup, version, made_at, databases } = value;
   if (typeof version !== "string" || typeof made_at !== "string") return undefined;
+  // What else the head of another format has is not for this version to read.
+  if (waypost_backup !== backupFormat) return { waypost_backup, version, made_at, databases: {} };
   if (!isObject(databases)) return undefined;
   const names: Partial<Record<DatabaseName, readonly string[]>> = {};
   for (const [name, migrations] of Object.entries(databases)) {

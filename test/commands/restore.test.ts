@@ -180,7 +180,8 @@ describe("a file whose sums are right is looked at row by row", () => {
     const version = "9.1.0";
     for (const head of [
       { version, databases: { ...lines[0].databases, store: ["initial"] } },
-      { version, waypost_backup: 2 },
+      { version, waypost_backup: 1, databases: { state: 12, store: 31 } },
+      { version, waypost_backup: 3 },
     ]) {
       await forgeBackup(forged(), changeLine(0, head));
       await expectRefusal(forged(), "made by another version of Waypost (9.1.0); use that version");
