@@ -102,7 +102,7 @@ export type History = {
 /** A change by its project and its id: each project's are found together, and by themselves. */
 type Noted = Readonly<Pick<Row, "realm" | "id">>;
 
-export type Ended = Target & Pick<Change, "state" | "effects">;
+export type Ended = Target & Pick<Change, "state" | "effects"> & Partial<Pick<Change, "note">>;
 
 export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): History {
   const { db, write } = sql;
@@ -164,13 +164,14 @@ async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | und
 }
 
 async function noteEnd(db: Db, change: Noted, ended: Partial<Ended>): Promise<void> {
-  const { kind, target_id, target_key, name, state, effects } = ended;
+  const { kind, target_id, target_key, name, state, effects, note } = ended;
   const text = effects && JSON.stringify(effects);
   await setOne(db, change, {
     kind,
     target_id,
     name,
     state,
+    note,
     ...(target_key !== undefined && { target_key: fitKey(target_key) }),
     ...(text !== undefined && { effects: text, size: text.length }),
   });

@@ -134,9 +134,12 @@ function describeEnd<E extends Endpoint>(
   const { linkHost } = keyContext.known;
   const isOld =
     endpoint.path === shortLinks.create.path && !isMadeByShortening(sent, record, linkHost);
-  const own = isOld ? [] : [describeEffect(kind, id, before, after)];
-  return { ...nameTarget(kind, id, record), state: "done", effects: [...apps, ...own] };
+  const target = nameTarget(kind, id, record);
+  if (isOld) return { ...target, state: "done", effects: apps, note: shortPathStays };
+  return { ...target, state: "done", effects: [...apps, describeEffect(kind, id, before, after)] };
 }
+
+const shortPathStays = "A link's short path cannot be taken back.";
 
 /** Where nobody could look before, an app may have been there already, and is none of these. */
 async function readRegistered(
@@ -167,7 +170,6 @@ function isMadeByShortening(
 
 function describeLoss(endpoint: Endpoint): string | undefined {
   const { path, method } = endpoint;
-  if (path === shortLinks.create.path) return "A link's short path cannot be taken back.";
   if (path === pageTemplate.save.path) return undefined;
   const isProject = findKind(endpoint).name === "project";
   return isProject && method === "DELETE" ? "A deleted project cannot be brought back." : undefined;

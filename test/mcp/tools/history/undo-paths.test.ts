@@ -3,7 +3,7 @@ import { createAssistantWorld, type AssistantWorld } from "../../../support/assi
 import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
-/** A short path cannot be taken back, and its change says so. */
+/** The short path of an existing link cannot be taken back, and only its change says so. */
 
 let assistant: AssistantWorld;
 
@@ -29,4 +29,14 @@ test("a short path of an address with its query says that it cannot be taken bac
   const resolved = (await call("resolve_short_link", { url: address })).link;
   expect(resolved).toMatchObject({ id: link.id, query: "id=1" });
   expect(resolved).not.toHaveProperty("shortened_path");
+});
+
+test("a link that shorten_link made for a foreign address is undone without a note", async () => {
+  const { link } = await call("shorten_link", { url: "https://foreign.example/a" });
+  const { changes } = await call("list_changes");
+  expect(changes[0]).toMatchObject({ tool: "shorten_link", target: { id: link.id } });
+  expect(changes[0]).not.toHaveProperty("note");
+  const { change } = await call("undo");
+  expect(change).toMatchObject({ undoes: changes[0].id, target: { id: link.id } });
+  expect((await fail("get_link", { id: link.id })).code).toBe("not_found");
 });
