@@ -38,7 +38,7 @@ async function importRows(count: number, name: string) {
 }
 
 test("the pattern knows what an assistant is told", () => {
-  expect('{"next":"Apply its plan (plan_id) again to resume it."}').toMatch(forAssistants);
+  expect('{"next":"Applying its plan (plan_id) again resumes it."}').toMatch(forAssistants);
   expect("Call apply_plan again.").toMatch(forAssistants);
   expect('"uri":"waypost://plans/1"').toMatch(forAssistants);
 });

@@ -82,9 +82,10 @@ function describeRest({ counts }: Job, page: number): { readonly next?: string }
   return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
 }
 
+/** A key that may only read sees these sentences as well, so none of them advises a call. */
 function describeNext({ state, isHeld, counts }: Job): { readonly next?: string } {
   if (state === "interrupted") {
-    return { next: "Apply its plan (plan_id) again to resume it." };
+    return { next: "Applying its plan (plan_id) again resumes it." };
   }
   if (state !== "cancelled") return {};
   if (isHeld) {
@@ -93,5 +94,6 @@ function describeNext({ state, isHeld, counts }: Job): { readonly next?: string 
   const undo = counts.done === 0 ? "" : " A plan that undoes the job takes back what is done.";
   const rest = counts.left + counts.unknown;
   if (rest === 0) return {};
-  return { next: `It was cancelled: apply its plan again only if the user asks for it.${undo}` };
+  const resuming = "Applying its plan again resumes it, if the user wants that.";
+  return { next: `It was cancelled. ${resuming}${undo}` };
 }
