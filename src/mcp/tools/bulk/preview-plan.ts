@@ -145,7 +145,7 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
   const place = looked.isWhole ? "links" : "most clicked links";
   const unseen =
     looked.links === 0
-      ? "no link is known to lead there for a day"
+      ? "Waypost found no link unchanged for a day to compare it with"
       : `not seen in the project's ${looked.links} ${place} that have not changed for a day`;
   const news = isNew ? `; NEW: ${unseen}` : "";
   const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};

@@ -131,6 +131,15 @@ describe("a host is new", () => {
     expect(text).toContain('- would lead to "evil.example": 1 link; NEW');
   });
 
+  test("a project without an older link says that there is none to compare with", async () => {
+    await assistant.plant("link", { path: "p0", url: old });
+    const { text } = await ask({ operation: "update", rows: [{ path: "p0", url: other }] });
+    expect(text).toContain(
+      '- would lead to "evil.example": 1 link; NEW: Waypost found no link unchanged for a day ' +
+        "to compare it with\n",
+    );
+  });
+
   test("although a link was made that leads there, which asked nobody", async () => {
     await plant(1);
     assistant.world.advance(day_ms);
