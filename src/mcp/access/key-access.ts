@@ -148,11 +148,8 @@ function noteIn({ find, learn }: LearnedAccess): Noting {
       const cause = readCause(message);
       const isLacking = rightsCauses.has(cause);
       const isDenied = isLacking && (isPlain || refusesAll(endpoint, cause, message));
-      const before = find(endpoint)?.state;
       // One call that lacked a right says nothing against the tool.
-      if (isLacking && !isDenied && before === "granted") return;
-      // A key that is refused as such has no more rights than it had.
-      if (!isLacking && before === "denied") return;
+      if (isLacking && !isDenied && find(endpoint)?.state === "granted") return;
       // A key that lacks one of these is a project's key: a master key needs none of them.
       const shows_kind = isLacking && endpoint.auth === "project";
       const state = isDenied ? "denied" : "unknown";

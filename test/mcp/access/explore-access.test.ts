@@ -210,6 +210,20 @@ describe("the next process", () => {
   });
 });
 
+test("a key that never had a right to the list of links loses its tools when revoked", async () => {
+  key = await world.addKey({ scopes: ["links.show"] });
+  const refuse = answering(401, { error: messages.key_invalid });
+  let isRevoked = false;
+  const send: Deployment = (request) => (isRevoked ? refuse(request) : world.fetch(request));
+  await using stage = await start({ send });
+  expect(await stage.listNames()).toContain("get_link");
+  await stage.settle();
+  isRevoked = true;
+  pass(60_000);
+  await stage.callTool("explain_access");
+  expect(await stage.listNames()).toEqual(["resolve_short_link", "explain_access"]);
+});
+
 describe("a process that goes on for days", () => {
   test("asks again every half day beside what it does, so that no list has to wait", async () => {
     await using stage = await start();
