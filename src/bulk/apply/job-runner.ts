@@ -156,15 +156,9 @@ async function apply(
   // That it was interrupted is read a moment before its run has ended here.
   if (job.state === "interrupted") await running.get(job.id);
   if (running.has(job.id)) return job;
-  await cancelUndone(jobs, plan);
   const run = { id: job.id, runner: name };
   if (!(await takeLease(runner, jobs, run))) return (await jobs.find(job.id)) ?? job;
   return begin(runner, { state, run, plan, owner, job });
-}
-
-/** A job that is being undone must not be gone on with as well. */
-async function cancelUndone(jobs: Jobs, { undoes }: Plan): Promise<void> {
-  if (undoes !== null) await jobs.cancel(undoes);
 }
 
 async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<void> {
@@ -209,7 +203,8 @@ async function openJob(
   { key_id }: Owner,
   writer: JobWriter | undefined,
 ): Promise<Job> {
-  await cancelUndone(jobs, plan);
+  // A job that is being undone must not be gone on with as well.
+  if (plan.undoes !== null) await jobs.cancel(plan.undoes);
   // It may have gone on between the last look at it and its end.
   await requireAsPlanned(jobs, plan);
   // The history tells of it as of what it sets out to do: its end is noted there only in part.
