@@ -34,16 +34,15 @@ export type JobCounts = {
 };
 
 /** Who begins a job, and by which tool or command. */
-export type JobWriter = Writer & {
-  readonly tool: string;
-  /** What the job is, for the history; its operation, where it is left out. */
-  readonly name?: string;
-};
+export type JobWriter = Writer & { readonly tool: string };
+
+/** The name says in the history what the job does. */
+type NamedWriter = JobWriter & { readonly name: string };
 
 export type Jobs = Leases &
   Pick<Journal, "noteSent" | "noteEnd"> & {
     /** The plan's one job, made when there is none yet; then it is a change of its writer. */
-    readonly open: (plan: Plan, writer?: JobWriter, keyId?: string) => Promise<Job>;
+    readonly open: (plan: Plan, writer?: NamedWriter, keyId?: string) => Promise<Job>;
     readonly find: (id: string) => Promise<Job | undefined>;
     readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
     readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
@@ -137,13 +136,13 @@ async function listResumable(db: Db, now: number): Promise<readonly ResumableJob
 async function noteJob(
   db: Db,
   id: string,
-  { operation, undoes }: Plan,
-  writer: JobWriter,
+  { undoes }: Plan,
+  writer: NamedWriter,
   given: ClockAndRandom,
 ): Promise<void> {
   const ofRealm = db.selectFrom("changes").select("id").where("realm", "=", writer.realm);
   const undone = ofRealm.where("target_id", "=", undoes);
-  const target = { kind: "job", target_id: id, target_key: null, name: writer.name ?? operation };
+  const target = { kind: "job", target_id: id, target_key: null };
   const begun = { ...writer, ...target, effects: [] };
   const undoneId = (await undone.executeTakeFirst())?.id;
   await insertChange(db, { ...begun, undoes: undoneId }, "done", given);

@@ -25,7 +25,8 @@ beforeEach(async () => {
   const wanted = { key_print: "key", origin: "here", operation: "upsert" } as const;
   const plan = await state.plans.save({ ...wanted, undoes: null, problems: [] }, listRows());
   const writer = { realm: project.id, tool: "apply_plan", client: null, key_print: "key" };
-  ({ id } = await state.jobs.open(plan, writer, "a key"));
+  const named = { ...writer, name: "creates 1 link" };
+  ({ id } = await state.jobs.open(plan, named, "a key"));
   const lazy = { exists: () => true, open: () => Promise.resolve(state) };
   ({ deliverDue } = deliverIn(world, { collect: createForwarder(store, lazy) }));
 });
