@@ -50,7 +50,7 @@ const desktop =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) " +
   "Chrome/121.0.0.0 Safari/537.36";
 
-type Given = "setAlarm" | "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
+type Given = "secondOrigin" | "clock" | "findCountry" | "report" | "trustedProxies";
 type LinkHostOptions = Partial<Pick<HostOptions, Given>> & {
   /** Puts something between the host and its store. */
   readonly wrap?: (store: Store) => Store;

@@ -35,10 +35,10 @@ type WantedTenant = Partial<ProjectSettings> & {
   readonly role?: Role;
 };
 
-export async function openGround(words: readonly string[] = []): Promise<Ground> {
+export async function openGround(): Promise<Ground> {
   const folder = await createUsedFolder();
   const data = folder.path;
-  const serving = await startServe(data, words);
+  const serving = await startServe(data);
   const file = join(data, "waypost.db");
   const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
   const store = await openStore(sqlite, setAlarm);

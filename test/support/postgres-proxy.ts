@@ -14,8 +14,6 @@ export type PostgresProxy = {
   readonly refuse: () => void;
   /** Cuts every connection, and until `restore` refuses new ones. */
   readonly cut: () => void;
-  /** Lets nothing through any more, and tells nobody. */
-  readonly swallow: () => void;
   readonly restore: () => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
@@ -23,11 +21,11 @@ export type PostgresProxy = {
 export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
-  let way: "open" | "cut" | "silent" = "open";
+  let isCut = false;
   let cutting: "asked" | "answered" | undefined;
 
   const server = createServer((client) => {
-    if (way === "cut") {
+    if (isCut) {
       client.destroy();
       return;
     }
@@ -40,7 +38,6 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
     }
     let isLast = false;
     client.on("data", (bytes) => {
-      if (way === "silent") return;
       if (cutting !== undefined && bytes.includes("commit\0")) {
         isLast = true;
         if (cutting === "asked") end();
@@ -51,7 +48,7 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
     });
     upstream.on("data", (bytes) => {
       if (isLast) end();
-      else if (way !== "silent") client.write(bytes);
+      else client.write(bytes);
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -63,16 +60,12 @@ export async function openPostgresProxy(url: string): Promise<PostgresProxy> {
   return {
     url: own.href,
     cutAtCommit: (moment) => (cutting = moment),
-    refuse: () => (way = "cut"),
+    refuse: () => (isCut = true),
     cut: () => {
-      way = "cut";
+      isCut = true;
       cutAll();
     },
-    swallow: () => (way = "silent"),
-    restore: () => {
-      if (way === "silent") cutAll();
-      way = "open";
-    },
+    restore: () => (isCut = false),
     [Symbol.asyncDispose]: async () => {
       cutAll();
       server.close();

@@ -29,11 +29,11 @@ export type StorePlace = {
 /** For what is about a file alone. */
 export const isOnPostgres = process.env["WAYPOST_TEST_ENGINE"] === "postgres";
 
-export async function createPlace(take = takeDatabase): Promise<StorePlace> {
+export async function createPlace(): Promise<StorePlace> {
   const folder = await mkdtemp(join(memoryFolder, "waypost-world-"));
   const file = join(folder, "waypost.db");
   const stateFile = join(folder, "state.db");
-  const database = isOnPostgres ? await take() : undefined;
+  const database = isOnPostgres ? await takeDatabase() : undefined;
   const { watch, isUnderWay } = createWatch();
   const openFor = async <Opened>(path: string, applicationId: number) =>
     watch(await (database?.open<Opened>() ?? openSqlite<Opened>(path, { applicationId })));
