@@ -1,7 +1,13 @@
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { setClockAhead } from "../support/clock-ahead.ts";
-import { begin, createFolder, run, startServe, type Folder } from "../support/command.ts";
+import {
+  begin,
+  createFolder,
+  runProcess as run,
+  startServe,
+  type Folder,
+} from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "../support/plant-short-paths.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
