@@ -39,6 +39,8 @@ const alwaysOfKey = 16;
 
 /** Of one key's calls so many are worked on at a time. */
 const mostAtWork = 100;
+/** What takes longer than this waits for something else than the processor. */
+const atWork_ms = 1000;
 
 /** So much of a message is held as a part of its call. */
 export const long_bytes = 64 * 1024;
@@ -59,8 +61,8 @@ export function weighMessage(length: number | string | null | undefined): number
 }
 
 /** Of the calls of one key, of which its clients take turns. */
-export function createWorkLine(): Line {
-  return createLine({ most: mostAtWork });
+export function createWorkLine(setAlarm: SetAlarm): Line {
+  return createLine({ most: mostAtWork, lost: { after_ms: atWork_ms, setAlarm } });
 }
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {

@@ -5,7 +5,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { KnownKey } from "../../contract/access.ts";
-import type { Clock } from "../../contract/clock.ts";
+import type { Clock, SetAlarm } from "../../contract/clock.ts";
 import { printKey, type KeyContext, type VisibleListeners } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
 import { createWorkLine } from "./call-limits.ts";
@@ -42,6 +42,7 @@ export type ConnectionOptions = {
   readonly createServer: (keyContext: KeyContext, direct: Admits) => Server;
   readonly createDirectCalls: (keyContext: KeyContext) => Admits & DirectCalls;
   readonly clock: Clock;
+  readonly setAlarm: SetAlarm;
   readonly limits: SessionLimits;
   readonly onError: (error: unknown) => void;
 };
@@ -152,7 +153,7 @@ function openConnections(
       use: { begin: () => {}, end: () => {} },
     },
     calls: trackInFlight(),
-    work: createWorkLine(),
+    work: createWorkLine(options.setAlarm),
     listeners: trackInFlight(),
     renew: () => keyContext.renew(),
   };

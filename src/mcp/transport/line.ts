@@ -1,3 +1,5 @@
+import type { SetAlarm } from "../../contract/clock.ts";
+
 /**
  * Lets in so much at a time. What is more waits, and those for whom it waits take turns: one that
  * brings very much waits for itself, and another one never for all of that.
@@ -18,13 +20,15 @@ export type Wanted = {
 export type Place = {
   /** To be left once; a second time does nothing. */
   readonly leave: () => void;
-  /** Gives back what it took beyond that weight. */
+  /** Gives back what it took beyond that weight, and cannot lose the rest. */
   readonly keep: (weight: number) => void;
 };
 
 type Options = {
   readonly most: number;
   readonly mostOfEach?: number;
+  /** One that others wait for is lost once it was had for so long, before twice of it. */
+  readonly lost?: { readonly after_ms: number; readonly setAlarm: SetAlarm } | undefined;
 };
 
 type Waiting = Required<Wanted> & { readonly letIn: (place: Place) => void };
@@ -32,9 +36,10 @@ type Waiting = Required<Wanted> & { readonly letIn: (place: Place) => void };
 /** For what has to wait for nobody. */
 export const noPlace: Place = { leave: () => {}, keep: () => {} };
 
-export function createLine({ most, mostOfEach = most }: Options): Line {
+export function createLine({ most, mostOfEach = most, lost }: Options): Line {
   const room = createRoom(most, mostOfEach, () => letIn());
   const turns = createTurns();
+  let isWatching = false;
 
   return {
     enter: (wanted) => {
@@ -67,6 +72,7 @@ export function createLine({ most, mostOfEach = most }: Options): Line {
       turns.pass(next);
       next.letIn(room.take(next));
     }
+    watchHeld();
   }
 
   /** What is too much for its own share lets others go first; for the room of all they wait. */
@@ -77,14 +83,37 @@ export function createLine({ most, mostOfEach = most }: Options): Line {
     }
     return undefined;
   }
+
+  function watchHeld(): void {
+    if (lost === undefined || isWatching || turns.count() === 0) return;
+    const long = room.listLosable();
+    isWatching = true;
+    lost.setAlarm(lost.after_ms, () => {
+      const inTheWay = long.filter(({ who }) => isInTheWay(who));
+      for (const { lose } of inTheWay) lose();
+      isWatching = false;
+      watchHeld();
+    });
+  }
+
+  /** Whoever waits for a share of its own waits for nobody else. */
+  function isInTheWay(who: string): boolean {
+    for (const one of turns.listFirst()) {
+      if (one.who === who || !room.fitsAll(one.weight)) return true;
+    }
+    return false;
+  }
 }
 
 function complete({ who, weight = 1 }: Wanted): Required<Wanted> {
   return { who, weight };
 }
 
+type Losable = { readonly who: string; readonly lose: () => void };
+
 /** What is held, by whom. */
 function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
+  const losable = new Set<Losable>();
   const heldBy = new Map<string, number>();
   let held = 0;
 
@@ -102,14 +131,21 @@ function createRoom(most: number, mostOfEach: number, onLeft: () => void) {
     take: ({ who, weight }: Required<Wanted>): Place => {
       let taken = weight;
       const keep = (most: number) => {
+        losable.delete(own);
         if (most >= taken) return;
         add(who, most - taken);
         taken = most;
         onLeft();
       };
+      const lose = () => {
+        if (losable.has(own)) keep(0);
+      };
+      const own = { who, lose };
+      losable.add(own);
       add(who, taken);
       return { leave: () => keep(0), keep };
     },
+    listLosable: () => [...losable],
   };
 }
 

@@ -83,6 +83,21 @@ describe("whoever waits for a person", () => {
     gate.open();
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
+
+  test("of what takes long for another reason others wait two seconds at most", async () => {
+    const { call, begun, open, advance } = openHeldWay();
+    const calls = Array.from({ length: 250 }, () => call("one"));
+    await settle();
+    expect(begun.length).toBe(100);
+    advance(1000);
+    await settle();
+    expect(begun.length).toBe(200);
+    advance(1000);
+    await settle();
+    expect(begun.length).toBe(250);
+    open();
+    expect(await readStatuses(calls)).toEqual(new Set([200]));
+  });
 });
 
 describe("a call that waits for its turn", () => {
