@@ -48,9 +48,12 @@ describe.concurrent("the port of another program", () => {
     expect(await isServed(url)).toBe(true);
     expect(url).not.toContain(`:${stranger.port}`);
     expect(session.describe()).toContain("temporary: another program has port");
+    // A busy machine may take its answer for none, and ask again; a known stranger is left alone.
+    const asked = stranger.received.length;
+    expect(asked).toBeGreaterThan(0);
     expect(await session.read()).toBe(url);
+    expect(stranger.received).toHaveLength(asked);
     const secret = readFileSync(join(folder.path, "listener.key"), "utf8").trim();
-    expect(stranger.received).toHaveLength(1);
     expect(stranger.received.join("\n")).not.toContain(secret);
   });
 
@@ -73,7 +76,7 @@ describe.concurrent("the port of another program", () => {
     await using session = openSession({ data: folder.path, port });
     expect(await session.read()).toBe(url);
     // A signature is good for one port only.
-    expect(answers).toEqual([404]);
+    expect(new Set(answers)).toEqual(new Set([404]));
   });
 
   test("a program that never answers is waited for once", async () => {
