@@ -6,6 +6,8 @@ export default {
   clearTextReporter: { reportTests: false, logTests: false },
   concurrency: 2,
   dryRunTimeoutMinutes: 30,
+  // A new test process loads every module first. A busy machine must not count that as a hang.
+  timeoutMS: 60_000,
   disableTypeChecks: false,
   // Stryker cannot read tsconfig.json with TypeScript 7. With another name it copies the file.
   tsconfigFile: "none",
