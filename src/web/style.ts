@@ -70,6 +70,9 @@ td > a.line:hover { color: var(--accent); }
 pre { margin: 0; padding: var(--s3); background: var(--well); border-radius: var(--round);
   overflow-x: auto; line-height: 1.5; }
 pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
+.document > * { margin: var(--s3) 0; }
+.document > h2, .document > h3 { margin-top: var(--s5); }
+.document :is(td, th, li, code) { overflow-wrap: anywhere; }
 .client { border-top: 1px solid var(--line); }
 .client:first-of-type { border-top: 0; }
 .client > summary { width: 100%; padding: var(--s3) 0; }

@@ -25,6 +25,10 @@ export function writeDocs(from, to) {
 function renderPage(name, text) {
   const marked = new Marked({
     renderer: {
+      // Lines wrap: a region that scrolls would need a name and a place in the tab order.
+      code({ text: code }) {
+        return `<pre class="wrap">${escapeHtml(code)}</pre>\n`;
+      },
       heading({ tokens, depth }) {
         const title = this.parser.parseInline(tokens);
         const id = title
@@ -39,6 +43,10 @@ function renderPage(name, text) {
     },
   });
   return marked.parse(text);
+}
+
+function escapeHtml(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 function placeLink(name, href) {
