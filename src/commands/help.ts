@@ -1,93 +1,94 @@
-export const help = `Waypost: dynamic links that an assistant can manage, and that you can host.
+export const help = `Waypost: dynamic links that an assistant can manage and that you host yourself.
 
   waypost                  MCP over stdin and stdout, for a client that starts it (also: stdio)
-  waypost serve            the links on their own hosts; MCP at /mcp, the REST API at /api/v1,
-                           /healthz and /readyz, approval pages, the console for a browser
-  waypost tools            the tools that this configuration shows, their access and cost
-  waypost console          shows a terminal an address that signs in at the console, once
-  waypost doctor           looks whether everything is set right, and changes nothing
-  waypost keys create      make an API key; it is shown once
-  waypost keys list        the keys, without their tokens
-  waypost keys revoke ID   end a key
-  waypost projects create  make a project
-  waypost projects list    the projects and their settings
+  waypost serve            links on their own hosts, MCP at /mcp, the REST API at /api/v1,
+                           /healthz and /readyz, approval pages, and the console for a browser
+  waypost tools            list the tools of this configuration, their access and token cost
+  waypost console          print an address that signs you in to the console, once
+  waypost doctor           check the whole setup, without changing anything
+  waypost keys create      create an API key; it is shown once
+  waypost keys list        list the keys, without their tokens
+  waypost keys revoke ID   revoke a key
+  waypost projects create  create a project
+  waypost projects list    list the projects and their settings
   waypost projects update ID-OR-SUBDOMAIN
-  waypost webhooks create  have serve tell an address of ours what happens; its secret is shown once
-  waypost webhooks list    the webhooks, the last delivery of each, and what was given up
-  waypost webhooks test ID send it a message of nothing; revoke ID, resend ID (what was given up)
-  waypost import FILE      many links at once, from CSV or JSON: shows the plan and asks first
-  waypost export           every link, or those that filters name, as one file
-  waypost stats [PATH]     how often links were visited: one, those that filters name, or all
-  waypost jobs             imports that ran or were interrupted; jobs show, resume, cancel,
-                           undo ID
-  waypost bin list         deleted links and apps, kept for 30 days; bin restore ID, bin empty
-  waypost backup FILE      everything in one new file, while others go on
-  waypost restore FILE     a backup into an empty data folder, or database
-  waypost migrate --to URL everything into another folder or database, while nothing else runs
-  waypost help TOPIC       a page of the documentation; waypost help topics lists them
+  waypost webhooks create  send events to a web address of yours; its secret is shown once
+  waypost webhooks list    list the webhooks, their last delivery and the events given up
+  waypost webhooks test ID send a test message; also: revoke ID, resend ID (events given up)
+  waypost import FILE      change many links from CSV or JSON; shows the plan and asks first
+  waypost export           write all links, or those that match filters, to one file
+  waypost stats [PATH]     clicks of one link, of those that match filters, or of all links
+  waypost jobs             list finished and interrupted jobs; also: jobs show ID, jobs resume ID,
+                           jobs cancel ID, jobs undo ID
+  waypost bin list         list deleted links and apps of the last 30 days; also: bin restore ID,
+                           bin empty
+  waypost backup FILE      copy everything into one new file, while Waypost keeps running
+  waypost restore FILE     restore a backup into an empty data folder or database
+  waypost migrate --to URL copy everything to another folder or database, while Waypost is stopped
+  waypost help TOPIC       show a page of the documentation; waypost help topics lists them
 
-Settings (a flag wins over its variable)
-  --base-url URL       WAYPOST_BASE_URL     a deployment elsewhere; without it, Waypost is its own
-  --data DIR           WAYPOST_DATA         where everything is kept (~/.local/share/waypost)
-  --database-url URL   WAYPOST_DATABASE_URL  everything in PostgreSQL instead:
+Settings (a flag overrides its variable)
+  --base-url URL       WAYPOST_BASE_URL     a remote server; without it, Waypost is embedded
+  --data DIR           WAYPOST_DATA         the data folder (~/.local/share/waypost)
+  --database-url URL   WAYPOST_DATABASE_URL  store the data in PostgreSQL instead:
                                             postgres://user:password@host:5432/database
-  --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves what destroys),
-                                            full (nobody does)
+  --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves risky changes),
+                                            or full (no approvals)
   --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
-                                            templates, bulk, history) and tools; -C takes away
-  --scopes A,B         WAYPOST_SCOPES       what the key may do, where that is known
-  --probe on|off       WAYPOST_PROBE        whether a remote server is asked what the key may do, by
+                                            templates, bulk, history) and tools; -C removes C
+  --scopes A,B         WAYPOST_SCOPES       the scopes of the key, if you know them
+  --probe on|off       WAYPOST_PROBE        find out what the key of a remote server may do, by
                                             requests that change nothing (on)
-  --destinations A,*.B WAYPOST_DESTINATIONS  the hosts that an assistant's links may lead to: any;
-                                            *.B is what is below B
-  --host HOST          WAYPOST_HOST         127.0.0.1
-  --port PORT          WAYPOST_PORT         8787; 0 takes a free one
-  --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback), or how many
-                                            proxies: who is believed whom they were called by
+  --destinations A,*.B WAYPOST_DESTINATIONS  the hosts that assistants may redirect links to (any);
+                                            *.B stands for every subdomain of B
+  --host HOST          WAYPOST_HOST         the address to listen on (127.0.0.1)
+  --port PORT          WAYPOST_PORT         the port to listen on (8787); 0 picks a free one
+  --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback) or number of the
+                                            proxies whose client addresses are trusted
   --webhook-private A,B  WAYPOST_WEBHOOK_PRIVATE  private networks (10.0.0.0/8,loopback) that
-                                            webhooks may lead to; else the public internet alone
-  --link-origin URL    WAYPOST_LINK_ORIGIN  where links live: http://{subdomain}.localhost:PORT;
+                                            webhooks may reach, besides the public internet
+  --link-origin URL    WAYPOST_LINK_ORIGIN  the origin of links: http://{subdomain}.localhost:PORT;
                                             with --base-url the origin of the project's links
-  --second-origin URL  WAYPOST_SECOND_ORIGIN  a second name for the same links, by which the
-                                            button of a link's page opens the app
-  --public-url URL     WAYPOST_PUBLIC_URL   how others reach this server
-  --geoip-file FILE    WAYPOST_GEOIP_FILE   a database of countries (.mmdb), which tells a visitor's
-                                            by the address, where no header does
-  --time-zone ZONE     WAYPOST_TIME_ZONE    for the console, approval pages, tables and days of
-                                            statistics, such as Europe/Berlin; the machine's
-  --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug
+  --second-origin URL  WAYPOST_SECOND_ORIGIN  a second origin of the same links; the button on the
+                                            preview page uses it to open the app
+  --public-url URL     WAYPOST_PUBLIC_URL   the address at which others reach this server
+  --geoip-file FILE    WAYPOST_GEOIP_FILE   a country database (.mmdb), to find a visitor's country
+                                            by the address when no header names it
+  --time-zone ZONE     WAYPOST_TIME_ZONE    for the console, approval pages, tables and statistics,
+                                            such as Europe/Berlin (the machine's time zone)
+  --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug (info)
 
-In a variable alone
-  WAYPOST_ALLOW_HTTP   1 lets the key go over plain http to another machine
-  WAYPOST_SERVE        on, or off: over stdio too, links open on this machine, at --port
-  WAYPOST_CONSOLE      on, or off: the console, at the address of serve, for a browser
-  WAYPOST_COUNTRY_HEADER  the header in which a proxy tells a visitor's country
+Settings without a flag
+  WAYPOST_ALLOW_HTTP   1 allows sending the key to another machine over plain http
+  WAYPOST_SERVE        on or off: in a stdio session too, links open on this machine, at --port (on)
+  WAYPOST_CONSOLE      on or off: the console, at the address of serve, for a browser (on)
+  WAYPOST_COUNTRY_HEADER  the header in which a proxy sends the visitor's country
 
-Secrets, in variables alone
-  WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's of --data
-  WAYPOST_DATABASE_URL_FILE                    a file with the database's address, for its password
-  WAYPOST_HTTP_TOKEN, WAYPOST_HTTP_TOKEN_FILE  what callers of /mcp show where serve has a
-                                               --base-url; made on the first start
-  WAYPOST_APPROVAL_PIN_FILE                    a PIN that approval pages ask for; replaced by its
-                                               hash on the first start
-  WAYPOST_METRICS_TOKEN, WAYPOST_METRICS_TOKEN_FILE  what those show who read the metrics of serve,
-                                               at /metrics; without it there are none
+Secrets, without a flag
+  WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's key in --data
+  WAYPOST_DATABASE_URL_FILE                    a file that contains the database URL with password
+  WAYPOST_HTTP_TOKEN, WAYPOST_HTTP_TOKEN_FILE  the token for /mcp when serve has a --base-url;
+                                               created on the first start
+  WAYPOST_APPROVAL_PIN_FILE                    a file with the PIN that approval pages ask for; the
+                                               first start replaces the PIN with its hash
+  WAYPOST_METRICS_TOKEN, WAYPOST_METRICS_TOKEN_FILE  the token for /metrics of serve; without it,
+                                               serve has no metrics
 
 serve, tools
   --json               JSON on stdout; serve prints one line of it when it is ready
 
 doctor
-  --public             looks at the links' hosts as phones do, over the internet: what check_domain
-                       finds at each of them
+  --public             also check the link hosts over the internet, as phones see them: the same
+                       checks as the tool check_domain
 
 keys create
-  --project NAME       id or subdomain; not needed where there is only one project
-  --scopes A,B         only these; without it, full access
+  --project NAME       id or subdomain; needed only if there are several projects
+  --scopes A,B         only these scopes; without this flag, full access
   --role ROLE          viewer, manager or owner (owner); a viewer reads links, statistics and apps,
-                       and writes nothing
-  --master             a key for projects and nothing else
-  --client             a key for the SDK in an app, which everybody may read: it answers what the
-                       SDK asks of its project's links, and no other route
+                       and changes nothing
+  --master             a master key, which manages projects and nothing else
+  --client             a client key for the SDK in an app: it can only look up the link that opened
+                       or installed the app, and is not a secret
   --json               {id, token, scopes, role, project_id}; of --client {id, token, project_id}
 
 projects create, projects update
@@ -95,78 +96,78 @@ projects create, projects update
   --plan free|pro      (pro)      --max-links N   on the free plan (1000)
   --templates on|off   (on)       --link-in-referrer on|off
   --suspend on|off     --custom-domain DOMAIN
-  --verify-domain      update only: the domain counts as the project's once the TXT record that
-                       --custom-domain prints is in its DNS
-  --assume-verified    skips the DNS check
-  --clipboard on|off   (off)      on iPhones the App Store button of a link's page copies an address
-                       that a new app can be told by, once
-  --destinations A,*.B (any)      the hosts that links may lead to from now on
-  --home URL           where the root of the project's link host leads; "" takes it away
-  --not-found URL      where an address of no link leads, likewise
+  --verify-domain      update only: verify the custom domain by its TXT record, which
+                       --custom-domain prints
+  --assume-verified    skip the DNS check
+  --clipboard on|off   (off)      on iPhones, the App Store button of the preview page copies an
+                       address, by which a newly installed app finds its link once
+  --destinations A,*.B (any)      the only hosts that new or changed links may redirect to
+  --home URL           where the root of the project's link host redirects; "" clears it
+  --not-found URL      where an address without a link redirects; "" clears it
   --json
 
 webhooks create, webhooks list, webhooks revoke ID, webhooks test ID, webhooks resend ID
-  --project NAME       id or subdomain; not needed where there is only one project
-  --url URL            create: an https address; http for networks of --webhook-private
+  --project NAME       id or subdomain; needed only if there are several projects
+  --url URL            create: an https address, or http in a network of --webhook-private
   --events A,B         create: link.created, link.updated, link.deleted, link.clicked,
                        install.matched, job.finished, approval.waiting (all)
   --json               {id, project_id, url, events, secret}, {webhooks}, {revoked}, {test} or
                        {resent}
-  A test goes out from this terminal, with its --webhook-private; what happens, from waypost serve.
+  test uses the --webhook-private of this command. waypost serve sends the events themselves.
 
 import FILE
   FILE                 CSV with columns named like the fields of a link, a JSON list of links, or
-                       what Firebase Dynamic Links, Bitly, Branch or Short.io export; - is stdin
-  --operation NAME     upsert (creates, or overwrites what has the same path), update, delete
-  --yes                go on without asking, for scripts; without it, a terminal has to answer
+                       an export of Firebase Dynamic Links, Bitly, Branch or Short.io; - is stdin
+  --operation NAME     upsert (create, or overwrite the link with the same path), update, delete
+  --yes                do not ask, for scripts; without it, a person must answer in a terminal
   --json               {plan, job} on stdout
-  A file with a fault in it changes nothing. Ctrl-C stops after the rows that are on the way.
+  A file with an invalid row changes nothing. Ctrl-C stops after the rows already in progress.
 
 export
-  --format csv|json    (csv, or what the name of --output says)
+  --format csv|json    (csv, or the extension of --output)
   --filter NAME=VALUE  a field and a condition, such as name_cont=spring; with _in a list (a,b),
-                       with _null, _present, _empty true or false; repeated, all must hold
-  --search TEXT        words of name, path, url or title, or the address of a link
-  --output FILE        instead of stdout; whole or not at all
-  --force              overwrites FILE
+                       with _null, _present, _empty true or false; several must all match
+  --search TEXT        words in name, path, url or title, or the address of a link
+  --output FILE        write to FILE instead of stdout; a failed export leaves no file
+  --force              overwrite FILE
   --json               {export: {file, count, format}} on stdout, with --output
 
 stats, stats PATH
-  --from DATE          2026-11-16, or a time; today and the six days before
-  --to DATE            the last day, counted too
+  --from DATE          2026-11-16, or a time (seven days, up to today)
+  --to DATE            the last day, included
   --by NAME            hour, day, week, month, platform, referrer, country, source or link
-  --compare            beside the time before, as long
+  --compare            compare with the period before, of the same length
   --filter, --search   as for export
   --json               {stats} on stdout
 
 jobs, jobs show ID, jobs resume ID, jobs cancel ID, jobs undo ID
-  --page N             of jobs, or of the rows of one
-  --failed             show: only the rows that were rejected, or of which nobody knows
-  --yes                undo: without asking
+  --page N             a page of the jobs, or of the rows of one job
+  --failed             show: only rows that were rejected or whose outcome is unknown
+  --yes                undo: do not ask
   --json               {jobs, meta}, {job, meta}, {job} or {plan, job}
 
 bin list, bin restore ID, bin empty
-  --project NAME       id or subdomain; not needed where there is only one project
-  --page N             list: of 100 each
-  --yes                empty: without asking
+  --project NAME       id or subdomain; needed only if there are several projects
+  --page N             list: a page of 100 entries
+  --yes                empty: do not ask
   --json               {bin, meta}, the link or app, or {emptied}
 
 backup FILE, restore FILE
-  FILE                 holds projects, keys, links, clicks, apps, templates, the bin; plans, jobs,
-                       approvals, history, secrets; owner.key and http.token: keep it private.
-                       Not in it: files that settings name elsewhere (a PIN), exported files
-  --data DIR           restore: a folder that holds nothing (with --database-url: as well as an
-                       empty database). Killed, run it once more
+  FILE                 contains projects, keys, links, clicks, apps, templates and the bin; plans,
+                       jobs, approvals, history and secrets; owner.key and http.token: keep it
+                       private. It has no exports, and no files of other settings, such as a PIN
+  --data DIR           restore: an empty folder (with --database-url, the database must be empty
+                       too). If it is interrupted, run it again
   --json               {backup} or {restore}: its tables with their rows and digests
 
 migrate
-  --to URL             sqlite:FOLDER, a data folder that holds nothing (the store and what Waypost
-                       remembers are two files in it); or postgres://user@host:5432/name,
-                       an empty database; its password better in PGPASSWORD, where others do not
-                       read it. Killed, run it once more
+  --to URL             sqlite:FOLDER, an empty data folder (Waypost writes two database files
+                       there), or postgres://user@host:5432/name, an empty database. Pass its
+                       password in PGPASSWORD, where other users cannot read it. If it is
+                       interrupted, run it again
   --json               {migrate}: its tables with their rows and digests
 
   --help               this text  --version
 
-Exit codes: 0 done, 1 unexpected, a fault that doctor found, or a row that could not be done,
-2 something to set right; one line on stderr says what. 130 stopped by Ctrl-C.`;
+Exit codes: 0 done; 1 unexpected error, a fault that doctor found, or a row that failed;
+2 a mistake in the input or settings, explained in one line on stderr; 130 stopped by Ctrl-C.`;

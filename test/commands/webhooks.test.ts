@@ -165,7 +165,7 @@ test("a test from where the network is not named says which setting names it", a
   ]);
   expect(receiver.received).toEqual([]);
   const { stdout } = await run(["--help"]);
-  expect(stdout).toMatch(/A test goes out from this terminal, with its --webhook-private/);
+  expect(stdout).toMatch(/test uses the --webhook-private of this command/);
 });
 
 const namesNetworks =
