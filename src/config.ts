@@ -167,10 +167,12 @@ function refuseSecondOrigin(
   const refuse = (fault: string): never => {
     throw new UsageFault(`${flag} ${fault}`);
   };
-  if (base_url !== undefined) refuse("is for links of our own, not of a base address");
+  if (base_url !== undefined) refuse("cannot be used with --base-url (WAYPOST_BASE_URL)");
   if (!isLinkOrigin(second)) refuse("must be an origin with {subdomain} in its host name");
   if (!haveCommonHosts(first, second)) return;
-  refuse(`must have host names that ${first} can't have, such as {subdomain}.open.example.com`);
+  refuse(
+    `must not share host names with ${first}; use a name such as {subdomain}.open.example.com`,
+  );
 }
 
 /** It has the links of our own store. */
@@ -178,7 +180,7 @@ function refuseDatabase(secrets: Config["secrets"], base_url: string | undefined
   const given = secrets.database_url ?? secrets.database_url_file;
   if (base_url === undefined || given === undefined) return;
   throw new UsageFault(
-    "--database-url (WAYPOST_DATABASE_URL) is for links of our own, not of a base address",
+    "--database-url (WAYPOST_DATABASE_URL) cannot be used with --base-url (WAYPOST_BASE_URL)",
   );
 }
 
@@ -189,13 +191,13 @@ function refuseOpenKey(
   allowed: string | undefined,
 ): void {
   if (isSet(allowed) && allowed !== "1") {
-    throw new UsageFault("WAYPOST_ALLOW_HTTP must be 1, or be left unset");
+    throw new UsageFault("WAYPOST_ALLOW_HTTP must be 1 or unset");
   }
   const hasKey = api_key !== undefined || api_key_file !== undefined;
   if (base_url === undefined || !hasKey || !isOpenHttp(base_url) || allowed === "1") return;
   throw new UsageFault(
-    "--base-url (WAYPOST_BASE_URL) is plain http to another machine, so that the API key would " +
-      "travel unencrypted; use https, or set WAYPOST_ALLOW_HTTP=1 where the way there is safe",
+    "--base-url (WAYPOST_BASE_URL) is plain http to another machine, which would send the API " +
+      "key unencrypted; use https, or set WAYPOST_ALLOW_HTTP=1 if the network is safe",
   );
 }
 
@@ -217,7 +219,7 @@ function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   if (approval_pin_file === undefined || mode !== "full") return;
   throw new UsageFault(
     `WAYPOST_APPROVAL_PIN_FILE is set, but --mode ${mode} shows no page that asks for the PIN; ` +
-      "use --mode guarded, or leave the PIN unset",
+      "use --mode guarded, or unset the PIN",
   );
 }
 

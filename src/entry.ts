@@ -13,8 +13,8 @@ const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldest
 
 if (isTooOld) {
   process.stderr.write(
-    `waypost: this is Node ${process.versions.node}, and Waypost needs ` +
-      `${oldestMajor}.${oldestMinor} or newer; install one from https://nodejs.org\n`,
+    `waypost: this is Node ${process.versions.node}, but Waypost needs Node ` +
+      `${oldestMajor}.${oldestMinor} or newer; install it from https://nodejs.org\n`,
   );
   process.exitCode = 2;
 } else {

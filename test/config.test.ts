@@ -122,7 +122,9 @@ test.each([
   [undefined, "http://open-{subdomain}.localhost"],
 ])("beside %s, a second origin %s is refused: names of both would be the same", (first, second) => {
   const flags = { "link-origin": first, "second-origin": second };
-  expect(() => readConfig(home, flags)).toThrow(/--second-origin .* must have host names that /);
+  expect(() => readConfig(home, flags)).toThrow(
+    /--second-origin .* must not share host names with /,
+  );
 });
 
 test.each([
@@ -147,7 +149,7 @@ describe("a deployment elsewhere", () => {
 
   test("what is served here alone is not for it", () => {
     expect(() => readConfig(remote, { "second-origin": "https://{subdomain}.example" })).toThrow(
-      "is for links of our own, not of a base address",
+      "cannot be used with --base-url (WAYPOST_BASE_URL)",
     );
   });
 
@@ -186,7 +188,7 @@ describe("a key for a deployment elsewhere", () => {
 
   test("is allowed by 1 and nothing else", () => {
     expect(() => readConfig({ ...home, WAYPOST_ALLOW_HTTP: "true" }, {})).toThrow(
-      "WAYPOST_ALLOW_HTTP must be 1, or be left unset",
+      "WAYPOST_ALLOW_HTTP must be 1 or unset",
     );
   });
 });
@@ -237,7 +239,7 @@ test("destinations are hosts as a browser writes them, and any is no limit", () 
 
 test("a scope that there is not is refused by its flag and variable", () => {
   expect(() => readConfig(home, { scopes: "links.index,links.read" })).toThrow(
-    /^--scopes \(WAYPOST_SCOPES\) must be of links\.show, /,
+    /^--scopes \(WAYPOST_SCOPES\) may only contain links\.show, /,
   );
 });
 
@@ -259,10 +261,10 @@ describe("what is refused, in one line that names the flag and the variable", ()
   const plain =
     "--public-url (WAYPOST_PUBLIC_URL) must have no user name, password, query or fragment";
   const proxies =
-    "--trusted-proxies (WAYPOST_TRUSTED_PROXIES) must be networks, as 10.0.0.0/8,loopback, " +
-    "or a count, as 1";
+    "--trusted-proxies (WAYPOST_TRUSTED_PROXIES) must be networks, such as 10.0.0.0/8,loopback, " +
+    "or the number of proxies, such as 1";
   const privates =
-    "--webhook-private (WAYPOST_WEBHOOK_PRIVATE) must be networks, as 10.0.0.0/8,loopback";
+    "--webhook-private (WAYPOST_WEBHOOK_PRIVATE) must be networks, such as 10.0.0.0/8,loopback";
   const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
   const noLogin = "must have no user name or password";
   const baseLogin = `--base-url (WAYPOST_BASE_URL) ${noLogin}`;
@@ -337,9 +339,8 @@ describe("what is refused, in one line that names the flag and the variable", ()
   ])("%s as a database, whose password is not repeated", (url) => {
     const message =
       "--database-url (WAYPOST_DATABASE_URL) must be " +
-      "postgres://user:password@host:5432/database, and of its password must be " +
-      "percent-encoded what is no letter or digit " +
-      "(/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";
+      "postgres://user:password@host:5432/database; percent-encode the password's special " +
+      "characters (/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";
     expect(() => readConfig({ ...home, WAYPOST_DATABASE_URL: url }, {})).toThrow(
       new UsageFault(message),
     );
@@ -349,8 +350,8 @@ describe("what is refused, in one line that names the flag and the variable", ()
     const environment = { ...home, WAYPOST_DATA: "postgres://ada:hidden@db/links" };
     expect(() => readConfig(environment, {})).toThrow(
       new UsageFault(
-        "--data (WAYPOST_DATA) must be a folder, and is an address; a database is named by " +
-          "WAYPOST_DATABASE_URL",
+        "--data (WAYPOST_DATA) must be a folder, not an address; set WAYPOST_DATABASE_URL to " +
+          "use a database",
       ),
     );
   });
@@ -360,7 +361,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
     { WAYPOST_DATABASE_URL_FILE: "/url" },
   ])("%j beside a base address, whose links are elsewhere", (environment) => {
     const message =
-      "--database-url (WAYPOST_DATABASE_URL) is for links of our own, not of a base address";
+      "--database-url (WAYPOST_DATABASE_URL) cannot be used with --base-url (WAYPOST_BASE_URL)";
     expect(() =>
       readConfig({ ...home, ...environment }, { "base-url": "https://api.example" }),
     ).toThrow(new UsageFault(message));

@@ -69,8 +69,8 @@ export async function runBackup(
   }
   printSums(sums);
   const contents = describeContents(sums, named);
-  say(`${contents} in ${quote(file, 200)} (${bytes} bytes, sha256 ${sha256}).`);
-  say("It holds keys and secrets: who reads it can do what you can.");
+  say(`Wrote ${contents} to ${quote(file, 200)} (${bytes} bytes, sha256 ${sha256}).`);
+  say("It contains keys and secrets: anyone who can read it can do what you can.");
 }
 
 async function write(
@@ -149,16 +149,18 @@ async function checkPlace(file: string): Promise<void> {
     () => false,
   );
   if (isFolder) return;
-  throw new UsageFault(`there is no folder ${quote(folder, 200)}; make it, or choose another`);
+  throw new UsageFault(
+    `the folder ${quote(folder, 200)} does not exist; create it, or choose another`,
+  );
 }
 
 function refuseOther(
   file: string,
   found: { isDirectory(): boolean; isFile(): boolean },
 ): UsageFault {
-  const kind = found.isDirectory() ? "a folder" : found.isFile() ? "a file" : "no plain file";
-  const advice = "a backup overwrites nothing; name a new file";
-  return new UsageFault(`${quote(file, 200)} is there already, and is ${kind}: ${advice}`);
+  const kind = found.isDirectory() ? "a folder" : found.isFile() ? "a file" : "not a regular file";
+  const advice = "backup does not overwrite files; name a new file";
+  return new UsageFault(`${quote(file, 200)} already exists, and is ${kind}; ${advice}`);
 }
 
 function explainFault(error: unknown, file: string): unknown {
@@ -166,15 +168,15 @@ function explainFault(error: unknown, file: string): unknown {
   if (!isDiskFault(error)) return error;
   const code = readCode(error);
   const advice = advices[code] ?? "choose another place";
-  return new UsageFault(`${quote(file, 200)} cannot be written (${code}): ${advice}`, {
+  return new UsageFault(`${quote(file, 200)} cannot be written (${code}); ${advice}`, {
     cause: error,
   });
 }
 
 const advices: Readonly<Record<string, string>> = {
-  EEXIST: "there is a file by now; name a new one",
-  ENOSPC: "the disk is full; make room, or choose another one. Nothing is left of the backup",
-  EDQUOT: "there is no more room for you; make some, or choose another disk",
-  EACCES: "choose a folder that you may write to",
-  EROFS: "nothing can be written to that disk; choose another",
+  EEXIST: "another process created the file; name a new one",
+  ENOSPC: "the disk is full; free some space, or choose another disk. No backup was written",
+  EDQUOT: "your disk quota is used up; free some space, or choose another disk",
+  EACCES: "choose a folder that you can write to",
+  EROFS: "the disk is read-only; choose another",
 };

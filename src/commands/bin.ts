@@ -77,7 +77,7 @@ function chooseRun(
 
 function readPage(text = "1"): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageFault("--page must be a whole number from 1 on");
+  throw new UsageFault("--page must be a whole number, 1 or more");
 }
 
 async function showBin(session: Session, page: number, isJson: boolean): Promise<void> {
@@ -90,11 +90,11 @@ async function showBin(session: Session, page: number, isJson: boolean): Promise
   const meta = { page, limit, count, last: Math.max(1, Math.ceil(count / limit)) };
   if (isJson) return printJson({ bin: entries.map(present), meta });
   if (count === 0) return say("The bin is empty.");
-  const heads = ["KIND", "ID", "NAME", "PATH OR IDENTIFIER", "DELETED", "UNTIL"];
+  const heads = ["KIND", "ID", "NAME", "PATH OR IDENTIFIER", "DELETED", "KEPT UNTIL"];
   const zone = readTimeZone(config);
   print(formatTable([heads, ...entries.map((entry) => writeEntry(entry, zone))]));
   if (meta.last > 1) {
-    say(`Page ${page} of ${meta.last}, ${count} entries in all; --page N shows another.`);
+    say(`Page ${page} of ${meta.last}, ${count} entries in total. Use --page N for another page.`);
   }
 }
 
@@ -139,7 +139,7 @@ async function restore(session: Session, id: string, isJson: boolean): Promise<v
   if (chore !== undefined) await store.finishChore(chore, longestChore_ms);
   if (isJson) return printJson(restored);
   print(restored.id);
-  say(`It is back in the project ${project.subdomain}.`);
+  say(`Restored to the project ${project.subdomain}.`);
 }
 
 type RestoredOne = {
@@ -167,7 +167,9 @@ async function restoreOne(
 }
 
 function refuseMissing(id: string): UsageFault {
-  return new UsageFault(`the bin has nothing with the id ${quote(id)}; bin list shows what it has`);
+  return new UsageFault(
+    `the bin has no entry with the id ${quote(id)}; waypost bin list shows all entries`,
+  );
 }
 
 async function empty(
@@ -199,13 +201,13 @@ async function empty(
     () => ({ id: project.id, name: null, before: { entries: count }, after: { entries: 0 } }),
   );
   await store.finishChore(chore, longestChore_ms);
-  conclude(count, `${count} are gone for ever.`);
+  conclude(count, `Deleted ${count === 1 ? "1 entry" : `${count} entries`} permanently.`);
   return true;
 }
 
-const lost = "The bin was emptied at the terminal: nothing brings back what was in it.";
+const lost = "The bin was emptied in the CLI. Its entries cannot be restored.";
 
 function confirm(terminal: Terminal): Promise<boolean> {
-  if (terminal.input.isTTY) say("Nothing brings them back after that.");
+  if (terminal.input.isTTY) say("They cannot be restored after that.");
   return confirmUntilStopped(terminal);
 }

@@ -13,15 +13,15 @@ type Options = {
 
 /** Prints an address that signs in at the console, once, within ten minutes. */
 export async function runConsole({ config, serveCommand }: Options): Promise<void> {
-  if (!config.console) throw new UsageFault("WAYPOST_CONSOLE is off: there is no console");
+  if (!config.console) throw new UsageFault("the console is off; set WAYPOST_CONSOLE to on");
   if (!isReadByPerson()) {
     throw new UsageFault(
-      "console shows its address in a terminal alone: whoever reads it is signed in",
+      "console prints its address only to a terminal, because the address signs anyone in",
     );
   }
   const url = await findUrl(config);
   if (url === undefined) {
-    throw new UsageFault(`nothing serves the console; start it with ${serveCommand}`);
+    throw new UsageFault(`the console is not running; start it with ${serveCommand}`);
   }
   const state = createLazyState(config);
   try {

@@ -98,7 +98,7 @@ function trySettings(config: Config, note: Note): boolean {
 
 async function tryOpen({ config }: DoctorOptions, note: Note): Promise<Deployment | undefined> {
   const report = createReport(createLog({ log: "silent" }));
-  const about = config.base_url === undefined ? "store" : "deployment";
+  const about = config.base_url === undefined ? "store" : "remote server";
   try {
     const isOwn = config.base_url === undefined && readDatabaseUrl(config) === undefined;
     if (isOwn && !hasDatabase(config.data)) {
@@ -142,17 +142,17 @@ function noteFirstStart(config: Config, note: Note): void {
   checkDataFolder(data);
   const url = readDatabaseUrl(config);
   const place = url === undefined ? data : describeDatabase(url);
-  note({ about: "store", said: `there is none yet; the first start makes it in ${place}` });
+  note({ about: "store", said: `does not exist yet; the first start creates it in ${place}` });
   const isGiven = secrets.api_key !== undefined || secrets.api_key_file !== undefined;
   const fault =
-    "is set, and a store that is yet to be made cannot know it; leave WAYPOST_API_KEY and " +
-    "WAYPOST_API_KEY_FILE unset, or set WAYPOST_BASE_URL";
-  const said = `the first start makes it, in ${findOwnerKeyFile(data)}`;
+    "is set, but a new database does not have this key; unset WAYPOST_API_KEY and " +
+    "WAYPOST_API_KEY_FILE, or set WAYPOST_BASE_URL";
+  const said = `the first start creates it in ${findOwnerKeyFile(data)}`;
   note({ about: "key", said, ...(isGiven && { fault }) });
   note({ about: "approvals", said: keptLater });
 }
 
-const keptLater = "can be kept, from the first one on";
+const keptLater = "can be stored; the first one creates the file";
 
 async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
   const { config, version, command } = options;
@@ -172,8 +172,14 @@ function describeAccess({ toolbox, keyContext: { access } }: Inspected): string 
   const counts = (["granted", "denied", "unknown"] as const).map((state) => {
     return `${states.filter((each) => each === state).length} ${state}`;
   });
-  return `${access.readKind()} key; tools: ${counts.join(", ")} (waypost tools)`;
+  return `${keyKinds[access.readKind()]}; tools: ${counts.join(", ")} (details: waypost tools)`;
 }
+
+const keyKinds = {
+  project: "project key",
+  master: "master key",
+  none: "no key",
+} as const;
 
 type Inspected = Awaited<ReturnType<typeof inspectTools>>;
 
@@ -196,7 +202,7 @@ async function tryState(config: Config, { own }: Deployment, note: Note): Promis
   try {
     if (state.exists()) await state.open();
     else checkDataFolder(config.data);
-    note({ about, said: state.exists() ? "can be kept" : keptLater });
+    note({ about, said: state.exists() ? "can be stored" : keptLater });
   } catch (error) {
     if (error instanceof NotMigrated) note({ about, said: keptLater });
     else note({ about, fault: error instanceof Error ? error.message : "" });

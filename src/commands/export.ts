@@ -40,7 +40,7 @@ export async function runExport(options: BulkSessionOptions, flags: ExportFlags)
   const search = readSearchText(flags.search);
   const format = readFormat(flags);
   if (json === true && file === undefined) {
-    throw new UsageFault("--json tells of an --output FILE; for links as JSON use --format json");
+    throw new UsageFault("--json needs --output FILE; to export links as JSON, use --format json");
   }
   if (file !== undefined) await checkPlace(file, flags.force === true);
   const counted = await withKnownBulk(options, async ({ owner: { call, linkHost }, signal }) => {
@@ -83,7 +83,7 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
     // The reader of the pipe has gone, and wants no more.
     if (readCode(error) === "EPIPE") return;
     if (!isDiskFault(error)) throw error;
-    throw new UsageFault(`stdout cannot be written (${readCode(error)})`, { cause: error });
+    throw new UsageFault(`cannot write to stdout (${readCode(error)})`, { cause: error });
   }
 }
 
@@ -91,12 +91,14 @@ async function writeOut(parts: Parts, format: ExportFormat, signal: AbortSignal)
 async function checkPlace(file: string, isForced: boolean): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
-  if (!found.isFile()) throw new UsageFault(`${quote(file, 200)} is no file that can be written`);
+  if (!found.isFile()) throw new UsageFault(`${quote(file, 200)} is not a regular file`);
   if (!isForced) throw refuseOther(file);
 }
 
 function refuseOther(file: string): UsageFault {
-  return new UsageFault(`there is a file ${quote(file, 200)}; --force overwrites it`);
+  return new UsageFault(
+    `the file ${quote(file, 200)} already exists; pass --force to overwrite it`,
+  );
 }
 
 async function writeFile(

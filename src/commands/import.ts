@@ -25,13 +25,13 @@ export async function runImport(
 ): Promise<boolean> {
   const { config, input } = options;
   if (file === undefined || rest.length > 0) {
-    throw new UsageFault("import takes one FILE, or - for stdin (waypost --help)");
+    throw new UsageFault("import needs one FILE, or - for stdin (waypost --help)");
   }
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");
   return withBulk(options, async (session) => {
     const { source, unit } = await openRows(file, input, session.signal);
-    say("Reading what is there; nothing is changed yet.");
+    say("Comparing the file with the existing links. Nothing is changed yet.");
     const wanted = { operation, source, ...(file !== "-" && { file: basename(file) }) };
     const made = await session.bulk.plan(wanted, session.owner, session.signal);
     return confirmAndApply(session, made, {

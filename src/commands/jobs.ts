@@ -71,14 +71,14 @@ export async function runJobs(
   return withKnownBulk(options, async (session) => {
     const job = await session.bulk.findJob(id, session.owner);
     if (job !== undefined) return runOnJob(session, job, jobOptions);
-    throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists those it has`);
+    throw new UsageFault(`this key has no job ${quote(id)}; waypost jobs lists its jobs`);
   });
 }
 
 function readJobOptions({ input }: Input, flags: JobFlags): JobOptions {
   const { page = "1", failed = false, yes = false, json = false } = flags;
   if (!/^[1-9]\d{0,8}$/.test(page)) {
-    throw new UsageFault("--page must be a whole number from 1 on");
+    throw new UsageFault("--page must be a whole number, 1 or more");
   }
   return { input, page: Number(page), isFailed: failed, isSure: yes, isJson: json };
 }
@@ -88,7 +88,7 @@ async function listJobs({ bulk, owner }: BulkSession, { page, isJson }: JobOptio
   if (isJson) {
     return printJson({ jobs: jobs.map(presentOwn), meta });
   }
-  if (meta.count === 0) return say("This key has no jobs; waypost import makes one.");
+  if (meta.count === 0) return say("This key has no jobs. waypost import starts one.");
   const heads = ["ID", "STATE", "DONE", "REJECTED", "UNKNOWN", "LEFT", "AGE", "WHAT", "NEXT"];
   print(formatTable([heads, ...jobs.map(writeJob)]));
   sayPage(meta, "jobs");
@@ -129,8 +129,8 @@ async function showJob(
   print(`${describeJob(job)} It ${showLine(presentJob(job).what)}.`);
   print(formatTable([["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], ...receipts.map(writeReceipt)]));
   sayPage(meta, "rows");
-  if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);
-  if (isResumable(job)) say(`waypost jobs resume ${job.id} goes on with it.`);
+  if (message !== null) say(`It stopped: ${showLine(message)} (run waypost doctor)`);
+  if (isResumable(job)) say(`Run waypost jobs resume ${job.id} to resume it.`);
 }
 
 function writeReceipt({ planned, status, link_id, message }: Receipt): readonly string[] {
@@ -140,7 +140,8 @@ function writeReceipt({ planned, status, link_id, message }: Receipt): readonly 
 }
 
 function sayPage({ page, count, last }: JobPage["meta"], what: string): void {
-  if (last > 1) say(`Page ${page} of ${last}, ${count} ${what} in all; --page N shows another.`);
+  if (last <= 1) return;
+  say(`Page ${page} of ${last}, ${count} ${what} in total. Use --page N for another page.`);
 }
 
 /** A plan that was confirmed once needs no second yes. */
@@ -148,8 +149,8 @@ async function resumeJob(session: BulkSession, job: Job, { isJson }: JobOptions)
   const reporting = { unit: "row", isJson } as const;
   if (job.state === "done") return reportJob(session, job, reporting);
   const plan = await session.bulk.findPlan(job.plan_id, session.owner);
-  if (plan === undefined) throw new UsageFault("the job's plan is gone; import the file again");
-  if (job.state === "running") say("Another process is at it; waiting for the end of it.");
+  if (plan === undefined) throw new UsageFault("the job's plan has expired; import the file again");
+  if (job.state === "running") say("Another process is running this job; waiting until it ends.");
   return reportJob(session, await followJob(session, plan, openScreen(), job), reporting);
 }
 
@@ -157,7 +158,7 @@ async function cancelJob({ bulk }: BulkSession, job: Job, { isJson }: JobOptions
   const cancelled = await bulk.cancel(job);
   if (isJson) return printJson({ job: presentOwn(cancelled) });
   print(describeJob(cancelled));
-  if (cancelled.state === "done") say("It was done already; waypost jobs undo takes it back.");
+  if (cancelled.state === "done") say("The job was already done. waypost jobs undo undoes it.");
 }
 
 async function undoJob(
@@ -166,7 +167,7 @@ async function undoJob(
   { input, isSure, isJson }: JobOptions,
 ): Promise<boolean> {
   if (job.isHeld) {
-    throw new UsageFault(`the job is running; waypost jobs cancel ${job.id} stops it first`);
+    throw new UsageFault(`the job is still running; run waypost jobs cancel ${job.id} first`);
   }
   const made = await session.bulk.plan({ undo: job }, session.owner, session.signal);
   const person = input.isTTY ? input : undefined;

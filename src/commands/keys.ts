@@ -49,7 +49,9 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
     role: readChoice("--role", flags.role ?? "owner", roles),
   };
   if (flags.master === true && (flags.project ?? flags.scopes ?? flags.role) !== undefined) {
-    throw new UsageFault("--master stands alone: a master key has no project, scopes or role");
+    throw new UsageFault(
+      "use --master without --project, --scopes or --role: a master key has none of them",
+    );
   }
   const key = await withEmbedded(config, async (store) => {
     const isMaster = flags.master === true;
@@ -65,7 +67,7 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
   });
   if (flags.json === true) return print(JSON.stringify(key));
   print(key.token);
-  say(`Key ${key.id} (${describeReach(key)}). This is the only time that the key is shown.`);
+  say(`Key ${key.id} (${describeReach(key)}). It will not be shown again.`);
 }
 
 /** Whoever has the app can read it: it is printed once all the same, for only its hash is kept. */
@@ -84,7 +86,7 @@ async function createClientKey(config: Config, flags: KeyFlags): Promise<void> {
   });
   if (flags.json === true) return print(JSON.stringify(key));
   print(key.token);
-  say(`Client key ${key.id}, for the SDK in an app. This is the only time that it is shown.`);
+  say(`Client key ${key.id}, for the SDK in an app. It will not be shown again.`);
 }
 
 async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
@@ -144,7 +146,7 @@ async function findRevoked({ db }: Store, id: string) {
 }
 
 function refuseUnknown(id: string): UsageFault {
-  return new UsageFault(`there is no key ${id}; keys list shows them`);
+  return new UsageFault(`the key ${id} does not exist; waypost keys list shows all keys`);
 }
 
 function present({ created_at, last_used_at, ...key }: Key) {
@@ -169,7 +171,7 @@ function readScopes(text: string | undefined): readonly Scope[] {
   const given = text.split(",").flatMap((name) => name.trim() || []);
   // An empty list means full access in the store; an empty variable must not mean it here.
   if (given.length === 0) {
-    throw new UsageFault("--scopes names no scope; leave it out for full access");
+    throw new UsageFault("--scopes is empty; name a scope, or omit it for full access");
   }
   return given.map((name) => readChoice("--scopes", name, scopes));
 }

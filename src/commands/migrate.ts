@@ -47,8 +47,8 @@ export async function runMigrate(
   const target = describeTarget(place);
   if (json === true) return printJson({ migrate: { to: target, tables: presentSums(sums) } });
   printSums(sums);
-  say(`${addRows(sums)} rows are in ${target}. ${nextStep(place)}`);
-  say("The old store is as it was. Let nothing write to it any more.");
+  say(`Copied ${addRows(sums)} rows to ${target}. ${nextStep(place)}`);
+  say("The old data is unchanged. Do not use it any more.");
 }
 
 type Copy = {
@@ -90,7 +90,7 @@ function readTarget(to: string | undefined, { data }: Config): DataPlace {
   }
   if (basename(path) === "waypost.db") return { data: dirname(path) };
   if (!/\.(db|sqlite3?)$/i.test(path)) return { data: path };
-  const fault = "must name a data folder, or the waypost.db in it: there are two files";
+  const fault = "must name a data folder, or the waypost.db in it";
   throw new UsageFault(`--to ${quote(path, 200)} ${fault}`);
 }
 

@@ -72,7 +72,7 @@ export async function runProjects(
         const after = await changeProject(db, { clock }, before, fields, settings);
         // Another process may have changed the domain since its record was looked up.
         const isOther = flags["verify-domain"] === true && after.custom_domain !== domain;
-        if (isOther) throw new UsageFault("the custom domain was changed meanwhile; try again");
+        if (isOther) throw new UsageFault("another process changed the custom domain; try again");
         return { before, project: after };
       });
     });
@@ -182,12 +182,12 @@ function describe(project: StoredProject): string {
   const { plan, max_links, custom_domain } = project;
   const domain = `${custom_domain} ${project.custom_domain_verified ? "verified" : "unverified"}`;
   return [
-    plan === "free" ? `free plan, ${max_links} links at most` : "pro plan",
+    plan === "free" ? `free plan, at most ${max_links} links` : "pro plan",
     `templates ${project.templates_enabled ? "on" : "off"}`,
     ...(project.link_in_referrer ? ["link in referrer"] : []),
     ...(project.clipboard ? ["clipboard"] : []),
     ...(custom_domain === null ? [] : [domain]),
-    ...(project.destinations === null ? [] : [`leads to ${project.destinations} alone`]),
+    ...(project.destinations === null ? [] : [`destinations only on ${project.destinations}`]),
     ...(project.home_url === null ? [] : [`home ${project.home_url}`]),
     ...(project.not_found_url === null ? [] : [`not found ${project.not_found_url}`]),
     ...(project.suspended ? ["suspended"] : []),

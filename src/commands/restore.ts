@@ -59,10 +59,10 @@ export async function runRestore(
   printSums(sums);
   const folder = quote(data, 200);
   if (database === undefined) {
-    return say(`${describeContents(sums, named)} of ${made_at} are in ${folder}.`);
+    return say(`Restored ${describeContents(sums, named)} of ${made_at} to ${folder}.`);
   }
-  const also = named.length === 0 ? "" : `, and ${named.join(", ")} in ${folder}`;
-  say(`${describeContents(sums, [])} of ${made_at} are in ${database}${also}.`);
+  const also = named.length === 0 ? "" : `, and ${named.join(", ")} to ${folder}`;
+  say(`Restored ${describeContents(sums, [])} of ${made_at} to ${database}${also}.`);
 }
 
 /** One file from the first look at it to the last: another may get its name meanwhile. */
@@ -77,7 +77,7 @@ async function withFile<Result>(
     handle = await open(file, "r");
   } catch (error) {
     if (error instanceof UsageFault) throw error;
-    throw new UsageFault(`${quote(file, 200)} cannot be read (${readCode(error)})`, {
+    throw new UsageFault(`${quote(file, 200)} ${explainUnread(error)}`, {
       cause: error,
     });
   }
@@ -86,6 +86,13 @@ async function withFile<Result>(
   } finally {
     await handle.close();
   }
+}
+
+function explainUnread(error: unknown): string {
+  const code = readCode(error);
+  if (code === "ENOENT") return "does not exist; name a file that waypost backup wrote";
+  if (code === "EACCES") return "cannot be read by this user; change its permissions";
+  return `cannot be read (${code})`;
 }
 
 /** The lines of the file, from its beginning. */
@@ -98,7 +105,7 @@ function unpack(handle: FileHandle): AsyncIterable<Buffer> {
 }
 
 function refuseOther(file: string): UsageFault {
-  return new UsageFault(`${quote(file, 200)} is no file; name the one that backup wrote`);
+  return new UsageFault(`${quote(file, 200)} is not a file; name a file that waypost backup wrote`);
 }
 
 /** Before anything is written: a file that is not whole changes nothing. */

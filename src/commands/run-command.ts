@@ -68,7 +68,7 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
   const start = Object.hasOwn(commands, command) ? commands[command] : undefined;
   if (start !== undefined) return start(rest, host);
   const hint = suggest(findNearest(command, Object.keys(commands)));
-  throw new UsageFault(`there is no command ${command}${hint} (waypost --help)`);
+  throw new UsageFault(`unknown command ${command}${hint} (waypost --help)`);
 }
 
 async function showTopic(name: string): Promise<void> {
@@ -77,9 +77,7 @@ async function showTopic(name: string): Promise<void> {
   const names = (await listHelpTopics()).map((other) => other.name);
   const list = `The topics are: ${names.join(", ")}.`;
   if (name === "topics") return print(list);
-  throw new UsageFault(
-    `there is no help topic ${name}${suggest(findNearest(name, names))}. ${list}`,
-  );
+  throw new UsageFault(`unknown help topic ${name}${suggest(findNearest(name, names))}. ${list}`);
 }
 
 type Command = (words: readonly string[], host: Host) => Promise<boolean | number | void>;
@@ -186,7 +184,7 @@ function readAlone<Known extends Flags>(
 ): Read<Known> {
   const given = read(words, known, host);
   const [stray] = given.positionals;
-  if (stray !== undefined) throw new UsageFault(`${command} takes no ${stray}`);
+  if (stray !== undefined) throw new UsageFault(`${command} does not take "${stray}"`);
   return given;
 }
 
@@ -259,11 +257,11 @@ function explain(error: unknown): number {
 
 /** Where the error's own words are not for the person. */
 const outages = {
-  busy: "another process holds the data folder for too long; try again",
+  busy: "another process keeps the data folder busy; try again",
   held: undefined,
   locked: undefined,
   away: undefined,
   unknown:
-    "the database stopped answering, and it is not known whether this was written; look before " +
-    "you repeat it",
+    "the database stopped responding, and the change may or may not be saved; check before you " +
+    "repeat it",
 } as const;

@@ -64,7 +64,7 @@ async function findId(path: string, { owner }: BulkSession): Promise<string> {
   const { links: found } = await owner.call(links.index, { filters, limit: 1 });
   const id = found[0]?.id;
   if (id !== undefined) return id;
-  throw new UsageFault(`there is no link at ${quote(path, 200)}; waypost export lists them`);
+  throw new UsageFault(`no link has the path ${quote(path, 200)}; waypost export lists all links`);
 }
 
 /** The specification has no statistics: where there are none, nothing is wrong. */
@@ -72,9 +72,8 @@ function refuseWithout(error: unknown): never {
   if (!(error instanceof Problem) || error.status !== 404) throw error;
   if (readAnswer(error.message) === messages.link_not_found) throw error;
   throw new UsageFault(
-    `this deployment tells no statistics: GET ${linkStats.show.path} is of Waypost's own API ` +
-      "alone; name a Waypost by --base-url (WAYPOST_BASE_URL), or leave that unset for one of " +
-      "your own",
+    `this server has no statistics: only Waypost servers have GET ${linkStats.show.path}; set ` +
+      "--base-url (WAYPOST_BASE_URL) to a Waypost server, or unset it to use the embedded one",
     { cause: error },
   );
 }

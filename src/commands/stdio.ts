@@ -140,7 +140,7 @@ async function serve(serving: Serving): Promise<void> {
       ...serving,
       direct,
       createServer: () => (connected = assistant.createServer(keyContext, direct)),
-      onRefused: (reason) => log.warn({ reason }, "a line was refused"),
+      onRefused: (reason) => log.warn({ reason }, "rejected an input line"),
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });
   } finally {

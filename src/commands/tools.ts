@@ -31,8 +31,9 @@ export async function showTools({ config, version, json }: ToolsOptions): Promis
   const cells = rows.map(({ tool, state, tokens, reason = "" }) => {
     return [tool, state, String(tokens), reason];
   });
+  const count = rows.length === 1 ? "1 tool" : `${rows.length} tools`;
   print(formatTable([["TOOL", "ACCESS", "TOKENS", "WHY"], ...cells]));
-  say(`${rows.length} tools, about ${tokens} tokens in a model's context.`);
+  say(`${count}, about ${tokens} tokens in a model's context.`);
 }
 
 async function readTools(config: Config, version: string): Promise<readonly Row[]> {

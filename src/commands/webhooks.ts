@@ -41,7 +41,9 @@ export async function runWebhooks(
 ): Promise<boolean | void> {
   if (subcommand === "create" && id === undefined) return create(config, flags);
   if ((flags.url ?? flags.events) !== undefined) {
-    throw new UsageFault("--url and --events are for webhooks create; revoke one and make another");
+    throw new UsageFault(
+      "only webhooks create takes --url and --events; revoke the webhook and create another",
+    );
   }
   if (subcommand === "list" && id === undefined) return list(config, flags);
   const act = acts[subcommand ?? ""];
@@ -80,7 +82,7 @@ async function create(config: Config, flags: WebhookFlags): Promise<void> {
     print(made.secret);
     say(
       `Webhook ${made.id} (${made.events.join(", ")}). Its messages are signed with this secret, ` +
-        "and this is the only time that it is shown.",
+        "which will not be shown again.",
     );
   }
   sayWhereHttpIsSent(url);
@@ -92,18 +94,17 @@ function sayWhereHttpIsSent(url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol !== "http:" || normalizeAddress(dropBrackets(hostname))) return;
   say(
-    `Plain http is delivered only while ${hostname} leads into a network that ` +
-      "WAYPOST_WEBHOOK_PRIVATE names; waypost webhooks test ID tries it.",
+    `Plain http works only while ${hostname} is in a network that WAYPOST_WEBHOOK_PRIVATE names. ` +
+      "Try it with waypost webhooks test ID.",
   );
 }
 
 /** Over stdio links open and pages are shown, and nothing is delivered. */
 async function sayWhoDelivers(config: Config): Promise<void> {
   if ((await findStatement(config))?.kind === "serve") return;
-  const elsewhere = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";
+  const place = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";
   say(
-    "Nothing serves this folder now. What happens is kept, and told once waypost serve runs" +
-      elsewhere,
+    "waypost serve is not running here. Events are kept, and sent once waypost serve runs" + place,
   );
 }
 
@@ -184,28 +185,29 @@ async function revoke({ config, store, webhook, isJson }: Acting): Promise<void>
     () => ({ id, name: null, before: describeReceiver(url, events), after: null }),
   );
   if (isJson) printJson({ revoked: id });
-  else say(`Webhook ${id} is revoked. What it was still to be told is dropped.`);
+  else say(`Webhook ${id} is revoked. Its unsent events are dropped.`);
 }
 
 async function test({ config, store, webhook, isJson }: Acting): Promise<boolean> {
   const tested = await testWebhook(store, webhook, config);
   const { delivered, fault, next } = tested;
   if (isJson) printJson({ test: tested });
-  else if (delivered) say("The receiver took it.");
-  else say(`It was not taken: ${fault}${next === undefined ? "" : `; ${next}`}.`);
+  else if (delivered) say("The receiver accepted the test message.");
+  else say(`The test message was not delivered: ${fault}${next === undefined ? "" : `; ${next}`}.`);
   return delivered;
 }
 
 async function resend({ config, store, webhook, isJson }: Acting): Promise<void> {
   const count = await store.write((db) => sendAgain(db, webhook, undefined, clock.now()));
   if (isJson) printJson({ resent: count });
-  else say(count === 0 ? "Nothing was given up." : `${count} are sent again, by waypost serve.`);
+  else if (count === 0) say("No events were given up.");
+  else say(`waypost serve sends ${count === 1 ? "1 event" : `${count} events`} again.`);
   if (count > 0) await sayWhoDelivers(config);
 }
 
 function noSuchWebhook(id: string, project?: string): UsageFault {
-  const where = project === undefined ? "" : ` of the project ${project}`;
-  return new UsageFault(`there is no webhook ${id}${where}; webhooks list shows them`);
+  const where = project === undefined ? "does not exist" : `is not in the project ${project}`;
+  return new UsageFault(`the webhook ${id} ${where}; waypost webhooks list shows all webhooks`);
 }
 
 function present({ created_at, failing_since, last_at, ...webhook }: Webhook) {

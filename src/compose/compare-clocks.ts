@@ -14,9 +14,9 @@ export async function findClockFault(
   if (ahead_ms === undefined || Math.abs(ahead_ms) <= most_ms) return undefined;
   const side = ahead_ms > 0 ? "ahead of" : "behind";
   return (
-    `this machine's clock is ${writeSeconds(Math.abs(ahead_ms))} seconds ${side} the database's, ` +
-    `and more than ${writeSeconds(most_ms)} are too many: jobs, approvals and budgets of several ` +
-    "machines go by it, and end too early or too late; have all machines set their clocks (NTP)"
+    `This machine's clock is ${writeSeconds(Math.abs(ahead_ms))} seconds ${side} the database's ` +
+    `clock; at most ${writeSeconds(most_ms)} are allowed. Jobs, approvals and rate limits shared ` +
+    "by several machines would end too early or too late. Synchronize all clocks with NTP"
   );
 }
 

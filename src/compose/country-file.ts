@@ -43,7 +43,10 @@ export async function followCountryFile(
     if (now >= looksAt) {
       looksAt = now + lookEvery_ms;
       look().catch((error: unknown) => {
-        warn({ error: String(error) }, "countries are told by the file that was there before");
+        warn(
+          { error: String(error) },
+          "new country file could not be read; still using the old one",
+        );
       });
     }
     return file.find(address);
@@ -77,11 +80,11 @@ async function openReader(path: string) {
 
 function explain(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "ENOENT") return "is not there; name a file that is, or leave the setting unset";
-  if (code === "EACCES" || code === "EPERM") return "may not be read by whoever runs Waypost";
-  if (code === "EISDIR") return "is a folder; name the file in it, such as GeoLite2-Country.mmdb";
+  if (code === "ENOENT") return "does not exist; name an existing file, or leave the setting unset";
+  if (code === "EACCES" || code === "EPERM") return "cannot be read; change its permissions";
+  if (code === "EISDIR") return "is a folder; name a file in it, such as GeoLite2-Country.mmdb";
   if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return `cannot be read (${code})`;
-  return "is no database of addresses (.mmdb); unpack the download and name the .mmdb in it";
+  return "is not a country database; unpack the download and name the .mmdb file in it";
 }
 
 function refuse(path: string, fault: string, cause?: unknown): UsageFault {

@@ -51,14 +51,23 @@ function explainFault(folder: string, use: () => void): void {
   } catch (error) {
     if (error instanceof UsageFault) throw error;
     const code = readCode(error);
-    const cause = code === "ENOTDIR" ? "a part of its path is a file" : code;
-    throw new UsageFault(`the data folder ${folder} cannot be used (${cause}); see --data`);
+    const advice = "choose another folder with --data (WAYPOST_DATA)";
+    const cause = causes[code] ?? `it cannot be used (${code})`;
+    throw new UsageFault(`the data folder ${folder}: ${cause}; ${advice}`);
   }
 }
 
+const causes: Readonly<Record<string, string>> = {
+  ENOTDIR: "a part of its path is a file",
+  ENOENT: "it does not exist and cannot be created there",
+  EACCES: "you have no permission to use it",
+  EPERM: "you have no permission to use it",
+  EROFS: "its disk is read-only",
+};
+
 function requireUsable(folder: string): void {
   if (!statSync(folder).isDirectory()) {
-    throw new UsageFault(`${folder} is a file; --data (WAYPOST_DATA) takes a folder`);
+    throw new UsageFault(`${folder} is a file; --data (WAYPOST_DATA) must name a folder`);
   }
   accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }
@@ -106,8 +115,8 @@ export function requireNotEmptied(folder: string): void {
   const file = join(folder, databaseFile);
   if (!isEmptied(file) || !existsSync(findOwnerKeyFile(folder))) return;
   throw new UsageFault(
-    `${file} is empty, but ${ownerKeyFile} beside it tells that there was a store; put the file ` +
-      "back from a copy, or remove it to begin a new store",
+    `${file} is empty, but ${ownerKeyFile} next to it shows that it had data; restore the file ` +
+      "from a backup, or remove it to start with a new database",
   );
 }
 
@@ -143,7 +152,7 @@ export function keepToken(path: string, token: string): string {
 /** Throws where the file holds anything but a token that was made by us. */
 export function checkToken(path: string, kept: string): string {
   if (/^waypost_\w{40}$/.test(kept)) return kept;
-  throw new UsageFault(`${path} holds no key; move it away and start again`);
+  throw new UsageFault(`${path} contains no key; move the file away and start Waypost again`);
 }
 
 /** A disk without hard links: still only once, but not whole from its first moment. */
@@ -160,8 +169,10 @@ function isOpenToOthers(folder: string): boolean {
   const ours = [databaseFile, stateFile, ownerKeyFile, httpTokenFile];
   const isOurs = names.length === 0 || ours.some((name) => names.includes(name));
   if (!isOurs) {
-    const advice = `choose an empty folder, or close it with chmod 700`;
-    throw new UsageFault(`the data folder ${folder} is open to others and not empty: ${advice}`);
+    const advice = "choose an empty folder, or run chmod 700 on it";
+    throw new UsageFault(
+      `other users can open the data folder ${folder}, and it is not empty; ${advice}`,
+    );
   }
   return true;
 }

@@ -21,7 +21,7 @@ export async function findRecordFault({ name, value }: DomainRecord): Promise<st
     const records = await createResolver().resolveTxt(name);
     // A long text comes in several strings.
     if (records.some((strings) => strings.join("").trim() === value)) return undefined;
-    return "has another value";
+    return "has a different value";
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (code === "ENOTFOUND" || code === "ENODATA") return "does not exist";

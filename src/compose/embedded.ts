@@ -118,8 +118,8 @@ type CommandPlace = DataPlace & Partial<Pick<Config, "base_url">>;
 export function requireOwn({ base_url }: Pick<CommandPlace, "base_url">): void {
   if (base_url === undefined) return;
   throw new UsageFault(
-    "this is done where the deployment runs, which --base-url (WAYPOST_BASE_URL) says is " +
-      "elsewhere; do it there, or leave the address unset for a store of our own",
+    "this command cannot be used with a remote server (--base-url, WAYPOST_BASE_URL); run it on " +
+      "that server, or unset the address to use the embedded database",
   );
 }
 
@@ -127,7 +127,7 @@ export function requireData(place: DataPlace): void {
   const { data } = place;
   if (readDatabaseUrl(place) !== undefined || hasDatabase(data)) return;
   checkDataFolder(data);
-  throw new UsageFault(`there is no Waypost data in ${data}; see --data`);
+  throw new UsageFault(`the folder ${data} has no Waypost data; choose another with --data`);
 }
 
 /** Runs a command on the embedded store and closes it, whatever happens. */

@@ -8,7 +8,7 @@ export function explainOwnerKey({ file, state, elsewhere }: OwnerKey, makeKey: s
   if (state === "opens") return `key: ${file}`;
   const next =
     elsewhere === undefined
-      ? `make a key with ${makeKey}`
-      : `the key is in ${elsewhere}, or make one with ${makeKey}`;
-  return state === "wrong" ? `${file} does not open this store; ${next}` : next;
+      ? `create a key with ${makeKey}`
+      : `the key is in ${elsewhere}, or create one with ${makeKey}`;
+  return state === "wrong" ? `the key in ${file} does not belong to this database; ${next}` : next;
 }

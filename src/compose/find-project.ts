@@ -8,8 +8,8 @@ export async function requireProject(db: Db, name: string | undefined): Promise<
   if (found !== undefined) return found;
   throw new UsageFault(
     name === undefined
-      ? "say which project with --project; projects list shows them"
-      : `there is no project ${name}; projects list shows them`,
+      ? "name the project with --project; waypost projects list shows them"
+      : `the project ${name} does not exist; waypost projects list shows them`,
   );
 }
 

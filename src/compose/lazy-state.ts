@@ -96,8 +96,8 @@ export function createLazyState(place: DataPlace, options: LazyOptions = {}): La
 function requireNotEmptied(file: string): void {
   if (!isEmptied(file)) return;
   throw new StoreUnusable(
-    `${file} is empty, and something else has emptied it; restore it from a backup, or remove it ` +
-      "to go on without what Waypost remembered (plans, jobs, approvals, history)",
+    `${file} is empty, but it had data; restore it from a backup, or remove it ` +
+      "to continue without the plans, jobs, approvals and history in it",
   );
 }
 

@@ -43,7 +43,9 @@ export function checkPinFile(path: string): void {
 function readPin(path: string): string {
   const text = readText(path);
   if (isHash(text) || text.length >= least) return text;
-  throw new UsageFault(`WAYPOST_APPROVAL_PIN_FILE must hold a PIN of at least ${least} characters`);
+  throw new UsageFault(
+    `the file of WAYPOST_APPROVAL_PIN_FILE must contain a PIN of at least ${least} characters`,
+  );
 }
 
 function isHash(text: string): boolean {
@@ -58,7 +60,10 @@ async function replaceByHash(path: string, text: string): Promise<string> {
     chmodSync(path, 0o600);
     writeFileSync(path, `${stored}\n`, { flush: true });
   } catch (error) {
-    throw new UsageFault(`the PIN in ${path} cannot be replaced by its hash`, { cause: error });
+    throw new UsageFault(
+      `the PIN in ${path} cannot be replaced with its hash; make the file writable`,
+      { cause: error },
+    );
   }
   return stored;
 }
@@ -72,6 +77,9 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8").trim();
   } catch (error) {
-    throw new UsageFault(`WAYPOST_APPROVAL_PIN_FILE: ${path} cannot be read`, { cause: error });
+    throw new UsageFault(
+      `WAYPOST_APPROVAL_PIN_FILE: ${path} cannot be read; check its name and permissions`,
+      { cause: error },
+    );
   }
 }

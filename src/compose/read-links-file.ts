@@ -12,7 +12,7 @@ type Read =
 
 export function readLinksFile(name: string, bytes: Uint8Array): Read {
   const text = decode(bytes);
-  if (text === undefined) return { fault: "The file is no UTF-8 text: save it as UTF-8." };
+  if (text === undefined) return { fault: "The file is not UTF-8 text. Save it as UTF-8." };
   const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
   return isJson ? readJson(text) : { csv: text };
 }
@@ -28,12 +28,12 @@ function decode(bytes: Uint8Array): string | undefined {
 
 function readJson(text: string): Read {
   const given = parse(text);
-  if (given === undefined) return { fault: "The file is no JSON: it breaks off, or is torn." };
+  if (given === undefined) return { fault: "The file is not valid JSON. It may be incomplete." };
   if (isNestedTooDeep(given)) {
-    return { fault: "The file is nested deeper than any list of links." };
+    return { fault: "The JSON in the file is nested too deeply." };
   }
   const rows = listItems(given);
-  return rows === undefined ? { fault: "There is no list of links in the file." } : { rows };
+  return rows === undefined ? { fault: "The file contains no list of links." } : { rows };
 }
 
 /** Undefined for what is no JSON; no JSON is undefined. */

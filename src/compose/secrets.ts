@@ -38,7 +38,7 @@ export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   if (database_url !== undefined || database_url_file === undefined) return database_url;
   const url = readSecretFile(database_url_file, "WAYPOST_DATABASE_URL_FILE");
   if (isDatabaseUrl(url)) return url;
-  throw new UsageFault(`what is in the file of WAYPOST_DATABASE_URL_FILE ${databaseUrlRule}`);
+  throw new UsageFault(`the text in the file of WAYPOST_DATABASE_URL_FILE ${databaseUrlRule}`);
 }
 
 /** What those show who read the metrics; undefined where nobody may. */
@@ -56,7 +56,9 @@ export function readIfThere(path: string): string | undefined {
 
 function readSecretFile(path: string, name: string): string {
   if (isAddress(path)) {
-    throw new UsageFault(`${name} must name a file, and is an address; put that into the file`);
+    throw new UsageFault(
+      `${name} must name a file, but it is an address; write the address into the file`,
+    );
   }
   try {
     return checkSecret(readFileSync(path, "utf8").trim(), name);
@@ -70,13 +72,13 @@ function readSecretFile(path: string, name: string): string {
 
 function explainUnread(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "ENOENT") return "is not there";
-  if (code === "EACCES") return "may not be read by this user";
-  return code === "EISDIR" ? "is a folder" : "cannot be read";
+  if (code === "ENOENT") return "does not exist";
+  if (code === "EACCES") return "cannot be read by this user; change its permissions";
+  return code === "EISDIR" ? "is a folder; name a file" : "cannot be read";
 }
 
 /** A secret is sent in a header, so it must fit there. No message shows the secret itself. */
 function checkSecret(secret: string, name: string): string {
   if (/^[\x21-\x7e]+$/.test(secret)) return secret;
-  throw new UsageFault(`${name} must hold one word of plain characters`);
+  throw new UsageFault(`${name} must contain one word of ASCII characters, without spaces`);
 }

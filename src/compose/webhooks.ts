@@ -61,7 +61,7 @@ async function sendTest(
 ): Promise<string | undefined> {
   const { project_id, id } = webhook;
   const secret = await readSecret(db, webhook);
-  if (secret === undefined) return "it was revoked";
+  if (secret === undefined) return "the webhook was revoked";
   const timestamp = new Date(clock.now()).toISOString();
   const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });
   const message = { id: nameEvent(), body };

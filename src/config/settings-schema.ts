@@ -27,7 +27,7 @@ const hosts = z.string().transform((text, context) => {
 const networks = z.string().transform((text, context) => {
   const read = text === "" ? [] : readNetworks(text);
   if (read !== undefined) return read;
-  context.addIssue({ code: "custom", message: "must be networks, as 10.0.0.0/8,loopback" });
+  context.addIssue({ code: "custom", message: "must be networks, such as 10.0.0.0/8,loopback" });
   return z.NEVER;
 });
 
@@ -53,7 +53,7 @@ export const settingsSchema = z.object({
     .string()
     .refine(
       (text) => !isAddress(text),
-      "must be a folder, and is an address; a database is named by WAYPOST_DATABASE_URL",
+      "must be a folder, not an address; set WAYPOST_DATABASE_URL to use a database",
     ),
   database_url: z.string().refine(isDatabaseUrl, databaseUrlRule).optional(),
   host: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
@@ -63,7 +63,7 @@ export const settingsSchema = z.object({
     .transform((text) => readTrustedProxies(text) ?? null)
     .refine(
       (proxies) => proxies !== null,
-      "must be networks, as 10.0.0.0/8,loopback, or a count, as 1",
+      "must be networks, such as 10.0.0.0/8,loopback, or the number of proxies, such as 1",
     )
     .optional(),
   webhook_private: networks,
@@ -79,7 +79,7 @@ export const settingsSchema = z.object({
     .refine(isFixedOrigin, "must be an http or https origin, without a path")
     .optional(),
   mode: z.enum(modes, `must be one of ${modes.join(", ")}`),
-  scopes: list.pipe(z.array(z.enum(scopes, `must be of ${scopes.join(", ")}`))).optional(),
+  scopes: list.pipe(z.array(z.enum(scopes, `may only contain ${scopes.join(", ")}`))).optional(),
   probe: z.enum(["on", "off"], "must be on or off"),
   tools: list,
   destinations: hosts.optional(),

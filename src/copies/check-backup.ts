@@ -26,7 +26,7 @@ export type Known = {
 
 type Plans = ReadonlyMap<string, TablePlan>;
 
-const unfit = "it is damaged, or it was not written by Waypost";
+const unfit = "it is damaged, or Waypost did not write it";
 
 /**
  * Reads a backup to its end, and looks at each row. A file that fits in itself may still be forged:

@@ -34,7 +34,7 @@ const lease_ms = 15_000;
 /** Every engine takes so many values with one statement. */
 const mostValues = 8000;
 
-const taken = "there is a store already; choose an empty folder or database";
+const taken = "it already contains Waypost data; choose an empty folder or database";
 
 /** Whether a copy into it was begun and did not end; nothing else may be in it. */
 export async function isHalfFilled({ sql: { db }, copied }: CopiedDatabase) {
@@ -64,7 +64,7 @@ export async function claimDatabase(
     const { numAffectedRows } = await sql`
       update ${marks} set name = ${writeCopyMark(next)} where name = ${writeCopyMark(mark)}
     `.execute(db);
-    if (numAffectedRows !== 1n) throw new CopyFault("another process copies into it now");
+    if (numAffectedRows !== 1n) throw new CopyFault("another process is copying into it");
   }
 
   async function write(work: (db: Kysely<unknown>) => Promise<void>): Promise<void> {
@@ -118,7 +118,7 @@ async function requireFree(
   if (mark.until <= now) return;
   const seconds = Math.ceil((mark.until - now) / 1000);
   throw new CopyFault(
-    `another process copies into it; where that was ended, try again in ${seconds} seconds`,
+    `another process is copying into it; if it was ended, try again in ${seconds} seconds`,
   );
 }
 

@@ -74,7 +74,7 @@ async function compare(targets: readonly Target[], wanted: readonly CopiedSum[])
   for (const { database, table: name, columns, rows, digest } of wanted) {
     const { sql, copied } = findTarget(targets, database);
     const table = copied.tables.find((known) => known.name === name);
-    if (table === undefined) throw new CopyFault(`the table ${name} is not known`);
+    if (table === undefined) throw new CopyFault(`the table ${name} is unknown`);
     const sum = createTableSum();
     for await (const page of readRows(sql.db, table, columns)) {
       for (const { filling } of targets) await filling.hold();
@@ -82,7 +82,7 @@ async function compare(targets: readonly Target[], wanted: readonly CopiedSum[])
     }
     const found = sum.read();
     if (found.rows === rows && found.digest === digest) continue;
-    throw new CopyFault(`the table ${name} was not written as it was read`);
+    throw new CopyFault(`the copy of the table ${name} differs from the original`);
   }
 }
 

@@ -35,9 +35,9 @@ export type RowsPiece = {
 const mostRows = 1000;
 const wantedSize = 1_000_000;
 
-const foreign = "it is no backup of Waypost";
+const foreign = "it is not a Waypost backup";
 const damaged = "it is damaged";
-const cutOff = "it is cut off: its end is missing";
+const cutOff = "its end is missing";
 
 /** Throws a CopyFault where the file is not just as it was written. */
 export async function* readBackup(chunks: AsyncIterable<Buffer>): AsyncGenerator<Piece> {
@@ -66,7 +66,7 @@ export async function* readBackup(chunks: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 export function describeOther({ version }: Head): string {
-  return `it was made by another version of Waypost (${version}); use that version`;
+  return `another version of Waypost made it (${version}); use that version`;
 }
 
 /** Answers how many rows there were. */

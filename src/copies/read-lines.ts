@@ -15,7 +15,7 @@ export async function* readLines(
     }
     parts.push(chunk.subarray(start));
     size += chunk.length - start;
-    if (size > mostBytes) throw new CopyFault("a line in it is too long");
+    if (size > mostBytes) throw new CopyFault("it has a line that is too long");
   }
   if (size > 0) yield Buffer.concat(parts);
 }

@@ -43,7 +43,7 @@ export function restoreBackup(restoring: Restoring): Promise<readonly CopiedSum[
   });
 }
 
-const changed = "it was changed while it was read";
+const changed = "another process changed it during the restore";
 
 function isSame(one: object, other: object): boolean {
   return JSON.stringify(one) === JSON.stringify(other);

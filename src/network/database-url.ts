@@ -19,9 +19,8 @@ export function isDatabaseUrl(text: string): boolean {
 
 /** What it must be, in the words that follow a setting's name. Nothing of it is repeated. */
 export const databaseUrlRule =
-  "must be postgres://user:password@host:5432/database, and of its password must be " +
-  "percent-encoded what is no letter or digit " +
-  "(/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";
+  "must be postgres://user:password@host:5432/database; percent-encode the password's special " +
+  "characters (/ as %2F, @ as %40, ? as %3F, # as %23, % as %25)";
 
 /** Whether a text that should name a file or a folder may have a password in it. */
 export function isAddress(text: string): boolean {

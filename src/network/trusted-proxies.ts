@@ -26,6 +26,6 @@ export function createTrust(proxies: TrustedProxies | undefined): Trusts {
 
 /** Behind "believed": by whom. */
 export function describeTrustedProxies(proxies: TrustedProxies): string {
-  if ("hops" in proxies) return proxies.hops === 1 ? "of one proxy" : `of ${proxies.hops} proxies`;
-  return `of ${writeNetworks(proxies.networks)}`;
+  if ("hops" in proxies) return proxies.hops === 1 ? "one proxy" : `${proxies.hops} proxies`;
+  return writeNetworks(proxies.networks);
 }

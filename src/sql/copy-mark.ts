@@ -9,8 +9,8 @@ const prefix = "copying";
 export type CopyMark = { readonly id: string; readonly until: number };
 
 export const copyUnderWay =
-  "The store is half a copy: a restore or a migration into it is under way, or was ended before " +
-  "it was done. Run the same command once more, or remove what it has made.";
+  "The database is incomplete: a restore or migration into it is still running, or was " +
+  "interrupted. Run the same command again, or remove the files or tables it created.";
 
 export function isCopyMark(name: string): boolean {
   return readCopyMark(name) !== undefined;

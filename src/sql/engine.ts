@@ -78,8 +78,8 @@ function loadPackaged(): Engine {
     return requireEngine("@photostructure/sqlite");
   } catch (cause) {
     const message =
-      "No usable SQLite was found. Use Node 24, or Node 22 from 22.23, or install the package " +
-      "@photostructure/sqlite (npm leaves it out with --omit=optional or on other processors).";
+      "No usable SQLite was found. Use Node 24, or Node 22.23 or newer, or install the package " +
+      "@photostructure/sqlite (npm skips it with --omit=optional and on some processors).";
     throw new NoEngine(message, { cause });
   }
 }

@@ -32,7 +32,9 @@ export async function openLogSync(path: string): Promise<LogSync> {
     try {
       await file.datasync();
     } catch (cause) {
-      failed = new DiskFailed("the disk failed to sync: start the process anew", { cause });
+      failed = new DiskFailed("the disk failed to sync; check the disk and restart Waypost", {
+        cause,
+      });
       throw failed;
     }
   }

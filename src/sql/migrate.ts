@@ -69,8 +69,8 @@ export async function readKnown<Tables>(
   const isUnmarked = engine === "sqlite" && done.length === 0 && others.length > 0;
   if (areKnown && !isUnmarked) return done;
   throw new StoreUnusable(
-    "The data was written by another version of Waypost, which this version cannot read: use " +
-      "that version, or choose an empty folder or database.",
+    "This version of Waypost cannot read the data, because another version wrote it. Use that " +
+      "version, or choose an empty folder or database.",
   );
 }
 

@@ -49,7 +49,7 @@ export function translatePostgresFault(error: unknown, place = "the database"): 
   if (code === lockTaken) return new StoreBusy(locked, { cause: error, outage: "locked" });
   const isRefused = refused.has(code) || code.startsWith("28");
   if (!isRefused && !isLost(error)) return error;
-  const message = `${place} cannot be reached; look whether it runs, and try again`;
+  const message = `${place} cannot be reached; check that it is running, and try again`;
   return new StoreBusy(message, { cause: error, outage: "away" });
 }
 
@@ -104,13 +104,13 @@ export function explainHeld(error: unknown): unknown {
 }
 
 const held =
-  "writes to the database are held: `waypost migrate` copies it, or another transaction has " +
-  "locked its table waypost_writers; nothing was written: let that end, or end it (pg_locks " +
-  "names its process), and try again";
+  "nothing was written: `waypost migrate` is copying the database, or another transaction has " +
+  "locked its table waypost_writers; wait until that ends, or end its process (pg_locks shows " +
+  "it), and try again";
 
 const locked =
-  "another transaction of the database has locked what is needed; nothing was written: let that " +
-  "end, or end it (pg_locks names its process), and try again";
+  "nothing was written: another transaction has locked a table or row; wait until that ends, or " +
+  "end its process (pg_locks shows it), and try again";
 
 /** Somebody else has held it for as long as one waits. */
 export function isLockTaken(error: unknown): boolean {

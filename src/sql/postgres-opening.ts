@@ -3,7 +3,7 @@ import { quoteName } from "./postgres-rights.ts";
 
 /** Why a server lets nobody in, and what to do about it: in its own words, and then in ours. */
 export function explainOpening(error: unknown, url: string): string {
-  if (!(error instanceof Error)) return "unknown fault";
+  if (!(error instanceof Error)) return "unknown error";
   if (error.message.includes("client password must be")) return noPassword;
   if (error.message === noTls) return `${error.message}. ${turnTlsOn}`;
   const advice = advices[readCode(error)]?.(readNames(url));
@@ -11,28 +11,28 @@ export function explainOpening(error: unknown, url: string): string {
 }
 
 const noPassword =
-  "it asks for a password, and its address has none; write it into the address, best in the file " +
-  "that WAYPOST_DATABASE_URL_FILE names, or into PGPASSWORD";
+  "it needs a password, but its address has none; add the password to the address (best in the " +
+  "file of WAYPOST_DATABASE_URL_FILE), or set PGPASSWORD";
 
 type Names = { readonly role: string; readonly database: string };
 
 /** The driver's own words, without a code. */
 const noTls = "The server does not support SSL connections";
 const turnTlsOn =
-  "Have an administrator turn TLS on there (ssl = on), or leave sslmode out of the address where " +
-  "the way to it is safe";
+  "Ask an administrator to turn on TLS there (ssl = on). If the network is safe, you can remove " +
+  "sslmode from the address instead";
 
 const nameRoot = () =>
-  "Write sslmode=verify-full&sslrootcert=FILE into the address, with the file of the certificate " +
-  "that vouches for the server's (its provider gives it out)";
+  "Add sslmode=verify-full&sslrootcert=FILE to the address. FILE is the root certificate of the " +
+  "server, which its provider offers";
 const nameHost = () =>
-  "Name the server in the address as its certificate does, or have an administrator give it a " +
-  "certificate for that name";
+  "Use the host name of the certificate in the address, or ask an administrator for a " +
+  "certificate with this host name";
 const checkLogin = () =>
-  "Look at the user and the password in the address, and at the server's pg_hba.conf; a server " +
-  "that wants TLS needs sslmode=verify-full in the address";
+  "Check the user and the password in the address, and the server's pg_hba.conf. If the server " +
+  "requires TLS, add sslmode=verify-full to the address";
 
-const administrator = "Have an administrator run:";
+const administrator = "Ask an administrator to run:";
 
 const advices: Readonly<Record<string, (names: Names) => string>> = {
   "42501": ({ role, database }) =>

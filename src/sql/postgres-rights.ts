@@ -62,7 +62,7 @@ export function explainRights(error: unknown, rights: Rights, place: string): un
   if (code !== readOnly) return error;
   if (rights.is_read_only) return refuse(explainReadOnly(rights));
   const message =
-    `${place} takes no writes any more: look whether it is a standby or was made read-only, and ` +
+    `${place} no longer accepts writes; check whether it became a standby or read-only, and ` +
     "try again";
   return new StoreBusy(message, { cause: error, outage: "away" });
 }
@@ -86,9 +86,9 @@ const selectRefused = sql<{ readonly name: string }>`
 `;
 
 function explainReadOnly({ is_standby, role, database }: Rights): string {
-  if (is_standby) return "takes no writes: it is a standby. Name the address of its primary";
+  if (is_standby) return "does not accept writes: it is a standby. Use the address of its primary";
   return (
-    `takes no writes: it is read-only for the role ${quoteName(role)}. ${administrator} ` +
+    `does not accept writes: it is read-only for the role ${quoteName(role)}. ${administrator} ` +
     `ALTER ROLE ${quoteName(role)} IN DATABASE ${quoteName(database)} ` +
     "SET default_transaction_read_only = off"
   );
@@ -103,13 +103,13 @@ function explainSchema({ path, wanted, is_wanted_there, role, database }: Rights
       : `CREATE SCHEMA ${name} AUTHORIZATION ${quoteName(role)}`;
   return (
     `has no schema for the role ${quoteName(role)}: its search_path is ${path || "empty"}, and ` +
-    `nothing of that is there for it. ${administrator} ${mend}`
+    `the role can use none of these schemas. ${administrator} ${mend}`
   );
 }
 
 function explainMaking({ role }: Rights, schema: string): string {
   return (
-    `lets the role ${quoteName(role)} make no tables in the schema ${quoteName(schema)}. ` +
+    `does not let the role ${quoteName(role)} create tables in the schema ${quoteName(schema)}. ` +
     `${administrator} GRANT CREATE ON SCHEMA ${quoteName(schema)} TO ${quoteName(role)}`
   );
 }
@@ -120,17 +120,17 @@ function explainRefusal(error: unknown, { role, schema, owner, may_create }: Rig
   const isOwn = owner === null || owner === role;
   const start = isOwn
     ? administrator
-    : `The tables belong to ${quoteName(owner)}: start with that role, as the first start of ` +
-      "each new version has to, or have an administrator run there:";
+    : `The tables belong to ${quoteName(owner)}: start with that role, which the first start of ` +
+      "each new version needs anyway, or ask an administrator to run there:";
   const place = `SCHEMA ${quoteName(schema ?? "public")} TO ${quoteName(role)}`;
   const making = may_create === true ? "" : `GRANT CREATE ON ${place}; `;
   return (
-    `refuses the role ${quoteName(role)} something (${said}). ${start} ` +
+    `denies the role ${quoteName(role)} a permission (${said}). ${start} ` +
     `${making}GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN ${place}`
   );
 }
 
-const administrator = "Have an administrator run there:";
+const administrator = "Ask an administrator to run there:";
 
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

@@ -110,14 +110,16 @@ async function checkDatabase(pool: PostgresPool, url: string): Promise<Rights> {
   };
   const [{ version, encoding, tables, own } = {}] = await ask(selectFacts);
   if (Number(version) < oldestVersion) {
-    throw new StoreUnusable(`${place} is too old: PostgreSQL 13 or newer is needed.`);
+    throw new StoreUnusable(`${place} is too old: Waypost needs PostgreSQL 13 or newer.`);
   }
   if (encoding !== "UTF8") {
-    throw new StoreUnusable(`${place} is not in UTF8: make a database with that encoding.`);
+    throw new StoreUnusable(
+      `${place} is not encoded in UTF8. Create a database with that encoding.`,
+    );
   }
   if (Number(tables) > 0 && own === null) {
     throw new StoreUnusable(
-      `${place} has tables of another program. They were not changed; name a database of its own.`,
+      `${place} has tables of another program. They were not changed. Name a separate database.`,
     );
   }
   // The statement has these columns, and one row.

@@ -32,7 +32,7 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
   if (!hasLog(path) && isCountValid && header.readUInt32BE(28) * pageSize > size) {
-    throw new StoreUnusable(`${path} is damaged: it is cut off. ${keepAdvice}`);
+    throw new StoreUnusable(`${path} is damaged: its end is missing. ${keepAdvice}`);
   }
 }
 
@@ -101,12 +101,12 @@ function writeMark(draft: string, path: string, applicationId: number): void {
 }
 
 export function refuseFault(path: string, error: unknown): StoreUnusable {
-  const fault = error instanceof Error ? error.message : "unknown fault";
+  const fault = error instanceof Error ? error.message : "unknown error";
   const message = isDamage(error) ? damaged(path) : `${path} cannot be opened: ${fault}`;
   return new StoreUnusable(message, { cause: error });
 }
 
-const keepAdvice = "It was not changed; restore it from a backup or choose another data folder.";
+const keepAdvice = "It was not changed. Restore it from a backup, or choose another data folder.";
 
 export function notOurs(path: string): string {
   return `${path} is not a Waypost database. ${keepAdvice}`;

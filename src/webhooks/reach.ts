@@ -36,7 +36,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   const addresses = readAddresses(hostname);
   const { isPublic } = reachReceivers(networks);
   if (addresses?.some(isPublic) === false) {
-    return `leads to ${hostname}, which is not of the public internet; ${whatNamesNetworks}`;
+    return `points to ${hostname}, which is not on the public internet; ${whatNamesNetworks}`;
   }
   // A name may lead into a named network.
   const mayBeNamed = addresses === undefined || !addresses.some(isPublicAddress);
@@ -54,11 +54,10 @@ export function findMend(fault: string | null): string | undefined {
 }
 
 const whatNamesNetworks =
-  "WAYPOST_WEBHOOK_PRIVATE names the private networks that webhooks may lead to: for waypost " +
-  "serve where that starts, for a command where it is typed";
+  "WAYPOST_WEBHOOK_PRIVATE must name the receiver's network, for waypost serve and for commands";
 
 const plainHttp =
-  "must be an https address; plain http is for networks that WAYPOST_WEBHOOK_PRIVATE names";
+  "must be an https address; plain http works only in networks that WAYPOST_WEBHOOK_PRIVATE names";
 
 /** Where a host leads that needs no looking up; undefined of any other. */
 function readAddresses(hostname: string): readonly string[] | undefined {

@@ -123,7 +123,7 @@ describe("a file that cannot be written is refused, and what is there stays", ()
     await make(path);
     const refused = await backUp(path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/^waypost: .* is there already, and is .*name a new file\n$/);
+    expect(refused.stderr).toMatch(/^waypost: .* already exists, and is .*name a new file\n$/);
     if (what === "a file") expect(await readFile(path, "utf8")).toBe("mine");
     if (what === "a link that leads nowhere") expect(existsSync(beside("nowhere"))).toBe(false);
   });
@@ -131,17 +131,17 @@ describe("a file that cannot be written is refused, and what is there stays", ()
   test("a place that is not there, or takes no file", async () => {
     const missing = await backUp(beside("none/b.waypost"));
     expect(missing).toMatchObject({ code: 2, stdout: "" });
-    expect(missing.stderr).toContain("there is no folder");
+    expect(missing.stderr).toContain("does not exist; create it");
     const closed = await backUp("/proc/b.waypost");
     expect(closed).toMatchObject({ code: 2, stdout: "" });
-    expect(closed.stderr).toMatch(/cannot be written \(\w+\): choose/);
+    expect(closed.stderr).toMatch(/cannot be written \(\w+\); choose/);
   });
 
   test("a folder without data, and one that another version has written", async () => {
     await using empty = await createFolder();
     const none = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expect(none).toMatchObject({ code: 2, stdout: "" });
-    expect(none.stderr).toContain("there is no Waypost data");
+    expect(none.stderr).toContain("has no Waypost data");
     expect(existsSync(empty.path)).toBe(false);
     await plantEmbedded(empty.path, []);
     const database = openDatabase(join(empty.path, "waypost.db"));
@@ -149,7 +149,7 @@ describe("a file that cannot be written is refused, and what is there stays", ()
     database.close();
     const other = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expect(other).toMatchObject({ code: 2, stdout: "" });
-    expect(other.stderr).toContain("written by another version of Waypost");
+    expect(other.stderr).toContain("because another version wrote it");
     expect(existsSync(beside("none.waypost"))).toBe(false);
   });
 
@@ -202,7 +202,7 @@ describe("a store that takes a while", () => {
     const under = ["sh", "-c", `trap "" XFSZ; ulimit -f 4000; exec "$@"`, "sh"];
     const { code, stdout, stderr } = await start(under).finished;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^waypost: .* cannot be written \(EFBIG\): [^\n]+\n$/);
+    expect(stderr).toMatch(/^waypost: .* cannot be written \(EFBIG\); [^\n]+\n$/);
     expect(await names()).toEqual(before);
   });
 });

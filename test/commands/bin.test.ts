@@ -81,7 +81,7 @@ describe("what was deleted", () => {
 
   test.each([
     ["taken", "Path has already been taken"],
-    ["unknown", "the bin has nothing with the id"],
+    ["unknown", "the bin has no entry with the id"],
   ])("does not come back where it is %s, and a line says why", async (why, said) => {
     const { id } = await make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);
@@ -99,7 +99,7 @@ describe("emptying the bin", () => {
     const { code, stderr } = await run(bin("empty"));
     expect(code).toBe(2);
     expect(stderr).toContain(`has ${meta.count} deleted links and apps`);
-    expect(stderr).toContain("--yes answers beforehand");
+    expect(stderr).toContain("pass --yes to approve in advance");
     expect((await runJson(bin("list"))).meta).toEqual(meta);
   });
 

@@ -50,7 +50,7 @@ test("fifty overwritten links take a yes, and any number of new ones does", asyn
   expect(await importLinks(120, "old", "yes")).toBe(true);
   expect(await importLinks(50, "new", "yes")).toBe(true);
   expect(await countNamed("new")).toBe(50);
-  expect(said).toContain("Type yes to go on: ");
+  expect(said).toContain("Type yes to continue: ");
 });
 
 test("fifty-one take their number, and nothing else", async () => {
@@ -59,7 +59,7 @@ test("fifty-one take their number, and nothing else", async () => {
     expect(await importLinks(51, "new", typed)).toBe(false);
   }
   expect(await countNamed("new")).toBe(0);
-  expect(said).toContain("Type 51, the number of links, to go on: ");
+  expect(said).toContain("Type 51, the number of links, to continue: ");
   expect(await importLinks(51, "new", "51")).toBe(true);
   expect(await countNamed("new")).toBe(51);
 });
@@ -72,5 +72,5 @@ test("the plan stands above the question", async () => {
   expect(lines[0]).toBe("Plan: 2 to create, 3 to overwrite.");
   expect(lines).toContain('update: row 1 "p0"  name: "old" becomes "new"');
   expect(lines).toContain('create: row 4 "p3"  name: "new"');
-  expect(lines.at(-1)).toMatch(/^Type yes to go on: /);
+  expect(lines.at(-1)).toMatch(/^Type yes to continue: /);
 });

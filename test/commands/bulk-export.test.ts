@@ -134,8 +134,8 @@ describe("filters", () => {
   });
 
   test.each([
-    ["nmae_cont=x", "is no filter; did you mean name_cont?"],
-    ["name=x", "is no filter"],
+    ["nmae_cont=x", "is not a filter; did you mean name_cont?"],
+    ["name=x", "is not a filter"],
     ["name_cont", "has no value"],
     ["name_cont=", "needs a value"],
     ["clicks_gt=many", "needs a whole number"],
@@ -154,7 +154,7 @@ describe("filters", () => {
 
   test("of one field and condition there is one", async () => {
     const twice = ["--filter", "name_cont=a", "--filter", "name_cont=b"];
-    expect((await exportLinks(...twice)).stderr).toContain("is there twice");
+    expect((await exportLinks(...twice)).stderr).toContain("is given twice");
   });
 });
 
@@ -166,7 +166,7 @@ describe("a file", () => {
     const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "key" };
     const refused = await run(["export", "--output", file, "--data", folder.path], { env });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("--force overwrites it");
+    expect(refused.stderr).toContain("pass --force to overwrite it");
     expect(await readFile(file, "utf8")).toBe("mine");
     const forced = await exportLinks("--output", file, "--force", "--json");
     expect(JSON.parse(forced.stdout)).toEqual({ export: { file, count: total, format: "csv" } });
@@ -198,7 +198,7 @@ describe("a file", () => {
 
   test.each([
     ["in a folder that there is not", "nowhere/links.csv", "cannot be written (ENOENT)"],
-    ["that is a folder", ".", "is no file"],
+    ["that is a folder", ".", "is not a regular file"],
   ])("%s is refused with the cause", async (_, name, message) => {
     const refused = await exportLinks("--output", join(files, name), "--force");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -218,7 +218,7 @@ describe("a file", () => {
 
 describe.runIf(existsSync("/dev/full"))("where stdout is full", () => {
   const under = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
-  const told = { code: 2, stdout: "", stderr: "waypost: stdout cannot be written (ENOSPC)\n" };
+  const told = { code: 2, stdout: "", stderr: "waypost: cannot write to stdout (ENOSPC)\n" };
 
   test("that is told in one line", async () => {
     expect(await run(["export", "--data", folder.path], { under })).toEqual(told);
@@ -252,9 +252,9 @@ test("a remote deployment is exported as an embedded one is", async () => {
 });
 
 test.each([
-  [["--format", "xml"], "it takes csv, json"],
+  [["--format", "xml"], "choose one of csv, json"],
   [["--json"], "use --format json"],
-  [["links.csv"], "export takes no links.csv"],
+  [["links.csv"], 'export does not take "links.csv"'],
 ])("export %j is refused in one line", async (words, message) => {
   const refused = await exportLinks(...words);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -266,7 +266,7 @@ test("a folder without data is a mistyped one, and nothing is made there", async
   await using nothing = await createFolder();
   const refused: Finished = await run(["export", "--data", nothing.path]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("see --data");
+  expect(refused.stderr).toContain("choose another with --data");
   await expect(stat(nothing.path)).rejects.toThrow("ENOENT");
 });
 

@@ -96,7 +96,9 @@ describe("a plan", () => {
     expect(finished).toMatchObject({ code: 2, stdout: "" });
     expect(finished.stderr).toContain("Plan: 2 to create.\n");
     expect(finished.stderr).toContain('create: line 2 "a"  url: "https://x.example/a"; name: "A"');
-    expect(finished.stderr).toMatch(/\nwaypost: nobody can be asked[^\n]*--yes[^\n]*\n$/);
+    expect(finished.stderr).toMatch(
+      /\nwaypost: nothing was changed: this needs your approval[^\n]*--yes[^\n]*\n$/,
+    );
     expect(await listLinks()).toEqual([]);
   });
 
@@ -123,7 +125,7 @@ describe("a plan", () => {
     expect(finished.code).toBe(1);
     expect(finished.stdout).toMatch(/is done: 1 done, 0 rejected/);
     expect(finished.stderr).toContain('conflict: line 3 "none"  There is no such link');
-    expect(finished.stderr).toContain("left out, as the plan says: 1.");
+    expect(finished.stderr).toContain("left out because of conflicts: 1.");
     expect((await listLinks()).map(({ name }) => name)).toEqual(["New", "B"]);
   });
 
@@ -184,15 +186,19 @@ describe("a file", () => {
   test("of another service says what of it was not taken over", async () => {
     const text = 'link,long_url,title,tags\nbit.ly/a,https://x.example/,Name,"x, y"\n';
     const { stdout, stderr } = await importFile(await write("bitly.csv", text));
-    expect(stderr).toContain('not taken over: "tags" (1 value, such as "x, y")');
+    expect(stderr).toContain('not imported: "tags" (1 value, such as "x, y")');
     expect(JSON.parse(stdout).plan.unmapped).toEqual([
       { field: "tags", count: 1, example: "x, y" },
     ]);
   });
 
   test.each([
-    ["broken.json", '[{"path":"a"},{"path"', "is no JSON"],
-    ["deep.json", `[{"path":"a","clicks":${"[".repeat(1e5)}${"]".repeat(1e5)}}]`, "nested deeper"],
+    ["broken.json", '[{"path":"a"},{"path"', "is not valid JSON"],
+    [
+      "deep.json",
+      `[{"path":"a","clicks":${"[".repeat(1e5)}${"]".repeat(1e5)}}]`,
+      "is nested too deeply",
+    ],
     ["latin.json", Buffer.from('[{"name":"é"}]', "latin1"), "is not UTF-8"],
   ])("%s is refused before anything is opened for it", async (name, text, message) => {
     const finished = await importFile(await write(name, text));
@@ -214,11 +220,11 @@ describe("a file", () => {
   });
 
   test.each([
-    [["none.csv"], 'there is no file "none.csv"'],
+    [["none.csv"], 'the file "none.csv" does not exist'],
     [["src"], '"src" is a folder'],
-    [[], "import takes one FILE"],
-    [["a.csv", "b.csv"], "import takes one FILE"],
-    [["package.json", "--operation", "drop"], "it takes upsert, update, delete"],
+    [[], "import needs one FILE"],
+    [["a.csv", "b.csv"], "import needs one FILE"],
+    [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
     [["package.json", "--format", "csv"], "Unknown option '--format'"],
   ])("import %j is refused in one line", async (words, message) => {
@@ -252,7 +258,7 @@ describe("with a deployment elsewhere", () => {
       { WAYPOST_API_KEY: "none" },
       /answered: "API key is invalid\."; set another key/,
     ],
-    ["no key", {}, /^there is no key; set WAYPOST_API_KEY/],
+    ["no key", {}, /^no key is set; set WAYPOST_API_KEY/],
   ])("%s is told of with what to do, and nothing is sent", async (_, more, message) => {
     await using elsewhere = await createUsedFolder();
     await using serving = await startServe(elsewhere.path);
@@ -278,7 +284,7 @@ test("Ctrl-C while the plan is made changes nothing", async () => {
   const input = new PassThrough();
   input.write("path,url\na,https://x.example/\n");
   const running = begin(["import", "-", "--yes", ...data()], { input });
-  await running.untilSaid(/Reading what is there/);
+  await running.untilSaid(/Comparing the file with the existing links/);
   running.send("SIGINT");
   const finished = await running.finished;
   expect(finished).toMatchObject({ code: 130, stdout: "" });

@@ -48,7 +48,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s stops an import cleanly", async (s
   const [, id = "", done = ""] = /^Job (\S+) is interrupted: (\d+) done/.exec(stopped.stdout) ?? [];
   expect(stopped.stderr).toMatch(
     new RegExp(
-      `\nwaypost: stopped after ${done} of ${many} links; waypost jobs resume ${id} [^\n]*\n$`,
+      `\nwaypost: stopped after ${done} of ${many} links; run waypost jobs resume ${id} [^\n]*\n$`,
     ),
   );
   expect(Number(done)).toBeGreaterThan(0);
@@ -194,7 +194,7 @@ describe("a job that is stopped half way", () => {
     const finished = await running.finished;
     expect(finished.code).toBe(1);
     expect(finished.stderr).toContain('answered: "Account is suspended."');
-    const [, id = ""] = /\nwaypost jobs resume (\S+) goes on/.exec(finished.stderr) ?? [];
+    const [, id = ""] = /\nRun waypost jobs resume (\S+) to resume it/.exec(finished.stderr) ?? [];
     expect((await command("jobs", "show", id)).stderr).toContain("Account is suspended.");
     const refused = await command("jobs", "resume", id);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -275,7 +275,7 @@ describe("where there is no job yet", () => {
   });
 
   test("the list says so", async () => {
-    const stderr = "This key has no jobs; waypost import makes one.\n";
+    const stderr = "This key has no jobs. waypost import starts one.\n";
     expect(await jobs()).toEqual({ code: 0, stdout: "", stderr });
     const { stdout } = await jobs("list", "--json");
     expect(JSON.parse(stdout)).toMatchObject({ jobs: [], meta: { page: 1, count: 0 } });
@@ -288,8 +288,8 @@ describe("where there is no job yet", () => {
     [["show", none], `this key has no job "${none}"`],
     [["undo", none], `this key has no job "${none}"`],
     [["list", "--page", "0"], "--page must be a whole number"],
-    [["resume", none, "--mode", "read-only"], "has no jobs resume"],
-    [["undo", none, "--mode", "read-only"], "has no jobs undo"],
+    [["resume", none, "--mode", "read-only"], "jobs resume changes links"],
+    [["undo", none, "--mode", "read-only"], "jobs undo changes links"],
   ])("jobs %j is refused in one line", async (words, message) => {
     const finished = await jobs(...words);
     expect(finished).toMatchObject({ code: 2, stdout: "" });
@@ -299,5 +299,5 @@ describe("where there is no job yet", () => {
 });
 
 test("a folder without data is a mistyped one", async () => {
-  expect((await run(["jobs", ...data()])).stderr).toContain("see --data");
+  expect((await run(["jobs", ...data()])).stderr).toContain("choose another with --data");
 });

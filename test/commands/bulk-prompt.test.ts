@@ -131,7 +131,7 @@ describe("the question", () => {
   ])("about 312 links takes %j for %s, and says what it wants", async (typed, isMeant) => {
     const asked = await ask(typed, 312);
     expect(asked.isMeant).toBe(isMeant);
-    expect(asked.said).toContain("Type 312, the number of links, to go on: ");
+    expect(asked.said).toContain("Type 312, the number of links, to continue: ");
   });
 
   test("is not waited for once the person stops the command", async () => {

@@ -81,7 +81,7 @@ test("the doctor says what the file is, and of when", async () => {
   const today = new Date().toISOString().slice(0, 10);
   expect(code).toBe(0);
   expect(stdout.split("\n")).toContain(
-    `ok    countries     are told by GeoLite2-Country of ${today}`,
+    `ok    countries     are read from GeoLite2-Country of ${today}`,
   );
 });
 
@@ -90,9 +90,9 @@ test("a file that is no database of addresses is refused by name, with what woul
   await writeFile(text, "GB");
   await mkdir(`${folder.path}-folder`);
   const faults = [
-    [join(folder.path, "none.mmdb"), "is not there; name a file that is"],
-    [`${folder.path}-folder`, "is a folder; name the file in it"],
-    [text, "is no database of addresses (.mmdb)"],
+    [join(folder.path, "none.mmdb"), "does not exist; name an existing file"],
+    [`${folder.path}-folder`, "is a folder; name a file in it"],
+    [text, "is not a country database; unpack the download"],
   ] as const;
   for (const [path, fault] of faults) {
     const words = ["--data", folder.path, "--geoip-file", path];

@@ -16,8 +16,8 @@ openForAll(createUsedFolder, async (created) => {
   expect(made).toMatchObject({ code: 0 });
 });
 
-const foreign = "is not a Waypost database. It was not changed; restore it from a backup";
-const damaged = "It was not changed; restore it from a backup";
+const foreign = "is not a Waypost database. It was not changed. Restore it from a backup";
+const damaged = "It was not changed. Restore it from a backup";
 
 type Case = readonly [what: string, spoil: (path: string) => void, told: string];
 
@@ -27,11 +27,7 @@ const cases: readonly Case[] = [
   ["pages in its middle were overwritten", (path) => overwrite(path, 3 * 4096, 8192), damaged],
   ["its end was cut off", (path) => truncateSync(path, 5 * 4096), damaged],
   ["it was cut off inside its header", (path) => truncateSync(path, 60), foreign],
-  [
-    "it was emptied",
-    (path) => truncateSync(path, 0),
-    "is empty, and something else has emptied it",
-  ],
+  ["it was emptied", (path) => truncateSync(path, 0), "is empty, but it had data"],
 ];
 
 function overwrite(path: string, start: number, length: number): void {

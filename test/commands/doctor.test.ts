@@ -19,8 +19,8 @@ test("on an empty home everything is well, and nothing is made", async () => {
   const { code, stdout } = await run(["doctor", "--data", data]);
   expect(code).toBe(0);
   expect(listAbouts(stdout)).toEqual(["ok configuration", "ok store", "ok key", "ok approvals"]);
-  expect(stdout).toMatch(/^ok +store +there is none yet; the first start makes it in \S+data$/m);
-  expect(stdout).toMatch(/^ok +key +the first start makes it, in \S+owner\.key$/m);
+  expect(stdout).toMatch(/^ok +store +does not exist yet; the first start creates it in \S+data$/m);
+  expect(stdout).toMatch(/^ok +key +the first start creates it in \S+owner\.key$/m);
   expect(existsSync(data)).toBe(false);
 });
 
@@ -110,7 +110,7 @@ test("a key that is none is a fault, and is not shown", async () => {
   const env = { WAYPOST_API_KEY: "canary-3f9a" };
   const early = await run(["doctor", "--data", folder.path], { env });
   expect(early).toMatchObject({ code: 1 });
-  expect(early.stdout).toMatch(/^FAULT key +is set, and a store that is yet to be made/m);
+  expect(early.stdout).toMatch(/^FAULT key +is set, but a new database does not have this key/m);
   expect(early.stdout + early.stderr).not.toContain("canary-3f9a");
   await runJson(["keys", "create", "--data", folder.path]);
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
@@ -126,7 +126,8 @@ test("an owner's key of another store is a fault, and serve does not name it eit
   await runJson(["keys", "create", "--data", path]);
   await writeFile(join(path, "owner.key"), `waypost_${"a".repeat(40)}\n`);
   const { code, stdout } = await run(["doctor", "--data", path]);
-  const said = `${join(path, "owner.key")} does not open this store; make a key with `;
+  const file = join(path, "owner.key");
+  const said = `the key in ${file} does not belong to this database; create a key with `;
   expect(code).toBe(1);
   expect(stdout).toContain(`FAULT key           ${said}`);
   await using serving = await startServe(path);
@@ -140,7 +141,7 @@ test("a key file that cannot be read is a fault", async () => {
   const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT key +the file of WAYPOST_API_KEY_FILE is not there$/m);
+  expect(stdout).toMatch(/^FAULT key +the file of WAYPOST_API_KEY_FILE does not exist$/m);
 });
 
 test("a deployment that does not answer is a fault that names the setting", async () => {
@@ -148,7 +149,7 @@ test("a deployment that does not answer is a fault that names the setting", asyn
   const env = { WAYPOST_BASE_URL: "http://127.0.0.1:9", WAYPOST_API_KEY: "some-key" };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT deployment +.*ECONNREFUSED.*WAYPOST_BASE_URL/m);
+  expect(stdout).toMatch(/^FAULT remote server +.*ECONNREFUSED.*WAYPOST_BASE_URL/m);
 });
 
 test("a deployment elsewhere without encryption is refused, or told of", async () => {
@@ -160,7 +161,7 @@ test("a deployment elsewhere without encryption is refused, or told of", async (
   const allowed = { ...env, WAYPOST_ALLOW_HTTP: "1" };
   const { stdout } = await run(["doctor", "--data", folder.path], { env: allowed });
   expect(stdout).toMatch(
-    /^ok +configuration .*travels unencrypted, use https in WAYPOST_BASE_URL$/m,
+    /^ok +configuration .*travels unencrypted: use https in WAYPOST_BASE_URL$/m,
   );
 });
 
@@ -179,7 +180,7 @@ test("proxies that are believed are shown", async () => {
   await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path, "--trusted-proxies", "10.0.0.0/8"];
   const { stdout } = await run(words);
-  expect(stdout).toMatch(/^ok +configuration .*addresses are believed of 10\.0\.0\.0\/8$/m);
+  expect(stdout).toMatch(/^ok +configuration .*addresses are trusted from 10\.0\.0\.0\/8$/m);
 });
 
 test("a key with few scopes, and a master key, are known and well", async () => {
@@ -196,7 +197,7 @@ test("a key with few scopes, and a master key, are known and well", async () => 
     await using elsewhere = await createFolder();
     const { code, stdout } = await run(["doctor", "--data", elsewhere.path], { env });
     expect({ code, stdout }).toMatchObject({ code: 0 });
-    expect(stdout).toMatch(/^ok +key +is known/m);
+    expect(stdout).toMatch(/^ok +key +is accepted/m);
     expect(stdout).toContain(`${kind} key; tools:`);
   }
 });

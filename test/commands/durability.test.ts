@@ -93,7 +93,7 @@ test("a disk that fails to sync is told of, and what it may have lost is read by
   expect((await serving.call("GET", "/links")).status).toBe(500);
   expect((await fetch(`${serving.places.url}/readyz`)).status).toBe(503);
   const { stderr } = await serving.stop();
-  expect(stderr).toContain("the disk failed to sync: start the process anew");
+  expect(stderr).toContain("the disk failed to sync; check the disk and restart Waypost");
   rmSync(`${folder.path}.trace`);
 });
 

@@ -16,8 +16,8 @@ describe("a Node that is too old", () => {
       code: 2,
       stdout: "",
       stderr:
-        `waypost: this is Node 18.20.1, and Waypost needs ${oldest} or newer; ` +
-        "install one from https://nodejs.org\n",
+        `waypost: this is Node 18.20.1, but Waypost needs Node ${oldest} or newer; ` +
+        "install it from https://nodejs.org\n",
     });
   });
 
@@ -34,9 +34,9 @@ function readEngines() {
 }
 
 test.each([
-  [["srve"], "there is no command srve; did you mean serve? (waypost --help)"],
-  [["exprot"], "there is no command exprot; did you mean export? (waypost --help)"],
-  [["xyzzy"], "there is no command xyzzy (waypost --help)"],
+  [["srve"], "unknown command srve; did you mean serve? (waypost --help)"],
+  [["exprot"], "unknown command exprot; did you mean export? (waypost --help)"],
+  [["xyzzy"], "unknown command xyzzy (waypost --help)"],
   [["serve", "--prot", "1"], "Unknown option '--prot'; did you mean --port? (waypost --help)"],
   [["export", "--fliter=a"], "Unknown option '--fliter'; did you mean --filter? (waypost --help)"],
   [["keys", "list", "--xyzzy"], "Unknown option '--xyzzy' (waypost --help)"],
@@ -55,7 +55,9 @@ test("a file in the place of the data folder is called a file", async () => {
   writeFileSync(file, "");
   for (const words of [["keys", "create"], ["keys", "list"], ["doctor"]]) {
     const { stdout, stderr } = await run([...words, "--data", file]);
-    expect(stdout + stderr).toContain(`${file} is a file; --data (WAYPOST_DATA) takes a folder`);
+    expect(stdout + stderr).toContain(
+      `${file} is a file; --data (WAYPOST_DATA) must name a folder`,
+    );
   }
 });
 

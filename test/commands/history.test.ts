@@ -73,5 +73,5 @@ test("what comes back from the bin can be undone, and its emptying cannot", asyn
   const [emptied] = (await callDone(client, "list_changes")).changes;
   expect(emptied).toMatchObject({ tool: "bin empty", by, fields: { entries: { from: 1, to: 0 } } });
   const { message } = await callRefused(client, "undo", { change_id: emptied.id });
-  expect(message).toBe("The bin was emptied at the terminal: nothing brings back what was in it.");
+  expect(message).toBe("The bin was emptied in the CLI. Its entries cannot be restored.");
 });

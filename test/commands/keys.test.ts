@@ -97,7 +97,7 @@ describe("a new key", () => {
   test("is printed alone on stdout, for a script to take; what is said of it is not", async () => {
     const { code, stdout, stderr } = await run(keys("create"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^waypost_\w{40}\n$/)]);
-    expect(stderr).toContain("the only time");
+    expect(stderr).toContain("will not be shown again");
     expect(stderr).not.toContain(stdout.trim());
   });
 
@@ -110,7 +110,7 @@ describe("a new key", () => {
     }
     const unnamed = await run(keys("create"));
     expect(unnamed).toMatchObject({ code: 2, stdout: "" });
-    expect(unnamed.stderr).toMatch(/^waypost: say which project with --project[^\n]*\n$/);
+    expect(unnamed.stderr).toMatch(/^waypost: name the project with --project[^\n]*\n$/);
   });
 });
 
@@ -128,17 +128,17 @@ describe("a revoked key", () => {
     );
     const again = await run(keys("revoke", id));
     expect(again).toMatchObject({ code: 2, stdout: "" });
-    expect(again.stderr).toMatch(/^waypost: there is no key [^\n]*\n$/);
+    expect(again.stderr).toMatch(/^waypost: the key [^\n]* does not exist; [^\n]*\n$/);
   });
 });
 
 describe.concurrent("what cannot be made is refused in one line with exit code 2", () => {
   test.each([
-    [["--scopes", "links.fly"], '--scopes does not know "links.fly"'],
-    [["--role", "king"], '--role does not know "king"; it takes viewer, manager, owner'],
-    [["--project", "nowhere"], "there is no project nowhere"],
-    [["--master", "--role", "owner"], "--master stands alone"],
-    [["--master", "--project", "default"], "--master stands alone"],
+    [["--scopes", "links.fly"], '--scopes cannot be "links.fly"'],
+    [["--role", "king"], '--role cannot be "king"; choose one of viewer, manager, owner'],
+    [["--project", "nowhere"], "the project nowhere does not exist"],
+    [["--master", "--role", "owner"], "use --master without"],
+    [["--master", "--project", "default"], "use --master without"],
     [["--name", "x"], "Unknown option '--name'"],
     [["more"], "use keys create"],
     [["--client", "--role", "viewer"], "--client has no --scopes"],
@@ -201,8 +201,8 @@ test.each([
     const told = await run([...command, "--data", data], { env });
     expect(told).toMatchObject({ code: 2, stdout: "" });
     expect(told.stderr).toBe(
-      "waypost: this is done where the deployment runs, which --base-url (WAYPOST_BASE_URL) says " +
-        "is elsewhere; do it there, or leave the address unset for a store of our own\n",
+      "waypost: this command cannot be used with a remote server (--base-url, WAYPOST_BASE_URL); " +
+        "run it on that server, or unset the address to use the embedded database\n",
     );
   }
   expect(existsSync(nothing.path)).toBe(false);

@@ -84,7 +84,7 @@ test("a store that a process has open stays where it is", async () => {
   await using serving = await startServe(folder.path);
   const refused = await move(`sqlite:${other.path}`);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("another process uses the store; stop every waypost");
+  expect(refused.stderr).toContain("another process uses the data; stop every waypost");
   expect(existsSync(other.path)).toBe(false);
   await serving.stop();
   expect(await move(`sqlite:${other.path}`)).toMatchObject({ code: 0 });
@@ -95,7 +95,7 @@ describe("a target that is not empty is left as it is", () => {
     const before = await exportLinks(folder.path);
     const refused = await move(`sqlite:${folder.path}`);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/there is a store already|is not empty/);
+    expect(refused.stderr).toMatch(/already contains Waypost data|is not empty/);
     expect(await exportLinks(folder.path)).toEqual(before);
   });
 
@@ -104,7 +104,7 @@ describe("a target that is not empty is left as it is", () => {
     await importLinks(other.path, ["mine"]);
     const refused = await move(`sqlite:${other.path}`);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain('it has "owner.key"');
+    expect(refused.stderr).toContain('it contains "owner.key"');
     expect(await exportLinks(other.path)).toMatchObject([{ path: "mine" }]);
     await using foreign = await createFolder();
     await mkdir(foreign.path, { mode: 0o700 });
@@ -122,7 +122,7 @@ test.each([
   [["--to", "sqlite:"], "use migrate --to sqlite:FOLDER"],
   [["--to", "sqlite:store.db"], "must name a data folder, or the waypost.db in it"],
   [["--to", "mysql://x/y"], "use migrate --to sqlite:FOLDER"],
-  [["more", "--to", "sqlite:x"], "migrate takes no more"],
+  [["more", "--to", "sqlite:x"], 'migrate does not take "more"'],
 ])("migrate %j is refused in one line", async (words, message) => {
   const refused = await run(["migrate", ...words, "--data", folder.path]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -145,7 +145,7 @@ describe("a store that takes a while", () => {
     going.send("SIGKILL");
     await going.finished;
     const refused = await run(["keys", "list", "--data", other.path]);
-    expect(refused.stderr).toContain("half a copy");
+    expect(refused.stderr).toContain("The database is incomplete");
     const again = ["migrate", "--to", `sqlite:${other.path}`, "--data", large.path];
     expect(await run(again, { env: setClockAhead(15_000) })).toMatchObject({ code: 0 });
     expect(await exportLinks(other.path)).toEqual(await exportLinks(large.path));
@@ -159,7 +159,7 @@ describe("a store that takes a while", () => {
     const { code, stdout, stderr } = await going.finished;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(
-      "nothing was copied: something was written to the old store meanwhile",
+      "nothing was copied: another process wrote to the old data during the copy",
     );
     expect(await start(other.path).finished).toMatchObject({ code: 0 });
   });

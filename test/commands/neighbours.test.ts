@@ -47,7 +47,7 @@ describe("a folder without data", () => {
     await using folder = await createFolder();
     const { code, stdout, stderr } = await run([...words, "--data", folder.path]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^waypost: there is no Waypost data in [^\n]+\n$/);
+    expect(stderr).toMatch(/^waypost: the folder [^\n]+ has no Waypost data; [^\n]+\n$/);
     expect(() => statSync(folder.path)).toThrow("ENOENT");
   });
 
@@ -58,7 +58,7 @@ describe("a folder without data", () => {
       const words = ["keys", "create", "--scopes", scopes, "--data", folder.path];
       const { code, stdout, stderr } = await run(words);
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toMatch(/^waypost: --scopes names no scope[^\n]*\n$/);
+      expect(stderr).toMatch(/^waypost: --scopes is empty[^\n]*\n$/);
     },
   );
 
@@ -66,7 +66,7 @@ describe("a folder without data", () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(
-      /^waypost: the data folder [^\n]+ cannot be used \(\w+\); see --data\n$/,
+      /^waypost: the data folder [^\n]+ cannot be created there; [^\n]+ with --data .*\n$/,
     );
   });
 });

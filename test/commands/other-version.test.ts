@@ -18,8 +18,8 @@ const shapes = [
 const logged = shapes.filter(([, statement]) => statement.startsWith("UPDATE"));
 
 const refusal =
-  "The data was written by another version of Waypost, which this version cannot read: use " +
-  "that version, or choose an empty folder or database.\n";
+  "This version of Waypost cannot read the data, because another version wrote it. Use that " +
+  "version, or choose an empty folder or database.\n";
 
 /** All but the index of a log, which SQLite makes anew from the log. */
 const readFiles = async (folder: string) => {

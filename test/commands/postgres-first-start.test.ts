@@ -47,13 +47,15 @@ test("a folder without the key, or with a wrong one, is told which machine has i
   // Where nothing but `serve` is used, no key is needed.
   const without = await run(words, { env });
   expect(without).toMatchObject({ code: 0 });
-  expect(without.stdout).toMatch(/^ok +key +serve needs none in \S+data: the key is in /m);
-  expect(without.stdout).toContain(`${place}, or make one with `);
+  expect(without.stdout).toMatch(
+    /^ok +key +waypost serve needs no key in \S+data; the key is in /m,
+  );
+  expect(without.stdout).toContain(`${place}, or create one with `);
 
   await mkdir(two.path, { mode: 0o700, recursive: true });
   const file = `${two.path}/owner.key`;
   await writeFile(file, `waypost_${"a".repeat(40)}\n`, { mode: 0o600 });
-  const said = `${file} does not open this store; ${place}, or make one with `;
+  const said = `the key in ${file} does not belong to this database; ${place}, or create one with `;
   await using second = await startServe(two.path, [], { env });
   expect(second.places.key_file).toBeNull();
   const told = await run(words, { env });
@@ -68,6 +70,6 @@ test("a folder without the key, or with a wrong one, is told which machine has i
   await rm(first.places.key_file);
   const lost = await run(["doctor", "--data", one.path], { env });
   expect(lost).toMatchObject({ code: 1 });
-  expect(lost.stdout).toMatch(/^FAULT key +there is none; make a key with .* keys create/m);
+  expect(lost.stdout).toMatch(/^FAULT key +no key was found; create a key with .* keys create/m);
   await database.giveBack();
 });

@@ -91,7 +91,7 @@ test("a process goes on beside another schema, unready, where no other one start
   expect((await serving.call("POST", "/links", { body: { path: "one" } })).status).toBe(201);
   const words = ["serve", "--data", folder.path, "--port", "0"];
   const { code, stderr } = await run(words, { env });
-  const message = "The data was written by another version of Waypost";
+  const message = "This version of Waypost cannot read the data, because another version wrote it.";
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   await query(database.url, `delete from migrations where name = ${tomorrow}`);
   await serving.stop();

@@ -37,8 +37,8 @@ test.each(shapes)("every command refuses a database after %s", async (statements
     const { code, stderr } = await run([...words, "--data", other.path], { env, input: "" });
     expect([code, stderr]).toEqual([
       2,
-      "waypost: The data was written by another version of Waypost, which this version cannot " +
-        "read: use that version, or choose an empty folder or database.\n",
+      "waypost: This version of Waypost cannot read the data, because another version wrote it. " +
+        "Use that version, or choose an empty folder or database.\n",
     ]);
     expect(await readTables(url)).toEqual(before);
   }

@@ -62,7 +62,7 @@ test("that is wrong or missing is told in one line, without it", async () => {
   await using folder = await createFolder();
   const refusals: readonly (readonly [string, string])[] = [
     [database.wrong, "password authentication failed"],
-    [database.url, "it asks for a password, and its address has none"],
+    [database.url, "it needs a password, but its address has none"],
   ];
   for (const [url, message] of refusals) {
     const env = { WAYPOST_DATABASE_URL: url, PGPASSWORD: "" };
@@ -100,6 +100,6 @@ test("that tears its address, or is where no address belongs, is shown by nothin
       stderr: expect.stringMatching(/^waypost: [^\n]+\n$/),
     });
     expect(refused.stdout + refused.stderr).not.toContain("hidden");
-    expect(refused.stderr).toMatch(/percent-encoded|must name a file|must be a folder|: use /);
+    expect(refused.stderr).toMatch(/percent-encode |must name a file|must be a folder|: use /);
   }
 });

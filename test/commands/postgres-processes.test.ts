@@ -25,7 +25,7 @@ test("a database that an idle process has open is not migrated until that is gon
   const refused = await move();
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   const who = `\\(\\S+, process ${serving.pid}, seen \\d+ seconds ago\\)`;
-  expect(refused.stderr).toMatch(new RegExp(`another process uses the store ${who}; stop every`));
+  expect(refused.stderr).toMatch(new RegExp(`another process uses the data ${who}; stop every`));
   expect(existsSync(other.path)).toBe(false);
   // Who ends in order is forgotten at once.
   await serving.stop();
@@ -38,7 +38,7 @@ test("a database that an idle process has open is not migrated until that is gon
 
   await using killed = await startServe(folder.path, [], { env });
   await killed.stop("SIGKILL");
-  expect((await move()).stderr).toContain("one that was killed is forgotten 30 seconds later");
+  expect((await move()).stderr).toContain("a killed process is ignored after 30 seconds");
   await query(
     database.url,
     "update waypost_processes set seen_at = seen_at - interval '31 seconds'",
@@ -70,8 +70,8 @@ test("what a process that nobody sees has begun is not left behind by a migratio
   const words = ["migrate", "--to", `sqlite:${other.path}`, "--data", folder.path];
   const refused = await run(words, { env });
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  const who = "the server's process \\d+ from \\S+ writes for \\d+ seconds";
-  expect(refused.stderr).toMatch(new RegExp(`another process uses the store \\(${who}\\); stop`));
+  const who = "database process \\d+ from \\S+ has been writing for \\d+ seconds";
+  expect(refused.stderr).toMatch(new RegExp(`another process uses the data \\(${who}\\); stop`));
   expect(existsSync(other.path)).toBe(false);
   const going = begin(words, { env });
   const waiting = `select 1 from pg_locks where mode = 'ShareLock' and not granted
@@ -97,7 +97,9 @@ test("a database that holds nothing is neither migrated nor backed up", async ()
   ]) {
     const refused = await run([...words, "--data", folder.path], { env });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toBe("waypost: there is no Waypost data in the database\n");
+    expect(refused.stderr).toBe(
+      "waypost: the database contains no Waypost data; check its address\n",
+    );
   }
   expect(existsSync(file)).toBe(false);
   await database.giveBack();

@@ -54,18 +54,22 @@ type Rightless = Awaited<ReturnType<typeof takeRightless>>;
 function readAdvice(finished: { readonly code: number | null; readonly stderr: string }): string {
   expect(finished).toMatchObject({ code: 2, stderr: expect.stringMatching(/^waypost: .*\n$/) });
   expect(finished.stderr).not.toContain("unexpected");
-  const [, statement = ""] = /[Hh]ave an administrator run(?: there)?: (.*)\n/.exec(
+  const [, statement = ""] = /[Aa]sk an administrator to run(?: there)?: (.*)\n/.exec(
     finished.stderr,
   ) ?? [""];
   return statement;
 }
 
 const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, RegExp])[] = [
-  ["may make no tables", () => "select 1", /make no tables in the schema "public"/],
+  [
+    "may make no tables",
+    () => "select 1",
+    /does not let the role ".+" create tables in the schema "public"/,
+  ],
   [
     "sees no schema",
     ({ name }) => `alter database "${name}" set search_path = "not ""there"`,
-    /its search_path is "not ""there", and nothing of that is there for it/,
+    /its search_path is "not ""there", and the role can use none of these schemas/,
   ],
   [
     "may not look into its schema",
@@ -83,7 +87,7 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
     ({ role }) =>
       `alter role "${role}" set default_transaction_read_only = on; ` +
       "grant create on schema public to public",
-    /takes no writes: it is read-only for the role/,
+    /does not accept writes: it is read-only for the role/,
   ],
   [
     "is not let in",
@@ -138,7 +142,7 @@ test("a role without rights to tables that are there is told whose they are", as
   // Who may only read can look, and keep a copy.
   expect(await rightless.run("keys", "list")).toMatchObject({ code: 0 });
   const looked = await rightless.run("doctor");
-  expect(looked.stdout).toMatch(/FAULT store +refuses the role "waypost /);
+  expect(looked.stdout).toMatch(/FAULT store +denies the role "waypost /);
   expect(looked.stdout).toContain(statement);
   expect(looked.stdout).toContain("ok    approvals");
   expect(readAdvice(await rightless.run("serve", "--port", "0"))).toBe(statement);
@@ -164,7 +168,9 @@ test("a database that may only be read gives lists and copies, and serves nobody
     await rightless.run("serve", "--port", "0"),
   ];
   for (const refused of refusals) expect(readAdvice(refused)).toContain("ALTER ROLE");
-  expect((await rightless.run("doctor")).stdout).toMatch(/FAULT store +takes no writes: .*ALTER/);
+  expect((await rightless.run("doctor")).stdout).toMatch(
+    /FAULT store +does not accept writes: .*ALTER/,
+  );
 });
 
 test("a database that becomes read-only is one that writes may be tried on again", async () => {
@@ -179,7 +185,10 @@ test("a database that becomes read-only is one that writes may be tried on again
   await query(owner, endAll);
   const fault = await write().catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(StoreBusy);
-  expect(fault).toMatchObject({ outage: "away", message: expect.stringMatching(/no writes any/) });
+  expect(fault).toMatchObject({
+    outage: "away",
+    message: expect.stringMatching(/no longer accepts writes/),
+  });
   await query(owner, `alter role "${role}" reset default_transaction_read_only`);
   await query(owner, endAll);
   await write();

@@ -49,8 +49,11 @@ describe.skipIf(!isOurs)("a database that is reached by TLS", () => {
     const other = new URL(database.url);
     other.hostname = "localhost";
     const refusals: readonly (readonly [string, RegExp])[] = [
-      [`${database.url}?sslmode=require`, /self-signed certificate\. Write sslmode=verify-full&/],
-      [`${other.href}?sslmode=verify-full&sslrootcert=${root}`, /Name the server in the address/],
+      [`${database.url}?sslmode=require`, /self-signed certificate\. Add sslmode=verify-full&/],
+      [
+        `${other.href}?sslmode=verify-full&sslrootcert=${root}`,
+        /Use the host name of the certificate/,
+      ],
     ];
     for (const [url, words] of refusals) {
       const env = { WAYPOST_DATABASE_URL: url };

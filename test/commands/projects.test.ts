@@ -144,7 +144,7 @@ describe("a change reaches the running service within a second", () => {
     );
     expect(await create({ url: "https://a.müller.example/" })).toBe(201);
     const { stdout } = await run(inFolder("list"));
-    expect(stdout).toContain(", leads to shop.example,*.xn--mller-kva.example alone");
+    expect(stdout).toContain(", destinations only on shop.example,*.xn--mller-kva.example");
     expect(await update("--destinations", "any")).toMatchObject({ destinations: null });
     expect(await create({ url: "https://evil.example/" })).toBe(201);
   });
@@ -218,7 +218,7 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
       "Home url is on the project's own link host",
     ],
     [["create", "shop", ...names], "use projects create"],
-    [["update", "nowhere", "--plan", "pro"], "there is no project nowhere"],
+    [["update", "nowhere", "--plan", "pro"], "the project nowhere does not exist"],
     [["update"], "use projects create"],
     [["update", "default", "--role", "owner"], "Unknown option '--role'"],
     [["delete", "default"], "use projects create"],

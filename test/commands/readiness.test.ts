@@ -69,7 +69,7 @@ describe("a process that serves", () => {
     const { code, stderr } = await run(["serve", "--data", folder.path, "--port", "0"]);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining("written by another version of Waypost"),
+      expect.stringContaining("because another version wrote it"),
     ]);
   });
 

@@ -68,12 +68,12 @@ describe("a file that is not whole changes nothing", () => {
     const ends = [0, 5, 100, bytes.length - 9, bytes.length - 1];
     for (const end of ends) {
       await writeFile(cut, bytes.subarray(0, end));
-      await expectRefusal(cut, /cut off|no backup of Waypost/);
+      await expectRefusal(cut, /its end is missing|not a Waypost backup/);
     }
     const whole = lines.map((line) => JSON.stringify(line));
     for (const kept of [1, whole.length - 1]) {
       await writeFile(cut, gzipSync(`${whole.slice(0, kept).join("\n")}\n`));
-      await expectRefusal(cut, "it is cut off: its end is missing");
+      await expectRefusal(cut, "its end is missing");
     }
   });
 
@@ -106,13 +106,13 @@ describe("a file that is not whole changes nothing", () => {
   ])("of somebody else: %s", async (_, content) => {
     const foreign = beside("foreign.waypost");
     await writeFile(foreign, content);
-    await expectRefusal(foreign, "it is no backup of Waypost. Nothing was written");
+    await expectRefusal(foreign, "it is not a Waypost backup. Nothing was written");
   });
 
   test("a database, a folder, or nothing at all", async () => {
-    await expectRefusal(join(folder.path, "waypost.db"), "it is no backup of Waypost");
-    await expectRefusal(folder.path, "is no file; name the one that backup wrote");
-    await expectRefusal(beside("missing"), /cannot be read \(ENOENT\)/);
+    await expectRefusal(join(folder.path, "waypost.db"), "it is not a Waypost backup");
+    await expectRefusal(folder.path, "is not a file; name a file that waypost backup wrote");
+    await expectRefusal(beside("missing"), "does not exist; name a file that waypost backup wrote");
   });
 });
 
@@ -184,7 +184,7 @@ describe("a file whose sums are right is looked at row by row", () => {
       { version, waypost_backup: 3 },
     ]) {
       await forgeBackup(forged(), changeLine(0, head));
-      await expectRefusal(forged(), "made by another version of Waypost (9.1.0); use that version");
+      await expectRefusal(forged(), "another version of Waypost made it (9.1.0); use that version");
     }
   });
 
@@ -207,7 +207,7 @@ describe("a folder that is not empty is refused, and left as it is", () => {
     const before = await listEmbedded(folder.path);
     const refused = await restore(file, folder.path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("there is a store already");
+    expect(refused.stderr).toContain("it already contains Waypost data");
     expect(await listEmbedded(folder.path)).toEqual(before);
     await using other = await createFolder();
     await plantEmbedded(other.path, []);
@@ -215,7 +215,9 @@ describe("a folder that is not empty is refused, and left as it is", () => {
     await rm(join(other.path, "owner.key"));
     const alone = await restore(file, other.path);
     expect(alone).toMatchObject({ code: 2, stdout: "" });
-    expect(alone.stderr).toContain("there is a store already; choose an empty folder or database");
+    expect(alone.stderr).toContain(
+      "it already contains Waypost data; choose an empty folder or database",
+    );
     expect(await listNames(join(other.path, "waypost.db"))).toContain("links");
   });
 
@@ -225,7 +227,7 @@ describe("a folder that is not empty is refused, and left as it is", () => {
     await writeFile(join(other.path, name), "mine\n");
     const refused = await restore(file, other.path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain(`it has "${name}"`);
+    expect(refused.stderr).toContain(`it contains "${name}"`);
     expect(await readdir(other.path)).toEqual([name]);
   });
 
@@ -265,14 +267,14 @@ describe("killed in between", () => {
     ]) {
       const refused = await run([...words, "--data", other.path]);
       expect(refused).toMatchObject({ code: 2, stdout: "" });
-      expect(refused.stderr).toMatch(/half a copy: .* Run the same command once more/);
+      expect(refused.stderr).toMatch(/The database is incomplete: .* Run the same command again/);
     }
     const doctor = await run(["doctor", "--data", other.path]);
     expect(doctor).toMatchObject({ code: 1 });
-    expect(doctor.stdout).toContain("half a copy");
+    expect(doctor.stdout).toContain("The database is incomplete");
     const early: Finished = await restore(file, other.path);
     expect(early).toMatchObject({ code: 2, stdout: "" });
-    expect(early.stderr).toMatch(/another process copies into it; .* try again in \d+ seconds/);
+    expect(early.stderr).toMatch(/another process is copying into it; .* try again in \d+ seconds/);
     // Any backup will do.
     expect(await restore(file, other.path, setClockAhead(15_000))).toMatchObject({ code: 0 });
     const again = await runJson(["backup", beside("again.waypost"), "--data", other.path]);
@@ -305,7 +307,9 @@ describe("killed in between", () => {
     const under = ["unshare", "-m", "sh", "-c", `${made}; ${kept}`, "sh"];
     const full = await run(["restore", large, "--data", other.path], { under });
     expect(full).toMatchObject({ code: 2, stdout: "" });
-    expect(full.stderr).toMatch(/the disk is full.*make room, and run the same command again\n$/);
+    expect(full.stderr).toMatch(
+      /the disk is full.*free some space, and run the same command again\n$/,
+    );
     const left = `${other.path}-left`;
     expect(await restore(file, left, setClockAhead(15_000))).toMatchObject({ code: 0 });
     expect(await listEmbedded(left)).toEqual(await listEmbedded(folder.path));

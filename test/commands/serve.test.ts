@@ -59,7 +59,7 @@ describe("the first start", () => {
     expect((await second.stop()).stderr.trimEnd().split("\n")).toHaveLength(1);
   });
 
-  const open = /listens on 0\.0\.0\.0: keys and approvals travel unencrypted.*--public-url/g;
+  const open = /listens on 0\.0\.0\.0, where keys and approvals travel unencrypted.*--public-url/g;
 
   test.each([
     [["--host", "0.0.0.0"], 1],
@@ -135,32 +135,36 @@ type Prepared = {
 
 describe.concurrent("a start that cannot succeed says why in one line and exits 2", () => {
   const cases: readonly Case[] = [
-    ["a folder below a file", "cannot be used (a part of its path is a file)", belowFile],
-    ["a folder of someone else's things", "open to others and not empty", foreignFolder],
+    [
+      "a folder below a file",
+      "a part of its path is a file; choose another folder with --data",
+      belowFile,
+    ],
+    ["a folder of someone else's things", "other users can open the data folder", foreignFolder],
     ["a file of someone else's", "is not a Waypost database", foreignFile],
-    ["a key file without a key", "holds no key", foreignKey],
-    ["a store that was emptied", "tells that there was a store", emptiedStore],
+    ["a key file without a key", "contains no key", foreignKey],
+    ["a store that was emptied", "shows that it had data", emptiedStore],
     [
       "an address of another machine",
-      "(EADDRNOTAVAIL); see --host and --port",
+      "(EADDRNOTAVAIL); check --host and --port",
       () => ({ words: ["--host=192.0.2.1"] }),
     ],
     ["a bad value", "--port (WAYPOST_PORT) must be", () => ({ words: ["--port", "http"] })],
-    ["a word too many", "serve takes no quietly", () => ({ words: ["quietly"] })],
+    ["a word too many", 'serve does not take "quietly"', () => ({ words: ["quietly"] })],
     [
       "a key of two words",
-      "WAYPOST_API_KEY must hold one word",
+      "WAYPOST_API_KEY must contain one word",
       () => ({ env: { ...remote, WAYPOST_API_KEY: "two words" } }),
     ],
     [
       "a key in a file that is not there",
       // Which one, is not said: the key itself may have been put there.
-      "the file of WAYPOST_API_KEY_FILE is not there",
+      "the file of WAYPOST_API_KEY_FILE does not exist",
       () => ({ env: { ...remote, WAYPOST_API_KEY_FILE: "waypost_a-key-in-the-wrong-place" } }),
     ],
     [
       "a gateway's token in an empty file",
-      "WAYPOST_HTTP_TOKEN_FILE must hold one word",
+      "WAYPOST_HTTP_TOKEN_FILE must contain one word",
       () => ({ env: { ...remote, WAYPOST_HTTP_TOKEN_FILE: "/dev/null" } }),
     ],
   ];
@@ -181,7 +185,10 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
     const address = taken.address();
     const port = typeof address === "object" ? String(address?.port) : "";
     const finished = await run(["serve", "--data", folder.path, "--port", port]);
-    expectRefusal(finished, `port ${port} on 127.0.0.1 is in use; choose another with --port`);
+    expectRefusal(
+      finished,
+      `port ${port} on 127.0.0.1 is in use; stop the other process or pass --port`,
+    );
     taken.close();
   });
 
@@ -227,7 +234,7 @@ describe("in front of a deployment elsewhere", () => {
     const { code, stdout, stderr } = await stop();
     expect([code, stdout.trimEnd().split("\n").length]).toEqual([0, 1]);
     const served = `Waypost serves MCP at ${places.mcp} for ${places.api}`;
-    expect(stderr).toBe(`${served}; callers show the token in ${token_file}.\n`);
+    expect(stderr).toBe(`${served}; callers send the token in ${token_file}.\n`);
     expect(stdout + stderr).not.toContain(token);
   });
 
@@ -237,7 +244,7 @@ describe("in front of a deployment elsewhere", () => {
     await using serving = await startServe(folder.path, [], { env: { ...remote, ...known } });
     const { places, stop } = serving;
     expect(places).toMatchObject({ links: "https://go.example", token_file: null });
-    expect((await stop()).stderr).toContain("callers show the token of WAYPOST_HTTP_TOKEN.");
+    expect((await stop()).stderr).toContain("callers send the token of WAYPOST_HTTP_TOKEN.");
   });
 });
 

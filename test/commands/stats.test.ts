@@ -48,7 +48,7 @@ test("one link is named by its path, and --json is for programs", async () => {
 });
 
 test.each([
-  [["nowhere"], /there is no link at "nowhere"/],
+  [["nowhere"], /no link has the path "nowhere"/],
   [["--from", "yesterday"], /from must be a date such as .*; "yesterday" is neither\n$/],
   [["--by", "weak"], /^waypost: by must be one of .*, not "weak"; did you mean week\n$/],
   [["--from", ""], /from must be a date such as .*; "" is neither\n$/],
@@ -69,9 +69,7 @@ test.each([
   const env = { WAYPOST_BASE_URL: deployment.url, WAYPOST_API_KEY: "key" };
   const { code, stdout, stderr } = await run(words(), { env });
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toMatch(
-    /^waypost: this deployment tells no statistics: .*link_stats.*; [^\n]+\n$/,
-  );
+  expect(stderr).toMatch(/^waypost: this server has no statistics: .*link_stats.*; [^\n]+\n$/);
   expect(stderr).toContain("WAYPOST_BASE_URL");
   expect(stderr).not.toContain("doctor");
 });

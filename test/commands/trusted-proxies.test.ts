@@ -89,7 +89,7 @@ test("the log says from which address an approval page was answered, and no more
   }
 });
 
-const namesNone = "WAYPOST_TRUSTED_PROXIES names none";
+const namesNone = "WAYPOST_TRUSTED_PROXIES is not set";
 
 async function doctor({ path }: Folder, words: readonly string[] = [], env = {}) {
   const { code, stdout } = await run(["doctor", "--data", path, ...words], { env });
@@ -126,7 +126,7 @@ describe("doctor warns of a proxy that is not trusted, for it hides all addresse
     await runJson([...update, "--assume-verified"]);
     const { code, stdout, warned } = await doctor(folder, [], dns.env);
     expect([code, warned]).toEqual([0, [expect.stringContaining(namesNone)]]);
-    expect(stdout).toMatch(/^WARN +proxies +go\.example is https, .*set WAYPOST_TRUSTED_PROXIES/m);
+    expect(stdout).toMatch(/^WARN +proxies +go\.example is https, .*Set WAYPOST_TRUSTED_PROXIES/m);
     const trusting = await doctor(folder, ["--trusted-proxies", "loopback"], dns.env);
     expect(trusting.warned).toEqual([]);
   });

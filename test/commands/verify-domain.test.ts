@@ -51,7 +51,7 @@ test("a domain is verified once its DNS has the record that the change printed",
   };
   await refused("does not exist");
   dns.records.set(record, ["v=spf1 -all", "waypost-verification=other"]);
-  await refused("has another value");
+  await refused("has a different value");
   dns.records.set(record, ["v=spf1 -all", value]);
   expect((await update("default", "--verify-domain")).code).toBe(0);
   expect(await readVerified()).toEqual([true]);
@@ -60,7 +60,7 @@ test("a domain is verified once its DNS has the record that the change printed",
   await update("default", "--custom-domain", "");
   await at.inFolder("projects", "create", "--name", "Two", "--subdomain", "two");
   const other = await update("two", "--custom-domain", domain, "--verify-domain");
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("has another value")]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("has a different value")]);
   expect(await readVerified()).toEqual([false, false]);
 });
 

@@ -82,7 +82,7 @@ test("where all is taken, the doctor says so, and nothing where there is none", 
   expect(await readCounts()).toEqual({ delivered: 1, failed: 0, waiting: 0, given_up: 0 });
   expect(await examine()).toEqual({
     code: 0,
-    lines: ["ok    webhooks      one, taken by every receiver; 0 events wait"],
+    lines: ["ok    webhooks      one, all delivering; 0 events wait"],
   });
 });
 
@@ -95,13 +95,15 @@ test("a receiver that fails is told of, and is a fault once it has for minutes",
   const young = await examine();
   expect(young).toEqual({
     code: 0,
-    lines: [expect.stringContaining(`ok    webhooks      ${host} (${id}) has taken nothing since`)],
+    lines: [expect.stringContaining(`ok    webhooks      ${host} (${id}) accepts no events since`)],
   });
   change(`update webhooks set failing_since = failing_since - ${hour_ms}`);
   const old = await examine();
   expect(old.code).toBe(1);
   expect(old.lines).toEqual([
-    expect.stringMatching(/^FAULT .*\(status 500\); 1 event waits: .* waypost webhooks test /),
+    expect.stringMatching(
+      /^FAULT .*\(status 500\); 1 event waits\. Check the receiver, .* waypost webhooks test /,
+    ),
   ]);
   expect(old.lines.join()).not.toContain("for=tests");
 });
@@ -114,7 +116,7 @@ test("what was given up is told of with how it is sent again", async () => {
     0,
     [
       expect.stringMatching(
-        `1 event for .* was given up.*waypost webhooks resend ${id} has it sent again`,
+        `1 event for .* was given up.*waypost webhooks resend ${id} sends it again`,
       ),
     ],
   ]);
@@ -129,7 +131,7 @@ test("where nothing serves, whoever makes a webhook or has one is told who deliv
   await serving.call("POST", "/links", { body: { path: "three" } });
   await waitUntil(async () => (await readCounts()).waiting === 1);
   await serving.stop();
-  const nobody = "Nothing serves this folder now.";
+  const nobody = "waypost serve is not running here.";
   expect((await run(create("--json"))).stderr).toContain(nobody);
   expect((await run(["webhooks", "list", "--data", folder.path])).stderr).toContain(nobody);
   change(`update deliveries set next_at = 0, created_at = created_at - ${hour_ms}`);
@@ -138,7 +140,7 @@ test("where nothing serves, whoever makes a webhook or has one is told who deliv
   expect(code).toBe(1);
   expect(lines).toEqual([
     expect.stringMatching(
-      /^FAULT .*nobody delivers to .*: 1 event waits, since .* start waypost serve/,
+      /^FAULT .*No server delivers to .*: 1 event waits, since .* Start waypost serve/,
     ),
   ]);
   change("update projects set suspended = 1");
@@ -154,13 +156,13 @@ test("the console of a session over stdio says that nothing is delivered there",
   const tab = await signInAt({ places, key: serving.key });
   const { text } = await tab.open("/webhooks");
   expect(text.replace(/\s+/g, " ")).toContain("it does not run for this folder");
-  expect((await run(create())).stderr).toContain("Nothing serves this folder now.");
+  expect((await run(create())).stderr).toContain("waypost serve is not running here.");
 });
 
 // Last, for this serve delivers nothing.
 test("where serve no longer names a network, the setting is told, not the receiver", async () => {
   serving = await startServe(folder.path);
-  const fault = "no host of the public internet";
+  const fault = "the host is not on the public internet";
   change("update deliveries set next_at = 0");
   change("update webhooks set rests_until = 0");
   await waitUntil(async () => {
@@ -169,13 +171,13 @@ test("where serve no longer names a network, the setting is told, not the receiv
   });
   change(`update webhooks set failing_since = failing_since - ${hour_ms}`);
   const { code, lines } = await examine();
-  expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 event waits: `)]]);
+  expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 event waits. `)]]);
   expect(lines.join()).toContain(
-    `see to where it leads, then waypost webhooks test ${id}; WAYPOST_WEBHOOK_PRIVATE names the ` +
-      "private networks that webhooks may lead to: for waypost serve where that starts, ",
+    `Check its address, then run waypost webhooks test ${id}. WAYPOST_WEBHOOK_PRIVATE must name ` +
+      "the receiver's network, for waypost serve and for commands",
   );
   const tab = await signInAt(serving);
-  const told = "WAYPOST_WEBHOOK_PRIVATE names the private networks";
+  const told = "WAYPOST_WEBHOOK_PRIVATE must name";
   for (const page of ["/webhooks", `/webhooks/${id}`]) {
     const { text } = await tab.open(page);
     expect(text.replace(/\s+/g, " ").split(told)).toHaveLength(2);

@@ -138,7 +138,7 @@ test("a test says whether the receiver took it, and fails where it did not", asy
   receiver.doing(take);
   expect(await run(webhooks("test", id))).toMatchObject({
     code: 0,
-    stderr: "The receiver took it.\n",
+    stderr: "The receiver accepted the test message.\n",
   });
   receiver.doing((response) => response.writeHead(418).end());
   expect(await run(webhooks("test", id, "--json"))).toMatchObject({
@@ -151,12 +151,12 @@ test("a test from where the network is not named says which setting names it", a
   const [{ id }] = await list();
   receiver.doing(take);
   receiver.received.length = 0;
-  const fault = "no host of the public internet";
+  const fault = "the host is not on the public internet";
   const elsewhere = ["webhooks", "test", id, "--data", folder.path];
   expect(await run(elsewhere)).toEqual({
     code: 1,
     stdout: "",
-    stderr: `It was not taken: ${fault}; ${namesNetworks}.\n`,
+    stderr: `The test message was not delivered: ${fault}; ${namesNetworks}.\n`,
   });
   const told = await run([...elsewhere, "--json"]);
   expect([told.code, JSON.parse(told.stdout)]).toEqual([
@@ -169,8 +169,7 @@ test("a test from where the network is not named says which setting names it", a
 });
 
 const namesNetworks =
-  "WAYPOST_WEBHOOK_PRIVATE names the private networks that webhooks may lead to: for waypost " +
-  "serve where that starts, for a command where it is typed";
+  "WAYPOST_WEBHOOK_PRIVATE must name the receiver's network, for waypost serve and for commands";
 
 test("the list says once what mends that a receiver may not be reached", async () => {
   const [{ id }] = await list();
@@ -182,10 +181,13 @@ test("the list says once what mends that a receiver may not be reached", async (
     file.exec(`update webhooks set last_fault = ${quoted} where id = '${id}'`);
     file.close();
   };
-  note("no host of the public internet");
+  note("the host is not on the public internet");
   for (const words of [[], ["--json"]]) {
     const { code, stderr } = await run(webhooks("list", ...words));
-    expect([code, stderr]).toEqual([0, `no host of the public internet: ${namesNetworks}.\n`]);
+    expect([code, stderr]).toEqual([
+      0,
+      `the host is not on the public internet: ${namesNetworks}.\n`,
+    ]);
   }
   note(null);
 });
@@ -195,12 +197,12 @@ test("a webhook of all events, and its end", async () => {
   expect(events).toEqual(webhookEvents);
   const [, line] = (await run(webhooks("list"))).stdout.split(id);
   expect(line).toMatch(/https:\/\/example\.com\/hook +\(all\) +\(never\)/);
-  expect(await run(webhooks("resend", id))).toMatchObject({ stderr: "Nothing was given up.\n" });
+  expect(await run(webhooks("resend", id))).toMatchObject({ stderr: "No events were given up.\n" });
   expect((await run(webhooks("revoke", id))).code).toBe(0);
   expect((await list()).map((one: { readonly id: string }) => one.id)).not.toContain(id);
   expect(await run(webhooks("revoke", id))).toMatchObject({
     code: 2,
-    stderr: `waypost: there is no webhook ${id}; webhooks list shows them\n`,
+    stderr: `waypost: the webhook ${id} does not exist; waypost webhooks list shows all webhooks\n`,
   });
 });
 
@@ -215,11 +217,11 @@ test.each([
   ],
   [
     ["revoke", "x", "--url", "https://example.com"],
-    "--url and --events are for webhooks create; revoke one and make another",
+    "only webhooks create takes --url and --events; revoke the webhook and create another",
   ],
   [
     ["test", "x", "--events", "link.created"],
-    "--url and --events are for webhooks create; revoke one and make another",
+    "only webhooks create takes --url and --events; revoke the webhook and create another",
   ],
   [
     ["show"],
@@ -233,7 +235,7 @@ test.each([
   ["http://example.com", "must be an https address"],
   [
     "https://10.0.0.1/x",
-    `leads to 10.0.0.1, which is not of the public internet; ${namesNetworks}`,
+    `points to 10.0.0.1, which is not on the public internet; ${namesNetworks}`,
   ],
 ])("%s is refused where no private network is named", async (url, fault) => {
   const refused = await run(["webhooks", "create", "--url", url, "--data", folder.path]);
@@ -245,7 +247,7 @@ test("of plain http to a name it is said where it is delivered", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining("only while receiver.example leads into a network that"),
+    stderr: expect.stringContaining("only while receiver.example is in a network that"),
   });
   expect((await run(webhooks("revoke", JSON.parse(made.stdout).id))).code).toBe(0);
 });
@@ -263,7 +265,7 @@ test("a webhook of another project than the one that is named is not there", asy
     expect(await run(webhooks(act, id, "--project", "default"))).toMatchObject({
       code: 2,
       stdout: "",
-      stderr: expect.stringContaining(`there is no webhook ${id} of the project default; `),
+      stderr: expect.stringContaining(`the webhook ${id} is not in the project default; `),
     });
   }
   expect((await list()).map((one: { readonly id: string }) => one.id)).toContain(id);

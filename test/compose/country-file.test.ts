@@ -70,7 +70,7 @@ test("one that takes its name is read within a minute, a bad one is not", async 
   now = 180_000;
   expect(ask()).toBe("IE");
   await waitUntil(() => warned.length === 2);
-  expect(warned[1]).toMatchObject({ error: expect.stringContaining("is not there") });
+  expect(warned[1]).toMatchObject({ error: expect.stringContaining("does not exist") });
   await tell("FR")(path);
   now = 240_000;
   ask();

@@ -55,7 +55,7 @@ describe.each(openModes)("a folder of mode %s", (mode) => {
   test("is refused and left as it is where it has someone else's things", async () => {
     await using folder = await createFolder();
     makeFolder(folder, mode, ["notes.txt"]);
-    expect(() => prepareDataFolder(folder.path)).toThrow("open to others and not empty");
+    expect(() => prepareDataFolder(folder.path)).toThrow("other users can open the data folder");
     expect(readMode(folder.path)).toBe(mode);
   });
 });

@@ -59,7 +59,7 @@ test("a copy that lost its claim fails, and leaves the next one alone", async ()
       () => lost.finish(),
       () => lost.abandon(() => (undone += 1)),
     ]) {
-      await expect(write()).rejects.toThrow("another process copies into it now");
+      await expect(write()).rejects.toThrow("another process is copying into it");
     }
     expect(undone).toBe(0);
     // No table was made or changed under the next one's hands.
@@ -67,6 +67,6 @@ test("a copy that lost its claim fails, and leaves the next one alone", async ()
     await next.makeTables();
     await insert(next);
     await next.finish();
-    await expect(claim(database, "third")).rejects.toThrow("there is a store already");
+    await expect(claim(database, "third")).rejects.toThrow("it already contains Waypost data");
   });
 });

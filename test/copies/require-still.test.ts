@@ -25,7 +25,9 @@ test("of a file, what another one has only begun to write is waited for, and see
     await goesOn.opened;
   });
   await isBegun.opened;
-  const refused = expect(requireUnchanged()).rejects.toThrow("something was written");
+  const refused = expect(requireUnchanged()).rejects.toThrow(
+    "another process wrote to the old data",
+  );
   goesOn.open();
   await Promise.all([writing, refused]);
   await Promise.all([copied.close(), written.close()]);

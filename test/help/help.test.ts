@@ -32,7 +32,7 @@ test.each(["glosary", "../package", "/etc/passwd"])(
   async (name) => {
     const { code, stdout, stderr } = await run(["help", name]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`there is no help topic ${name}`);
+    expect(stderr).toContain(`unknown help topic ${name}`);
     expect(stderr).toContain("The topics are: ");
   },
 );

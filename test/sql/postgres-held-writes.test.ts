@@ -58,7 +58,9 @@ test("all who wait fail at once, are told why, and write again when it is over",
   expect(first).toMatchObject({
     name: "StoreBusy",
     outage: "held",
-    message: expect.stringMatching(/^writes to the database are held: `waypost migrate` copies it/),
+    message: expect.stringMatching(
+      /^nothing was written: `waypost migrate` is copying the database/,
+    ),
     cause: { code: "55P03" },
   });
   // One of them has waited, for all.

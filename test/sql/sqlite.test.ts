@@ -66,12 +66,12 @@ describe("a file that cannot be used is refused with a clear message and left as
     ["a file whose header was overwritten", damaged, () => overwrite(16, 52)],
     [
       "a file of another version",
-      "was written by another version of Waypost",
+      "because another version wrote it",
       () => makeOurs(sql`insert into migrations values ('999-later')`),
     ],
     [
       "a file whose tables have no known shape",
-      "was written by another version of Waypost",
+      "because another version wrote it",
       () => makeOurs(sql`delete from migrations`),
     ],
   ])("%s", async (_, message, prepare) => {

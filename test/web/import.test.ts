@@ -119,9 +119,9 @@ test.each([
 
 describe("a file that is none of links", () => {
   test.each([
-    ["torn.json", '{"links": [', "The file is no JSON"],
-    ["other.json", '{"a": 1}', "There is no list of links in the file."],
-    ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is no UTF-8 text"],
+    ["torn.json", '{"links": [', "The file is not valid JSON"],
+    ["other.json", '{"a": 1}', "The file contains no list of links."],
+    ["picture.csv", Buffer.from([0x89, 0x50, 0xff, 0xfe, 0x00]), "The file is not UTF-8 text"],
   ])("such as %s is refused with a sentence", async (name, text, told) => {
     await choose(name, text);
     await send();

@@ -55,10 +55,10 @@ test("it is told how the process is, in the words of the doctor", async () => {
   const { text } = await (await signInAt(serving)).open("/settings");
   const { stdout } = await run(["doctor", ...inFolder], { env });
   const lines = [
-    "opens, and is well",
-    "a proxy is in front and WAYPOST_TRUSTED_PROXIES names none",
+    "opens without errors",
+    "a proxy is in front, but WAYPOST_TRUSTED_PROXIES is not set.",
   ];
-  for (const line of [...lines, "one, taken by every receiver; 0 events wait"]) {
+  for (const line of [...lines, "one, all delivering; 0 events wait"]) {
     expect(
       [read(text), read(stdout)].map((each) => each.includes(line)),
       line,

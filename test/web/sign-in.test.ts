@@ -188,7 +188,7 @@ test("who starts serve in a terminal is shown one, and a log or a program is not
 test("nobody but a terminal is shown such an address", async () => {
   const finished = await run(["console", "--data", folder.path]);
   expect(finished).toMatchObject({ code: 2, stdout: "" });
-  expect(finished.stderr).toContain("in a terminal alone");
+  expect(finished.stderr).toContain("only to a terminal");
 });
 
 test("an address has twenty wrong keys an hour, and a right key signs in after them", async () => {

@@ -287,7 +287,7 @@ describe("a webhook leads", () => {
     [[], loopback],
   ])("to no private network but those that were named: %j", async (addresses, networks) => {
     const { fault, arrived } = await deliverBy(addresses, networks);
-    expect([fault, arrived]).toEqual(["no host of the public internet", 0]);
+    expect([fault, arrived]).toEqual(["the host is not on the public internet", 0]);
   });
 
   test("to the next address where nothing listens at the first", async () => {

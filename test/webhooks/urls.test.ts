@@ -22,7 +22,7 @@ describe("a webhook's address", () => {
     ["http://hooks.localhost:3000/", "10.0.0.0/8"],
   ])("%s leads to no network that is named: %j", (url, named) => {
     const fault = find(url, named);
-    expect(fault).toContain(`leads to ${new URL(url).hostname}, which is not of the public`);
+    expect(fault).toContain(`points to ${new URL(url).hostname}, which is not on the public`);
     expect(fault).toContain("WAYPOST_WEBHOOK_PRIVATE");
   });
 

@@ -87,7 +87,9 @@ export function withKnownBulk<Result>(
 
 export function refuseReadOnly({ mode }: Config, words: string): void {
   if (mode !== "read-only") return;
-  throw new UsageFault(`--mode read-only (WAYPOST_MODE) has no ${words}, which changes links`);
+  throw new UsageFault(
+    `${words} changes links, and --mode read-only (WAYPOST_MODE) does not allow that`,
+  );
 }
 
 /** The embedded service tells what the key may do; of other keys nothing is known before. */
@@ -101,7 +103,7 @@ function createRequireRight(facts: KeyFacts | undefined): NonNullable<Owner["req
 function requireKey(config: Config): string {
   const key = readApiKey(config);
   if (key !== undefined) return key;
-  throw new UsageFault("there is no key; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
+  throw new UsageFault("no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE");
 }
 
 async function explain<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {

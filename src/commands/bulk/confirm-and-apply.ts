@@ -37,7 +37,7 @@ export async function confirmAndApply(
     (isJson ? say : print)(sentence);
   };
   if (isFaulty(plan)) {
-    conclude("Nothing was changed: put right what is named above, and try again.");
+    conclude("Nothing was changed. Fix the problems above and try again.");
     return false;
   }
   if (countPlannedWrites(counts) === 0) {
@@ -50,7 +50,7 @@ export async function confirmAndApply(
   }
   const job = await followJob(session, plan, openScreen());
   const isWhole = await reportJob(session, job, { unit, isJson, beside });
-  if (counts.conflict > 0) say(`Rows that were left out, as the plan says: ${counts.conflict}.`);
+  if (counts.conflict > 0) say(`Rows left out because of conflicts: ${counts.conflict}.`);
   return isWhole && counts.conflict === 0;
 }
 

@@ -17,7 +17,7 @@ const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
   ["delete", "to delete"],
   ["unchanged", "unchanged"],
   ["conflict", "left out"],
-  ["invalid", "faulty"],
+  ["invalid", "invalid"],
 ];
 
 export async function describePlan(
@@ -30,12 +30,12 @@ export async function describePlan(
   const told = numbers.map(([action, words]) => `${counts[action]} ${words}`).join(", ");
   const left = unmapped.map(({ field, count, example }) => {
     const values = count === 1 ? "1 value" : `${count} values`;
-    return `not taken over: ${quote(field)} (${values}, such as ${quote(example)})`;
+    return `not imported: ${quote(field)} (${values}, such as ${quote(example)})`;
   });
   const rows = problems.length > 0 ? [] : await sampleRows(plan, bulk, unit);
   return [
-    ...(format === undefined ? [] : [`An export of ${format}.`]),
-    `Plan: ${told === "" ? "no row" : told}.`,
+    ...(format === undefined ? [] : [`The file is an export of ${format}.`]),
+    `Plan: ${told === "" ? "no rows" : told}.`,
     ...left,
     ...problems.map((problem) => describeProblem(problem, unit)),
     ...describeRest(plan),
@@ -51,7 +51,7 @@ export function describeDuration(plan: Plan): string {
 /** Of a file with nothing right in it, only the first problems are kept. */
 function describeRest({ counts, problems }: Plan): readonly string[] {
   const more = counts.invalid - new Set(problems.map(({ row }) => row)).size;
-  return more > 0 ? [`and faults in ${more} more rows`] : [];
+  return more > 0 ? [`and ${more} more invalid rows`] : [];
 }
 
 /** On one line, whatever a text from outside has in it. */

@@ -16,29 +16,29 @@ export function explainFailure(error: unknown): string | undefined {
 function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
   if (error instanceof Problem) return adviseRefused(error);
-  if (error instanceof OtherProject) return "set the key that the job was begun with";
-  if (error instanceof PlanExpired) return "make it again: import the file, or undo the job";
+  if (error instanceof OtherProject) return "set the key that started the job";
+  if (error instanceof PlanExpired) return "import the file or undo the job again";
   return error instanceof ListChanging
-    ? "try again when nobody else adds or deletes links"
+    ? "try again when no one else is adding or deleting links"
     : undefined;
 }
 
 function adviseRefused({ status, message }: Problem): string {
   if (readCause(message) === "key_invalid") return otherKey;
-  if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this one may do`;
+  if ([401, 403].includes(status)) return `${otherKey}; waypost tools shows what this key may do`;
   // What was given is wrong, and the words of the refusal say what would do.
-  return [400, 422].includes(status) ? "" : "waypost doctor looks for why";
+  return [400, 422].includes(status) ? "" : "run waypost doctor to find the cause";
 }
 
 const otherKey = "set another key (WAYPOST_API_KEY)";
-const lookAtAddress = "see that --base-url (WAYPOST_BASE_URL) is right: waypost doctor";
+const lookAtAddress = "check --base-url (WAYPOST_BASE_URL), or run waypost doctor";
 
 const failures: Readonly<Record<FailureCode, string>> = {
-  rate_limited: "somebody else spends the key's budget, so try again in a minute",
+  rate_limited: "other programs use the same key; try again in a minute",
   unreachable: lookAtAddress,
   timed_out: "try again later",
   overloaded: "try again later",
-  outcome_unknown: "try again: what was sent is read back before it is repeated",
+  outcome_unknown: "try again; Waypost first checks what was done, so nothing happens twice",
   bad_response: lookAtAddress,
   cancelled: "try again",
 };

@@ -36,13 +36,13 @@ async function openFile(file: string): Promise<Readable> {
     const handle = await open(file);
     if ((await handle.stat()).isDirectory()) {
       await handle.close();
-      throw new UsageFault(`${quote(file)} is a folder; name the file in it`);
+      throw new UsageFault(`${quote(file)} is a folder; name a file in it`);
     }
     return handle.createReadStream();
   } catch (error) {
     if (error instanceof UsageFault) throw error;
     const code = readCode(error);
-    if (code === "ENOENT") throw new UsageFault(`there is no file ${quote(file)}`);
+    if (code === "ENOENT") throw new UsageFault(`the file ${quote(file)} does not exist`);
     throw new UsageFault(`the file ${quote(file)} cannot be read (${code})`, { cause: error });
   }
 }
@@ -52,7 +52,7 @@ async function* readChunks(name: string, stream: Readable): AsyncGenerator<Uint8
     // No encoding was set, so that bytes are what comes.
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
-    const fault = `${name} could not be read to its end (${readCode(error)})`;
+    const fault = `${name} could not be read completely (${readCode(error)})`;
     throw new UsageFault(`${fault}; nothing was changed`, { cause: error });
   }
 }
@@ -94,14 +94,14 @@ async function readJson(name: string, chunks: AsyncIterable<Uint8Array>): Promis
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > mostJsonBytes) {
-      throw new UsageFault(`${name} is too large for JSON; as CSV it may have any size`);
+      throw new UsageFault(`${name} is too large for JSON; use CSV, which has no size limit`);
     }
     parts.push(chunk);
   }
   const text = decode(name, Buffer.concat(parts));
   const rows = parseRows(name, text);
   if (!isNestedTooDeep(rows)) return rows;
-  throw new UsageFault(`${name} is nested deeper than any list of links; nothing was changed`);
+  throw new UsageFault(`the JSON in ${name} is nested too deeply; nothing was changed`);
 }
 
 function parseRows(name: string, text: string): unknown {
@@ -110,7 +110,9 @@ function parseRows(name: string, text: string): unknown {
   } catch (error) {
     // The engine tells where it goes wrong, and shows what stands there.
     const where = error instanceof Error ? quote(error.message, 200) : "";
-    throw new UsageFault(`${name} is no JSON: ${where}; nothing was changed`, { cause: error });
+    throw new UsageFault(`${name} is not valid JSON: ${where}; nothing was changed`, {
+      cause: error,
+    });
   }
 }
 

@@ -15,12 +15,12 @@ import { quote } from "../../text/show-hidden.ts";
 /** `name_cont=spring` as a filter. The API would ignore what it cannot read, so we refuse it. */
 export function readFilters(texts: readonly string[]): readonly FilterInput[] {
   if (texts.length > paging.max_filters) {
-    throw new UsageFault(`--filter can be there ${paging.max_filters} times at most`);
+    throw new UsageFault(`pass --filter at most ${paging.max_filters} times`);
   }
   const filters = texts.map(readFilter);
   const [repeated] = findRepeated(filters);
   if (repeated !== undefined) {
-    throw refuseFilter(texts[repeated] ?? "", "is there twice; of two, the API would take one");
+    throw refuseFilter(texts[repeated] ?? "", "is given twice; pass each condition once");
   }
   return filters;
 }
@@ -53,9 +53,10 @@ function splitList({ condition, value }: FilterInput): FilterInput["value"] {
 
 function explainName(name: string): string {
   const nearest = findNearest(name, names.keys());
-  if (nearest !== undefined) return `is no filter; did you mean ${nearest}?`;
+  if (nearest !== undefined) return `is not a filter; did you mean ${nearest}?`;
   const known = Object.keys(fields).join(", ");
-  return `is no filter: a field (${known}), then _ and a condition (${askedConditions.join(", ")})`;
+  const conditions = askedConditions.join(", ");
+  return `is not a filter; write a field (${known}), then _ and a condition (${conditions})`;
 }
 
 /** One text that is searched for. */

@@ -41,9 +41,9 @@ export async function reportJob(
   const more = count - failed.length;
   if (more > 0) say(`And ${more} more: waypost jobs show ${id} --failed`);
   if (session.signal.aborted && state !== "done") throw interrupt(job);
-  if (message !== null) say(`It could not go on: ${showLine(message)} (waypost doctor)`);
-  if (state !== "done") say(`waypost jobs resume ${id} goes on with it.`);
-  else if (counts.done > 0) say(`waypost jobs undo ${id} puts back what it replaced.`);
+  if (message !== null) say(`It stopped: ${showLine(message)} (run waypost doctor)`);
+  if (state !== "done") say(`Run waypost jobs resume ${id} to resume it.`);
+  else if (counts.done > 0) say(`Run waypost jobs undo ${id} to undo it.`);
   return state === "done" && count === 0;
 }
 
@@ -75,10 +75,10 @@ function describeReceipt({ planned, status, link_id, message }: Receipt, unit: U
 
 function interrupt({ id, state, counts }: Job): Interrupted {
   if (state === "running") {
-    const advice = `waypost jobs cancel ${id} stops it`;
-    return new Interrupted(`another process goes on with the job; ${advice}`);
+    const advice = `run waypost jobs cancel ${id} to cancel it`;
+    return new Interrupted(`another process is still running the job; ${advice}`);
   }
   const { ended, total } = sumUp(counts);
-  const advice = `waypost jobs resume ${id} goes on with it`;
+  const advice = `run waypost jobs resume ${id} to resume it`;
   return new Interrupted(`stopped after ${ended} of ${total} links; ${advice}`);
 }

@@ -122,15 +122,14 @@ function remove(data: string, file: string): void {
 const advice = "choose an empty folder or database";
 
 function refuseFull(data: string, name: string): UsageFault {
-  return new UsageFault(`${quote(data, 200)} is not empty, it has ${quote(name)}: ${advice}`);
+  return new UsageFault(`${quote(data, 200)} is not empty: it contains ${quote(name)}; ${advice}`);
 }
 
-const goesAgain =
-  "the same command begins anew, and says for how many seconds a try that was cut off holds it up";
+const goesAgain = "after an interrupted copy, the same command reports how many seconds to wait";
 
 const mayBeCopied =
-  "the database stopped answering, and it is not known whether the copy was finished; run the " +
-  "same command again: it begins anew, or says that there is a store already, which is the copy";
+  "the database stopped responding, and the copy may or may not be complete; run the same " +
+  "command again: it starts over, or reports that the complete copy already exists";
 
 function explainFault(error: unknown, data: string): unknown {
   const place = quote(data, 200);
@@ -138,14 +137,16 @@ function explainFault(error: unknown, data: string): unknown {
     new UsageFault(`nothing was copied: ${message}`, { cause: error });
   if (error instanceof CopyFault) return fail(error.message);
   if (error instanceof StoreBusy && error.outage !== "busy") {
-    return fail(`${error.message}: ${goesAgain}`);
+    return fail(`${error.message}; ${goesAgain}`);
   }
   if (error instanceof OutcomeUnknown) return new UsageFault(mayBeCopied, { cause: error });
   if (error instanceof Duplicate) {
-    return fail("it has two rows where there can be one, so Waypost did not write it");
+    return fail("it has duplicate rows, so Waypost did not write it");
   }
-  if (isIoFault(error)) return fail(`the disk under ${place} fails; choose another one`);
+  if (isIoFault(error)) return fail(`the disk of ${place} reports errors; choose another disk`);
   if (!isFull(error) && !isDiskFault(error)) return error;
   const code = isFull(error) ? "the disk is full" : readCode(error);
-  return fail(`${place} cannot be written (${code}); make room, and run the same command again`);
+  return fail(
+    `${place} cannot be written (${code}); free some space, and run the same command again`,
+  );
 }

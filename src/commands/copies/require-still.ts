@@ -34,7 +34,7 @@ async function requireNone([first]: readonly CopiedDatabase[]): Promise<void> {
   const host = showHidden(other.host).slice(0, mostHost);
   throw refuseBusy(
     ` (${host}, process ${other.pid}, seen ${other.seen_s} seconds ago)`,
-    `; one that was killed is forgotten ${forgottenAfter_s} seconds later`,
+    `; a killed process is ignored after ${forgottenAfter_s} seconds`,
   );
 }
 
@@ -61,7 +61,7 @@ async function hold([first]: readonly CopiedDatabase[], db: Kysely<unknown>): Pr
     const open = await findOpenWrite(first.sql.db);
     throw refuseBusy(
       open && ` (${describeWrite(open)})`,
-      `; one that stands still is ended by the database after ${longestPause_ms / 1000} seconds`,
+      `; the database ends an idle write after ${longestPause_ms / 1000} seconds`,
     );
   }
 }
@@ -70,21 +70,21 @@ async function hold([first]: readonly CopiedDatabase[], db: Kysely<unknown>): Pr
 function describeWrite({ pid, address, open_s }: OpenWrite): string {
   const whence = address === null ? "" : ` from ${address}`;
   const since = open_s === null ? "" : ` for ${open_s} seconds`;
-  return `the server's process ${pid}${whence} writes${since}`;
+  return `database process ${pid}${whence} has been writing${since}`;
 }
 
 const written =
-  "something was written to the old store meanwhile; stop every waypost that uses it, and run " +
-  "the same command again";
+  "another process wrote to the old data during the copy; stop every waypost process that uses " +
+  "it, and run the same command again";
 
 /** Of a database; a folder is looked at before it is opened. */
 export function refuseEmpty(): UsageFault {
-  return new UsageFault("there is no Waypost data in the database");
+  return new UsageFault("the database contains no Waypost data; check its address");
 }
 
 export function refuseBusy(which = "", when = ""): UsageFault {
   return new UsageFault(
-    `another process uses the store${which}; stop every waypost that does (serve, and clients ` +
-      `that start it), and run the same command again${when}`,
+    `another process uses the data${which}; stop every waypost process (serve, and clients that ` +
+      `start one), and run the same command again${when}`,
   );
 }

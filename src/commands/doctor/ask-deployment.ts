@@ -16,7 +16,7 @@ export function tryKey(config: Config, note: Note): string | undefined {
   try {
     const key = readApiKey(config);
     if (key !== undefined) return key;
-    note({ about, fault: "there is none; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE" });
+    note({ about, fault: "no key is set; set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE" });
   } catch (error) {
     noteUsageFault(about, error, note);
   }
@@ -36,20 +36,20 @@ export async function askDeployment(
   const client = openClient(deployment, key);
   try {
     await client.call(contract.links.index, { limit: 1 });
-    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
+    if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
     note({ about: "key", said: "works" });
     return true;
   } catch (error) {
     if (error instanceof CallFailure) {
-      note({ about: "deployment", fault: `${error.message} (WAYPOST_BASE_URL)` });
+      note({ about: "remote server", fault: `${error.message} (WAYPOST_BASE_URL)` });
       return false;
     }
     if (!(error instanceof Problem)) throw error;
-    if (own === undefined) note({ about: "deployment", said: `${origin} answers` });
+    if (own === undefined) note({ about: "remote server", said: `${origin} answers` });
     if (key === undefined) return true;
     const { message } = error;
     const isRejected = /invalid\.|suspended/i.test(readAnswer(message));
-    note({ about: "key", said: `is known (${message})`, ...(isRejected && { fault: message }) });
+    note({ about: "key", said: `is accepted (${message})`, ...(isRejected && { fault: message }) });
     return !isRejected;
   }
 }

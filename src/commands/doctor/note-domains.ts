@@ -17,6 +17,6 @@ export async function noteDomains(look: DomainLook, note: Note): Promise<void> {
       const line = `${host}: ${message} ${fix}`;
       note({ about, [members[severity]]: line });
     }
-    if (findings.length === 0) note({ about, said: `${host}: phones can verify its apps` });
+    if (findings.length === 0) note({ about, said: `${host}: phones can verify the apps` });
   }
 }

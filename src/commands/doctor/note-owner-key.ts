@@ -26,7 +26,7 @@ export function noteOwnerKey(key: OwnerKey, { config, command, note }: Noting): 
   else if (key.elsewhere === undefined) {
     note({
       about,
-      fault: `there is none; ${where}, or set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE`,
+      fault: `no key was found; ${where}, or set WAYPOST_API_KEY or WAYPOST_API_KEY_FILE`,
     });
-  } else note({ about, said: `serve needs none in ${config.data}: ${where}` });
+  } else note({ about, said: `waypost serve needs no key in ${config.data}; ${where}` });
 }

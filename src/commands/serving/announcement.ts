@@ -40,10 +40,12 @@ export function writeAnnouncement(announced: Announced): Announcement {
       ? describeGateway(config, addresses)
       : describeOwn(config, addresses, own, command);
   const told =
-    signIn === undefined ? lines : [...lines, `Console, for you, once in ten minutes: ${signIn}`];
+    signIn === undefined
+      ? lines
+      : [...lines, `Console (signs you in once, within ten minutes): ${signIn}`];
   const warning =
-    `Waypost listens on ${config.host}: keys and approvals travel unencrypted there. Put a ` +
-    "proxy that ends TLS in front of it, and say so with --public-url https://…";
+    `Waypost listens on ${config.host}, where keys and approvals travel unencrypted. Put a ` +
+    "proxy with TLS in front of it, and set --public-url https://…";
   return {
     json: json ? JSON.stringify({ ...addresses, ...facts }) : undefined,
     lines: isOpenToOthers(config) ? [...told, warning] : told,
@@ -88,6 +90,6 @@ function describeGateway(config: Config, { api, mcp }: Addresses): Described {
     token_file === null ? "the token of WAYPOST_HTTP_TOKEN" : `the token in ${token_file}`;
   return {
     json: { key_file: null, token_file },
-    lines: [`Waypost serves MCP at ${mcp} for ${api}; callers show ${token}.`],
+    lines: [`Waypost serves MCP at ${mcp} for ${api}; callers send ${token}.`],
   };
 }

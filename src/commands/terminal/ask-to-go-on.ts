@@ -33,8 +33,10 @@ type Person = Pick<Confirmation, "count" | "signal"> & {
 /** Asks whoever sits at the terminal, before anything was changed. */
 export async function confirmAtTerminal({ input, count, signal }: Person): Promise<boolean> {
   if (input === undefined) {
-    const advice = "--yes answers beforehand; nothing was changed";
-    throw new UsageFault(`nobody can be asked, for stdin is no terminal: ${advice}`);
+    throw new UsageFault(
+      "nothing was changed: this needs your approval, but stdin is not a terminal; pass --yes to " +
+        "approve in advance",
+    );
   }
   const isMeant = await askToGoOn({ input, screen: openScreen(), count, signal });
   if (signal.aborted) throw new Interrupted("stopped before anything was changed");
@@ -53,7 +55,7 @@ export function confirmUntilStopped({ input, stopped }: Terminal): Promise<boole
 export async function askToGoOn({ input, screen, count, signal }: Confirmation): Promise<boolean> {
   const wanted = count === undefined ? "yes" : String(count);
   const why = count === undefined ? "" : ", the number of links,";
-  screen.write(`Type ${wanted}${why} to go on: `);
+  screen.write(`Type ${wanted}${why} to continue: `);
   const typed = await readLine(input, signal);
   if (typed === undefined) screen.write("\n");
   return typed?.trim() === wanted;

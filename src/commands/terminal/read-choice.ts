@@ -8,5 +8,5 @@ export function readChoice<Name extends string>(
 ): Name {
   const found = names.find((name) => name === text);
   if (found !== undefined) return found;
-  throw new UsageFault(`${flag} does not know "${text}"; it takes ${names.join(", ")}`);
+  throw new UsageFault(`${flag} cannot be "${text}"; choose one of ${names.join(", ")}`);
 }

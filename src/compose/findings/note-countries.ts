@@ -12,8 +12,9 @@ export async function noteCountries(
     const { openCountryFile } = await import("../country-file.ts");
     const { kind, madeAt } = await openCountryFile(geoip_file);
     const file = `${kind} of ${madeAt.toISOString().slice(0, 10)}`;
-    const header = country_header === undefined ? "" : `the header ${country_header}, and else by `;
-    note({ about, said: `are told by ${header}${file}` });
+    const header =
+      country_header === undefined ? "" : `the header ${country_header}, otherwise from `;
+    note({ about, said: `are read from ${header}${file}` });
   } catch (error) {
     noteUsageFault(about, error, note);
   }

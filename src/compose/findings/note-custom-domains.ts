@@ -25,9 +25,9 @@ function describeDomain(project: Domain, fault: string | undefined): string | un
   if (custom_domain_verified === 1) {
     if (fault === undefined) return undefined;
     const advice = "Add it, or ignore this warning if you used --assume-verified.";
-    return `${custom_domain} counts as verified. The ${record} ${fault}. ${advice}`;
+    return `${custom_domain} is marked as verified, but the ${record} ${fault}. ${advice}`;
   }
-  const state = `${custom_domain} is not verified, so its links do not open there`;
-  if (fault === undefined) return `${state}; its TXT record is right: run ${verify}`;
-  return `${state}: the ${record} ${fault}; add it, then run ${verify}`;
+  const state = `${custom_domain} is not verified, so it serves no links`;
+  if (fault === undefined) return `${state}. Its TXT record is correct: run ${verify}`;
+  return `${state}. The ${record} ${fault}. Add it, then run ${verify}`;
 }

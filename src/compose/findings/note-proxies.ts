@@ -18,17 +18,17 @@ export async function noteProxies(looked: Looked, note: Note): Promise<void> {
   // What stdio serves is for this machine alone, and trusts nobody in front, whatever is set.
   if (listener?.kind === "stdio") return;
   const cause = listener?.hasMetProxy === true ? met : await findUnnamed(looked);
-  if (cause !== undefined) note({ about: "proxies", warning: `${cause}: ${hiddenAddresses}` });
+  if (cause !== undefined) note({ about: "proxies", warning: `${cause} ${hiddenAddresses}` });
 }
 
-const met = "requests come through a proxy that WAYPOST_TRUSTED_PROXIES does not name";
+const met = "Requests arrive through a proxy that WAYPOST_TRUSTED_PROXIES does not name.";
 
 /** Nothing here ends TLS: whatever is https has something in front that does. */
 async function findUnnamed({ config, store }: Looked): Promise<string | undefined> {
   if (config.trusted_proxies !== undefined) return undefined;
   const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store.db)));
   if (https === undefined) return undefined;
-  return `${https} is https, so a proxy is in front and WAYPOST_TRUSTED_PROXIES names none`;
+  return `${https} is https, so a proxy is in front, but WAYPOST_TRUSTED_PROXIES is not set.`;
 }
 
 function findHttpsAddress({ base_url, link_origin, public_url }: Config): string | undefined {
@@ -37,6 +37,6 @@ function findHttpsAddress({ base_url, link_origin, public_url }: Config): string
 }
 
 const hiddenAddresses =
-  "no client's address can be told, limits count them all as one, and installs on iOS are " +
-  "matched seldom; set WAYPOST_TRUSTED_PROXIES to its network (loopback where it runs on this " +
-  "machine) and start waypost serve again";
+  "All visitors seem to have one address: they share one rate limit, and few iOS installs are " +
+  "matched. Set WAYPOST_TRUSTED_PROXIES to the proxy's network (loopback if it runs on this " +
+  "machine), then restart waypost serve";

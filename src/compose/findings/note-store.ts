@@ -18,7 +18,7 @@ export async function noteStore(
   const slow = await listSlow(db);
   // The statements name no table of ours.
   const fault = await findWriteFault(db as unknown as Kysely<unknown>);
-  const said = ["opens, and is well", ...slow].join("; ");
+  const said = ["opens without errors", ...slow].join("; ");
   note({ about: "store", said, ...(fault && { fault }) });
   await noteClock(db, note);
   await noteWebhooks({ db }, config, now, note);
@@ -30,5 +30,5 @@ async function noteClock(db: Store["db"], note: Note): Promise<void> {
   const readTime = () => readDatabaseTime(db as unknown as Kysely<unknown>);
   if ((await readTime()) === undefined) return;
   const fault = await findClockFault(readTime);
-  note({ about: "clock", said: "goes as the database's does", ...(fault && { fault }) });
+  note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
 }

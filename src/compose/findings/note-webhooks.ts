@@ -36,7 +36,7 @@ export async function noteWebhooks(
   if (told > mostTold) note({ about, said: `and ${told - mostTold} more: waypost webhooks list` });
   if (told > 0) return;
   const count = webhooks.length === 1 ? "one" : String(webhooks.length);
-  note({ about, said: `${count}, taken by every receiver; ${tellWaiting(waiting)}` });
+  note({ about, said: `${count}, all delivering; ${tellWaiting(waiting)}` });
 }
 
 type Looked = {
@@ -55,26 +55,26 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
   const isLeftAlone = last_at === null || last_at <= now - patience_ms;
   const found: Told[] = [];
   if (overdue !== undefined && isLeftAlone) {
-    const since = waiting === 1 ? "since" : "the first since";
+    const since = waiting === 1 ? "since" : "the oldest since";
     const fault =
-      `nobody delivers to ${name}: ${tellWaiting(waiting)}, ${since} ${tell(overdue)}; ` +
-      "start waypost serve, which delivers them";
+      `No server delivers to ${name}: ${tellWaiting(waiting)}, ${since} ${tell(overdue)}. ` +
+      "Start waypost serve, which delivers them";
     found.push({ fault });
   } else if (failing_since !== null) {
     const mend = findMend(last_fault);
     const [cause, how] =
-      mend === undefined ? ["the receiver", ""] : ["where it leads", `; ${mend}`];
+      mend === undefined ? ["Check the receiver", ""] : ["Check its address", `. ${mend}`];
     const line =
-      `${name} has taken nothing since ${tell(failing_since)} (${last_fault ?? "no answer"}); ` +
-      `${tellWaiting(waiting)}: see to ${cause}, then waypost webhooks test ${id}${how}`;
+      `${name} accepts no events since ${tell(failing_since)} (${last_fault ?? "no answer"}); ` +
+      `${tellWaiting(waiting)}. ${cause}, then run waypost webhooks test ${id}${how}`;
     found.push(failing_since <= now - patience_ms ? { fault: line } : { said: line });
   }
   if (dead > 0) {
     const [lost, them] =
       dead === 1
-        ? [`1 event for ${name} was given up, and is`, "it"]
-        : [`${dead} events for ${name} were given up, and are`, "them"];
-    const resend = `waypost webhooks resend ${id} has ${them} sent again`;
+        ? [`1 event for ${name} was given up. It is`, "it"]
+        : [`${dead} events for ${name} were given up. They are`, "them"];
+    const resend = `waypost webhooks resend ${id} sends ${them} again`;
     found.push({ said: `${lost} kept for a week: ${resend}` });
   }
   return found;

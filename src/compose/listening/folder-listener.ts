@@ -65,7 +65,7 @@ export function createFolderListener(options: Options): FolderListener {
     fault = undefined;
     settling ??= lookOrListen(state)
       .catch((error: unknown) => {
-        fault = error instanceof UsageFault ? error.message : "no port can be had";
+        fault = error instanceof UsageFault ? error.message : "no port is free";
         if (!(error instanceof UsageFault)) report(error);
       })
       .finally(() => (settling = undefined));
@@ -113,11 +113,11 @@ function describeNobody(
 ): string | undefined {
   const reason = config.serve ? fault : "WAYPOST_SERVE is off";
   if (reason === undefined) return undefined;
-  const advice = `Tell the user that they open while \`${serveCommand}\` runs.`;
-  return `Nothing serves the links' addresses: ${reason}. ${advice}`;
+  const advice = `Tell the user that links open while \`${serveCommand}\` runs.`;
+  return `No server opens the links: ${reason}. ${advice}`;
 }
 
 function describeTemporary({ port }: Config): string {
-  const advice = "Tell the user that they may be others in the next session.";
-  return `The links' addresses are temporary: another program has port ${port}. ${advice}`;
+  const advice = "Tell the user that they may change in the next session.";
+  return `The links' addresses are temporary: another program uses port ${port}. ${advice}`;
 }

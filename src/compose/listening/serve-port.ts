@@ -53,8 +53,8 @@ function readAddress(error: unknown): string | undefined {
 function explain({ host, port }: Place, error: unknown, isTaken: boolean): UsageFault {
   return new UsageFault(
     isTaken
-      ? `port ${port} on ${host} is in use; choose another with --port`
-      : `cannot listen on ${host}, port ${port} (${readCode(error)}); see --host and --port`,
+      ? `port ${port} on ${host} is in use; stop the other process or pass --port`
+      : `cannot listen on ${host}, port ${port} (${readCode(error)}); check --host and --port`,
   );
 }
 

@@ -24,7 +24,7 @@ export class NotAsked extends Error {
 }
 
 /** Why nothing is asked of a host with no address, or with one that may not be connected to. */
-export const noPublicHost = "no host of the public internet";
+export const noPublicHost = "the host is not on the public internet";
 
 export const mostHeaders_bytes = 16 * 1024;
 

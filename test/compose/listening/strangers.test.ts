@@ -47,7 +47,7 @@ describe.concurrent("the port of another program", () => {
     const url = await session.read();
     expect(await isServed(url)).toBe(true);
     expect(url).not.toContain(`:${stranger.port}`);
-    expect(session.describe()).toContain("temporary: another program has port");
+    expect(session.describe()).toContain("temporary: another program uses port");
     // A busy machine may take its answer for none, and ask again; a known stranger is left alone.
     const asked = stranger.received.length;
     expect(asked).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ describe.concurrent("the port of another program", () => {
     await using session = openSession({ data: folder.path, port: stranger.port });
     const { port } = new URL((await session.read()) ?? "");
     expect(port).not.toBe(`${stranger.port}`);
-    expect(session.describe()).toContain("temporary: another program has port");
+    expect(session.describe()).toContain("temporary: another program uses port");
     for (const host of ["127.0.0.1", "[::1]"]) {
       expect((await fetch(`http://${host}:${port}/healthz`)).status).toBe(200);
     }
@@ -140,7 +140,7 @@ describe.concurrent("the port of another program", () => {
     await using folder = await createDataFolder();
     using stranger = await startStranger(undefined, taken);
     const { port } = stranger;
-    const fault = `port ${port} on ${taken} is in use; choose another with --port`;
+    const fault = `port ${port} on ${taken} is in use; stop the other process or pass --port`;
     await expect(openServing({ data: folder.path, port, host })).rejects.toThrow(
       new UsageFault(fault),
     );
@@ -219,8 +219,8 @@ describe.concurrent("a folder that no process serves", () => {
   });
 
   test.each([
-    ["no secret at all", /listener\.key must hold one word/],
-    ["guessed", /listener\.key holds no key; move it away/],
+    ["no secret at all", /listener\.key must contain one word/],
+    ["guessed", /listener\.key contains no key; move the file away/],
   ])("a session says that the folder's secret is wrong: %j", async (secret, message) => {
     await using folder = await createDataFolder();
     const port = await findFreePort();

@@ -139,7 +139,7 @@ describe.concurrent("a key", () => {
       rmSync(file);
       expect(said.join("")).not.toContain(key);
       const logs = `${client.process?.stderr()}${raw.stderr()}`;
-      expect(logs).toContain("a line was refused");
+      expect(logs).toContain("rejected an input line");
       expect(logs).not.toContain(key);
       const names = readdirSync(ground.data);
       expect(names).toContain("state.db");

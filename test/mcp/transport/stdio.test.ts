@@ -37,7 +37,7 @@ describe("a line that is no message", () => {
     const error = { code, message: expect.any(String) };
     expect(await session.exchange(line)).toEqual([{ jsonrpc: "2.0", id: null, error }]);
     await waitUntil(() => listNoted().length > before);
-    expect(JSON.parse(listNoted()[before] ?? "")).toMatchObject({ msg: "a line was refused" });
+    expect(JSON.parse(listNoted()[before] ?? "")).toMatchObject({ msg: "rejected an input line" });
   });
 
   test("is answered under its id where it has one, for somebody waits for it", async () => {
