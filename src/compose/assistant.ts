@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { JobMeasures } from "../bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../bulk/bulk.ts";
 import { UsageFault, type Config } from "../config.ts";
@@ -96,6 +97,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const { measure, endWaiting, ...asking } = prepareAsking(options, readPin);
   const serving = { toolbox, ...asking, version, report, watchCall };
   const life = new AbortController();
+  // Node warns about more than ten listeners, and more calls than that may run at once.
+  setMaxListeners(0, life.signal);
   const memory = openAccessMemory(openState, options.isLook ?? false);
   const bulk = createBulk({ openState, clock, random, sleep, report });
   const readKnown = (key: string) => readKnownKey(config, deployment, key);
