@@ -4,9 +4,7 @@ import { embeddedOrigin } from "./deployment.ts";
 
 /** What a key may do, and never the key. */
 export function describeKeyChange(tool: "keys create" | "keys revoke", project_id: string | null) {
-  const note =
-    "Nothing undoes it. Keys are made and revoked by hand: at the terminal, by waypost keys, " +
-    "or the console.";
+  const note = "It cannot be undone. Create and revoke keys in the console, or with waypost keys.";
   return { tool, realm: project_id ?? embeddedOrigin, kind: "api_key", name: null, note };
 }
 
@@ -15,8 +13,7 @@ export const clientRecord = { role: "client" };
 
 export function describeWebhookChange(tool: "webhooks create" | "webhooks revoke", realm: string) {
   const note =
-    "Nothing undoes it. Webhooks are made and revoked by hand: at the terminal, by waypost " +
-    "webhooks, or the console.";
+    "It cannot be undone. Create and revoke webhooks in the console, or with waypost webhooks.";
   return { tool, realm, kind: "webhook", name: null, note };
 }
 
@@ -27,7 +24,5 @@ export function describeReceiver(url: string, events: readonly string[]) {
 
 export const projectSettings = {
   kind: "project_settings",
-  note:
-    "It was done by hand, and is put back by hand: at the terminal, by waypost projects update, " +
-    "or the console.",
+  note: "It cannot be undone. Change it back in the console, or with waypost projects update.",
 } as const;

@@ -130,7 +130,7 @@ async function call(
 ): Promise<Answer> {
   const { toolbox, keyContext, requireApproval, report, watchCall } = parts;
   const found = toolbox.find(name);
-  if (found === undefined) return fail("not_found", "This server does not offer that.");
+  if (found === undefined) return fail("not_found", "This server does not support that.");
   const tool: Tool = {
     ...found,
     run: (given, inner) => found.run({ ...given, ...more }, inner),

@@ -40,5 +40,5 @@ function readSecret(config: Config): string {
   if (config.base_url !== undefined) return openGatewayToken(config);
   const key = readApiKey(config);
   if (key !== undefined) return key;
-  throw new UsageFault("there is no key here to sign in with; sign in with one of your own");
+  throw new UsageFault("this machine has no key to sign in with. Sign in with your own key");
 }

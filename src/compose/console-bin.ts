@@ -145,7 +145,7 @@ async function restoreOne(item: string, acting: Acting): Promise<JsonObject | un
   }
 }
 
-const gone = { message: "It is not in the bin any more." };
+const gone = { message: "It is no longer in the bin." };
 
 /** A link that comes back leads where it led: the operator's list of hosts may be shorter now. */
 function refuseForeign(kind: BinKind, row: JsonObject, { keyContext }: Acting): void {

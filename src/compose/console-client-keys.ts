@@ -39,8 +39,8 @@ async function revokeClientKey(args: JsonObject, acting: Acting): Promise<JsonOb
   if (key === undefined) throw noSuchKey();
   const { id, created_at } = key;
   const facts = [
-    { name: "made", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
-    { name: "then", text: "apps that have it are told of no link any more, for good" },
+    { name: "created", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
+    { name: "then", text: "apps with this key can no longer look up their links" },
   ];
   const title = `Revoke the client key ${nameKey(key)}`;
   const preview = { title, button: "Revoke key", destroys: true, facts };

@@ -9,9 +9,9 @@ import { readDatabaseUrl } from "./secrets.ts";
 /** What the console tells of the process that shows it: nothing of it is a secret. */
 
 const modes: Readonly<Record<Mode, string>> = {
-  "read-only": "read-only: assistants change nothing",
-  guarded: "guarded: you approve what destroys or overwrites",
-  full: "full: assistants are never asked",
+  "read-only": "read-only: assistants cannot change anything",
+  guarded: "guarded: you approve what deletes or overwrites",
+  full: "full: assistants need no approval",
 };
 
 export function describeConsole(acting: Acting): Pick<Account, "facts" | "connection"> {
@@ -26,9 +26,9 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
   const told = [
     ["Links", linkHost],
     ["Also at", others.length === 0 ? undefined : others.join(", ")],
-    [isOwn ? "Store" : "Deployment", isOwn ? store : config.base_url],
+    [isOwn ? "Database" : "Remote server", isOwn ? store : config.base_url],
     ["Mode", modes[config.mode]],
-    ["Plan", facts?.plan],
+    ["Tier", facts?.plan],
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;
@@ -47,6 +47,6 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
 }
 
 function describeKey({ role, scopes, kind }: NonNullable<KnownKey["facts"]>): string {
-  if (kind === "master") return "master key: projects alone";
+  if (kind === "master") return "master key: manages projects only";
   return describeKeyAccess(role, scopes);
 }

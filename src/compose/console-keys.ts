@@ -63,8 +63,8 @@ type Wanted = { readonly role: Role; readonly scopes: readonly Scope[]; readonly
 
 async function makeKey(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const { role, scopes: granted, once } = readWanted(args);
-  const access = { name: "may do", text: describeKeyAccess(role, granted) };
-  const preview = { title: "Make an API key", button: "Make key", facts: [access] };
+  const access = { name: "access", text: describeKeyAccess(role, granted) };
+  const preview = { title: "Create an API key", button: "Create key", facts: [access] };
   const key = await makeOnce(
     {
       form: [once],
@@ -93,13 +93,13 @@ function readWanted(args: JsonObject): Wanted {
     ...(granted.length < new Set(words).size ? [faultOf("scopes", "is invalid")] : []),
   ];
   if (found === undefined || problems.length > 0) throw validationFailed(problems);
-  if (typeof once !== "string" || once === "") throw new Problem(400, "This page was old.");
+  if (typeof once !== "string" || once === "") throw new Problem(400, "This page has expired.");
   return { role: found, scopes: granted, once };
 }
 
 export const keyMadeBefore =
-  "This form has made its key already, and that was shown once. " +
-  "If you do not have it, revoke it and make another one.";
+  "This form has already created a key, which was shown once. " +
+  "If you do not have it, revoke it and create another one.";
 
 async function revokeKey(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const { store } = readOwn(acting);
@@ -123,7 +123,7 @@ async function revokeKey(args: JsonObject, acting: Acting): Promise<JsonObject> 
 }
 
 export function noSuchKey(): Problem {
-  return notFound("There is no such key in this project. It may be revoked already.");
+  return notFound("This project has no such key. It may have been revoked.");
 }
 
 async function describeKey(
@@ -135,21 +135,21 @@ async function describeKey(
   const { id, created_at, last_used_at } = key;
   const makers = keys.filter(({ role, scopes: granted }) => makesKeys(role, granted));
   const warnings = [
-    ...(id === known.keyId ? ["you are signed in with this key, and are signed out by it"] : []),
+    ...(id === known.keyId ? ["you are signed in with this key, and will be signed out"] : []),
     ...(id === (await findKept(acting)) ? [keptWarning] : []),
     ...(makers.length === 1 && makers[0]?.id === id ? [onlyWarning] : []),
   ];
   const used = last_used_at === null ? "never" : sayLocalTime(last_used_at, timeZone);
   return [
-    { name: "may do", text: describeKeyAccess(key.role, key.scopes) },
-    { name: "made", text: sayLocalTime(created_at, timeZone) },
+    { name: "access", text: describeKeyAccess(key.role, key.scopes) },
+    { name: "created", text: sayLocalTime(created_at, timeZone) },
     { name: "last used", text: used },
-    { name: "then", text: "whoever uses it is refused at once, for good", warnings },
+    { name: "then", text: "the key stops working at once, and cannot be restored", warnings },
   ];
 }
 
 const keptWarning =
-  "Waypost is started with this key on this machine: its commands, and assistants that are " +
-  "connected by it, do nothing any more until they are given another one";
+  "Waypost on this machine uses this key: its commands, and the assistants connected through it, " +
+  "stop working until you give them another key";
 const onlyWarning =
-  "no other key of this project makes keys: from then on only waypost keys does, at the terminal";
+  "no other key of this project can create keys: after this, use waypost keys in the CLI";

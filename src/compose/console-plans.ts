@@ -70,7 +70,7 @@ async function describe(
 ): Promise<Question> {
   const summary = await keyContext.bulk.summarize(plan, keyContext, { job });
   const preview = previewPlan(plan, summary, { job, binDays: keyContext.known.binDays });
-  const { title, button = "Go on", destroys = false, facts, rows, count } = preview;
+  const { title, button = "Apply", destroys = false, facts, rows, count } = preview;
   const isAsked = needsYes(summary, job);
   const asksPin = isAsked && (await readPin()) !== undefined;
   const shown = rows && (await readPlanPage(await state.open(), rows, part));

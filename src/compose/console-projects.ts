@@ -162,7 +162,7 @@ function approve(project: StoredProject, given: JsonObject, acting: Acting): Pro
     { name: "links", text: links_count.toLocaleString("en") },
     {
       name: "then",
-      text: "its links lead nowhere and its keys are refused, until it is switched on again",
+      text: "its links stop working and its keys are rejected, until you turn this off again",
     },
   ];
   const preview = { title, button: "Suspend project", destroys: true, facts };

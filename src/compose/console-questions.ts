@@ -40,10 +40,10 @@ export async function approve(
   return text === undefined ? undefined : { kind: "fault", text };
 }
 
-const isOver = "This approval is over.";
+const isOver = "This approval has expired.";
 
 /** The same act is the same question until its time is over. */
-const tryLater = "Leave it as it is, and try again in five minutes.";
+const tryLater = "Cancel, and try again in five minutes.";
 
 export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
   const approval = await findByHand(id, asking);
@@ -120,7 +120,7 @@ async function answer(
   const { approvals } = await state.open();
   const isFirst = isOpen && (await approvals.decidePage(approval.id, decision));
   if (isFirst) onDecided(approval.id, decision, address);
-  else onRefused("This was answered before.", address);
+  else onRefused("This was already answered.", address);
   return undefined;
 }
 
@@ -166,6 +166,6 @@ async function describe(
     rows: plan === undefined ? "" : renderPlanPage(plan),
     count,
     pin: tries,
-    blocked: isGone ? `The plan is no longer there. ${next}` : describeBlock(tries, now, next),
+    blocked: isGone ? `The plan no longer exists. ${next}` : describeBlock(tries, now, next),
   };
 }

@@ -49,8 +49,8 @@ async function describe(acting: Acting): Promise<JsonObject> {
 
 async function describeStore({ deployment, config }: Acting) {
   const { own } = deployment;
-  if (own === undefined) return ["Deployment", config.base_url ?? ""];
-  return ["Store", await nameEngine(own.store.db)];
+  if (own === undefined) return ["Remote server", config.base_url ?? ""];
+  return ["Database", await nameEngine(own.store.db)];
 }
 
 /** What `waypost doctor` says of a process that runs. */
@@ -71,7 +71,7 @@ type Group = { readonly name: string; readonly rows: readonly Row[] };
 function listGroups(config: Config): readonly Group[] {
   const rows = prepareRows(config);
   return [
-    { name: "Store", rows: listPlaces(config, rows) },
+    { name: "Data", rows: listPlaces(config, rows) },
     { name: "Server", rows: listServer(config, rows) },
     { name: "Links", rows: listLinks(config, rows) },
     { name: "Assistants", rows: listAssistants(config, rows) },
@@ -106,9 +106,13 @@ function listPlaces(config: Config, { of, secret }: Rows): readonly Row[] {
   const url = readDatabaseUrl(config);
   return [
     of("Data folder", "data", resolve(config.data)),
-    of("Database", "database_url", url === undefined ? "in the folder" : describeDatabase(url)),
+    of(
+      "Database",
+      "database_url",
+      url === undefined ? "in the data folder" : describeDatabase(url),
+    ),
     secret("Database, from a file", "WAYPOST_DATABASE_URL_FILE"),
-    of("Deployment elsewhere", "base_url", config.base_url ?? "none"),
+    of("Remote server", "base_url", config.base_url ?? "none"),
   ];
 }
 
@@ -119,8 +123,8 @@ function listServer(config: Config, { of, by }: Rows): readonly Row[] {
     of("Port", "port", port === 0 ? "any free one" : String(port)),
     of("Public address", "public_url", config.public_url ?? "from host and port"),
     of("Trusted proxies", "trusted_proxies", proxies ? describeTrustedProxies(proxies) : "none"),
-    by("Header of a visitor's country", "WAYPOST_COUNTRY_HEADER", config.country_header ?? "none"),
-    of("File of countries", "geoip_file", config.geoip_file ?? "none"),
+    by("Country header", "WAYPOST_COUNTRY_HEADER", config.country_header ?? "none"),
+    of("Country file", "geoip_file", config.geoip_file ?? "none"),
     of("Webhooks in private networks", "webhook_private", writeNetworks(networks) || "none"),
     by("Console", "WAYPOST_CONSOLE", writeSwitch(config.console)),
     by("Links over stdio", "WAYPOST_SERVE", writeSwitch(config.serve)),
@@ -135,7 +139,7 @@ function writeSwitch(isOn: boolean): string {
 
 function listLinks(config: Config, { of }: Rows): readonly Row[] {
   const { destinations, base_url } = config;
-  const unset = base_url === undefined ? "on this machine" : "not known";
+  const unset = base_url === undefined ? "on this machine" : "unknown";
   return [
     of("Link addresses", "link_origin", config.link_origin ?? unset),
     of("Second address", "second_origin", config.second_origin ?? "none"),
@@ -147,7 +151,7 @@ function listAssistants({ mode, tools, scopes, probe }: Config, { of }: Rows): r
   return [
     of("Mode", "mode", mode),
     of("Tools", "tools", tools.length === 0 ? "all" : tools.join(", ")),
-    of("Scopes", "scopes", scopes?.join(", ") ?? "found out"),
+    of("Scopes", "scopes", scopes?.join(", ") ?? "detected"),
     of("Probing", "probe", probe),
   ];
 }
@@ -156,15 +160,15 @@ function listSecrets(config: Config, { by, secret }: Rows): readonly Row[] {
   return [
     secret("API key", "WAYPOST_API_KEY"),
     secret("API key, from a file", "WAYPOST_API_KEY_FILE"),
-    by("API key over plain http", "WAYPOST_ALLOW_HTTP", describeOpen(config)),
-    secret("Token of the gateway", "WAYPOST_HTTP_TOKEN"),
-    secret("Token of the gateway, from a file", "WAYPOST_HTTP_TOKEN_FILE"),
-    secret("PIN of approvals, from a file", "WAYPOST_APPROVAL_PIN_FILE"),
-    secret("Token of the metrics", "WAYPOST_METRICS_TOKEN"),
-    secret("Token of the metrics, from a file", "WAYPOST_METRICS_TOKEN_FILE"),
+    by("API key over plain HTTP", "WAYPOST_ALLOW_HTTP", describeOpen(config)),
+    secret("Gateway token", "WAYPOST_HTTP_TOKEN"),
+    secret("Gateway token, from a file", "WAYPOST_HTTP_TOKEN_FILE"),
+    secret("Approval PIN, from a file", "WAYPOST_APPROVAL_PIN_FILE"),
+    secret("Metrics token", "WAYPOST_METRICS_TOKEN"),
+    secret("Metrics token, from a file", "WAYPOST_METRICS_TOKEN_FILE"),
   ];
 }
 
 function describeOpen({ given }: Config): string {
-  return given.variables.has("WAYPOST_ALLOW_HTTP") ? "anywhere" : "to this machine alone";
+  return given.variables.has("WAYPOST_ALLOW_HTTP") ? "anywhere" : "only to this machine";
 }

@@ -74,7 +74,7 @@ async function requireOwn({ id }: JsonObject, acting: Acting): Promise<Webhook> 
 }
 
 function noSuchWebhook(): Problem {
-  return notFound("There is no such webhook in this project. It may be revoked already.");
+  return notFound("This project has no such webhook. It may have been revoked.");
 }
 
 async function make(args: JsonObject, acting: Acting): Promise<JsonObject> {
@@ -85,16 +85,16 @@ async function make(args: JsonObject, acting: Acting): Promise<JsonObject> {
       form: ["webhook", once],
       change: describeWebhookChange("webhooks create", readProject(acting)),
       madeBefore:
-        "This form has made its webhook already, and its secret was shown once. " +
-        "If you do not have it, revoke the webhook and make another one.",
+        "This form has already created a webhook, whose secret was shown once. " +
+        "If you do not have the secret, revoke the webhook and create another one.",
       asks: {
         args: { url, events },
-        preview: { title: "Make a webhook", button: "Make webhook", facts },
+        preview: { title: "Create a webhook", button: "Create webhook", facts },
       },
       make: async (db, place) => {
         const made = await makeWebhook(db, { ...place, url, events });
         if (made !== undefined) return made;
-        const message = `A project has at most ${mostWebhooks} webhooks; revoke one first.`;
+        const message = `A project can have at most ${mostWebhooks} webhooks. Revoke one first.`;
         throw new Problem(422, message);
       },
       after: describeReceiver(url, events),
@@ -114,15 +114,15 @@ function readWanted({ url, events: given, once }: JsonObject, { config }: Acting
     ...(events.length === 0 ? [faultOf("events", "can't be blank: choose at least one")] : []),
   ];
   if (problems.length > 0) throw validationFailed(problems);
-  if (typeof once !== "string" || once === "") throw new Problem(400, "This page was old.");
+  if (typeof once !== "string" || once === "") throw new Problem(400, "This page has expired.");
   return { url: address, events, once };
 }
 
 function describeWanted(url: string, events: readonly string[]): readonly Fact[] {
   const isAll = events.length === webhookEvents.length;
   return [
-    { name: "leads to", text: quote(url, url.length) },
-    { name: "is told of", text: isAll ? "everything" : events.join(", ") },
+    { name: "web address", text: quote(url, url.length) },
+    { name: "events", text: isAll ? "all" : events.join(", ") },
   ];
 }
 
@@ -132,8 +132,8 @@ async function revoke(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const left = waiting + dead;
   const facts = [
     ...describeWanted(url, events),
-    { name: "made", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
-    { name: "then", text: `it is told nothing more; ${left} that it was not told yet are dropped` },
+    { name: "created", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
+    { name: "then", text: `it receives no more events; ${left} undelivered events are dropped` },
   ];
   const title = `Revoke the webhook to ${quote(new URL(url).host)}`;
   const preview = { title, button: "Revoke webhook", destroys: true, facts };

@@ -28,7 +28,7 @@ async function openConsole(parts: ConsoleParts) {
   const identify = createIdentify(parts, readPin);
   return createConsole({
     identify,
-    secretName: config.base_url === undefined ? "API key" : "Token of this gateway",
+    secretName: config.base_url === undefined ? "API key" : "gateway token",
     consoleCommand,
     openRows: async () => (await state.open()).consoleSessions,
     takeTry: async (secret, address) => (await state.open()).signInTries.take(secret, address),

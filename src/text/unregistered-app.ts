@@ -36,7 +36,7 @@ export function adviseUnregistered(
 ): string {
   const meant = findMeant(identifier, registered);
   const hint = meant === undefined ? "" : `did you mean ${writeNamedApp(meant)}? `;
-  return `${hint}A new app needs its ${needs}, from the user: never make one up`;
+  return `${hint}A new app needs its exact ${needs}: do not guess it`;
 }
 
 /** `"Acme Shop" (com.acme.shop)`. */

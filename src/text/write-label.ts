@@ -1,7 +1,33 @@
-/** The name of a field or a kind, in the words that a person has for it: "iOS fallback URL". */
+/** The name of a field or a kind, in the words that a person has for it: "iOS fallback". */
+
+const words: Readonly<Record<string, string>> = {
+  url: "web address",
+  ios_fallback_url: "iOS fallback",
+  android_fallback_url: "Android fallback",
+  enable_forced_redirect: "skip the preview page",
+  social_image_url: "social image",
+  ios_app_id: "iOS app",
+  android_app_id: "Android app",
+  referrer: "Google Play referrer",
+  provider_token: "App Store provider token",
+  campaign_token: "App Store campaign token",
+  ios_deferred_deep_linking_enabled: "deferred link on iOS",
+  shortened_path: "short path",
+  created_at: "created",
+  updated_at: "changed",
+  app_store_id: "App Store ID",
+  custom_scheme: "URL scheme",
+  clip_bundle_id: "App Clip bundle ID",
+  fingerprints: "SHA-256 fingerprints",
+  max_links: "link limit",
+  home_url: "home page",
+  not_found_url: "404 page",
+  destinations: "allowed destinations",
+};
 
 /** Inside a sentence. */
 export function writeWords(name: string): string {
+  if (Object.hasOwn(words, name)) return words[name] ?? name;
   return name
     .replaceAll("_", " ")
     .replace(/\b(id|url|css|api)\b/g, (word) => word.toUpperCase())
@@ -11,6 +37,6 @@ export function writeWords(name: string): string {
 
 /** By itself. */
 export function writeLabel(name: string): string {
-  const words = writeWords(name);
-  return words.startsWith("iOS") ? words : words.charAt(0).toUpperCase() + words.slice(1);
+  const label = writeWords(name);
+  return label.startsWith("iOS") ? label : label.charAt(0).toUpperCase() + label.slice(1);
 }

@@ -52,10 +52,10 @@ export async function act(visit: Visit, form: Form, { tool, args, back }: Act): 
   return { kind: "reply", reply: { kind: "page", title: question.button, body, hasFrames } };
 }
 
-const changed = "It was changed meanwhile. This is how it is now.";
+const changed = "It has changed in the meantime. This is the current state.";
 const expired =
-  "The time to answer was over, so nothing was done. This is how it is now: " +
-  "look at it, and answer once more.";
+  "The time to confirm ran out, so nothing was done. This is the current state: " +
+  "check it, then confirm again.";
 
 function describeFault(fault: NoYes | undefined): string | undefined {
   return fault?.kind === "over" ? expired : fault?.text;
@@ -106,7 +106,7 @@ export function renderQuestion(asking: Asking): Html {
   </section>`;
 }
 
-function renderAnswers({ question, no, noLabel = "Leave it as it is" }: Asking): Html {
+function renderAnswers({ question, no, noLabel = "Cancel" }: Asking): Html {
   const { button, destroys, blocked } = question;
   const look = destroys ? "main grave" : "main";
   const yes = no === "decide" ? html` name="decision" value="approved"` : "";

@@ -63,7 +63,11 @@ export function createConsole(options: ConsoleOptions): Console {
         const problem = options.explainStoreFault(error);
         if (problem !== undefined) return tellOutage(problem, request);
         const reference = options.report(error);
-        return tell(500, "Something went wrong", `Try again. The reference is ${reference}.`);
+        return tell(
+          500,
+          "Something went wrong",
+          `Try again. The reference in the log is ${reference}.`,
+        );
       }
     },
   };
@@ -84,13 +88,13 @@ async function answer(asked: Asked): Promise<Response> {
   const { method } = request;
   // Another site's page can make a name of its own point here, and is refused by that name.
   if (!options.hostnames.includes(url.hostname)) {
-    return tell(403, "Not from here", "Open the console by the address that Waypost tells.");
+    return tell(403, "Wrong host name", explainHost(options.publicUrl));
   }
-  if (!methods.has(method)) return tell(405, "Not in this way", "Open it in a browser.");
+  if (!methods.has(method)) return tell(405, "Method not allowed", "Open it in a browser.");
   if (isAsset(url.pathname)) return answerAsset(url.pathname, request);
   if (showsClientKey(request)) return refuseClientKey();
   const place = readPlace(asked, options.publicUrl);
-  if (place === undefined) return tell(403, "Not over plain http", insecure);
+  if (place === undefined) return tell(403, "HTTPS required", insecure);
   if (method === "POST" && !isFromHere(request, place)) return tellUnread("foreign");
   const token = isSignIn(url.pathname) ? undefined : place.cookies.read("session");
   const account = token === undefined ? undefined : await findAccount(token, asked);
@@ -138,14 +142,13 @@ async function signOut(signedIn: SignedIn, { sessions }: Asked, { cookies }: Pla
 }
 
 const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {
-  foreign: [403, "Not from here", "That came from another page."],
+  foreign: [403, "Request refused", "It came from another site. Open the console and try again."],
   "too long": [
     413,
-    "Too long",
-    "That is more than a form can hold. A file of links may have 4 MB here, and any size with " +
-      "waypost import in a terminal.",
+    "Too large",
+    "The console accepts files of up to 4 MB. Use waypost import for larger files.",
   ],
-  broken: [400, "Not read", "The file did not come as a whole. Try it once more."],
+  broken: [400, "Upload incomplete", "Part of the file is missing. Upload it again."],
   busy: [503, "Waypost is busy", "Too many people are signing in. Try again in a moment."],
 };
 
@@ -160,12 +163,12 @@ function showsClientKey({ headers }: Request): boolean {
 }
 
 function refuseClientKey(): Response {
-  return tell(401, "Not with this key", messages.client_key_here, [["www-authenticate", "Bearer"]]);
+  return tell(401, "Key not accepted", messages.client_key_here, [["www-authenticate", "Bearer"]]);
 }
 
 function answerAsset(path: string, request: Request): Response {
   const file = findAsset(path, request);
-  if (file === undefined) return tell(404, "Not found", "There is no such file.");
+  if (file === undefined) return tell(404, "Not found", "This file does not exist.");
   return respondFile(file.type, file.body, file.headers);
 }
 
@@ -181,8 +184,20 @@ async function begin(signed: Signed, place: Place): Promise<Response> {
 }
 
 const insecure =
-  "A key would travel unencrypted. Open the console on the machine that runs Waypost, or by " +
-  "https: put a proxy that ends TLS in front, and say so with --public-url https://…";
+  "Your key would travel unencrypted. Open the console on the machine that runs Waypost, or use " +
+  "HTTPS: put a TLS proxy in front of Waypost, and pass its address with --public-url.";
+
+/** A proxy that replaces the Host header is a common cause. */
+function explainHost(publicUrl: string | undefined): string {
+  const advice =
+    publicUrl === undefined
+      ? "Use the address that waypost serve prints. For a domain, set WAYPOST_PUBLIC_URL."
+      : `Open ${publicUrl} instead.`;
+  return (
+    `The console does not answer at this host name. ${advice} ` +
+    "A proxy in front of Waypost must keep the Host header."
+  );
+}
 
 /** A key that was revoked ends its sessions. */
 async function findAccount(
@@ -238,8 +253,8 @@ const nothingThere: Reply = {
   status: 404,
   title: "Not found",
   body: html`<h1>Not found</h1>
-    <p class="soft">There is nothing at this address, or your key may not see it.</p>
-    <p><a class="button" href="/">Go to the start</a></p>`,
+    <p class="soft">This page does not exist, or your key may not open it.</p>
+    <p><a class="button" href="/">Go to Start</a></p>`,
 };
 
 async function send(reply: Reply, visit: Visit, headers: Cookies = []): Promise<Response> {
@@ -264,10 +279,10 @@ type Cookies = readonly (readonly ["set-cookie", string])[];
 function tellOutage(problem: Problem, { method }: Request): Response {
   const { message, status, headers } = problem;
   const code = readOutageCode(problem);
-  const look = "What you sent may not have been done: look before you send it once more.";
+  const look = "Your change may have been made. Check before you send it again.";
   const isLookEnough = method !== "POST" || code === "outcome_unknown";
   const text = `${message}${isLookEnough ? "" : ` ${look}`} (${code})`;
-  return tell(status, "Waypost cannot answer now", text, Object.entries(headers));
+  return tell(status, "Waypost is unavailable", text, Object.entries(headers));
 }
 
 function tell(

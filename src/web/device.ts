@@ -26,7 +26,7 @@ type Device = {
 };
 
 export function renderDevice({ platform, look, source, host }: Device): Html {
-  const title = `The page, ${platformNames[platform]}, ${lookNames[look].toLowerCase()}`;
+  const title = `Preview page, ${platformNames[platform]}, ${lookNames[look].toLowerCase()}`;
   return html`<div class="device ${platform} ${look}">
     <p class="bar" aria-hidden="true">${host}</p>
     <div class="glass">
@@ -66,7 +66,7 @@ export function renderPlatforms(chosen: Platform, form?: string): Html {
 }
 
 export function renderLooks(chosen: Look, form?: string): Html {
-  const named = { name: "look", legend: "Colours" };
+  const named = { name: "look", legend: "Colors" };
   return renderChoice({ ...named, options: looks, labels: lookNames, chosen, form });
 }
 

@@ -8,7 +8,7 @@ const states: Readonly<Record<string, readonly [word: string, look: string]>> = 
   running: ["Running", "tag busy"],
   done: ["Done", "tag good"],
   cancelled: ["Cancelled", "tag"],
-  interrupted: ["Stopped", "tag warn"],
+  interrupted: ["Interrupted", "tag warn"],
 };
 
 export function renderState(job: JsonObject): Html {

@@ -115,13 +115,14 @@ function renderAgain({ kept, url, isLeft = false }: Frame): Html | string {
       ${
         url.pathname === "/links/new"
           ? "Nothing was created. Your entries are still here."
-          : "You left it as it is. This is what you had typed before you were asked."
+          : "You cancelled. Your entries are still here."
       }
     </p>`;
   }
   if (kept === undefined && !url.searchParams.has(notSent)) return "";
   return html`<p class="note" role="status">
-    You are signed in again. Nothing was done yet: look at this, and press the button once more.
+    You are signed in again. Nothing has been done yet. Check this page, then press the button
+    again.
   </p>`;
 }
 

@@ -59,7 +59,7 @@ export function renderSearch({ address, text, kind, kinds }: Search): Html {
       />
     </div>
     <div class="sort">
-      <label class="hidden" for="kind">Of which kind</label>
+      <label class="hidden" for="kind">Kind</label>
       <select id="kind" name="kind">
         ${kinds.map(([each, called]) => renderOption(each, called, kind))}
       </select>

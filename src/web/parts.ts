@@ -4,26 +4,25 @@ import type { Reply } from "./page.ts";
 
 /** Pieces that several pages have. */
 
-const back = html`Deleted. For 30 days it can be brought back from
-  <a href="/history">the history</a>.`;
+const back = html`Deleted. You can restore it from <a href="/history">History</a> for 30 days.`;
 
 /** What the form before has done. */
 const notes: Readonly<Record<string, Html | string>> = {
-  created: "The link is there.",
+  created: "Link created.",
   saved: "Saved.",
   deleted: back,
   restored: "Restored.",
   undone: "Undone.",
-  unchanged: "Nothing was changed.",
-  registered: "The app is there.",
-  revoked: "The key is revoked.",
-  webhook_tested: "The receiver took it.",
-  webhook_resent: "What was given up is sent again soon.",
-  webhook_revoked: "The webhook is revoked.",
-  founded: "The project is there. Its first key is made at the terminal, as below.",
-  closed: "The project is deleted.",
+  unchanged: "Nothing changed.",
+  registered: "App registered.",
+  revoked: "Key revoked.",
+  webhook_tested: "The receiver accepted the test.",
+  webhook_resent: "The failed events will be sent again soon.",
+  webhook_revoked: "Webhook revoked.",
+  founded: "Project created. Create its first key in the CLI, as shown below.",
+  closed: "Project deleted.",
   published: "Published. All links show this page.",
-  taken_down: "Taken down. Links show the default page.",
+  taken_down: "Unpublished. Links show the default page.",
 };
 
 export function renderNote({ searchParams }: URL): Html | string {
@@ -55,9 +54,9 @@ type Missing = {
 
 /** In place of the page of one of them. */
 export function tellGone({ thing, why, list, address }: Missing): Reply {
-  const body = html`<h1>This ${thing} is not there</h1>
+  const body = html`<h1>This ${thing} does not exist</h1>
     <p class="soft">${why}</p>
-    <p><a class="button" href="${address}">Show all ${list}</a></p>`;
+    <p><a class="button" href="${address}">View all ${list}</a></p>`;
   return { kind: "page", status: 404, title: "Not found", body };
 }
 

@@ -12,7 +12,7 @@ import { readRecord, readRecords, readText } from "./read.ts";
 /** What was changed: what it was, when and by whom, and how it is taken back. */
 
 export function renderChanges(changes: readonly JsonObject[], visit: Visit): Html {
-  if (changes.length === 0) return html`<p class="soft">Nothing yet.</p>`;
+  if (changes.length === 0) return html`<p class="soft">No changes yet.</p>`;
   const list = html`<ul class="list">
     ${changes.map((change) => renderChange(change, visit))}
   </ul>`;
@@ -47,7 +47,7 @@ export async function renderHistory(visit: Visit, target: string): Promise<Html 
     <h2 id="history">History</h2>
     <div class="inside">
       ${renderChanges(changes.slice(0, mostInCard), visit)}
-      ${changes.length > mostInCard ? html`<p><a href="${all}">Show all changes of it</a></p>` : ""}
+      ${changes.length > mostInCard ? html`<p><a href="${all}">View all changes</a></p>` : ""}
     </div>
   </section>`;
 }
@@ -104,17 +104,17 @@ const verbs: Readonly<Record<string, string>> = {
   register: "Registered",
   save: "Saved",
   publish: "Published",
-  unpublish: "Took down",
+  unpublish: "Unpublished",
   apply: "Applied",
-  undo: "Undid a change of",
+  undo: "Undid a change to",
 };
 
 /** What was typed at the terminal: a thing, and what was done to it. */
 const commandVerbs: Readonly<Record<string, string>> = {
-  "keys create": "Made",
+  "keys create": "Created",
   "keys revoke": "Revoked",
   "projects create": "Created",
-  "webhooks create": "Made",
+  "webhooks create": "Created",
   "webhooks revoke": "Revoked",
   "bin restore": "Restored",
   "bin empty": "Emptied",
@@ -152,7 +152,7 @@ function write(value: unknown): string {
 
 /** What is not put back, and what nobody knows of it. */
 function renderNotes(change: JsonObject): Html | string {
-  const doubt = readText(change, "end") === "" ? "" : "Its end is not known.";
+  const doubt = readText(change, "end") === "" ? "" : "Waypost does not know whether it was made.";
   const told = [doubt, readText(change, "note")].filter((text) => text !== "").join(" ");
   return told === "" ? "" : html`<p class="hint">${told}</p>`;
 }

@@ -50,7 +50,11 @@ export async function saveChanged(
   if (changed.length === 0) return { kind: "go", to: tellDone(back, "unchanged") };
   const problems = listConflicts(changed, { was, typed, now });
   if (problems.length > 0) {
-    const failure = { code: "plan_changed", message: "It was changed meanwhile.", problems };
+    const failure = {
+      code: "plan_changed",
+      message: "Someone else changed it in the meantime.",
+      problems,
+    };
     const seen = Object.fromEntries(changed.map((name) => [name, now[name] ?? ""]));
     // Whoever saves it once more has seen what is there now.
     return { kind: "again", again: { typed, was: { ...was, ...seen }, failure } };
@@ -75,8 +79,8 @@ function listConflicts(names: readonly string[], { was, typed, now }: Held): Fie
 const mostShown = 200;
 
 function describeConflict(value: string): string {
-  const is = value === "" ? "It is empty now" : `It is “${shorten(value, mostShown)}” now`;
-  return `Somebody changed this meanwhile. ${is}; save again to have it as you typed it.`;
+  const is = value === "" ? "It is now empty" : `It is now “${shorten(value, mostShown)}”`;
+  return `Someone else changed this in the meantime. ${is}. Save again to overwrite it.`;
 }
 
 /** What stands in the fields, and what a change of them is held against. */

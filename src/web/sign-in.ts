@@ -5,6 +5,7 @@ import type { Account } from "./account.ts";
 import { html, type Html } from "./html.ts";
 import { readOwnAddress } from "./own-address.ts";
 import { createForm, type Form } from "./page.ts";
+import { writeLabel } from "../text/write-label.ts";
 import { renderFault, renderHidden, renderPin } from "./parts.ts";
 import { isHere, type Place } from "./place.ts";
 import { respondGo, respondPage } from "./respond.ts";
@@ -71,7 +72,7 @@ export async function answerSignIn(signingIn: SigningIn): Promise<Response | Sig
   const visit = place.cookies.read("visit");
   const isOurs = visit !== undefined && isFormToken(form.read("form_token"), visit);
   const again = { isOnce, next: form.read("next"), kept: form.read("kept") };
-  if (!isOurs) return render(signingIn, { ...again, fault: "This page was old. Try once more." });
+  if (!isOurs) return render(signingIn, { ...again, fault: "This page has expired. Try again." });
   const opened = isOnce
     ? await openOnce(token, form, signingIn)
     : await openByKey(form.read("key").trim(), signingIn);
@@ -92,10 +93,10 @@ async function openByKey(secret: string, { options, address }: SigningIn): Promi
   const account = await identify(secret, address);
   if (account !== undefined) return { account, secret };
   if ((await takeTry("key", groupAddress(address))) === undefined) {
-    const fault = `Too many wrong sign-ins came from your address. Use a valid ${secretName}.`;
+    const fault = `Too many failed sign-ins from your address. Use a valid ${secretName}.`;
     return { status: 429, fault };
   }
-  const fault = `That ${secretName} is not valid here. Copy it once more, whole.`;
+  const fault = `This ${secretName} is not valid. Copy the whole ${secretName} and try again.`;
   return { status: 403, fault };
 }
 
@@ -123,8 +124,8 @@ function groupAddress(address: string | undefined): string {
   return address === undefined ? "unknown" : findAddressGroup(address);
 }
 
-const tooManyPins = "Too many wrong PINs came from your address. Try again in an hour.";
-const over = "This address was used already, or its ten minutes are over.";
+const tooManyPins = "Too many wrong PINs from your address. Try again in an hour.";
+const over = "This address was already used, or is older than ten minutes.";
 
 /** A session is never one that a browser had before. */
 async function begin(
@@ -168,25 +169,25 @@ export function renderSignInAgain(signingIn: SigningIn): Promise<Response> {
   for (const [name, value] of form.entries) if (!unkept.has(name)) kept.append(name, value);
   const sentAgain = new URLSearchParams({ kept: String(kept) });
   if (String(sentAgain).length > mostKeptBytes) return Promise.resolve(respondTooLong());
-  const fault = "Your session is over. Sign in again: what you typed is shown again then.";
+  const fault = "Your session has ended. Sign in again to get back what you typed.";
   return render(signingIn, { isOnce: false, next, kept: String(kept), fault, status: 401 });
 }
 
 /** Files of signed-out visitors are not read. */
 export function renderUploadAgain(signingIn: SigningIn): Promise<Response> {
   const { pathname, search } = signingIn.url;
-  const fault = "Your session is over. Sign in again, then choose the file once more.";
+  const fault = "Your session has ended. Sign in again, then choose the file again.";
   return render(signingIn, { isOnce: false, next: pathname + search, fault, status: 401 });
 }
 
 /** Once the visitor is signed in, the same form is shown again, with what was typed. */
 export function respondTooLong(): Response {
-  const body = html`<h1>Too long</h1>
+  const body = html`<h1>Form too long</h1>
     <p>
       You are signed out, and this form is too long to keep. Sign in in another tab, then reload
-      this page: your browser sends the form again.
+      this page. Your browser sends the form again.
     </p>`;
-  return respondPage(413, { title: "Too long", body, frame: undefined });
+  return respondPage(413, { title: "Form too long", body, frame: undefined });
 }
 
 type Shown = {
@@ -224,7 +225,7 @@ function renderOnce(asksPin: boolean): Html {
 
 function renderKey({ secretName }: SignInOptions): Html {
   return html`<div class="field">
-    <label for="key">${secretName}</label>
+    <label for="key">${writeLabel(secretName)}</label>
     <input
       id="key"
       name="key"
@@ -242,15 +243,15 @@ function renderKey({ secretName }: SignInOptions): Html {
 function renderOther({ options, place }: SigningIn): Html {
   const command = isHere(place) ? options.consoleCommand : "waypost console";
   return html`<p class="hint">
-      No key at hand? In a terminal on the machine that runs Waypost, this shows an address that
-      signs you in, once:
+      No key? Run this command on the machine that runs Waypost. It prints an address that signs you
+      in once:
     </p>
     <pre class="wrap">${command}</pre>`;
 }
 
 function renderOver(): Response {
-  const body = html`<h1>This address is over</h1>
+  const body = html`<h1>This address has expired</h1>
     <p>${over}</p>
     <p><a href="${start}">Sign in with a key</a></p>`;
-  return respondPage(404, { title: "This address is over", body, frame: undefined });
+  return respondPage(404, { title: "This address has expired", body, frame: undefined });
 }

@@ -98,7 +98,7 @@ describe("over plain http the console is there for this machine alone", () => {
     ["via", "1.1 proxy"],
   ])("and not for what was passed on with %s", async (name, value) => {
     const shown = await browse(served.serving.places.url).open("/sign-in", { [name]: value });
-    expect([shown.status, shown.text.includes("Not over plain http")]).toEqual([403, true]);
+    expect([shown.status, shown.text.includes("HTTPS required")]).toEqual([403, true]);
     expect(place("localhost:8787", "127.0.0.1", { [name]: value })).toBeUndefined();
   });
 

@@ -62,7 +62,7 @@ test("an app is registered, changed and deleted with the keyboard alone", async 
   expect((await read("/ios_apps")).ios_apps).toEqual([]);
   await lookAtPage(page, "register-app");
   await pressOnto(page, /^Register iOS app$/);
-  await page.getByText("The app is there.").waitFor();
+  await page.getByText("App registered.").waitFor();
   const [app] = (await read("/ios_apps")).ios_apps;
   expect(app).toMatchObject({ name: "Shop", bundle_id: "com.example.shop", custom_scheme: null });
 
@@ -88,7 +88,7 @@ test("an app's page shows five of its links, and all of them on request", async 
   }
   const { page } = await openConsole(browser, serving);
   await page.goto(`${serving.places.url}/apps/ios/${id}`);
-  await page.getByRole("link", { name: "Show all 6" }).click();
+  await page.getByRole("link", { name: "View all 6 links" }).click();
   await page.getByText("1–6 of 6").waitFor();
 });
 
@@ -112,7 +112,7 @@ test("what the API refuses stands beside its field, in the API's own sentence", 
     fingerprints: `${fingerprint}\r\n\r\n ${fingerprint} `,
   };
   expect((await tab.submit(typed)).text).toContain("Register the Android app");
-  expect((await tab.submit({})).text).toContain("The app is there.");
+  expect((await tab.submit({})).text).toContain("App registered.");
   const { android_apps } = await read("/android_apps?q[package_name_eq]=com.example.b");
   expect(android_apps[0].fingerprints).toEqual([fingerprint, fingerprint]);
 });
@@ -127,7 +127,7 @@ test("a form that is sent as it was shown changes nothing", async () => {
   for (const path of [`/apps/android/${id}`, `/links/${body.id}`]) {
     await page.goto(serving.places.url + path);
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Nothing was changed.").waitFor();
+    await page.getByText("Nothing changed.").waitFor();
   }
   await page.getByLabel("Social description").fill("four\nfive");
   await page.getByRole("button", { name: "Save" }).click();
@@ -148,7 +148,7 @@ describe("what somebody else changes meanwhile", () => {
       serving.call("PATCH", `/ios_apps/${id}`, { body: { ios_app: fields } });
     await change({ name: "Theirs" });
     const shown = await tab.post(path, { ...left, form_token, name: "Mine" });
-    expect(shown.text).toContain("It is “Theirs” now");
+    expect(shown.text).toContain("It is now “Theirs”");
     await change({ app_store_id: "123" });
     await tab.post(path, { ...left, form_token, "was.name": "Theirs", name: "Mine" });
     expect(await read(`/ios_apps/${id}`)).toMatchObject({ name: "Mine", app_store_id: "123" });

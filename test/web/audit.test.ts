@@ -26,7 +26,7 @@ afterAll(async () => {
 test("where nothing is wrong, it says so", async () => {
   const { page } = await openConsole(browser, serving);
   await page.goto(`${serving.places.url}/audit`);
-  await page.getByText("Nothing is wrong with them.").waitFor();
+  await page.getByText("No problems found.").waitFor();
 });
 
 test("what is found is mended by its plan with the keyboard alone", async () => {
@@ -45,14 +45,14 @@ test("what is found is mended by its plan with the keyboard alone", async () => 
   }
   const { page, complaints } = await openConsole(browser, serving);
   await page.goto(`${serving.places.url}/audit`);
-  await page.getByRole("heading", { name: "Leading nowhere" }).waitFor();
-  await page.getByRole("heading", { name: "The same link at several paths" }).waitFor();
+  await page.getByRole("heading", { name: "No destination" }).waitFor();
+  await page.getByRole("heading", { name: "Same link at several paths" }).waitFor();
   await page.getByText("and 2 more").waitFor();
   // Nobody is told to ask somebody else.
   expect(await page.getByRole("main").innerText()).not.toMatch(/\bAsk (where|which|whether)/);
   await lookAtPage(page, "audit");
-  expect(await page.getByRole("button", { name: "Mend it…" }).count()).toBe(2);
-  await pressOnto(page, /^Mend it…$/);
+  expect(await page.getByRole("button", { name: "Fix…" }).count()).toBe(2);
+  await pressOnto(page, /^Fix…$/);
   await page.getByRole("heading", { name: /12 links/ }).waitFor();
   await pressOnto(page, /^Change 12 links$/);
   await page.locator("#progress .tag", { hasText: "Done" }).waitFor();
@@ -64,6 +64,6 @@ test("what is found is mended by its plan with the keyboard alone", async () => 
 test("the links of a finding are changed several at once", async () => {
   const { page } = await openConsole(browser, serving);
   await page.goto(`${serving.places.url}/audit`);
-  await page.getByRole("button", { name: "Change these 2…" }).click();
+  await page.getByRole("button", { name: "Change these 2 links…" }).click();
   await page.getByRole("heading", { name: "Change 2 links" }).waitFor();
 });

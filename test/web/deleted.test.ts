@@ -56,7 +56,9 @@ test("what REST and a job deleted is listed, and an app comes back with its link
   expect(readNames((await tab.open("/deleted?kind=ios_app")).text)).toEqual(["Shop"]);
   expect(sort(readNames((await tab.open("/deleted?search=BY-JOB")).text))).toEqual(jobs);
   expect((await tab.open("/deleted?page=7")).path).toBe("/deleted?page=1");
-  expect((await tab.open("/deleted?search=nowhere")).text).toContain("Nothing that was deleted");
+  expect((await tab.open("/deleted?search=nowhere")).text).toContain(
+    "No deleted links or apps match.",
+  );
 
   // One of them, and then several; of a link that comes back nothing is lost.
   expect((await restore({ only: `ios_app:${id}` })).path).toBe("/deleted?done=restored");
@@ -91,7 +93,7 @@ test("what cannot come back says why, and keeps no other from it", async () => {
   expect(status).toBe(422);
   const told = text.replace(/\s+/g, " ");
   expect(told).toContain("1 restored.");
-  expect(told).toContain("<bdi>Taken</bdi> is not restored: Path has already been taken");
+  expect(told).toContain("<bdi>Taken</bdi> was not restored: Path has already been taken");
   expect(told.match(/It is not in the bin any more\./g)).toHaveLength(2);
   expect((await call("GET", `/links/${free}`)).status).toBe(200);
 });
@@ -105,7 +107,9 @@ test("a key sees of it what it may list, and brings back what it may make", asyn
   const { text } = await reader.open("/deleted?search=seen");
   expect(text).toContain("/seen");
   expect(readNames(text)).toEqual([]);
-  expect((await reader.open("/deleted?kind=ios_app")).text).toContain("Nothing that was deleted");
+  expect((await reader.open("/deleted?kind=ios_app")).text).toContain(
+    "No deleted links or apps match.",
+  );
   const form_token = await readFormToken(reader);
   await reader.post("/deleted", { form_token, only: "link:x" });
   // Another project's bin is nobody else's.
@@ -113,7 +117,7 @@ test("a key sees of it what it may list, and brings back what it may make", asyn
   const { id } = await runJson(["projects", "create", ...named]);
   const { token: other } = await runJson(["keys", "create", "--project", id, ...data]);
   const stranger = await signInAt(served.serving, other);
-  expect((await stranger.open("/deleted")).text).toContain("Nothing is in the bin.");
+  expect((await stranger.open("/deleted")).text).toContain("The bin is empty.");
 });
 
 test("a gateway has no page of deleted links, and undoes a deletion from its history", async () => {

@@ -14,10 +14,10 @@ test("what phones find is told when somebody presses the button, by the keyboard
   const { page, complaints } = await openConsole(browser, serving);
   await page.goto(`${serving.places.url}/domain`);
   expect(await page.getByRole("status").count()).toBe(0);
-  await pressOnto(page, /^Look now$/);
-  await page.getByText("Not in order").waitFor();
+  await pressOnto(page, /^Check now$/);
+  await page.getByText("Problems found").waitFor();
   await page.getByText("a name of this machine alone, which no phone reaches").waitFor();
-  await page.getByRole("heading", { name: "Keeps apps from opening" }).waitFor();
+  await page.getByRole("heading", { name: "Prevents apps from opening" }).waitFor();
   await lookAtPage(page, "domain");
   expect(complaints).toEqual([]);
   await browser.close();
@@ -30,5 +30,5 @@ test("what phones find is told when somebody presses the button, by the keyboard
   expect(foreign.text).toContain("own verified hosts; they are default.localhost");
   expect(foreign.text).not.toContain('"><script>');
   await tab.open("/domain");
-  expect((await tab.submit({ host: "" })).text).toContain("Not in order");
+  expect((await tab.submit({ host: "" })).text).toContain("Problems found");
 });

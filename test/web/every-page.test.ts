@@ -28,7 +28,7 @@ const shown: Readonly<Record<string, Write>> = {
     `/links?search=${encodeURIComponent('"><script>')}&filter=clicks+gteq+0&sort=name`,
   "no link": () => "/links?search=nothing-is-called-so",
   "a new link": () => "/links/new",
-  "what was deleted": () => "/deleted",
+  "deleted links and apps": () => "/deleted",
   history: () => "/history",
   "a link": ({ link }) => `/links/${link}`,
   apps: () => "/apps",
@@ -309,7 +309,7 @@ test.each(Object.entries(shown))(
     const sent = page.waitForEvent("load");
     await page.evaluate("document.getElementById('typed-into').requestSubmit()");
     await sent;
-    await page.getByText("Your session is over.").waitFor();
+    await page.getByText("Your session has ended.").waitFor();
     await page.locator("#key:focus").waitFor();
     await page.keyboard.type(served.serving.key);
     await pressEnter(page);

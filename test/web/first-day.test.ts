@@ -59,15 +59,15 @@ test("a link is made, and opens", async () => {
   await press("link", "New link");
   await page.getByLabel("Name", { exact: true }).fill("Spring sale");
   await page.getByLabel("Path", { exact: true }).fill("spring");
-  await page.getByLabel("URL", { exact: true }).fill("https://example.com/spring");
+  await page.getByLabel("Web address", { exact: true }).fill("https://example.com/spring");
   await press("button", "Create link");
-  await page.getByText("The link is there.").waitFor();
+  await page.getByText("Link created.").waitFor();
   await saveShot(page, "first-day 3");
   expect((await visit("/spring")).headers["location"]).toBe("https://example.com/spring");
 });
 
 test("its destination is changed after a question, and visitors are led there", async () => {
-  await page.getByLabel("URL", { exact: true }).fill("https://shop.example/spring");
+  await page.getByLabel("Web address", { exact: true }).fill("https://shop.example/spring");
   await press("button", "Save");
   await untilTitle(/^Point the link "Spring sale" to/);
   await saveShot(page, "first-day 4");
@@ -83,7 +83,7 @@ test("its visits are counted, each table below its heading", async () => {
   const [above, below] = await Promise.all([heading.boundingBox(), table.boundingBox()]);
   expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0));
   // What is counted is not broken within its words.
-  const name = table.getByRole("rowheader", { name: "Computers and others" });
+  const name = table.getByRole("rowheader", { name: "Computers and other devices" });
   expect((await name.boundingBox())?.width).toBeGreaterThan(100);
   await saveShot(page, "first-day 11");
   await choose("Links");
@@ -118,7 +118,7 @@ test("a file of links is brought in", async () => {
     mimeType: "text/csv",
     buffer: Buffer.from("path,name\nsummer,Summer\nautumn,Autumn\n"),
   });
-  await press("button", "Show the plan");
+  await press("button", "Show plan");
   await untilTitle("Create 2 links");
   await saveShot(page, "first-day 8");
   await press("button", "Create 2 links");

@@ -103,7 +103,7 @@ describe("a form with two errors shows both at their fields", () => {
     "a new webhook": {
       path: () => "/webhooks/new",
       typed: { "#url": "ftp://example.com" },
-      button: "Make webhook",
+      button: "Create webhook",
       faults: { "#url": /http or https/, "[aria-labelledby=of-events]": /choose at least one/ },
     },
     "a new project": {
@@ -177,7 +177,7 @@ describe.each(windows)("in the window of a %s", (name, viewport) => {
     expect(await page.getByLabel("Name").inputValue()).toBe(`Unsaved ${name}`);
 
     // Sending the form is no leaving, and what it shows again is still unsaved.
-    await page.getByLabel("URL", { exact: true }).fill("nowhere");
+    await page.getByLabel("Web address", { exact: true }).fill("nowhere");
     await press(page, "Create link");
     await page.locator("#url[aria-invalid=true]").waitFor();
     expect(dialogs).toHaveLength(1);
@@ -186,10 +186,10 @@ describe.each(windows)("in the window of a %s", (name, viewport) => {
     await again;
     await expect.poll(() => dialogs).toHaveLength(2);
 
-    await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
+    await page.getByLabel("Web address", { exact: true }).fill("https://example.com/");
     await page.getByLabel("Path").fill(`unsaved-${name}`);
     await press(page, "Create link");
-    await page.getByText("The link is there.").waitFor();
+    await page.getByText("Link created.").waitFor();
     await page.goto(`${serving.places.url}/links`);
     expect(dialogs).toHaveLength(2);
     await page.context().close();
@@ -211,7 +211,7 @@ describe.each(windows)("in the window of a %s", (name, viewport) => {
     expect(await findLinks(path)).toEqual([]);
     await press(page, "Create link");
     await press(page, "Create it anyway");
-    await page.getByText("The link is there.").waitFor();
+    await page.getByText("Link created.").waitFor();
     expect(await findLinks(path)).toHaveLength(1);
     expect(complaints).toEqual([]);
     await page.context().close();
@@ -265,7 +265,7 @@ test.each(["url", "ios_fallback_url", "android_fallback_url"])(
     await page.locator("#path").fill(`only-${field}`);
     await page.locator(`#${field}`).fill("https://example.com/");
     await press(page, "Create link");
-    await page.getByText("The link is there.").waitFor();
+    await page.getByText("Link created.").waitFor();
     expect(await findLinks(`only-${field}`)).toHaveLength(1);
     await page.context().close();
   },

@@ -62,7 +62,7 @@ test.each(["the template's page", "a link's page"])("%s lets nothing out", async
   const { page, complaints } = await openConsole(browser, gateway);
   const asked: string[] = [];
   await page.goto(gateway.places.url + (await findPath(name)));
-  const frame = page.frameLocator("iframe[title='The page, iPhone, light']");
+  const frame = page.frameLocator("iframe[title='Preview page, iPhone, light']");
   await frame.getByRole("heading", { name: "Hostile" }).waitFor();
   const { url, title } = { url: page.url(), title: await page.title() };
   page.context().on("page", (opened) => asked.push(`opened ${opened.url()}`));

@@ -55,7 +55,7 @@ test("all changes are there, page by page, by target and by kind", async () => {
   expect(labels).toEqual([": Saved page template"]);
   const ofFirst = await tab.open("/history?target=first&kind=link");
   expect(readButtons(ofFirst.text)).toHaveLength(9);
-  expect((await tab.open("/history?target=nothing")).text).toContain("Nothing yet.");
+  expect((await tab.open("/history?target=nothing")).text).toContain("No changes yet.");
   // The pages of what was changed show the last of them, and lead to all.
   const { text } = await tab.open(`/links/${first.link.id}`);
   expect(readButtons(text)).toHaveLength(6);
@@ -105,8 +105,10 @@ test("each kind is taken back; what cannot be has no button, and says why", asyn
   expect(id).toBeDefined();
   const { text } = await tab.open("/history?kind=api_key");
   expect(readButtons(text)).toEqual([]);
-  expect(text).toContain("Nothing undoes it. Keys are made and revoked by hand");
-  expect(text).toMatch(/Made <a[^>]*><bdi>API key …[\da-f]{8}<|Made <bdi>API key …[\da-f]{8}</);
+  expect(text).toContain("It cannot be undone. Create and revoke keys");
+  expect(text).toMatch(
+    /Created <a[^>]*><bdi>API key …[\da-f]{8}<|Created <bdi>API key …[\da-f]{8}</,
+  );
   // What was taken back once is not taken back again, and says so where it was pressed.
   await ask("update_link", { id: "first", name: "Twice" });
   const { text: before } = await tab.open("/history?kind=link");

@@ -40,7 +40,7 @@ const choose = (name: string, text: string | Buffer) =>
     .getByLabel("File", { exact: true })
     .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
 
-const send = () => page.getByRole("button", { name: "Show the plan" }).click();
+const send = () => page.getByRole("button", { name: "Show plan" }).click();
 
 const untilDone = () => page.locator("#progress .tag", { hasText: "Done" }).waitFor();
 
@@ -76,17 +76,19 @@ test("the faults of a file stand row by row, and the others are done where they 
   ];
   await choose("faulty.csv", rows.join("\n").replace(",nmae", "").replaceAll(/,$/gm, ""));
   await send();
-  await page.getByRole("heading", { name: "Nothing of it can be applied" }).waitFor();
-  const faults = page.locator("section", { hasText: "What has to be mended" }).locator("tbody tr");
-  expect(await faults.first().innerText()).toMatch(/3\s+URL\s+Url must be an http or https/);
+  await page.getByRole("heading", { name: "This plan cannot be applied" }).waitFor();
+  const faults = page.locator("section", { hasText: "Rows to fix" }).locator("tbody tr");
+  expect(await faults.first().innerText()).toMatch(
+    /3\s+Web address\s+Url must be an http or https/,
+  );
   await lookAtPage(page, "import-faulty");
   expect(await readLinks("good")).toEqual([]);
 
   await page.goto(`${serving.places.url}/links/import`);
   await choose("faulty.csv", "path,url\ngood,https://example.com\nbad,nowhere\n");
-  await page.getByLabel("Leave out faulty rows").check();
+  await page.getByLabel("Skip invalid rows").check();
   await send();
-  await page.getByRole("heading", { name: "Faulty rows, which are left out" }).waitFor();
+  await page.getByRole("heading", { name: "Invalid rows, which are skipped" }).waitFor();
   await lookAtPage(page, "import-left-out");
   await pressOnto(page, /^Create 1 link$/);
   await untilDone();
@@ -99,7 +101,7 @@ test("an export of another service tells what of it has no place here", async ()
     "Spring,https://x.page.link/fb-1,https://example.com/spring,17\n";
   await choose("firebase.csv", text);
   await send();
-  await page.getByText("An export of Firebase Dynamic Links").waitFor();
+  await page.getByText("Export from Firebase Dynamic Links").waitFor();
   await page.getByText("Total Clicks").waitFor();
   await lookAtPage(page, "import-firebase");
   // It is told on every page of the plan's, and not only on the first look.
@@ -134,7 +136,7 @@ describe("a file that is none of links", () => {
   test("has no NUL, and no formula that a sheet would run", async () => {
     await choose("nul.csv", "path,name\nnul-1,a\u0000b\n");
     await send();
-    await page.getByRole("heading", { name: "Nothing of it can be applied" }).waitFor();
+    await page.getByRole("heading", { name: "This plan cannot be applied" }).waitFor();
   });
 });
 
@@ -182,7 +184,7 @@ function upload(headers: Record<string, string>, megabytes = 1) {
 test("a file that is dropped after the session's end is asked for once more", async () => {
   await page.context().clearCookies();
   await dropFile("late.csv", `path\n${"late\n".repeat(20_000)}`);
-  await page.getByText("Sign in again, then choose the file once more.").waitFor();
+  await page.getByText("Sign in again, then choose the file again.").waitFor();
   await page.locator("#key:focus").waitFor();
   await page.keyboard.type(serving.key);
   await page.keyboard.press("Enter");
@@ -197,6 +199,6 @@ test("without script a file is chosen and sent all the same", async () => {
     mimeType: "text/csv",
     buffer: Buffer.from("path\nbare-1\n"),
   });
-  await bare.getByRole("button", { name: "Show the plan" }).click();
+  await bare.getByRole("button", { name: "Show plan" }).click();
   await bare.getByRole("heading", { name: "Create 1 link" }).waitFor();
 });

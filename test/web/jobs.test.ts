@@ -61,18 +61,18 @@ test("a plan is applied, stopped and gone on with by the keyboard alone", async 
   expect(await countLinks("week")).toBe(0);
   await pressOnto(page, /^Create 150 links$/);
   await page.getByText("Running").waitFor();
-  await pressOnto(page, /^Stop$/);
+  await pressOnto(page, /^Cancel$/);
   await page.getByText("Cancelled").waitFor();
   expect(await countLinks("week")).toBeLessThan(100);
   await lookAtPage(page, "job-stopped");
 
   // Whoever has stopped it is asked before it goes on.
-  await pressOnto(page, /^Go on…$/);
+  await pressOnto(page, /^Resume…$/);
   await page.getByRole("heading", { name: /^Go on with a cancelled job/ }).waitFor();
   await pressOnto(page, /^Create/);
   await page.waitForURL("**/jobs/*");
   await page.getByText("Running").waitFor();
-  await pressOnto(page, /^Stop$/);
+  await pressOnto(page, /^Cancel$/);
   await page.getByText("Cancelled").waitFor();
   await go("/jobs");
   await page.getByRole("table").waitFor();
@@ -104,7 +104,7 @@ test("each row that failed stands there with the API's own sentence", async () =
   await page.getByRole("link", { name: /^Failed 1/ }).waitFor();
   const shown = page.locator("tbody tr");
   expect(await shown.count()).toBe(1);
-  expect(await shown.innerText()).toMatch(/\/moved\s[^]*Row 2, change\s+\S.+[^]*Refused/);
+  expect(await shown.innerText()).toMatch(/\/moved\s[^]*Row 2, change\s+\S.+[^]*Rejected/);
   await lookAtPage(page, "job-failed");
   await page.getByRole("link", { name: /^All 2/ }).click();
   await page.waitForURL("**?rows=all");
@@ -146,7 +146,7 @@ test("a plan that was changed is shown once more, and applied once", async () =>
   await hand.submit({ key: serving.key });
   const shown = await hand.open(`/plans/${id}`);
   const again = await hand.submit({ shown: "of something else" });
-  expect(again.text).toContain("It was changed meanwhile.");
+  expect(again.text).toContain("It has changed in the meantime.");
   const fields = readFields(again.text);
   expect(fields["question"]).not.toBe("");
   const sent = await Promise.all(

@@ -55,12 +55,12 @@ test("a key is made, shown once and revoked with the keyboard alone", async () =
   await pressOnto(page, /^Keys$/);
   await page.waitForURL("**/keys");
   await pressOnto(page, /^New key$/);
-  await tabTo(page, /^May do$/);
+  await tabTo(page, /^Access$/);
   await page.keyboard.type("Only");
   await tabTo(page, /^list$/);
   await page.keyboard.press("Space");
   await lookAtPage(page, "new-key-limited");
-  await pressOnto(page, /^Make key$/);
+  await pressOnto(page, /^Create key$/);
   const token = await page.locator("#token").innerText();
   expect(token).toMatch(/^waypost_\w{40}$/);
   expect(page.url()).toMatch(/\/keys\/new$/);
@@ -78,7 +78,7 @@ test("a key is made, shown once and revoked with the keyboard alone", async () =
   expect(await status(token)).toBe(200);
   await lookAtPage(page, "revoke");
   await pressOnto(page, /^Revoke key$/);
-  await page.getByText("The key is revoked.").waitFor();
+  await page.getByText("Key revoked.").waitFor();
   await expect.poll(() => status(token)).toBe(401);
   expect(complaints).toEqual([]);
 });
@@ -94,7 +94,7 @@ test("of one form one key comes, however often it is sent", async () => {
   expect(made[0]?.headers["cache-control"]).toBe("no-store");
   const others = sent.filter((shown) => !made.includes(shown));
   expect(others.map((shown) => shown.status)).toEqual([409, 409, 409]);
-  expect(others[0]?.text).toContain("has made its key already");
+  expect(others[0]?.text).toContain("has already created a key");
   expect(await listKeys()).toHaveLength(before + 1);
   const { id } = (await listKeys()).at(-1);
   const { form_token } = form;
@@ -157,7 +157,7 @@ test("a client key is made of one form once, shown, and revoked after a yes", as
   });
   expect([page.status, await page.text()]).toEqual([
     401,
-    expect.stringContaining("Not with this key"),
+    expect.stringContaining("Key not accepted"),
   ]);
   expect((await tab.post("/keys/client", { form_token, once })).status).toBe(409);
   const { client_keys } = await runJson(inFolder("keys", "list"));
@@ -181,7 +181,7 @@ test("what no key can be is refused beside its field", async () => {
   };
   expect(await refuse({ access: "limited" })).toContain("Scopes can&#39;t be blank");
   expect(await refuse({ access: "limited", scope: "links.fly" })).toContain("Scopes is invalid");
-  expect(await refuse({ scope: "links.index" })).toContain("Scopes are chosen");
+  expect(await refuse({ scope: "links.index" })).toContain("Scopes are selected");
   expect(await refuse({ role: "king" })).toContain("Role must be one of viewer, manager, owner");
   expect(await listKeys()).toHaveLength(before);
 });
@@ -219,7 +219,10 @@ test("a key of another project is not there, and stays", async () => {
   const form_token = await readFormToken(tab);
   for (const id of [key.id, "nothing", "%E0%A4%A", "a%2Fb"]) {
     const shown = await tab.post(`/keys/${id}/revoke`, { form_token });
-    expect([shown.status, shown.text.includes("There is no such key")]).toEqual([422, true]);
+    expect([shown.status, shown.text.includes("This project has no such key")]).toEqual([
+      422,
+      true,
+    ]);
   }
   expect(await status(key.token)).toBe(200);
 });
@@ -244,7 +247,7 @@ test("whoever revokes the own key is told, and signed out", async () => {
   const asked = await tab.post(`/keys/${key.id}/revoke`, { form_token });
   expect(asked.text).toContain("you are signed in with this key");
   expect((await other.open("/")).path).toBe("/");
-  expect((await tab.submit({})).text).toContain("It was the one that you were signed in with");
+  expect((await tab.submit({})).text).toContain("You were signed in with this key");
   expect((await tab.open("/")).path).toBe("/sign-in");
   expect((await other.open("/")).path).toBe("/sign-in");
 });
@@ -263,7 +266,7 @@ test("it is told which key this machine uses, and when each was used", async () 
     .toBeGreaterThan(from - 1);
   const [own] = await listKeys();
   const asked = await tab.post(`/keys/${own.id}/revoke`, { form_token: await readFormToken(tab) });
-  expect(asked.text).toContain("Waypost is started with this key on this machine");
+  expect(asked.text).toContain("Waypost on this machine uses this key");
 });
 
 test("where a PIN is set, making and revoking ask for it", async () => {
@@ -276,7 +279,7 @@ test("where a PIN is set, making and revoking ask for it", async () => {
   const tab = await signInAt(asking);
   const form = { ...(await openForm(tab)), role: "viewer" };
   const shown = await tab.post("/keys/new", form);
-  expect(shown.text).toContain("Make an API key");
+  expect(shown.text).toContain("Create an API key");
   expect((await tab.submit({ pin: "111111" })).text).toContain("The PIN is wrong.");
   const made = await tab.submit({ pin: "135790" });
   expect(readToken(made.text)).toMatch(/^waypost_/);

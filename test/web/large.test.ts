@@ -90,7 +90,7 @@ test("of a long field its print stands in the form, and tells of a change meanwh
   await served.serving.call("PATCH", `/links/${id}`, { body: { url: theirs } });
   const mine = await save({ name: "Named", "was.name": "Named", url: `${url}/mine` });
   expect(mine.status).toBe(422);
-  expect(mine.text).toContain("Somebody changed this meanwhile.");
+  expect(mine.text).toContain("Someone else changed this in the meantime.");
   expect((await read(`/links/${id}`)).url).toBe(theirs);
 });
 

@@ -17,7 +17,7 @@ import { lookAtPage } from "../support/look-at-page.ts";
 /** What a visitor of a link meets, on a phone on the link's page, in a real browser. */
 
 const url = "https://example.com/spring";
-const seen = "iframe[title^='The page']:visible";
+const seen = "iframe[title^='Preview page']:visible";
 
 let browser: Browser;
 let folder: Folder;
@@ -81,12 +81,12 @@ test("what is typed is seen unsaved, and what is wrong keeps what was seen", asy
   await framed.getByRole("heading", { name: "Everything blooms" }).waitFor();
   await page.getByLabel("Android", { exact: true }).check();
   await framed.locator("body.android").waitFor();
-  await page.getByLabel("URL", { exact: true }).fill("nowhere");
+  await page.getByLabel("Web address", { exact: true }).fill("nowhere");
   await told("must be an http or https address").waitFor();
   await lookAtPage(page, "link draft refused");
   await framed.getByRole("heading", { name: "Everything blooms" }).waitFor();
-  await page.getByLabel("URL", { exact: true }).fill("https://example.com/elsewhere");
-  const hasText = "No page: visitors go straight on to https://example.com/elsewhere";
+  await page.getByLabel("Web address", { exact: true }).fill("https://example.com/elsewhere");
+  const hasText = "No preview page: visitors are redirected to https://example.com/elsewhere";
   await page.locator(".device:visible", { hasText }).waitFor();
   expect(await page.locator("#findings").innerText()).toBe("");
   const { body } = await serving.call("GET", `/links/${id}`);
@@ -94,7 +94,7 @@ test("what is typed is seen unsaved, and what is wrong keeps what was seen", asy
   expect(tab.complaints).toEqual([]);
   await page.context().clearCookies();
   await page.getByLabel("Social title").fill("Nothing blooms");
-  await told("Your session is over.").waitFor();
+  await told("Your session has ended.").waitFor();
 });
 
 test("a new link is seen while it is written, and no path is taken by that", async () => {
@@ -143,7 +143,7 @@ test("who is led straight on is said to see no page, and what is live is seen", 
   await framed.getByRole("heading", { name: "Live both" }).waitFor();
   await page.getByLabel("Computer").check();
   const told = page.locator(".device:visible");
-  expect(await told.innerText()).toBe(`No page: visitors go straight on to ${url}`);
+  expect(await told.innerText()).toBe(`No preview page: visitors are redirected to ${url}`);
   expect(await page.locator(seen).count()).toBe(0);
   expect(tab.complaints).toEqual([]);
 });
@@ -165,7 +165,7 @@ test("its QR code is saved as an SVG and as a PNG, whose visits count as scans",
 test("where there is no QR code it is said why", async () => {
   const tabOf = await signInAt(serving);
   const gone = await tabOf.open("/links/00000000-0000-7000-8000-000000000000/qr.svg");
-  expect([gone.status, gone.text.includes("This link is not there")]).toEqual([404, true]);
+  expect([gone.status, gone.text.includes("This link does not exist")]).toEqual([404, true]);
   const id = await plant({ path: "ß".repeat(1000), url });
   for (const ending of ["svg", "png"]) {
     const long = await tabOf.open(`/links/${id}/qr.${ending}`);

@@ -69,15 +69,15 @@ test("a link is made, led elsewhere, deleted and restored with the keyboard alon
   await page.keyboard.type("Autumn");
   await tabTo(page, /^Path$/);
   await page.keyboard.type("autumn");
-  await tabTo(page, /^URL$/);
+  await tabTo(page, /^Web address$/);
   await page.keyboard.type("https://example.com/autumn");
   await pressEnter(page);
-  await page.getByText("The link is there.").waitFor();
+  await page.getByText("Link created.").waitFor();
   expect((await readLink("autumn")).url).toBe("https://example.com/autumn");
   const console = await serving.call("GET", "/links?q[created_via_eq]=console");
   expect(console.body.links.map(({ path }: { path: string }) => path)).toEqual(["autumn"]);
 
-  await tabTo(page, /^URL$/);
+  await tabTo(page, /^Web address$/);
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.type("https://elsewhere.example/autumn");
   await pressEnter(page);
@@ -109,7 +109,7 @@ test("links are found while somebody types, and the address shows the same place
   const rows = page.locator("tbody tr");
   await expect.poll(() => rows.count()).toBe(12);
   expect(page.url()).toMatch(/\/links\?search=week\+1/);
-  await page.getByLabel("Order").selectOption("name");
+  await page.getByLabel("Sort by").selectOption("name");
   await expect.poll(() => rows.first().innerText()).toContain("Week 1");
   await rows.first().getByRole("link").click();
   await page.locator(".crumbs a").click();
@@ -131,7 +131,7 @@ test("links are filtered by any field, page by page", async () => {
   await page.getByText("21–25 of 25").waitFor();
   await page.getByLabel("Search links").pressSequentially("week 2");
   await page.getByRole("status").getByText("1–8 of 8").waitFor({ state: "attached" });
-  await page.getByRole("link", { name: "Take away: URL contains /week" }).click();
+  await page.getByRole("link", { name: "Remove filter: Web address contains /week" }).click();
   await page.waitForURL("**/links?search=week+2");
   // What the last page had may be gone since its address was made.
   await go("/links?search=week&page=9");
@@ -140,10 +140,10 @@ test("links are filtered by any field, page by page", async () => {
 
 test("what the API refuses stands beside its field, in the API's own sentence", async () => {
   await go("/links/new");
-  await page.getByLabel("URL", { exact: true }).fill("nowhere");
+  await page.getByLabel("Web address", { exact: true }).fill("nowhere");
   await page.getByLabel("Name").fill("kept");
   await page.getByRole("button", { name: "Create link" }).click();
-  const field = page.getByLabel("URL", { exact: true });
+  const field = page.getByLabel("Web address", { exact: true });
   expect(await field.getAttribute("aria-invalid")).toBe("true");
   const told = (await field.getAttribute("aria-describedby"))?.split(" ") ?? [];
   const texts = await Promise.all(told.map((id) => page.locator(`#${id}`).innerText()));
@@ -158,10 +158,10 @@ test("an expired session keeps what was typed, and does nothing by itself", asyn
   await go("/links/new");
   await page.getByLabel("Name").fill(hostile);
   await page.getByLabel("Path").fill("kept");
-  await page.getByLabel("URL", { exact: true }).fill("https://example.com/kept");
+  await page.getByLabel("Web address", { exact: true }).fill("https://example.com/kept");
   await page.context().clearCookies();
   await page.getByRole("button", { name: "Create link" }).click();
-  await page.getByText("Your session is over.").waitFor();
+  await page.getByText("Your session has ended.").waitFor();
   await page.locator("#key:focus").waitFor();
   await page.keyboard.type(serving.key);
   await pressEnter(page);
@@ -169,7 +169,7 @@ test("an expired session keeps what was typed, and does nothing by itself", asyn
   expect(await page.getByLabel("Name").inputValue()).toBe(hostile);
   expect(await readLink("kept")).toBeUndefined();
   await page.getByRole("button", { name: "Create link" }).click();
-  await page.getByText("The link is there.").waitFor();
+  await page.getByText("Link created.").waitFor();
   expect((await readLink("kept")).name).toBe(hostile);
 });
 
@@ -181,7 +181,7 @@ describe("what somebody else changes meanwhile", () => {
     await change({ social_title: "Theirs", name: "Theirs" });
     await page.getByLabel("Name").fill("Mine");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("It is “Theirs” now").waitFor();
+    await page.getByText("It is now “Theirs”").waitFor();
     expect((await readLink("shared")).name).toBe("Theirs");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
@@ -195,10 +195,10 @@ describe("what somebody else changes meanwhile", () => {
     await page.getByRole("heading", { name: /^Delete/ }).waitFor();
     await serving.call("PATCH", `/links/${id}`, { body: { name: "Saved by the bell" } });
     await page.getByRole("button", { name: /^Delete/ }).click();
-    await page.getByText("It was changed meanwhile.").waitFor();
+    await page.getByText("It has changed in the meantime.").waitFor();
     expect(await page.getByRole("heading").first().innerText()).toContain("Saved by the bell");
     expect(await readLink("doomed")).toBeDefined();
-    await page.getByRole("link", { name: "Leave it as it is" }).click();
+    await page.getByRole("link", { name: "Cancel" }).click();
     expect(await readLink("doomed")).toBeDefined();
   });
 });
@@ -213,7 +213,7 @@ test("without script a link is found and made all the same", async () => {
   await bare.getByLabel("Path").fill("without-script");
   await bare.getByRole("button", { name: "Create link" }).click();
   await bare.getByRole("button", { name: "Create it anyway" }).click();
-  await bare.getByText("The link is there.").waitFor();
+  await bare.getByText("Link created.").waitFor();
 });
 
 test("what a key may not do is not there, whatever is asked for", async () => {

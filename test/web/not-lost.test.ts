@@ -48,7 +48,7 @@ test("where a deployment cannot be reached nothing is taken for gone", async () 
   });
   const codes = ["svg", "png"].map(async (ending) => {
     const shown = await tab.open(`${pages[0]}/qr.${ending}`);
-    expect([shown.status, shown.text.includes("is not there")]).toEqual([503, false]);
+    expect([shown.status, shown.text.includes("does not exist")]).toEqual([503, false]);
     expect(shown.text).toContain("The deployment cannot be reached");
   });
   await Promise.all([...looks, ...codes]);
@@ -67,10 +67,10 @@ test("after a publication that was not agreed to the draft is nobody else's", as
   await tab.open("/template");
   const typed = { body: second, css: "" };
   expect((await tab.submit({ ...typed, do: "publish" })).text).toContain("Publish page");
-  expect((await tab.submit({ leave: "" })).text).toContain("You left it as it is.");
+  expect((await tab.submit({ leave: "" })).text).toContain("You cancelled.");
   expect(await readDraft()).toBe(second);
   const saved = await tab.submit({ body: first, css: "", do: "save" });
-  expect([saved.status, saved.text.includes("Somebody changed")]).toEqual([200, false]);
+  expect([saved.status, saved.text.includes("Someone else changed")]).toEqual([200, false]);
   expect(await readDraft()).toBe(first);
 });
 

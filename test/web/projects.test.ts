@@ -51,10 +51,10 @@ test("a project is made, set, suspended and deleted with the keyboard alone", as
   await tabTo(page, /^Subdomain$/);
   await page.keyboard.type("shop");
   await pressEnter(page);
-  await page.getByText("The project is there.").waitFor();
-  await tabTo(page, /^Home$/);
+  await page.getByText("Project created.").waitFor();
+  await tabTo(page, /^Home page$/);
   await page.keyboard.type("https://shop.example/");
-  await tabTo(page, /^Not found$/);
+  await tabTo(page, /^404 page$/);
   await page.keyboard.type("https://shop.example/404");
   await pressEnter(page);
   await page.getByText("Saved.").waitFor();
@@ -74,7 +74,7 @@ test("a project is made, set, suspended and deleted with the keyboard alone", as
   expect((await findProject("shop")).suspended).toBe(true);
   await pressOnto(page, /^Delete…$/);
   await pressOnto(page, /^Delete project$/);
-  await page.getByText("The project is deleted.").waitFor();
+  await page.getByText("Project deleted.").waitFor();
   expect(await findProject("shop")).toBeUndefined();
   expect(complaints).toEqual([]);
 });

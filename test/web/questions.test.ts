@@ -30,7 +30,7 @@ const led = { "was.url": "https://one.example/", url: "https://two.example/" };
 async function leadElsewhere(id: string, path: string, more: Record<string, string> = {}) {
   const shown = { "was.path": path, path, ...led };
   const asked = await tab.post(`/links/${id}`, { form_token, ...shown, ...more });
-  expect(asked.text).toContain("Leave it as it is");
+  expect(asked.text).toContain("Cancel");
   return asked;
 }
 
@@ -42,7 +42,7 @@ describe("whoever says no has the form again as it was sent, and nothing is done
     await leadElsewhere(id, "left", { name: 'Typed "so"' });
     const left = await tab.submit({ leave: "" });
     expect(left.status).toBe(200);
-    expect(left.text).toContain("You left it as it is.");
+    expect(left.text).toContain("You cancelled.");
     for (const value of ["Typed &quot;so&quot;", led.url, led["was.url"]]) {
       expect(left.text).toContain(`value="${value}"`);
     }
@@ -93,8 +93,8 @@ test("a yes that comes too late does nothing, and says why and what to do", asyn
   await leadElsewhere(id, "late");
   // Of a question whose time is over nothing is kept.
   const late = await tab.submit({ question: "x".repeat(27) });
-  expect(late.text).toContain("The time to answer was over, so nothing was done.");
-  expect(late.text).not.toContain("It was changed meanwhile.");
+  expect(late.text).toContain("The time to confirm ran out, so nothing was done.");
+  expect(late.text).not.toContain("It has changed in the meantime.");
   expect(await readUrl(id)).toBe(led["was.url"]);
   expect((await tab.submit({})).path).toBe(`/links/${id}?done=saved`);
   expect(await readUrl(id)).toBe(led.url);
@@ -105,7 +105,7 @@ test("what was changed before the yes is shown as it is then", async () => {
   await leadElsewhere(id, "moved");
   await call("PATCH", `/links/${id}`, { social_title: "Theirs" });
   const again = await tab.submit({});
-  expect(again.text).toContain("It was changed meanwhile.");
+  expect(again.text).toContain("It has changed in the meantime.");
   expect(await readUrl(id)).toBe(led["was.url"]);
   await tab.submit({});
   expect(await readUrl(id)).toBe(led.url);

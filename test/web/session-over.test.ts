@@ -56,7 +56,7 @@ test("a form of very many fields is taken apart for nobody", async () => {
     const post = async (count: number) => {
       const form = new URLSearchParams("a=kept-2&".repeat(count));
       const { status, text } = await tab.postForm("/links/new", form);
-      return [status, text.includes("kept-2"), text.includes("<h1>Too long</h1>")];
+      return [status, text.includes("kept-2"), text.includes("<h1>Too large</h1>")];
     };
     expect(await post(3000)).toEqual([413, false, true]);
     expect((await post(1000))[0]).not.toBe(413);

@@ -29,7 +29,8 @@ test("every setting is told with where it came from, and no secret", async () =>
         .trim(),
     ]),
   );
-  const documented = readFileSync("README.md", "utf8").match(/^\| `WAYPOST_[^|]*/gm) ?? [];
+  const documented =
+    readFileSync("docs/reference/settings.md", "utf8").match(/^\| `WAYPOST_[^|]*/gm) ?? [];
   const variables = documented.flatMap((cell) => cell.match(/WAYPOST_\w+/g) ?? []);
   expect(variables.length).toBeGreaterThan(25);
   expect(variables.filter((name) => !rows.has(name))).toEqual([]);
@@ -98,7 +99,7 @@ test("folders and hosts are told to the operator's own keys alone", async () => 
   expect(text).toContain(url);
   expect(text).not.toContain(serving.key);
   // Where its links live is set here, too, or nobody knows it.
-  expect(text).toMatch(/Link addresses[^]{0,300}not known/);
+  expect(text).toMatch(/Link addresses[^]{0,300}unknown/);
   const link = await serving.call("POST", "/links", { body: { path: "elsewhere" } });
   const shown = await tab.open(`/links/${link.body.id}`);
   expect(shown.text).toContain("<code>WAYPOST_LINK_ORIGIN</code>");

@@ -71,7 +71,7 @@ test("links are ticked, and a field is set in all of them with the keyboard alon
   await saveShot(page, "links-selected");
   await pressOnto(page, /^Change…$/);
   await page.getByRole("heading", { name: "Change 2 links" }).waitFor();
-  await tabTo(page, /^Becomes$/);
+  await tabTo(page, /^New value$/);
   await page.keyboard.type("https://elsewhere.example/new");
   await pressEnter(page);
   await page.getByRole("heading", { name: /^Point 2 links to/ }).waitFor();
@@ -87,14 +87,14 @@ test("all that are found are changed, where somebody has typed how many they are
   await go("/links?search=week");
   await page.getByLabel("Select all on this page").check();
   await page.getByText("20 selected").waitFor();
-  await page.getByLabel(`All ${many} that are found`).check();
+  await page.getByLabel(`All matching links (${many})`).check();
   await page.getByRole("button", { name: "Change…" }).click();
   await page.getByRole("heading", { name: `Change all ${many} links` }).waitFor();
-  await page.getByRole("radio", { name: "Add a parameter to addresses" }).check();
+  await page.getByRole("radio", { name: "Add a query parameter to web addresses" }).check();
   await page.getByLabel("Parameter", { exact: true }).fill("utm_source");
-  await page.getByLabel("Value").fill("spring");
+  await page.getByLabel("Value", { exact: true }).fill("spring");
   // Whatever else stands in the form, the way that is chosen counts.
-  await page.getByLabel("Value").press("Enter");
+  await page.getByLabel("Value", { exact: true }).press("Enter");
   await page.getByLabel(`Type ${many}, the number of links`).fill("54");
   const button = page.getByRole("button", { name: `Change ${many} links` });
   await button.click();
@@ -113,10 +113,10 @@ test("what the plan refuses stands above what was typed", async () => {
   await go("/links?search=week-1");
   await page.getByLabel("Select Week 10").check();
   await page.getByRole("button", { name: "Change…" }).click();
-  await page.getByLabel("Becomes").first().fill("nowhere");
-  await page.getByRole("button", { name: "Show the plan" }).click();
+  await page.getByLabel("New value").first().fill("nowhere");
+  await page.getByRole("button", { name: "Show plan" }).click();
   await page.getByText("must be an http or https address").waitFor();
-  expect(await page.getByLabel("Becomes").first().inputValue()).toBe("nowhere");
+  expect(await page.getByLabel("New value").first().inputValue()).toBe("nowhere");
   await lookAtPage(page, "several-refused");
 });
 

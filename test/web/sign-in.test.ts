@@ -80,7 +80,7 @@ test("a key signs in, and its cookie is for this server's pages alone", async ()
   await tab.open("/sign-in");
   const wrong = await tab.submit({ key: `${serving.key}x` });
   expect([wrong.status, readSession(tab)]).toEqual([403, ""]);
-  expect(wrong.text).toContain("That API key is not valid here.");
+  expect(wrong.text).toContain("This API key is not valid.");
   const shown = await tab.submit({ key: serving.key });
   expect([shown.status, shown.path]).toEqual([200, "/"]);
   expect(shown.text).toContain("Connect your assistant");
@@ -111,7 +111,7 @@ describe("a form counts only", () => {
     const foreign = await readFormToken(another);
     for (const form_token of ["", "x", foreign]) {
       const shown = await tab.post("/sign-out", { form_token });
-      expect([shown.path, shown.text.includes("press the button once more")]).toEqual([
+      expect([shown.path, shown.text.includes("Nothing has been done yet.")]).toEqual([
         "/?again=1",
         true,
       ]);
@@ -125,7 +125,7 @@ describe("a form counts only", () => {
     const tab = browse(serving.places.url);
     await tab.open("/sign-in");
     const { text } = await tab.post("/sign-in", { key: serving.key });
-    expect(text).toContain("This page was old.");
+    expect(text).toContain("This page has expired.");
     expect(readSession(tab)).toBe("");
   });
 });
@@ -170,7 +170,7 @@ test("a terminal is shown an address that signs in once, in whichever process", 
   expect((await tab.open(address.pathname)).text).toContain("one-time address");
   await late.open(address.pathname);
   expect((await tab.submit({})).path).toBe("/");
-  expect((await late.submit({})).text).toContain("This address was used already");
+  expect((await late.submit({})).text).toContain("This address was already used");
   expect(readSession(late)).toBe("");
   expect((await late.open(address.pathname)).status).toBe(404);
 });
@@ -204,7 +204,7 @@ test("an address has twenty wrong keys an hour, and a right key signs in after t
   expect(new Set(statuses)).toEqual(new Set([403]));
   for (const tab of tabs) {
     const { status, text } = await tab.submit({ key: "wrong" });
-    expect([status, text.includes("Too many wrong sign-ins")]).toEqual([429, true]);
+    expect([status, text.includes("Too many failed sign-ins")]).toEqual([429, true]);
     expect((await tab.submit({ key: one.key })).path).toBe("/");
     expect(readSession(tab)).not.toBe("");
   }
@@ -303,7 +303,7 @@ test("in read-only mode it changes nothing either", async () => {
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
   const tab = await signIn(reading.key, reading);
   // Nobody is told to make one here.
-  expect((await tab.open("/links")).text).toContain("There is no link yet.</p>");
+  expect((await tab.open("/links")).text).toContain("No links yet.</p>");
   const { body } = await reading.call("POST", "/links", { body: { path: "spring" } });
   const { text } = await tab.open(`/links/${body.id}`);
   expect(text).toContain("/spring");
@@ -327,7 +327,7 @@ test("over plain http a key goes to this machine alone", async () => {
   await using open = await startServe(place.path, words);
   const tab = browse(`http://127.0.0.1:${await readPort(open)}`);
   const shown = await tab.open("/sign-in", { host: "links.example.com" });
-  expect([shown.status, shown.text.includes("Not over plain http")]).toEqual([403, true]);
+  expect([shown.status, shown.text.includes("HTTPS required")]).toEqual([403, true]);
 });
 
 test("behind https the cookie travels over that alone", async () => {
@@ -356,10 +356,14 @@ test("in front of a deployment elsewhere the gateway's token signs in", async ()
   const env = { WAYPOST_API_KEY: serving.key };
   await using gateway = await startServe(place.path, ["--base-url", url], { env });
   const tab = browse(gateway.places.url);
-  expect((await tab.open("/")).text).toContain("Token of this gateway");
+  expect((await tab.open("/")).text).toContain("Gateway token");
   await tab.submit({ key: serving.key });
   expect(readSession(tab)).toBe("");
   expect((await tab.submit({ key: gateway.key })).path).toBe("/");
+  const wrong = await tab.open("/", { host: "wrong.example" });
+  expect(wrong.status).toBe(403);
+  expect(wrong.text).toContain("Use the address that waypost serve prints.");
+  expect(wrong.text).toContain("A proxy in front of Waypost must keep the Host header.");
 });
 
 test("WAYPOST_CONSOLE=off takes it away", async () => {

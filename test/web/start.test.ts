@@ -51,15 +51,15 @@ test("what begins to wait appears by itself, and takes the focus from nothing", 
   await serving.call("POST", "/links", { body: { path: "asked-1" } });
   await serving.call("POST", "/links", { body: { path: "asked-2" } });
   const { page, complaints } = await openConsole(browser, serving);
-  await page.getByRole("heading", { name: "What happened last" }).waitFor();
+  await page.getByRole("heading", { name: "Recent activity" }).waitFor();
   await page.evaluate("window.first = document.querySelector('#changes li')");
   // As when somebody comes back to the tab: without that, it takes some seconds.
   const lookAgain = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-  const answers = page.getByRole("link", { name: "Look and answer" });
+  const answers = page.getByRole("link", { name: "Review" });
   await callTool(serving, "delete_link", { id: "asked-1" });
   await lookAgain();
   await answers.waitFor();
-  expect(await page.getByRole("status").innerText()).toBe("A question waits for you.");
+  expect(await page.getByRole("status").innerText()).toBe("1 approval is waiting for you.");
   await answers.focus();
   const address = await answers.getAttribute("href");
   await callTool(serving, "delete_link", { id: "asked-2" });

@@ -24,7 +24,7 @@ const first = "<h1>{{ link.name }}</h1>\n<p>First on {{ platform }}</p>\n{% stor
 const second = first.replace("First", "Second");
 const mine = first.replace("First", "Mine");
 const broken = "<h1>{{ link.name }}</h1>\n<script>1</script>\n{% store_buttons %}\n";
-const seen = "iframe[title^='The page']:visible";
+const seen = "iframe[title^='Preview page']:visible";
 
 let browser: Browser;
 let folder: Folder;
@@ -68,7 +68,7 @@ async function readLive(): Promise<string | undefined> {
 test("a page is written, mended, published and restored with the keyboard alone", async () => {
   await pressOnto(page, /^Page template$/);
   await page.waitForURL("**/template");
-  await page.getByText("Nothing is written yet.").waitFor();
+  await page.getByText("There is no draft yet.").waitFor();
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
 
   await tabTo(page, /^Body$/);
@@ -149,7 +149,7 @@ test("the editor is what axe lets pass with problems, in every look", async () =
   await page.getByLabel("Body").fill(broken);
   await page.getByLabel("CSS").fill("h1 {\n  color: url(x);\n}\n");
   await page.getByRole("button", { name: "Save draft" }).click();
-  await page.getByText("It was not saved").waitFor();
+  await page.getByText("Not saved").waitFor();
   expect(await page.locator(":focus").innerText()).toBe("Body, line 2");
   await page.getByRole("link", { name: "CSS, line 2" }).waitFor();
   await lookAtPage(page, "template problems");
@@ -192,7 +192,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
     await shown.getByLabel("CSS").press("ControlOrMeta+End");
     await shown.keyboard.insertText("h1 { color: url(x) }");
     await shown.getByRole("button", { name: "Save draft" }).click();
-    const summary = shown.getByText("It was not saved");
+    const summary = shown.getByText("Not saved");
     await summary.waitFor();
     await shown.waitForLoadState();
     const top = (await summary.boundingBox())?.y ?? -1;
@@ -206,7 +206,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
     const { page: shown } = await openConsole(browser, { places: serving.places, key }, options);
     await shown.goto(`${serving.places.url}/template`);
     await shown.getByLabel("Body").fill(second);
-    await shown.getByRole("button", { name: "Publish…" }).click();
+    await shown.getByRole("button", { name: "Publish…", exact: true }).click();
     await shown.getByRole("heading", { name: /^Show this page on all links/ }).waitFor();
     const frames = [0, 1].map((index) => shown.locator("iframe").nth(index));
     await frames[0]?.contentFrame().getByText("First on ios").waitFor();
@@ -290,7 +290,9 @@ test("an empty draft beside a live version is called empty, and not what links s
   await serving.call("PATCH", "/page_template", { body: { body: "", css: "" } });
   await go("/template");
   const note = await page.locator(".note").innerText();
-  expect(note).toBe("The draft is empty. This is the starter page; links show the live version.");
+  expect(note).toBe(
+    "The draft is empty. This is the starter template. Links show the live version.",
+  );
 });
 
 test("leaving after a publication was cancelled does not warn, as the draft is saved", async () => {
@@ -302,9 +304,9 @@ test("leaving after a publication was cancelled does not warn, as the draft is s
   });
   await go("/template");
   await page.getByLabel("Body").fill(mine);
-  await page.getByRole("button", { name: "Publish…" }).click();
-  await page.getByRole("button", { name: "Leave it as it is" }).click();
-  await page.getByText("You left it as it is.").waitFor();
+  await page.getByRole("button", { name: "Publish…", exact: true }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("You cancelled.").waitFor();
   expect(await readDraft()).toBe(mine);
   await page.getByLabel("Body").click();
   await go("/links");
@@ -322,7 +324,7 @@ describe("nothing that was typed is lost", () => {
     await serving.call("PATCH", "/page_template", { body: { body: second } });
     await page.getByLabel("Body").fill(mine);
     await page.getByRole("button", { name: "Save draft" }).click();
-    await page.getByText("Somebody changed the draft meanwhile.").waitFor();
+    await page.getByText("Someone else changed the draft in the meantime.").waitFor();
     expect(await readDraft()).toBe(second);
     expect(await page.getByLabel("Body").inputValue()).toBe(mine);
     await page.getByRole("button", { name: "Save draft" }).click();
@@ -373,9 +375,9 @@ describe("nothing that was typed is lost", () => {
     const live = await readLive();
     const typed = first.replace("First", "Third");
     await page.getByLabel("Body").fill(typed);
-    await page.getByRole("button", { name: "Publish…" }).click();
-    await page.getByRole("button", { name: "Leave it as it is" }).click();
-    await page.getByText("You left it as it is.").waitFor();
+    await page.getByRole("button", { name: "Publish…", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("You cancelled.").waitFor();
     expect(await page.getByLabel("Body").inputValue()).toBe(typed);
     expect(await readLive()).toBe(live);
   });
@@ -384,10 +386,10 @@ describe("nothing that was typed is lost", () => {
 test("the page is taken down when that is agreed to", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: first } });
   await go("/template");
-  await page.getByRole("button", { name: "Take down…" }).click();
+  await page.getByRole("button", { name: "Unpublish…" }).click();
   await page.getByRole("heading", { name: /^Take the project's page down/ }).waitFor();
   await page.getByRole("button", { name: "Take page down" }).click();
-  await page.getByText("Taken down.").waitFor();
+  await page.getByText("Unpublished.").waitFor();
   await page.getByText("Links show the default page.", { exact: true }).waitFor();
   expect(await readLive()).toBeUndefined();
 });
@@ -402,7 +404,7 @@ test("what a key may not do is not there, whatever is asked for", async () => {
   await reader.submit({ key: token });
   const shown = await reader.open("/template");
   expect(shown.text).toContain("<textarea");
-  expect(shown.text).not.toMatch(/Save draft|Publish…|Restore…|Take down…/);
+  expect(shown.text).not.toMatch(/Save draft|Publish…|Restore…|Unpublish…/);
   const form_token = /name="form_token" value="([^"]+)"/.exec(shown.text)?.[1] ?? "";
   for (const act of ["save", "publish", "unpublish", "restore"]) {
     await reader.post("/template", { form_token, do: act, body: second, css: "", was: "" });

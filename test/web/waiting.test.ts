@@ -61,13 +61,13 @@ async function signIn(key = serving.key): Promise<Browsing> {
 test("a question is found on the first page, and answered by keyboard and PIN", async () => {
   await askToDelete("doomed");
   const { page, complaints } = await openConsole(browser, serving);
-  await pressOnto(page, /^Look and answer$/);
+  await pressOnto(page, /^Review$/);
   await page.getByRole("heading", { name: /^Delete the link/ }).waitFor();
   await lookAtPage(page, "waiting");
   await page.getByLabel("PIN").focus();
   await page.keyboard.type("135790");
   await pressOnto(page, /^Delete/);
-  await page.getByText("It was answered with yes").waitFor();
+  await page.getByText("You approved this").waitFor();
   await lookAtPage(page, "waiting-approved");
   const { deleted } = await callTool(serving, "delete_link", { id: "doomed" });
   expect(deleted.path).toBe("doomed");
@@ -81,7 +81,7 @@ test("a wrong PIN decides nothing, and no needs none", async () => {
   const wrong = await hand.submit({ decision: "approved", pin: "111111" });
   expect(wrong.text).toMatch(/The PIN is wrong\.[^]*4 tries are left\./);
   const declined = await hand.submit({ decision: "declined" });
-  expect(declined.text).toContain("It was answered with no");
+  expect(declined.text).toContain("You declined this");
   const { error } = await callTool(serving, "delete_link", { id: "kept" });
   expect(error.code).toBe("approval_declined");
 });
@@ -92,7 +92,7 @@ test("what was answered on its own page meanwhile says so, and stays so", async 
   await hand.open(here);
   await decideInTab(await openTab(browser), url, "decline");
   const late = await hand.submit({ decision: "approved", pin: "135790" });
-  expect(late.text).toContain("It was answered with no, here or on its own page.");
+  expect(late.text).toContain("You declined this, here or on the approval page.");
 });
 
 test("what an assistant asked and what a person does by hand are two questions", async () => {
@@ -233,8 +233,8 @@ test("the log says from where the console was answered, alike its approval page"
   const address = "127.0.0.1";
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { address, msg: "console answered", decision: "declined" },
-    { address, msg: "console refused an answer", reason: "This was answered before." },
-    { address, msg: "console refused an answer", reason: "This approval is over." },
+    { address, msg: "console refused an answer", reason: "This was already answered." },
+    { address, msg: "console refused an answer", reason: "This approval has expired." },
     { address, msg: "console answered", decision: "approved" },
   ]);
   for (const secret of [id, "canary", readHidden(asked.text, "question")]) {

@@ -69,7 +69,7 @@ test("one is made, its secret shown once, and a test of it arrives signed", asyn
   // Whoever loads that again sends nothing again.
   expect([tested.path, tested.text]).toEqual([
     `/webhooks/${id}?done=webhook_tested`,
-    expect.stringContaining("The receiver took it."),
+    expect.stringContaining("The receiver accepted the test."),
   ]);
   const [received] = receiver.received;
   expect(received?.body).toMatchObject({ type: "webhook.test" });
@@ -109,12 +109,12 @@ test("what was given up is shown with its cause, and sent again", async () => {
   file.close();
   await waitUntil(async () => (await list())[0].dead === 1);
   const shown = await tab.open(`/webhooks/${id}`);
-  expect(shown.text).toContain("Given up: 1");
+  expect(shown.text).toContain("Failed events: 1");
   expect(shown.text).toMatch(/status 500, after \d/);
   receiver.doing(take);
   receiver.received.length = 0;
   const again = await tab.post(`/webhooks/${id}`, { form_token, act: "resend" });
-  expect(again.text).toContain("What was given up is sent again soon.");
+  expect(again.text).toContain("The failed events will be sent again soon.");
   await receiver.untilReceived(1);
   expect(receiver.received[0]?.body.data.link.path).toBe("lost");
 });
@@ -127,12 +127,12 @@ test("one is revoked after a yes, and stands in the history without its address"
   const done = await tab.submit({});
   expect([done.path, done.text]).toEqual([
     "/webhooks?done=webhook_revoked",
-    expect.stringContaining("The webhook is revoked."),
+    expect.stringContaining("Webhook revoked."),
   ]);
   expect(await list()).toEqual([]);
   const history = (await tab.open("/history")).text;
   expect(history).not.toContain("for=tests");
-  expect((await tab.open("/history?kind=webhook")).text).toMatch(/Revoked[^]*Made/);
+  expect((await tab.open("/history?kind=webhook")).text).toMatch(/Revoked[^]*Created/);
   expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
 });
 
@@ -140,7 +140,7 @@ test("another project's is not there, nor is any of it for who makes no keys", a
   await runJson(inFolder("projects", "create", "--name", "Other", "--subdomain", "other"));
   const url = ["--url", "https://example.com", "--events", "install.matched"];
   const { id } = await runJson(inFolder("webhooks", "create", "--project", "other", ...url));
-  expect((await tab.open("/webhooks")).text).toContain("Nobody is told anything yet.");
+  expect((await tab.open("/webhooks")).text).toContain("No webhooks yet.");
   expect((await tab.open(`/webhooks/${id}`)).status).toBe(404);
   await tab.post(`/webhooks/${id}`, { form_token, act: "revoke" });
   expect(await list()).toHaveLength(1);

@@ -64,7 +64,7 @@ const full: Readonly<Record<string, (filled: Filled) => string>> = {
   links: () => "/links",
   "a link with as much in each field as it takes": ({ link }) => `/links/${link}`,
   "a new link, of more apps than are listed": () => "/links/new",
-  "what was deleted": () => "/deleted",
+  "deleted links and apps": () => "/deleted",
   apps: () => "/apps",
   "an app": ({ app }) => `/apps/ios/${app}`,
   "keys, and those of clients": () => "/keys",

@@ -65,8 +65,8 @@ export function renderOther({ kind, more }: AppChoices, typed: string): Html | s
       aria-describedby="${name}-hint"
     />
     <p class="hint" id="${name}-hint">
-      ${more === 0 ? "" : `${more.toLocaleString("en")} more are not listed.`} Type its name or its
-      ${kind.name === "ios_app" ? "bundle ID" : "package name"}, and it is taken.
+      ${more === 0 ? "" : `${more.toLocaleString("en")} more are not listed.`} To choose another
+      app, type its name or ${kind.name === "ios_app" ? "bundle ID" : "package name"}.
     </p>
   </div>`;
 }

@@ -18,13 +18,13 @@ export type AppKind = {
 const name: Field = {
   name: "name",
   kind: "text",
-  hint: "Shown to visitors where a link offers the app.",
+  hint: "Visitors see it on preview pages.",
 };
 const scheme: Field = {
   name: "custom_scheme",
   kind: "text",
   isExact: true,
-  hint: "Such as myapp. The Open button of a link's page opens the app by it.",
+  hint: "For example, myapp. The Open button on preview pages uses it.",
 };
 
 export const appKinds: readonly AppKind[] = [
@@ -41,20 +41,20 @@ export const appKinds: readonly AppKind[] = [
         name: "bundle_id",
         kind: "text",
         isExact: true,
-        hint: "Such as com.example.app, as in Xcode.",
+        hint: "As in Xcode, for example com.example.app.",
       },
       {
         name: "team_id",
         kind: "text",
         isExact: true,
-        hint: "Ten characters: at developer.apple.com, under Membership.",
+        hint: "Ten characters, from developer.apple.com, under Membership.",
       },
       {
         name: "app_store_id",
         label: "App Store ID",
         kind: "text",
         isExact: true,
-        hint: "The digits in its App Store address. Without it nobody is led to the store.",
+        hint: "The digits in its App Store address. Links need it to open the store.",
       },
       scheme,
       {
@@ -62,7 +62,7 @@ export const appKinds: readonly AppKind[] = [
         label: "App Clip bundle ID",
         kind: "text",
         isExact: true,
-        hint: "Where the app has an App Clip.",
+        hint: "Only if the app has an App Clip.",
       },
     ],
   },
@@ -79,7 +79,7 @@ export const appKinds: readonly AppKind[] = [
         name: "package_name",
         kind: "text",
         isExact: true,
-        hint: "Such as com.example.app, as in Google Play.",
+        hint: "As in Google Play, for example com.example.app.",
       },
       {
         name: "fingerprints",
@@ -87,7 +87,7 @@ export const appKinds: readonly AppKind[] = [
         kind: "lines",
         isBroad: true,
         isExact: true,
-        hint: "Of each certificate that signs it, a line each: Play Console, App signing.",
+        hint: "One line per signing certificate, from Play Console, under App signing.",
       },
       scheme,
     ],

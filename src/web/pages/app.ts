@@ -61,7 +61,7 @@ const list = { name: "Apps", address: "/apps" };
 
 const gone = tellGone({
   thing: "app",
-  why: "It was deleted, its address is another one, or your key may not see it.",
+  why: "It was deleted, the address is wrong, or your key may not see it.",
   list: "apps",
   address: "/apps",
 });
@@ -226,18 +226,18 @@ async function renderLinks(
   });
   const shown =
     rows.length === 0
-      ? html`<p class="soft">No link opens it yet.</p>`
+      ? html`<p class="soft">No links open this app yet.</p>`
       : html`<ul class="list">
             ${rows}
           </ul>
           ${
             count > rows.length
-              ? html`<p><a href="${all}">Show all ${count.toLocaleString("en")}</a></p>`
+              ? html`<p><a href="${all}">View all ${count.toLocaleString("en")} links</a></p>`
               : ""
           }`;
   return [
     html`<section class="card" aria-labelledby="links">
-      <h2 id="links">Links that open it</h2>
+      <h2 id="links">Links that open this app</h2>
       <div class="inside">${shown}</div>
     </section>`,
   ];

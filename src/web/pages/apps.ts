@@ -31,7 +31,7 @@ async function show(visit: Visit): Promise<Reply> {
     </div>
     ${renderNote(url)}
     <p class="soft">
-      Links open these apps where they are installed, and lead to their stores where they are not.
+      Links open these apps if they are installed, and their store pages if they are not.
     </p>
     ${lists}`;
   return { kind: "page", title: "Apps", body };
@@ -62,14 +62,14 @@ async function renderKind(kind: AppKind, { account, url }: Visit): Promise<Html>
 function renderList(kind: AppKind, result: JsonObject): Html {
   const apps = readRecords(result, `${kind.name}s`);
   if (apps.length === 0) {
-    return html`<div class="empty"><p>There is no ${kind.label} yet.</p></div>`;
+    return html`<div class="empty"><p>No ${kind.label}s yet.</p></div>`;
   }
   const rows = apps.map((app) => renderRow(kind, app));
   return html`${renderTable(`${kind.heading} apps`, columns, rows)}
   ${renderPaging(readRecord(result, "meta"), `${kind.label}s`, `/apps?${kind.slug}=`)}`;
 }
 
-const columns = [{ name: "App" }, { name: "Known by", look: "late" }];
+const columns = [{ name: "App" }, { name: "Identifier", look: "late" }];
 
 function renderRow(kind: AppKind, app: JsonObject): Html {
   const identifier = readText(app, kind.identifier);

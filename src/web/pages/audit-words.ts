@@ -18,44 +18,51 @@ type Kind = {
 };
 
 const kinds: Readonly<Record<string, Kind>> = {
-  loop: { title: "Going in circles", severity: "broken" },
-  no_destination: { title: "Leading nowhere", severity: "broken" },
-  deleted_app: { title: "An app that is not registered any more", severity: "broken" },
-  no_ios_destination: { title: "Leading nowhere on iPhones without the app", severity: "broken" },
+  loop: { title: "Redirect loop", severity: "broken" },
+  no_destination: { title: "No destination", severity: "broken" },
+  deleted_app: { title: "Deleted app", severity: "broken" },
+  no_ios_destination: { title: "No destination on iPhones without the app", severity: "broken" },
   no_android_destination: {
-    title: "Leading nowhere on Android without the app",
+    title: "No destination on Android without the app",
     severity: "broken",
   },
-  invalid_field: { title: "A field that the API would refuse now", severity: "broken" },
-  app_invalid: { title: "An app with a wrong value", severity: "broken", of: "apps" },
+  invalid_field: { title: "Invalid field", severity: "broken" },
+  app_invalid: { title: "Invalid app", severity: "broken", of: "apps" },
   short_fingerprints: {
     title: "Fingerprints that Android ignores",
     severity: "broken",
     of: "apps",
   },
-  no_desktop_destination: { title: "Nothing of their own on desktops", severity: "doubtful" },
-  app_without_store_id: { title: "Apps without an App Store id", severity: "doubtful", of: "apps" },
-  no_open_button: { title: "Apps that no button can open", severity: "doubtful", of: "apps" },
-  app_unknown: { title: "An app that is not known here", severity: "doubtful" },
-  campaign_token_unfit: {
-    title: "A campaign token that Apple does not take",
+  no_desktop_destination: {
+    title: "No destination of their own on computers",
     severity: "doubtful",
   },
-  http_address: { title: "An address without https", severity: "doubtful" },
-  hidden_characters: { title: "Characters that nobody sees", severity: "doubtful" },
+  app_without_store_id: { title: "Apps without an App Store ID", severity: "doubtful", of: "apps" },
+  no_open_button: {
+    title: "Apps that the Open button cannot open",
+    severity: "doubtful",
+    of: "apps",
+  },
+  app_unknown: { title: "Unknown app", severity: "doubtful" },
+  campaign_token_unfit: {
+    title: "Campaign token that Apple rejects",
+    severity: "doubtful",
+  },
+  http_address: { title: "Address without HTTPS", severity: "doubtful" },
+  hidden_characters: { title: "Invisible characters", severity: "doubtful" },
   deferred_linking_without_app: {
-    title: "Deferred deep linking without an app",
+    title: "Deferred link without an app",
     severity: "doubtful",
   },
   deferred_linking_without_page: {
-    title: "Deferred deep linking without the preview page",
+    title: "Deferred link without the preview page",
     severity: "doubtful",
   },
-  app_fields_ignored: { title: "Fields of an app that are ignored", severity: "idle" },
-  store_tokens_unused: { title: "Store tokens that are not used", severity: "idle" },
-  referrer_unused: { title: "A referrer that is not used", severity: "idle" },
-  duplicate: { title: "The same link at several paths", severity: "idle" },
-  never_clicked: { title: "Never visited", severity: "idle" },
+  app_fields_ignored: { title: "Ignored app fields", severity: "idle" },
+  store_tokens_unused: { title: "Unused App Store tokens", severity: "idle" },
+  referrer_unused: { title: "Unused Google Play referrer", severity: "idle" },
+  duplicate: { title: "Same link at several paths", severity: "idle" },
+  never_clicked: { title: "No clicks", severity: "idle" },
 };
 
 export function findKind(code: string): Kind {

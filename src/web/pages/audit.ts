@@ -48,10 +48,10 @@ function renderStart(count: number): Html {
   return html`<section class="card" aria-label="Audit">
     <div class="empty">
       <p>
-        All ${count.toLocaleString("en")} links are looked at, which takes up to twenty seconds.
-        Nothing is changed.
+        Waypost will check all ${count.toLocaleString("en")} links. This takes up to twenty seconds
+        and changes nothing.
       </p>
-      <a class="button main" href="/audit?look=1">Look at them</a>
+      <a class="button main" href="/audit?look=1">Check links</a>
     </div>
   </section>`;
 }
@@ -74,7 +74,7 @@ async function renderLook(visit: Visit, filters: readonly FilterInput[]): Promis
     ${
       groups.length === 0
         ? html`<section class="card" aria-label="Findings">
-            <div class="empty"><p>Nothing is wrong with them.</p></div>
+            <div class="empty"><p>No problems found.</p></div>
           </section>`
         : bySeverity
     }
@@ -83,8 +83,8 @@ async function renderLook(visit: Visit, filters: readonly FilterInput[]): Promis
 
 function describeChecked(audit: JsonObject): string {
   const count = readNumber(audit, "checked");
-  const links = count === 1 ? "1 link was" : `${count.toLocaleString("en")} links were`;
-  return `${links} looked at. Nothing was changed.`;
+  const links = count === 1 ? "1 link" : `${count.toLocaleString("en")} links`;
+  return `${links} checked. Nothing was changed.`;
 }
 
 type Known = {
@@ -186,7 +186,7 @@ function renderMends(group: JsonObject, { links, visit }: Known): Html | string 
   const { account, formToken } = visit;
   if (findKind(readText(group, "code")).of === "apps") {
     const maySee = account.mayUse("list_ios_apps") || account.mayUse("list_android_apps");
-    return maySee ? html`<div><a class="button small" href="/apps">Show the apps</a></div>` : "";
+    return maySee ? html`<div><a class="button small" href="/apps">View apps</a></div>` : "";
   }
   if (!account.mayUse("plan_links") || !account.mayUse("update_link")) return "";
   const fix = readRecord(readRecord(group, "fix"), "arguments");
@@ -200,13 +200,13 @@ function renderMends(group: JsonObject, { links, visit }: Known): Html | string 
       hasFix
         ? html`<form method="post" action="/audit">
             ${renderHidden("form_token", formToken)} ${renderHidden("fix", JSON.stringify(fix))}
-            <button class="small">Mend it…</button>
+            <button class="small">Fix…</button>
           </form>`
         : ""
     }
     ${
       filters.length > 0
-        ? html`<a class="button small" href="${writeList(filters)}">Show them all</a>`
+        ? html`<a class="button small" href="${writeList(filters)}">View all</a>`
         : ""
     }
     ${
@@ -214,7 +214,7 @@ function renderMends(group: JsonObject, { links, visit }: Known): Html | string 
         ? html`<form method="post" action="/links/several">
             ${renderHidden("form_token", formToken)}
             ${paths.map((path) => renderHidden("path", path))}
-            <button class="small">Change these ${paths.length}…</button>
+            <button class="small">Change these ${paths.length} links…</button>
           </form>`
         : ""
     }
@@ -243,11 +243,11 @@ function renderUnchecked(audit: JsonObject): Html | string {
     filters.length === 0
       ? ""
       : html`<div class="buttons">
-          <a class="button small" href="/audit?${String(query)}">Go on with the others</a>
+          <a class="button small" href="/audit?${String(query)}">Check the remaining links</a>
         </div>`;
   if (told.length === 0) return onward;
   return html`<section class="card" aria-labelledby="unchecked">
-    <h2 id="unchecked">Not looked at</h2>
+    <h2 id="unchecked">Not checked</h2>
     <div class="inside">
       <ul class="list">
         ${told.map((text) => html`<li dir="auto">${text}</li>`)}

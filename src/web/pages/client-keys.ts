@@ -47,7 +47,7 @@ export function renderClientKeys(visit: Visit, keys: readonly JsonObject[]): Htm
     ${renderHidden("form_token", formToken)} ${renderHidden("once", randomUUID())}
     <button>New client key</button>
   </form>`;
-  const columns = [{ name: "Client key" }, { name: "Made", look: "late when" }];
+  const columns = [{ name: "Client key" }, { name: "Created", look: "late when" }];
   const shown = mayMake ? [...columns, { name: "Revoke", look: "number revoke" }] : columns;
   const page = readPage(visit.url, "client");
   const newest = keys.toReversed().slice((page - 1) * perPage, page * perPage);
@@ -58,8 +58,8 @@ export function renderClientKeys(visit: Visit, keys: readonly JsonObject[]): Htm
     <h2 id="client-keys">Client keys</h2>
     <div class="inside stack">
       <p class="soft">
-        The SDK in an app shows one. It is no secret: it answers what an app asks of this project's
-        links, and nothing else.
+        The SDK in a mobile app uses a client key. The key is not a secret: it can only look up the
+        link that opened or installed the app.
       </p>
       ${mayMake ? button : ""}
     </div>
@@ -88,7 +88,7 @@ function renderRow(key: JsonObject, { account, formToken }: Visit): Html {
 function explain(message: string): Reply {
   const body = html`${renderHead("Client key", list)}
     <p>${message}</p>
-    <p><a class="button" href="/keys">Show all keys</a></p>`;
+    <p><a class="button" href="/keys">View all keys</a></p>`;
   return { kind: "page", title: "Client key", body, status: 409 };
 }
 
@@ -96,12 +96,12 @@ function showOnce(key: JsonObject): Reply {
   const body = html`${renderHead("Your new client key", list)}
     <section class="card narrow" aria-label="Client key">
       <div class="inside">
-        <p class="note good" role="status">Copy it now. Only what it can be known by is kept.</p>
+        <p class="note good" role="status">Copy it now. Waypost does not show it again.</p>
         <div data-once>${renderCopy(readText(key, "token"), "token", "Copy the key")}</div>
         <dl class="facts">
           <div>
             <dt>Use it in</dt>
-            <dd><code>clientAPIKey</code> of the SDK, beside <code>baseURL</code></dd>
+            <dd>The SDK setting <code>clientAPIKey</code>, next to <code>baseURL</code></dd>
           </div>
         </dl>
         <div class="buttons"><a class="button main" href="/keys">I have copied it</a></div>

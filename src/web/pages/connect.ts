@@ -32,7 +32,7 @@ function renderClient({ name, where, block }: Client, index: number): Html {
           type="button"
           class="small"
           data-copy="${id}"
-          aria-label="Copy the block for ${name}"
+          aria-label="Copy the configuration for ${name}"
         >
           Copy
         </button>
@@ -49,22 +49,23 @@ function listClients({ command, mcp, secret }: Connection): readonly Client[] {
   return [
     {
       name: "Claude Desktop",
-      where: html`Into <code>claude_desktop_config.json</code>: Settings, Developer, Edit Config.`,
+      where: html`Add this to <code>claude_desktop_config.json</code> (Settings, Developer, Edit
+        Config).`,
       block: writeJson({ mcpServers: { waypost: started } }),
     },
     {
       name: "Claude Code",
-      where: html`In a terminal.`,
+      where: html`Run this in a terminal.`,
       block: `claude mcp add waypost -- ${words}`,
     },
     {
       name: "VS Code",
-      where: html`Into <code>.vscode/mcp.json</code>.`,
+      where: html`Add this to <code>.vscode/mcp.json</code>.`,
       block: writeJson({ servers: { waypost: { type: "stdio", ...started } } }),
     },
     {
       name: "Cursor",
-      where: html`Into <code>.cursor/mcp.json</code>.`,
+      where: html`Add this to <code>.cursor/mcp.json</code>.`,
       block: writeJson({ mcpServers: { waypost: started } }),
     },
     ...overHttp,
@@ -75,7 +76,7 @@ function describeHttp(url: string, secret: string): Client {
   const headers = { Authorization: `Bearer <${secret}>` };
   return {
     name: "Any client over HTTP",
-    where: html`With ${secret} in place of what stands in angle brackets.`,
+    where: html`Replace the text in angle brackets with ${secret}.`,
     block: writeJson({ mcpServers: { waypost: { type: "http", url, headers } } }),
   };
 }

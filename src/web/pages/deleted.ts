@@ -49,8 +49,8 @@ async function show(visit: Visit, faults: readonly Html[] = [], restored = 0): P
   const body = html`<div class="head"><h1>Deleted</h1></div>
     ${renderNote(url)} ${some} ${faults}
     <p class="soft">
-      Links and apps are kept for 30 days, whoever deleted them. What is restored has its ID, its
-      address and its clicks again, and an app its links.
+      Deleted links and apps stay in the bin for 30 days. A restored link keeps its ID, address and
+      clicks. A restored app keeps its links.
     </p>
     <section class="card" aria-label="Deleted">
       <div class="tools">${renderSearch(describeSearch(query))}</div>
@@ -63,7 +63,7 @@ function describeSearch({ search, kind }: Query) {
   const text = {
     name: "search",
     value: search,
-    label: "Search what was deleted",
+    label: "Search deleted links and apps",
     placeholder: "Search name, path, destination or identifier",
   };
   const named = kinds.map((name) => [name, `${writeLabel(name)}s`] as const);
@@ -71,9 +71,9 @@ function describeSearch({ search, kind }: Query) {
 }
 
 const columns = [
-  { name: "What" },
+  { name: "Link or app" },
   { name: "Deleted", look: "late when" },
-  { name: "Back", look: "number revoke" },
+  { name: "Restore", look: "number revoke" },
 ];
 
 function renderList(result: JsonObject, query: Query, visit: Visit): Html {
@@ -81,14 +81,14 @@ function renderList(result: JsonObject, query: Query, visit: Visit): Html {
   const isNarrowed = query.search !== "" || query.kind !== "";
   if (entries.length === 0) {
     return html`<div class="empty">
-      <p>${isNarrowed ? "Nothing that was deleted is like that." : "Nothing is in the bin."}</p>
+      <p>${isNarrowed ? "No deleted links or apps match." : "The bin is empty."}</p>
     </div>`;
   }
   const canRestore = visit.account.mayUse("restore_deleted");
   const rows = entries.map((entry) => renderRow(entry, canRestore, visit));
   const paging = renderPaging(
     readRecord(result, "meta"),
-    "what was deleted",
+    "deleted links and apps",
     writeListAddress("/deleted", query, { page: "" }),
   );
   if (!canRestore) return html`${renderTable("Deleted", columns.slice(0, 2), rows)} ${paging}`;
@@ -97,7 +97,7 @@ function renderList(result: JsonObject, query: Query, visit: Visit): Html {
     ${renderHidden("form_token", visit.formToken)}
     ${renderTable("Deleted", [selectColumn, ...columns], rows)}
     <div class="selected">
-      <span class="number" data-count role="status">With what is selected:</span>
+      <span class="number" data-count role="status">Selected:</span>
       <button class="small">Restore</button>
     </div>
     ${paging}
@@ -154,6 +154,6 @@ async function restore(visit: Visit, form: Form): Promise<Reply> {
 
 function renderFailed(failure: JsonObject): Html {
   const [name, message] = [readText(failure, "name"), readText(failure, "message")];
-  const subject = name === "" ? "" : html`<bdi>${name}</bdi> is not restored: `;
+  const subject = name === "" ? "" : html`<bdi>${name}</bdi> was not restored: `;
   return html`<p class="fault" role="alert">${subject}${message}</p>`;
 }

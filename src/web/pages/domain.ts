@@ -45,17 +45,17 @@ function show({ formToken }: Visit, { host, domain, fault }: Looked): Reply {
   const body = html`<div class="head"><h1>Domain</h1></div>
     ${renderFault(fault)}
     <section class="card" aria-labelledby="look">
-      <h2 id="look">Look as phones do</h2>
+      <h2 id="look">Check the link host</h2>
       <div class="inside">
         <p class="soft">
-          Phones open an app for your links only where the links' host vouches for it. This asks the
-          host for both of its files over the internet, as Apple and Google do, and those two for
-          what they keep of them. Nothing is changed.
+          Phones open an app for your links only if the link host lists the app in its association
+          files. This check reads both files over the internet, as Apple and Google do. It also
+          reads the copies that Apple and Google keep. It changes nothing.
         </p>
         <form method="post" action="/domain" class="stack">
           ${renderHidden("form_token", formToken)}
           <div class="field">
-            <label for="host">Host of the links</label>
+            <label for="host">Link host</label>
             <input
               id="host"
               name="host"
@@ -66,9 +66,11 @@ function show({ formToken }: Visit, { host, domain, fault }: Looked): Reply {
               autocapitalize="off"
               aria-describedby="host-hint"
             />
-            <p class="hint" id="host-hint">One of the project's own. Empty is the main one.</p>
+            <p class="hint" id="host-hint">
+              One of this project's link hosts. Leave it empty to check the main one.
+            </p>
           </div>
-          <div class="buttons"><button class="main">Look now</button></div>
+          <div class="buttons"><button class="main">Check now</button></div>
         </form>
       </div>
     </section>
@@ -77,9 +79,9 @@ function show({ formToken }: Visit, { host, domain, fault }: Looked): Reply {
 }
 
 const severities: Readonly<Record<string, string>> = {
-  error: "Keeps apps from opening",
-  warning: "To be mended",
-  info: "To know",
+  error: "Prevents apps from opening",
+  warning: "Warnings",
+  info: "Good to know",
 };
 
 function renderReport(domain: JsonObject): Html {
@@ -93,9 +95,8 @@ function renderReport(domain: JsonObject): Html {
   return html`<p role="status">
       ${
         domain["ok"] === true
-          ? html`<span class="tag good">In order</span> Phones can verify apps at
-              <bdi>${host}</bdi>.`
-          : html`<span class="tag grave">Not in order</span> Not all apps open from
+          ? html`<span class="tag good">OK</span> Phones can verify apps at <bdi>${host}</bdi>.`
+          : html`<span class="tag grave">Problems found</span> Some apps do not open from
               <bdi>${host}</bdi>.`
       }
     </p>
@@ -104,7 +105,7 @@ function renderReport(domain: JsonObject): Html {
       others.length === 0
         ? ""
         : html`<p class="soft">
-            Other hosts of these links:
+            Other link hosts of this project:
             ${others.map((other, at) => html`${at === 0 ? "" : ", "}<bdi>${String(other)}</bdi>`)}.
           </p>`
     }`;

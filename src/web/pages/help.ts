@@ -29,7 +29,7 @@ async function showTopics() {
 async function showTopic(name: string): ReturnType<Page["show"]> {
   const topic = await readHelpTopic(name, "html");
   if (topic === undefined) {
-    const why = "There is no page of the documentation with this name.";
+    const why = "The documentation has no page with this name.";
     return tellGone({ thing: "help page", why, list: "help pages", address: "/help" });
   }
   const body = html`<p><a href="/help">All help pages</a></p>

@@ -72,8 +72,8 @@ async function show(visit: Visit): Promise<Reply> {
   const body = html`<div class="head"><h1>History</h1></div>
     ${renderNote(url)}
     <p class="soft">
-      What was changed through Waypost in 30 days, the newest first: by assistants, here and at the
-      terminal. What other programs write over REST is not in it.
+      Changes of the last 30 days, newest first, made by assistants, in the console or in the CLI.
+      Changes that other programs make over the REST API are not included.
     </p>
     <section class="card" aria-label="Changes">
       <div class="tools">${renderSearch(describeSearch(query))}</div>
@@ -94,8 +94,8 @@ function describeSearch({ target, kind }: Query) {
   const text = {
     name: "target",
     value: target,
-    label: "Changes of",
-    placeholder: "Of one path, address, app or ID",
+    label: "Search history",
+    placeholder: "Search by path, address, app or ID",
   };
   const named = kinds.map((name) => [name, writeLabel(name)] as const);
   return { address: historyAddress, text, kind, kinds: [["", "Everything"] as const, ...named] };

@@ -13,15 +13,15 @@ export const importPage: Page = {
   show: (visit) => {
     const { kept, isLeft = false } = visit;
     if (kept === undefined || isLeft) return show(visit);
-    return show(visit, readWanted(kept), "The file was not kept: choose it once more.");
+    return show(visit, readWanted(kept), "The file was not kept. Choose it again.");
   },
   submit,
 };
 
 const operations = {
-  upsert: "Make new links, and overwrite those with the same path",
-  update: "Change links that are there, by id or path",
-  delete: "Delete links, by id or path",
+  upsert: "Create new links, and overwrite links with the same path",
+  update: "Change existing links, by ID or path",
+  delete: "Delete links, by ID or path",
 } as const;
 
 type Wanted = { readonly operation: string; readonly skipsInvalid: boolean };
@@ -42,7 +42,7 @@ function show(
         <form method="post" action="/links/import" enctype="multipart/form-data" class="stack">
           ${renderHidden("form_token", visit.formToken)}
           <div class="field">
-            <label for="operation">What its rows are for</label>
+            <label for="operation">What to do with the rows</label>
             <select id="operation" name="operation">
               ${Object.entries(operations).map(([name, text]) =>
                 renderOption(name, text, operation),
@@ -51,7 +51,7 @@ function show(
           </div>
           <div class="check">
             <input type="checkbox" id="skip" name="skip" ${skips} />
-            <label for="skip">Leave out faulty rows, and do the others</label>
+            <label for="skip">Skip invalid rows</label>
           </div>
           <div class="field">
             <label for="file">File</label>
@@ -68,16 +68,14 @@ function show(
               ${invalid}
             />
             <p class="hint" id="file-hint">
-              Drop it here or choose it: CSV or JSON, as Waypost exports it, or an export of
-              Firebase Dynamic Links, Branch, Bitly or Short.io. Up to 10,000 links in 4 MB;
-              <code>waypost import</code> in a terminal takes more.
+              Drop a file here or choose one: CSV or JSON from Waypost, or an export from Firebase
+              Dynamic Links, Branch, Bitly or Short.io. Up to 10,000 links and 4 MB. Use
+              <code>waypost import</code> for larger files.
             </p>
           </div>
-          <p class="soft">
-            You see a plan of it first. Nothing is changed before you say yes to it.
-          </p>
+          <p class="soft">Waypost shows you a plan first. Nothing changes until you approve it.</p>
           <div class="buttons">
-            <button class="main">Show the plan</button>
+            <button class="main">Show plan</button>
             <a class="button quiet" href="/links">Cancel</a>
           </div>
         </form>
@@ -95,7 +93,7 @@ function readWanted(form: Form): Wanted {
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {
   const wanted = readWanted(form);
-  if (form.upload === undefined) return show(visit, wanted, "Choose a file that has links in it.");
+  if (form.upload === undefined) return show(visit, wanted, "Choose a file with links.");
   const answer = await visit.account.planFile({ ...form.upload, ...wanted });
   if (answer.kind === "failed") return show(visit, wanted, describe(answer.failure));
   if (answer.kind === "asks") return show(visit, wanted);

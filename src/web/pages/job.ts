@@ -58,7 +58,7 @@ function goBack({ params }: Visit): Reply {
 
 const gone = tellGone({
   thing: "job",
-  why: "It was another key's, or it was done more than a month ago.",
+  why: "It belongs to another key, or it ended more than a month ago.",
   list: "jobs",
   address: "/jobs",
 });
@@ -89,13 +89,13 @@ function renderActs({ account, formToken }: Visit, job: JsonObject): Html | stri
     html`<form method="post" action="${address}/${act}">
       ${renderHidden("form_token", formToken)}<button>${word}</button>
     </form>`;
-  if (isRunning(job)) return account.mayUse("cancel_job") ? post("cancel", "Stop") : "";
+  if (isRunning(job)) return account.mayUse("cancel_job") ? post("cancel", "Cancel") : "";
   const mayApply = account.mayUse("plan_links") && account.mayUse("apply_plan");
   if (!mayApply) return "";
   const plan = `/plans/${encodeURIComponent(readText(job, "plan_id"))}`;
   const canGoOn = readText(job, "state") !== "done" && left + unknown > 0;
   return html`${done > 0 ? post("undo", "Undo…") : ""}
-  ${canGoOn ? html`<a class="button main" href="${plan}">Go on…</a>` : ""}`;
+  ${canGoOn ? html`<a class="button main" href="${plan}">Resume…</a>` : ""}`;
 }
 
 function renderProgressCard(job: JsonObject): Html {
@@ -128,9 +128,9 @@ function writeSpan(seconds: number): string {
 function renderCountList({ done, rejected, unknown, left }: Counts): Html {
   const told = [
     ["Done", done],
-    ["Refused", rejected],
+    ["Rejected", rejected],
     ["Unknown", unknown],
-    ["Left", left],
+    ["Remaining", left],
   ] as const;
   return html`<dl class="counts">
     ${told.map(
@@ -147,16 +147,16 @@ function describeState(job: JsonObject, { left, unknown }: Counts): Html | strin
   const text = stateTexts[readText(job, "state")] ?? "";
   const doubt =
     unknown > 0 && !isRunning(job)
-      ? "What became of the unknown ones nobody was told: look at those links before you go on."
+      ? "The unknown changes may have been made. Check those links before you resume."
       : "";
   const rest = left === 0 ? "" : text;
   return rest === "" && doubt === "" ? "" : html`<p class="soft">${rest} ${doubt}</p>`;
 }
 
 const stateTexts: Readonly<Record<string, string>> = {
-  running: "It goes on by itself, also when you leave this page.",
-  cancelled: "It was stopped by hand: what is done is done, and the rest is as it was.",
-  interrupted: "It was stopped half way, and can go on where it was.",
+  running: "It continues even if you leave this page.",
+  cancelled: "Finished changes stay. The rest were not made.",
+  interrupted: "It was interrupted. You can resume it.",
 };
 
 const rowsPerPage = 25;
@@ -194,7 +194,7 @@ function renderChoice(
   </nav>`;
 }
 
-const columns = [{ name: "Link" }, { name: "End", look: "end" }];
+const columns = [{ name: "Link" }, { name: "Result", look: "end" }];
 
 const acts: Readonly<Record<string, string>> = {
   create: "create",
@@ -204,9 +204,9 @@ const acts: Readonly<Record<string, string>> = {
 
 const outcomes: Readonly<Record<string, readonly [word: string, look: string]>> = {
   done: ["Done", "tag good"],
-  rejected: ["Refused", "tag grave"],
+  rejected: ["Rejected", "tag grave"],
   unknown: ["Unknown", "tag warn"],
-  left: ["Left", "tag"],
+  left: ["Remaining", "tag"],
 };
 
 function renderRow(row: JsonObject, mayLook: boolean): Html {

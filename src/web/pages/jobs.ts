@@ -29,7 +29,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
   const list = renderAnswer(answer, (result) => renderList(result, account));
   const body = html`<div class="head"><h1>Jobs</h1></div>
     <p class="soft">
-      Changes of many links at once. Each goes on by itself, and can be stopped and taken back.
+      A job changes many links at once. It runs in the background, and you can cancel or undo it.
     </p>
     ${list}`;
   return { kind: "page", title: "Jobs", body };
@@ -39,7 +39,7 @@ const columns = [
   { name: "Job" },
   { name: "State", look: "state" },
   { name: "Links", look: "late amount" },
-  { name: "Begun", look: "late when" },
+  { name: "Started", look: "late when" },
 ];
 
 function renderList(result: JsonObject, account: Account): Html {
@@ -48,7 +48,7 @@ function renderList(result: JsonObject, account: Account): Html {
   const list =
     jobs.length === 0
       ? html`<div class="empty">
-          <p>There is no job yet. Several links at once, and a file, are changed by one.</p>
+          <p>No jobs yet. A job starts when you change several links at once or import a file.</p>
         </div>`
       : html`${renderTable(
           "Jobs",

@@ -41,8 +41,8 @@ export const revokeKeyPage: Page = {
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",
-  body: html`<h1>The key is revoked</h1>
-    <p class="soft">It was the one that you were signed in with. Go on with another one.</p>
+  body: html`<h1>Key revoked</h1>
+    <p class="soft">You were signed in with this key. Sign in with another one.</p>
     <p><a class="button" href="/sign-in">Sign in</a></p>`,
 };
 
@@ -63,7 +63,7 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
     </div>
     ${renderNote(url)} ${renderFault(fault ?? failed)}
     <p class="soft">
-      Assistants and programs show a key. What it may do is decided when it is made.
+      Assistants and programs connect with a key. You choose what it may do when you create it.
     </p>
     <section class="card" aria-label="Keys">
       ${renderTable("Keys", shown, rows)} ${renderPaging(meta, "keys", "/keys?page=")}
@@ -76,7 +76,7 @@ const perPage = 25;
 
 const columns = [
   { name: "Key" },
-  { name: "Made", look: "late when" },
+  { name: "Created", look: "late when" },
   { name: "Last used", look: "late when" },
 ];
 const revokeColumn = { name: "Revoke", look: "number revoke" };

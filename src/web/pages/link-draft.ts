@@ -49,7 +49,7 @@ async function drawDraft(account: Account, { id, platform, form }: Wanted): Prom
   const fields = writeChanges(typed, listChanged(linkFields, was, typed));
   const answer = await account.previewDraft({ ...text, ...shown, platform }, fields);
   const page = answer.kind === "done" ? findKept(answer.result) : undefined;
-  const why = answer.kind === "failed" ? `Not seen yet: ${answer.failure.message}` : tooLong;
+  const why = answer.kind === "failed" ? `No preview yet: ${answer.failure.message}` : tooLong;
   if (page === undefined) return { stage: [], fault: why };
   const all = linkFields.map(({ name }) => name);
   const told = account.mayUse("explain_link")

@@ -33,13 +33,17 @@ const groups: readonly Group[] = [
   {
     name: "Link",
     fields: [
-      { name: "name", kind: "text", hint: "For you and your assistant, not for visitors." },
-      { name: "path", kind: "text", hint: "Behind the host. A new link without one is given one." },
+      { name: "name", kind: "text", hint: "Shown to you and your assistant, not to visitors." },
+      {
+        name: "path",
+        kind: "text",
+        hint: "The part after the host. A new link without a path gets a generated one.",
+      },
       {
         name: "url",
         kind: "text",
         isBroad: true,
-        hint: "For desktops, and phones without the app.",
+        hint: "Opens on computers, and on phones without the app.",
       },
     ],
   },
@@ -50,13 +54,13 @@ const groups: readonly Group[] = [
       { name: nameOther("ios_app"), kind: "text", app: "other" },
       { name: "android_app", kind: "choice", member: "android_app_id", app: "listed" },
       { name: nameOther("android_app"), kind: "text", app: "other" },
-      { name: "ios_fallback_url", kind: "text", hint: "On iPhones without the app." },
-      { name: "android_fallback_url", kind: "text", hint: "On Android without the app." },
-      { name: "enable_forced_redirect", kind: "check", hint: "Go on without the preview page." },
+      { name: "ios_fallback_url", kind: "text", hint: "Opens on iPhones without the app." },
+      { name: "android_fallback_url", kind: "text", hint: "Opens on Android without the app." },
+      { name: "enable_forced_redirect", kind: "check", hint: "Redirect visitors at once." },
     ],
   },
   {
-    name: "When it is shared",
+    name: "When the link is shared",
     fields: [
       {
         name: "social_title",
@@ -68,16 +72,20 @@ const groups: readonly Group[] = [
     ],
   },
   {
-    name: "Campaigns and deferred deep links",
+    name: "Campaigns and deferred links",
     isRare: true,
     fields: [
-      { name: "referrer", kind: "text", hint: "For Android's install referrer. Pro plan." },
-      { name: "provider_token", kind: "text", hint: "Of the App Store. Pro plan." },
-      { name: "campaign_token", kind: "text", hint: "Of the App Store. Pro plan." },
+      {
+        name: "referrer",
+        kind: "text",
+        hint: "Passed to the Android app through Google Play. Pro tier.",
+      },
+      { name: "provider_token", kind: "text", hint: "Needs the campaign token. Pro tier." },
+      { name: "campaign_token", kind: "text", hint: "Needs the provider token. Pro tier." },
       {
         name: "ios_deferred_deep_linking_enabled",
         kind: "check",
-        hint: "After an installation, open what was tapped. Pro plan.",
+        hint: "After the install, the app opens the link that was tapped. Pro tier.",
       },
     ],
   },

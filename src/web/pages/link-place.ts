@@ -6,7 +6,7 @@ export const idPattern = String.raw`/links/(?<id>[^/]+)`;
 
 export const gone = tellGone({
   thing: "link",
-  why: "It was deleted, or its address is another one.",
+  why: "It was deleted, or the address is wrong.",
   list: "links",
   address: "/links",
 });

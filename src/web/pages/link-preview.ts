@@ -74,7 +74,7 @@ export function renderCard(
   const form = canDraft(account, id) ? draftForm : undefined;
   const link = isNew ? "" : `?link=${encodeURIComponent(id)}`;
   const template = account.mayUse("get_template_version")
-    ? html`<p class="hint"><a href="/template${link}">Change this page for all links</a></p>`
+    ? html`<p class="hint"><a href="/template${link}">Edit this page for all links</a></p>`
     : "";
   return html`<section class="card looking${isNew ? " drawn" : ""}" aria-labelledby="preview">
     <header>
@@ -102,7 +102,7 @@ export function renderStage({ host }: Account, { platform, visits, source }: See
   const outcome = findSeen(visits, platform);
   if (readText(outcome, "action") === "redirect") {
     const to = html`<bdi>${shorten(readText(outcome, "to"), mostOfAddress)}</bdi>`;
-    return renderLeave(platform, html`No page: visitors go straight on to ${to}`);
+    return renderLeave(platform, html`No preview page: visitors are redirected to ${to}`);
   }
   return html`${looks.map((look) =>
     renderDevice({ platform, look, source: `${source}look=${look}`, host: showHost(host) }),
@@ -136,7 +136,7 @@ async function drawPage(account: Account, wanted: JsonObject): Promise<string> {
   return renderNothing(answer.kind === "failed" ? answer.failure.message : "");
 }
 
-export const unknownText = "Nobody here knows the page that links show.";
+export const unknownText = "Waypost could not read the page template.";
 
 /** What links show: the version that is live, or else the default page, which is the starter's. */
 export async function readShownText(account: Account): Promise<TemplateText | undefined> {

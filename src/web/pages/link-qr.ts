@@ -65,7 +65,7 @@ export function renderQr(svg: string, id: string): Html {
     <div class="inside qr">
       ${
         svg.length > mostOfSvg
-          ? html`<p class="soft">The address is long: few cameras read so dense a code.</p>`
+          ? html`<p class="soft">The address is long, so few cameras can read its QR code.</p>`
           : html`<div role="img" aria-label="QR code of the address">${trust(svg)}</div>`
       }
       <div class="buttons">

@@ -35,7 +35,7 @@ export const conditionWords: Readonly<Partial<Record<AskedCondition, string>>> =
   lt: "is less than",
   lteq: "is at most",
   empty: "is empty",
-  present: "is there",
+  present: "is not empty",
 };
 
 export function readLinkQuery(url: URL): LinkQuery {

@@ -140,8 +140,9 @@ function renderUnknownAddress(): Html {
   return html`<section class="card" aria-label="Address">
     <div class="inside">
       <p class="soft">
-        Where the links of this deployment live is not known here, so that there is no address to
-        copy and no QR code. Whoever runs Waypost sets it as <code>WAYPOST_LINK_ORIGIN</code>.
+        Waypost does not know the link host of the remote server, so it cannot show this link's
+        address or QR code. The operator can set the link host with
+        <code>WAYPOST_LINK_ORIGIN</code>.
       </p>
     </div>
   </section>`;

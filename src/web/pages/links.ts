@@ -102,7 +102,7 @@ function renderSearch({ search, sort, filters }: LinkQuery): Html {
       />
     </div>
     <div class="sort">
-      <label class="hidden" for="sort">Order</label>
+      <label class="hidden" for="sort">Sort by</label>
       <select id="sort" name="sort">
         ${options}
       </select>
@@ -118,7 +118,7 @@ function renderFilters(query: LinkQuery): Html {
     const without = writeLinkQuery({ ...query, filters: rest, page: 1 });
     const text = describeFilter(filter);
     return html`<li>
-      <a class="button small" href="/links${without}" aria-label="Take away: ${text}"
+      <a class="button small" href="/links${without}" aria-label="Remove filter: ${text}"
         ><bdi>${text}</bdi> <span aria-hidden="true">×</span></a
       >
     </li>`;
@@ -216,12 +216,14 @@ function describeApps(link: JsonObject): string {
 function renderNone(query: LinkQuery, { account }: Visit): Html {
   if (isNarrowed(query)) {
     return html`<div class="empty">
-      <p>No link is like that.</p>
-      <a class="button" href="/links">Show all links</a>
+      <p>No links match.</p>
+      <a class="button" href="/links">Clear search and filters</a>
     </div>`;
   }
-  const how = account.mayUse("create_link") ? " Make the first one, or ask your assistant to." : "";
-  return html`<div class="empty"><p>There is no link yet.${how}</p></div>`;
+  const how = account.mayUse("create_link")
+    ? " Create the first one, or ask your assistant to."
+    : "";
+  return html`<div class="empty"><p>No links yet.${how}</p></div>`;
 }
 
 function renderPaging(meta: JsonObject, query: LinkQuery): Html {

@@ -23,7 +23,7 @@ const list = { name: "Keys", address: "/keys" };
 const role: Field = {
   name: "role",
   kind: "choice",
-  hint: "A viewer reads links and apps; a manager changes them, and the page; an owner does all.",
+  hint: "A viewer reads links and apps. A manager also changes them. An owner may do everything.",
   choices: [
     { value: "viewer", name: "Viewer" },
     { value: "manager", name: "Manager" },
@@ -32,11 +32,11 @@ const role: Field = {
 };
 const access: Field = {
   name: "access",
-  label: "May do",
+  label: "Access",
   kind: "choice",
   choices: [
-    { value: "full", name: "Everything that its role may do" },
-    { value: "limited", name: "Only what is chosen here" },
+    { value: "full", name: "Everything that the role allows" },
+    { value: "limited", name: "Only the selected scopes" },
   ],
 };
 const fields = [role, access];
@@ -61,7 +61,7 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
           <div class="pair">${rendered}</div>
           ${renderScopes(listScopes(typed))}
           <div class="buttons">
-            <button class="main">Make key</button>
+            <button class="main">Create key</button>
             <a class="button quiet" href="/keys">Cancel</a>
           </div>
         </form>
@@ -122,7 +122,7 @@ async function make(visit: Visit, form: Form): Promise<Reply> {
   const chosen = listScopes(form);
   const isFull = form.read("access") === "full";
   if (isFull && chosen.length > 0) {
-    const message = "Scopes are chosen: let it do only those, or choose none of them.";
+    const message = "Scopes are selected. Choose “Only the selected scopes”, or clear them.";
     const problems = [{ field: access.name, message }];
     return show(visit, form, { code: "422", message, problems });
   }
@@ -140,10 +140,10 @@ async function make(visit: Visit, form: Form): Promise<Reply> {
 
 /** Sent twice, or loaded again. */
 function showMade({ message }: Failure): Reply {
-  const body = html`${renderHead("No second key", list)}
+  const body = html`${renderHead("Key already created", list)}
     <p>${message}</p>
-    <p><a class="button" href="/keys">Show all keys</a></p>`;
-  return { kind: "page", title: "No second key", body, status: 409 };
+    <p><a class="button" href="/keys">View all keys</a></p>`;
+  return { kind: "page", title: "Key already created", body, status: 409 };
 }
 
 /** In no address, and on no page that is kept: whoever has not copied it makes another one. */
@@ -151,13 +151,11 @@ function showOnce(key: JsonObject): Reply {
   const body = html`${renderHead("Your new key", list)}
     <section class="card narrow" aria-label="Key">
       <div class="inside">
-        <p class="note good" role="status">
-          Copy it now. It is shown this once, and nobody can read it again.
-        </p>
+        <p class="note good" role="status">Copy it now. Waypost does not show it again.</p>
         <div data-once>${renderCopy(readText(key, "token"), "token", "Copy the key")}</div>
         <dl class="facts">
           <div>
-            <dt>May do</dt>
+            <dt>Access</dt>
             <dd>${describeAccess(key)}</dd>
           </div>
           <div>

@@ -75,7 +75,7 @@ function askToCreate(visit: Visit, form: Form, isTyped: boolean): Reply {
     button: "Create it anyway",
     destroys: false,
     facts: String(
-      html`<p>It has no URL, no app and no fallback URL. You can add a destination later.</p>`,
+      html`<p>It has no web address, app or fallback. You can add a destination later.</p>`,
     ),
     frames: "",
     rows: "",

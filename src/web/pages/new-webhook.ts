@@ -31,9 +31,9 @@ const list = { name: "Webhooks", address: "/webhooks" };
 const address: Field = {
   name: "url",
   kind: "text",
-  label: "Address",
+  label: "Web address",
   hint:
-    "An https address, or http in a network of --webhook-private. " +
+    "An https address, or http in a network that --webhook-private names. " +
     "It receives data about every link of this project.",
   isBroad: true,
   isExact: true,
@@ -56,7 +56,7 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
           ${renderOthers([address, events], failure)} ${renderField(address, values, problems)}
           ${renderEvents(chosen, problems)}
           <div class="buttons">
-            <button class="main">Make webhook</button>
+            <button class="main">Create webhook</button>
             <a class="button quiet" href="/webhooks">Cancel</a>
           </div>
         </form>
@@ -77,7 +77,7 @@ function renderEvents(chosen: readonly string[], problems: readonly FieldProblem
   const faults = renderFaults(events.name, problems);
   return html`<div class="filters limits">
     <div role="group" aria-labelledby="of-events" ${describeBy(faults.ids)} class="scopes">
-      <p id="of-events">Is told of</p>
+      <p id="of-events">Events</p>
       ${boxes} ${faults.shown}
     </div>
   </div>`;
@@ -98,10 +98,10 @@ async function make(visit: Visit, form: Form): Promise<Reply> {
 
 /** Sent twice, or loaded again. */
 function showMade({ message }: Failure): Reply {
-  const body = html`${renderHead("No second webhook", list)}
+  const body = html`${renderHead("Webhook already created", list)}
     <p>${message}</p>
-    <p><a class="button" href="/webhooks">Show all webhooks</a></p>`;
-  return { kind: "page", title: "No second webhook", body, status: 409 };
+    <p><a class="button" href="/webhooks">View all webhooks</a></p>`;
+  return { kind: "page", title: "Webhook already created", body, status: 409 };
 }
 
 /** In no address, and on no page that is kept: whoever has not copied it makes another one. */
@@ -110,12 +110,12 @@ function showOnce(webhook: JsonObject): Reply {
     <section class="card narrow" aria-label="Webhook">
       <div class="inside">
         <p class="note good" role="status">
-          Copy its secret now. It is shown this once; messages are signed with it.
+          Copy the secret now. Waypost signs messages with it and does not show it again.
         </p>
         <div data-once>${renderCopy(readText(webhook, "secret"), "secret", "Copy the secret")}</div>
         <dl class="facts">
           <div>
-            <dt>Is told of</dt>
+            <dt>Events</dt>
             <dd>${describeEvents(webhook)}</dd>
           </div>
         </dl>

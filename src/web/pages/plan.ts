@@ -17,7 +17,7 @@ export const planPage: Page = {
 
 const gone = tellGone({
   thing: "plan",
-  why: "It was another key's, or its time is over. Nothing was changed by it.",
+  why: "It belongs to another key, or it expired. It changed nothing.",
   list: "links",
   address: "/links",
 });
@@ -57,38 +57,38 @@ function renderOpen(question: Question, visit: Visit, back: string): Html {
   return renderQuestion({ question: { ...question, blocked: mayNot }, visit, hidden: [], no });
 }
 
-const mayNot = "Your key may plan this, but not apply it.";
+const mayNot = "Your key may make this plan, but not apply it.";
 
 function describeEnd({ isFaulty, isOver, jobId }: ShownPlan): string {
   if (jobId !== undefined) return "This plan was applied";
-  if (isFaulty) return "Nothing of it can be applied";
-  return isOver ? "This plan is over" : "There is nothing to change";
+  if (isFaulty) return "This plan cannot be applied";
+  return isOver ? "This plan has expired" : "Nothing to change";
 }
 
 function renderEnd({ question, isFaulty, isOver, jobId, counts }: ShownPlan): Html | string {
   if (jobId !== undefined && question === undefined) {
     return html`<p class="note">
-      Its job tells what became of each link.
-      <a href="${writeJobAddress(jobId)}">Look at the job</a>
+      The job shows the result for each link.
+      <a href="${writeJobAddress(jobId)}">View job</a>
     </p>`;
   }
   if (question !== undefined) return "";
   if (isFaulty) {
     return html`<p class="note">
-      Nothing was changed. Mend what is named here and try again, or leave the faulty rows out.
+      Nothing was changed. Fix the rows below and try again, or skip the invalid rows.
     </p>`;
   }
   if (isOver) {
     return html`<p class="note">
-      Plans are good for an hour: what it was made of may have changed. Make it once more.
+      Plans expire after an hour, because links may have changed since. Make the plan again.
     </p>`;
   }
   const unchanged = counts["unchanged"] ?? 0;
   return html`<p class="note">
     ${
       unchanged === 0
-        ? "No link is meant by it."
-        : `${unchanged.toLocaleString("en")} links are so already.`
+        ? "The plan contains no links."
+        : `${unchanged.toLocaleString("en")} links already have these values.`
     }
   </p>`;
 }
@@ -107,15 +107,17 @@ function renderSource({ format, unmapped }: ShownPlan): Html | string {
   const columns = [
     { name: "Column" },
     { name: "Values", look: "number count" },
-    { name: "Such as" },
+    { name: "Example" },
   ];
   return html`<section class="card" aria-labelledby="source">
-    <h2 id="source">${format === undefined ? "Not taken over" : `An export of ${format}`}</h2>
+    <h2 id="source">${format === undefined ? "Not imported" : `Export from ${format}`}</h2>
     ${
       unmapped.length === 0
-        ? html`<div class="inside"><p>All of its columns are taken over.</p></div>`
-        : html`<div class="inside"><p class="soft">These have no place in a link here.</p></div>
-            ${renderTable("Columns that are not taken over", columns, rows)}`
+        ? html`<div class="inside"><p>All columns are imported.</p></div>`
+        : html`<div class="inside">
+              <p class="soft">Links in Waypost have no field for these columns.</p>
+            </div>
+            ${renderTable("Columns that are not imported", columns, rows)}`
     }
   </section>`;
 }
@@ -124,7 +126,7 @@ const perPage = 25;
 
 function renderFaults({ problems, moreFaults, isFaulty }: ShownPlan, url: URL): Html | string {
   if (problems.length === 0) return "";
-  const text = isFaulty ? "What has to be mended" : "Faulty rows, which are left out";
+  const text = isFaulty ? "Rows to fix" : "Invalid rows, which are skipped";
   const page = readPage(url, "faults");
   const shown = problems.slice((page - 1) * perPage, page * perPage);
   const table = { title: text, faults: shown, count: problems.length, more: moreFaults };
@@ -134,7 +136,7 @@ function renderFaults({ problems, moreFaults, isFaulty }: ShownPlan, url: URL): 
 function renderConflicts({ conflicts, counts }: ShownPlan, url: URL): Html | string {
   const count = counts["conflict"] ?? 0;
   if (count === 0) return "";
-  const title = "Left out, because of what is there";
+  const title = "Skipped, because of conflicts";
   return renderFaultTable("conflicts", { title, faults: conflicts, count, more: 0 }, url);
 }
 
@@ -166,12 +168,12 @@ function renderFaultTable(
         </td>
       </tr>`,
   );
-  const columns = [{ name: "Row", look: "place" }, { name: "What is wrong" }];
+  const columns = [{ name: "Row", look: "place" }, { name: "Problem" }];
   const meta = { page: readPage(url, id), last: Math.ceil(count / perPage) };
   return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>
     <div class="inside">
-      <p class="soft">Rows of a CSV are counted by the lines of the file.</p>
+      <p class="soft">For a CSV file, the row is the line number in the file.</p>
     </div>
     ${renderTable(title, columns, rows)}
     ${more > 0 ? html`<p class="foot">And ${more.toLocaleString("en")} more.</p>` : ""}

@@ -97,7 +97,7 @@ export const deleteProjectPage: Page = {
 
 const gone = tellGone({
   thing: "project",
-  why: "It was deleted, or its address is another one.",
+  why: "It was deleted, or the address is wrong.",
   list: "projects",
   address: "/projects",
 });
@@ -180,8 +180,8 @@ async function renderSide(visit: Visit, project: JsonObject): Promise<Html> {
         <h2 id="its-keys">Keys</h2>
         <div class="inside">
           <p class="soft">
-            A master key reaches projects alone. At the terminal of this machine, this makes a key
-            that reaches the links of this one:
+            A master key manages only projects. To manage this project's links, create a key on the
+            machine that runs Waypost:
           </p>
           ${renderCopy(command, "make-key", "Copy the command")}
         </div>

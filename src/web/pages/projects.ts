@@ -59,7 +59,7 @@ async function show({ account, url }: Visit): Promise<Reply> {
 
 function renderList(result: JsonObject): Html {
   const projects = readRecords(result, "projects");
-  if (projects.length === 0) return html`<div class="empty"><p>There is no project yet.</p></div>`;
+  if (projects.length === 0) return html`<div class="empty"><p>No projects yet.</p></div>`;
   return html`${renderTable("Projects", columns, projects.map(renderRow))}
   ${renderPaging(readRecord(result, "meta"), "projects", "/projects?page=")}`;
 }

@@ -42,7 +42,7 @@ export function renderSelecting({ table, paging, query, meta, visit }: Selecting
   return html`<form method="post" action="/links/several" data-select>
     ${renderHidden("form_token", visit.formToken)} ${renderQuery(query)} ${table}
     <div class="selected">
-      <span class="number" data-count role="status">With what is selected:</span>
+      <span class="number" data-count role="status">Selected:</span>
       ${renderAll(query, meta)}
       <span class="buttons">
         ${
@@ -73,6 +73,6 @@ function renderAll(query: LinkQuery, meta: JsonObject): Html | string {
   if (isOnPage || !isNarrowed(query)) return "";
   return html`<label class="check">
     <input type="checkbox" name="all" />
-    <span>All ${writeFound(meta, query)} that are found</span>
+    <span>All matching links (${writeFound(meta, query)})</span>
   </label>`;
 }

@@ -36,13 +36,13 @@ function renderSettings(result: JsonObject): Html {
       </div>`,
   );
   return html`<section class="card" aria-labelledby="now">
-      <h2 id="now">What runs</h2>
+      <h2 id="now">This server</h2>
       <div class="inside"><dl class="facts">${facts}</dl></div>
     </section>
     ${renderFindings(readRecords(result, "findings"))}
     <p class="soft">
-      Each is set where this process is started: by its option, or in its environment. An option
-      wins. Secrets have no option, and are not shown.
+      You set these where you start Waypost, with an option or an environment variable. An option
+      takes precedence. Secrets have no option and are not shown.
     </p>
     ${readRecords(result, "groups").map(renderGroup)}`;
 }
@@ -57,12 +57,12 @@ function renderFindings(findings: readonly JsonObject[]): Html {
     </div>`;
   });
   return html`<section class="card" aria-labelledby="findings">
-    <h2 id="findings">What was found</h2>
+    <h2 id="findings">Findings</h2>
     <div class="inside">
       ${shown.length === 0 ? "" : html`<dl class="facts">${shown}</dl>`}
       <p class="hint">
-        <code>waypost doctor</code> at the terminal looks at the key, the data folder and what a
-        start needs as well.
+        The command <code>waypost doctor</code> also checks the key, the data folder and what
+        Waypost needs to start.
       </p>
     </div>
   </section>`;

@@ -94,16 +94,14 @@ async function show(visit: Visit, form: Form, failure: Failure | undefined): Pro
         <div class="inside">${renderSelection(selection)}</div>
       </section>
       <section class="card" aria-labelledby="ways">
-        <h2 id="ways">What is to be changed</h2>
+        <h2 id="ways">What to change</h2>
         <div class="inside">
-          <p class="soft">
-            You see a plan of it first. Nothing is changed before you say yes to it.
-          </p>
+          <p class="soft">Waypost shows you a plan first. Nothing changes until you approve it.</p>
           ${failure === undefined ? "" : renderFailure(failure)}
           <div role="group" aria-labelledby="ways">
             ${ways.map((way) => renderWay(way, way.name === chosen))}
           </div>
-          <div class="buttons"><button class="main">Show the plan</button></div>
+          <div class="buttons"><button class="main">Show plan</button></div>
         </div>
       </section>
     </form>`;
@@ -122,9 +120,9 @@ async function countSelected(
 }
 
 function describeSelection({ isAll }: Selection, count: number | undefined): string {
-  if (count === undefined) return "Change all that are found";
+  if (count === undefined) return "Change all matching links";
   const links = count === 1 ? "1 link" : `${count.toLocaleString("en")} links`;
-  return isAll ? `Change all ${links} that are found` : `Change ${links}`;
+  return isAll ? `Change all ${links} that match` : `Change ${links}`;
 }
 
 /** What is seen of each in one line; its plan shows it whole. */

@@ -36,12 +36,12 @@ async function show(visit: Visit): Promise<Reply> {
           <div class="inside">${renderFacts(account)}</div>
         </section>
         <section class="card" id="changes" ${renderFollow(false)} aria-labelledby="last">
-          <h2 id="last">What happened last</h2>
+          <h2 id="last">Recent activity</h2>
           <div class="inside">
             ${renderChanges(changes.slice(0, mostChanges), visit)}
             ${
               account.mayUse("list_changes")
-                ? html`<p><a href="${historyAddress}">Show the whole history</a></p>`
+                ? html`<p><a href="${historyAddress}">View full history</a></p>`
                 : ""
             }
           </div>
@@ -78,7 +78,8 @@ function renderFacts({ facts }: Account): Html {
 /** Whoever hears the page is told how many they are, and not each second that passes. */
 function renderWaiting(waiting: readonly Waiting[]): Html {
   const count = waiting.length;
-  const told = count === 1 ? "A question waits for you." : `${count} questions wait for you.`;
+  const told =
+    count === 1 ? "1 approval is waiting for you." : `${count} approvals are waiting for you.`;
   return html`<p id="told" ${renderFollow(false)} role="status" class="hidden">
       ${count === 0 ? "" : told}
     </p>
@@ -96,7 +97,7 @@ function renderAsked(waiting: readonly Waiting[]): Html {
           <p class="soft">${lead}.</p>
           <p class="hint">${origin}. ${term}</p>
         </div>
-        <a class="button small" href="/waiting/${encodeURIComponent(id)}">Look and answer</a>
+        <a class="button small" href="/waiting/${encodeURIComponent(id)}">Review</a>
       </li>`,
   );
   return html`<section class="card" aria-labelledby="waiting">
@@ -112,7 +113,7 @@ function renderAsked(waiting: readonly Waiting[]): Html {
 function renderJobs(jobs: readonly JsonObject[]): Html {
   const isAny = jobs.length > 0;
   const list = html`<section class="card" aria-labelledby="running">
-    <h2 id="running">Running</h2>
+    <h2 id="running">Running jobs</h2>
     <div class="inside">
       <ul class="list">
         ${jobs.map(renderJob)}

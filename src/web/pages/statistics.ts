@@ -172,23 +172,23 @@ const numbers = [
 const titles: Readonly<Record<string, readonly [part: string, row: string]>> = {
   link: ["Links", "Link"],
   platform: ["Platforms", "Device"],
-  source: ["Ways", "By"],
-  referrer: ["Pages that led here", "Site"],
+  source: ["Sources", "Source"],
+  referrer: ["Referrers", "Site"],
   country: ["Countries", "Country"],
 };
 
 /** What a person reads in place of the keys that are ours. */
 const words: Readonly<Record<string, string>> = {
-  address: "The link's address",
-  short: "A short address",
+  address: "Path",
+  short: "Short path",
   qr: "QR code",
-  button: "The page's button, after a click",
-  reported: "Installs that apps reported themselves",
-  direct: "No page, or none that says so",
-  unknown: "Not known",
+  button: "Button on the preview page, after a click",
+  reported: "Installs reported by apps",
+  direct: "No referrer",
+  unknown: "Unknown",
   ios: "iOS",
   android: "Android",
-  desktop: "Computers and others",
+  desktop: "Computers and other devices",
   other: "All others",
   "deleted links": "Deleted links",
 };
@@ -203,7 +203,7 @@ function renderPart(stats: JsonObject, by: string): Html {
   );
   return html`<section class="card figures" aria-label="${title}">
     <h2>${title}</h2>
-    ${rows.length === 0 ? html`<div class="empty"><p>Nobody came.</p></div>` : table}
+    ${rows.length === 0 ? html`<div class="empty"><p>No clicks.</p></div>` : table}
   </section>`;
 }
 

@@ -9,9 +9,9 @@ type Field = keyof TemplateText;
 const fields: Readonly<Record<Field, { readonly label: string; readonly hint: string }>> = {
   body: {
     label: "Body",
-    hint: "HTML and Liquid. {% store_buttons %} is where the buttons stand.",
+    hint: "HTML and Liquid. {% store_buttons %} adds the buttons.",
   },
-  css: { label: "CSS", hint: "Its colours can follow the visitor's by prefers-color-scheme." },
+  css: { label: "CSS", hint: "Use prefers-color-scheme to support dark mode." },
 };
 
 type Shown = {

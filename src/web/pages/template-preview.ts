@@ -42,7 +42,7 @@ export function writeView({ platform, look, link }: View, done: string): string 
 
 type Choice = { readonly id: string; readonly name: string };
 
-const sample: Choice = { id: "sample", name: "A made-up link" };
+const sample: Choice = { id: "sample", name: "An example link" };
 const mostLinks = 20;
 
 /** Those that a template can be seen with. */
@@ -92,7 +92,7 @@ export function findKept(result: JsonObject): string | undefined {
   return token === "" ? undefined : `/template/page/${token}`;
 }
 
-export const tooLong = "This page is too long to be shown here.";
+export const tooLong = "This page is too long to preview.";
 
 function readProblem(problem: JsonObject): FieldProblem {
   const { line, column } = problem;
@@ -112,8 +112,7 @@ export async function renderTemplatePreview(
   { view, links, drawn: { page, failure } }: Shown,
 ): Promise<Html | string> {
   if (!account.mayUse("preview_template")) return "";
-  const why =
-    failure === undefined ? tooLong : "The page is seen again when what is wrong is mended.";
+  const why = failure === undefined ? tooLong : "Fix the errors to see the page again.";
   const stage =
     page === undefined
       ? html`<p class="soft">${why}</p>`
@@ -175,4 +174,4 @@ export const templateFramePage: Page = {
 
 const over =
   '<!doctype html><meta name="color-scheme" content="light dark">' +
-  "<p>This preview is over: it was kept for ten minutes.</p>";
+  "<p>This preview has expired. Previews are kept for ten minutes.</p>";

@@ -24,7 +24,7 @@ export function renderVersions(visit: Visit, versions: readonly JsonObject[]): H
       <h2 id="versions">Versions</h2>
       ${
         live !== undefined && account.mayUse("unpublish_template")
-          ? renderAct(visit, "unpublish", html`<button class="small grave">Take down…</button>`)
+          ? renderAct(visit, "unpublish", html`<button class="small grave">Unpublish…</button>`)
           : ""
       }
     </header>
@@ -49,7 +49,7 @@ function renderVersion(visit: Visit, version: JsonObject): Html {
   const { account } = visit;
   const [id, at] = [readText(version, "id"), readText(version, "published_at")];
   const time = renderTime(at, account);
-  const label = `Restore the version of ${writeTime(at, account)}`;
+  const label = `Restore the version from ${writeTime(at, account)}`;
   const button = html`${renderHidden("id", id)}<button class="small" aria-label="${label}">
       Restore…
     </button>`;

@@ -84,7 +84,7 @@ async function show(visit: Visit, again: Again, form?: Form): Promise<Reply> {
       <h1>Page template</h1>
       ${
         mayWrite(account)
-          ? html`<a class="button quiet" href="/template?from=starter">Start from the starter</a>`
+          ? html`<a class="button quiet" href="/template?from=starter">Use the starter template</a>`
           : ""
       }
     </div>
@@ -115,8 +115,8 @@ async function findSource({ account, url }: Visit): Promise<Source> {
     const found = await readVersion(account, from);
     const told =
       from === "starter"
-        ? "This is the starter template. Nothing is changed until you save it."
-        : "This is an older version. Nothing is changed until you save it.";
+        ? "This is the starter template. Nothing changes until you save it."
+        : "This is an older version. Nothing changes until you save it.";
     if (found.kind === "text") return { text: found.text, was, told };
   }
   if (kept !== undefined && (kept.body !== "" || kept.css !== "")) return { text: kept, was };
@@ -128,8 +128,8 @@ async function findSource({ account, url }: Visit): Promise<Source> {
   return { text: starter.text, was, told: hasOther ? emptyDraft : nothingWritten };
 }
 
-const nothingWritten = "Nothing is written yet. This is the page that links show.";
-const emptyDraft = "The draft is empty. This is the starter page; links show the live version.";
+const nothingWritten = "There is no draft yet. This is the page that links show.";
+const emptyDraft = "The draft is empty. This is the starter template. Links show the live version.";
 
 function mayWrite({ mayUse }: Account): boolean {
   return mayUse("save_template") || mayUse("publish_template");
@@ -201,8 +201,10 @@ function describeFindings(
 ): string {
   if (count === 0) return refused?.message ?? "";
   const problems = count === 1 ? "one problem" : `${count} problems`;
-  if (failure !== undefined) return `It was not saved: it has ${problems}.`;
-  return refused === undefined ? `It can be saved, but has ${problems}.` : `It has ${problems}.`;
+  if (failure !== undefined) return `Not saved: the template has ${problems}.`;
+  return refused === undefined
+    ? `The template has ${problems}, but can be saved.`
+    : `The template has ${problems}.`;
 }
 
 function renderFailed({ message }: Failure): Reply {
@@ -226,8 +228,8 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
   const now = draft.kind === "text" ? printText(draft.text) : "";
   if (now !== was && now !== printText(typed)) {
     const message =
-      "Somebody changed the draft meanwhile. It can be read in another tab; " +
-      "save again to have it as you typed it.";
+      "Someone else changed the draft in the meantime. Open it in another tab to compare, " +
+      "or save again to overwrite it.";
     return show(visit, { typed, was: now, failure: { code: "plan_changed", message } }, form);
   }
   const ended = await act(visit, form, { tool: "save_template", args: typed });

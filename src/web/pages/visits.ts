@@ -9,7 +9,7 @@ export function renderVisits(result: JsonObject): Html {
   const visits = readRecord(result, "visits");
   const problems = readRecords(result, "problems");
   return html`<section class="card" aria-labelledby="visits">
-    <h2 id="visits">What visitors meet</h2>
+    <h2 id="visits">What visitors see</h2>
     <div class="inside">
       <ul class="list">
         ${renderMobile("iPhone", readRecord(visits, "ios"))}
@@ -30,7 +30,7 @@ function renderMobile(name: string, outcomes: JsonObject): Html {
   return html`<li>
     <h3>${name}</h3>
     <p>Opens the app.</p>
-    <p class="soft">Without it: ${describe(without_app)}</p>
+    <p class="soft">Without the app: ${describe(without_app)}</p>
   </li>`;
 }
 
@@ -49,12 +49,12 @@ function describe(outcome: JsonObject): Html | string {
   const end = html`<bdi>${to}</bdi>`;
   switch (readText(outcome, "action")) {
     case "redirect":
-      return html`Goes to ${end}`;
+      return html`Redirects to ${end}`;
     case "preview_page":
       return to === ""
-        ? "Sees the preview page."
-        : html`Sees the preview page, which leads to ${end}`;
+        ? "Shows the preview page."
+        : html`Shows the preview page, which opens ${end}`;
     default:
-      return "Sees the usual page: the link leads nowhere here.";
+      return "Shows the default page: the link has no destination here.";
   }
 }

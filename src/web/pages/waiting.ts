@@ -13,13 +13,13 @@ export const waitingPage: Page = {
 const over: Reply = {
   kind: "page",
   status: 404,
-  title: "Over",
-  body: html`<h1>This question is over</h1>
+  title: "Approval expired",
+  body: html`<h1>This approval has expired</h1>
     <p class="soft">
-      Its time has passed, or it was another key's. If you still want this, ask your assistant
-      again.
+      It was open for five minutes, or it belongs to another key. If you still want this, ask your
+      assistant again.
     </p>
-    <p><a class="button" href="/">Go to the start</a></p>`,
+    <p><a class="button" href="/">Go to Start</a></p>`,
 };
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
@@ -50,12 +50,12 @@ const ends: Readonly<
   approved: {
     title: "Approved",
     text:
-      "It was answered with yes, here or on its own page. The assistant may do this once; if it " +
-      "does not go on by itself, tell it to.",
+      "You approved this, here or on the approval page. The assistant may do it once. If it does " +
+      "not continue by itself, ask it to.",
   },
   declined: {
     title: "Declined",
-    text: "It was answered with no, here or on its own page. The assistant will not do this.",
+    text: "You declined this, here or on the approval page. The assistant will not do it.",
   },
 };
 
@@ -65,7 +65,7 @@ function renderEnd(end: keyof typeof ends): Html {
     <h2 id="end">${title}</h2>
     <div class="inside">
       <p role="status">${text}</p>
-      <p><a class="button" href="/">Go to the start</a></p>
+      <p><a class="button" href="/">Go to Start</a></p>
     </div>
   </section>`;
 }

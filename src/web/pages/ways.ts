@@ -28,28 +28,30 @@ export async function listWays(account: Account, form: Form): Promise<readonly W
   const deletion: Way = {
     name: "delete",
     title: "Delete them",
-    fields: html`<p>They are kept for a while after it, and can be brought back.</p>`,
+    fields: html`<p>
+      Deleted links stay in the bin for a while. You can restore them from there.
+    </p>`,
   };
   const changes: readonly Way[] = [
     { name: "set", title: "Set a field", fields: renderSet(form) },
     {
       name: "choose",
-      title: "Choose an app, or turn something on or off",
+      title: "Choose an app, or turn an option on or off",
       fields: await renderChoose(account, form),
     },
     {
       name: "replace",
-      title: "Replace a part of a field",
+      title: "Replace part of a field",
       fields: renderReplace(form),
     },
     {
       name: "query",
-      title: "Add a parameter to addresses",
+      title: "Add a query parameter to web addresses",
       fields: renderQuery(form),
     },
     {
       name: "prefix",
-      title: "Put something before paths",
+      title: "Add a prefix to paths",
       fields: renderPrefix(form),
     },
   ];
@@ -112,7 +114,7 @@ function readChoice(form: Form): JsonObject {
 function renderSet(form: Form): Html {
   return html`<div class="pair">
     ${renderFieldChoice("set", setFields, form)}
-    ${renderText("set", "value", "Becomes", form, "Left empty, the field is emptied.")}
+    ${renderText("set", "value", "New value", form, "Leave this empty to clear the field.")}
   </div>`;
 }
 
@@ -121,27 +123,28 @@ function renderReplace(form: Form): Html {
   return html`<div class="pair">
     ${renderFieldChoice("replace", ruledFields, form)}
     <div class="field">
-      <label for="${match}">What is replaced</label>
+      <label for="${match}">Replace</label>
       <select id="${match}" name="${match}">
         ${renderOption("text", "Every occurrence of a text", readMatch(form))}
-        ${renderOption("host", "The host of an address", readMatch(form))}
+        ${renderOption("host", "The host of a web address", readMatch(form))}
       </select>
     </div>
-    ${renderText("replace", "from", "From", form)} ${renderText("replace", "to", "To", form)}
+    ${renderText("replace", "from", "Old text", form)}
+    ${renderText("replace", "to", "New text", form)}
   </div>`;
 }
 
 function renderQuery(form: Form): Html {
   return html`<div class="pair">
     ${renderFieldChoice("query", addressFields, form)}
-    ${renderText("query", "name", "Parameter", form, "Such as utm_source.")}
+    ${renderText("query", "name", "Parameter", form, "For example, utm_source.")}
     ${renderText("query", "value", "Value", form)}
   </div>`;
 }
 
 function renderPrefix(form: Form): Html {
-  const hint = "Such as spring/. The old addresses end: visitors who use them arrive nowhere.";
-  return renderText("prefix", "prefix", "Before each path", form, hint);
+  const hint = "For example, spring/. The old addresses stop working.";
+  return renderText("prefix", "prefix", "Prefix", form, hint);
 }
 
 function renderFieldChoice(way: string, names: readonly string[], form: Form): Html {
@@ -182,7 +185,7 @@ async function renderChoose(account: Account, form: Form): Promise<Html> {
   const listed = appKinds.map(({ name }) => listAppChoices(account, name, ""));
   const apps = (await Promise.all(listed)).filter((each) => each !== undefined);
   return html`<div class="field">
-      <label for="choice">Becomes</label>
+      <label for="choice">New value</label>
       <select id="choice" name="choice">
         ${apps.map((each) => renderApps(each, chosen))} ${flags}
       </select>

@@ -56,8 +56,8 @@ async function show(visit: Visit, fault?: string): Promise<Reply> {
 const missing: Reply = {
   kind: "page",
   title: "Not found",
-  body: html`<h1>There is no such webhook</h1>
-    <p>It may be revoked already. <a href="/webhooks">All webhooks</a></p>`,
+  body: html`<h1>This webhook does not exist</h1>
+    <p>It may have been revoked. <a href="/webhooks">View all webhooks</a></p>`,
   status: 404,
 };
 
@@ -68,11 +68,11 @@ function listFacts(
   const failing = renderTime(readText(webhook, "failing_since"), account);
   const dropped = readNumber(webhook, "dropped");
   return [
-    ["Leads to", html`<bdi>${readText(webhook, "url")}</bdi>`],
-    ["Is told of", describeEvents(webhook)],
-    ["Made", renderTime(readText(webhook, "created_at"), account)],
+    ["Web address", html`<bdi>${readText(webhook, "url")}</bdi>`],
+    ["Events", describeEvents(webhook)],
+    ["Created", renderTime(readText(webhook, "created_at"), account)],
     ["Last attempt", renderLast(webhook, account)],
-    ...(failing === "" ? [] : [["Takes nothing since", failing] as const]),
+    ...(failing === "" ? [] : [["Failing since", failing] as const]),
     ["Waiting", String(readNumber(webhook, "waiting"))],
     ...(dropped === 0 ? [] : [["Dropped", describeDropped(dropped)] as const]),
   ];
@@ -100,23 +100,24 @@ function renderButton(
 function renderDead(visit: Visit, count: number, dead: readonly JsonObject[]): Html | string {
   if (count === 0) return "";
   const rows = dead.map((delivery) => renderRow(visit, delivery));
-  const more = count > dead.length ? html`<p class="soft">The latest ${dead.length}.</p>` : "";
+  const more =
+    count > dead.length ? html`<p class="soft">The list shows the latest ${dead.length}.</p>` : "";
   return html`<section class="card" aria-labelledby="given-up">
-    <h2 id="given-up">Given up: ${count}</h2>
+    <h2 id="given-up">Failed events: ${count}</h2>
     <div class="inside stack">
       <p class="soft">
-        They were tried for a day, and are kept for a week. Sent again, they come after what was
-        told meanwhile.
+        Waypost retried these events for a day and keeps them for a week. If you send them again,
+        they arrive after newer events.
       </p>
       ${more} ${renderButton(visit, "resend_webhook", "resend", "Send all again")}
     </div>
-    ${renderTable("Given up", columns, rows)}
+    ${renderTable("Failed events", columns, rows)}
   </section>`;
 }
 
 const columns = [
   { name: "Event" },
-  { name: "Given up", look: "late" },
+  { name: "Failed", look: "late" },
   { name: "Send again", look: "number" },
 ];
 
@@ -132,7 +133,7 @@ function renderRow(visit: Visit, delivery: JsonObject): Html {
     <td>
       ${event}
       <span class="granted"
-        >${readText(delivery, "fault")}, after ${readNumber(delivery, "attempts")}</span
+        >${readText(delivery, "fault")}, after ${readNumber(delivery, "attempts")} attempts</span
       >
     </td>
     <td class="late soft">${renderTime(readText(delivery, "given_up_at"), visit.account)}</td>
@@ -161,6 +162,6 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   const causes = [readText(tested, "fault"), readText(tested, "next")].filter(
     (text) => text !== "",
   );
-  if (causes.length > 0) return show(visit, `It was not taken: ${causes.join("; ")}.`);
+  if (causes.length > 0) return show(visit, `The test failed: ${causes.join("; ")}.`);
   return { kind: "go", to: tellDone(back, "webhook_tested") };
 }

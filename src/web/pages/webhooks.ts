@@ -37,8 +37,8 @@ async function show({ account, url }: Visit): Promise<Reply> {
     </div>
     ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""} ${renderMends(webhooks)}
     <p class="soft">
-      Programs of yours are told what happens in this project, by messages that are signed after
-      Standard Webhooks.
+      Waypost sends events of this project to your programs. Messages are signed as Standard
+      Webhooks describes.
     </p>
     ${webhooks.length === 0 ? none : card}`;
   return { kind: "page", title: "Webhooks", body };
@@ -46,17 +46,17 @@ async function show({ account, url }: Visit): Promise<Reply> {
 
 /** Over stdio there is a console, and nobody who delivers. */
 const late = html`<p class="note">
-  Messages are sent by <code>waypost serve</code>, and it does not run for this folder. What happens
-  is kept until it does.
+  Only <code>waypost serve</code> sends messages, and it does not run for this data folder. Events
+  wait until it does.
 </p>`;
 
-const none = html`<p>Nobody is told anything yet.</p>`;
+const none = html`<p>No webhooks yet.</p>`;
 
 const columns = [
   { name: "Address" },
   { name: "Last attempt", look: "late" },
   { name: "Waiting", look: "number slim late" },
-  { name: "Given up", look: "number slim" },
+  { name: "Failed", look: "number slim" },
 ];
 
 const mostShown = 100;
@@ -93,7 +93,7 @@ export function renderMends(webhooks: readonly JsonObject[]): readonly Html[] {
 /** What came of the last attempt, and when that was. */
 export function renderLast(webhook: JsonObject, account: Account): Html | string {
   const at = renderTime(readText(webhook, "last_at"), account);
-  if (at === "") return "nothing was sent yet";
+  if (at === "") return "nothing sent yet";
   const fault = readText(webhook, "last_fault");
-  return html`${fault === "" ? "taken" : `not taken: ${fault}`}, ${at}`;
+  return html`${fault === "" ? "delivered" : `failed: ${fault}`}, ${at}`;
 }

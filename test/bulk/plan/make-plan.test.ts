@@ -327,5 +327,5 @@ async function applyFree(rows: readonly object[], max_links: number) {
 }
 
 function adviseNew(needs: string): string {
-  return `A new app needs its ${needs}, from the user: never make one up`;
+  return `A new app needs its exact ${needs}: do not guess it`;
 }

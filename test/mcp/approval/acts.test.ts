@@ -125,7 +125,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "point a link elsewhere": [
-    "seconds ago by this key: was URL",
+    "seconds ago by this key: was web address",
     async () => {
       const { id } = await plantLink();
       await act("update_link", { id, url: "https://example.com/summer?utm_source=mail" });
@@ -177,7 +177,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "change an Android app": [
-    "Fingerprints",
+    "SHA-256 fingerprints",
     async () => {
       const { id } = await assistant.plant("android_app", androidApp);
       return ask("update_android_app", { id, fingerprints: [print("A"), print("C")] });

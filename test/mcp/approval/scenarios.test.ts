@@ -202,7 +202,7 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
     for (const shown of [
       'Your assistant "waypost-tests" asks for your approval',
       'Point the link "Spring" to "https://\u0430pple.com/spring"',
-      `Changed 20 seconds ago by this key: was URL "${old}"`,
+      `Changed 20 seconds ago by this key: was web address "${old}"`,
       'host "xn--pple-43d.com"',
       "mixes Latin and Cyrillic letters",
       'Desktop: goes to "https://xn--pple-43d.com/spring"',

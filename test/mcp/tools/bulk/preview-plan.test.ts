@@ -428,7 +428,9 @@ describe("new links", () => {
     const rows = [{ path: "new", ios_app, android_app }];
     const { text } = await ask({ operation: "upsert", rows });
     expect(text).toContain('- registers the iOS app "com.example.shop": Team ID: "ABCDE12345"');
-    expect(text).toContain('- registers the Android app "com.example.shop": Fingerprints: ');
+    expect(text).toContain(
+      '- registers the Android app "com.example.shop": SHA-256 fingerprints: ',
+    );
     expect(text.split("\n")[0]).toBe("Create 1 link, and register 2 apps");
     expect(text).toContain('- apple-app-site-association: + "app ABCDE12345.com.example.shop"');
     expect(text).toContain(`- assetlinks.json: + "com.example.shop ${sha256}"`);

@@ -31,7 +31,7 @@ describe.each([
 ])("%s", (tool, args) => {
   test("tells which apps are registered, and which was most likely meant", async () => {
     const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
-    const fix = `${meant} A new app needs its Team ID, from the user: never make one up`;
+    const fix = `${meant} A new app needs its exact Team ID: do not guess it`;
     expect(structured.error).toEqual({
       code: "validation_failed",
       message,
