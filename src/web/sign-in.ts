@@ -182,12 +182,12 @@ export function renderUploadAgain(signingIn: SigningIn): Promise<Response> {
 
 /** Once the visitor is signed in, the same form is shown again, with what was typed. */
 export function respondTooLong(): Response {
-  const body = html`<h1>Form too long</h1>
+  const body = html`<h1>Too large</h1>
     <p>
-      You are signed out, and this form is too long to keep. Sign in in another tab, then reload
+      You are signed out, and this form is too large to keep. Sign in in another tab, then reload
       this page. Your browser sends the form again.
     </p>`;
-  return respondPage(413, { title: "Form too long", body, frame: undefined });
+  return respondPage(413, { title: "Too large", body, frame: undefined });
 }
 
 type Shown = {
