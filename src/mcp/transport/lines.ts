@@ -2,12 +2,16 @@ import type { Readable } from "node:stream";
 
 export type LineReading = {
   readonly onLine: (line: string) => void;
-  /** Called at the line's end. */
-  readonly onTooLong: () => void;
+  /** Called at the line's end, with its first and its last bytes. */
+  readonly onTooLong: (ends: LineEnds) => void;
   readonly onEnd: () => void;
 };
 
+export type LineEnds = { readonly head: string; readonly tail: string };
+
 const newline = 10;
+/** So much of each end of a line that is too long: enough for an id. */
+const keptBytes = 512;
 
 /**
  * Cuts a stream into lines of at most so many bytes. A line that is longer is reported once, and
@@ -20,11 +24,18 @@ export function readLines(
 ): void {
   let parts: Buffer[] = [];
   let size = 0;
+  let [head, tail] = [Buffer.alloc(0), Buffer.alloc(0)];
 
   function add(part: Buffer): void {
+    const before = size;
     size += part.length;
-    if (size > mostBytes) parts = [];
-    else parts.push(part);
+    parts.push(part);
+    if (size <= mostBytes) return;
+    const known = before <= mostBytes ? Buffer.concat(parts) : Buffer.concat([tail, part]);
+    // Copies, because a part of a buffer keeps the whole of it.
+    if (before <= mostBytes) head = Buffer.from(known.subarray(0, keptBytes));
+    tail = Buffer.from(known.subarray(-keptBytes));
+    parts = [];
   }
 
   function finishLine(): void {
@@ -32,7 +43,7 @@ export function readLines(
     const line = Buffer.concat(parts).toString("utf8");
     parts = [];
     size = 0;
-    if (isTooLong) onTooLong();
+    if (isTooLong) onTooLong({ head: head.toString("utf8"), tail: tail.toString("utf8") });
     else if (line.trim() !== "") onLine(line);
   }
 

@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { readCancelled, trackDirect, type DirectCall, type DirectCalls } from "./direct-calls.ts";
 import { trackInFlight, type InFlight } from "./in-flight.ts";
-import { readLines } from "./lines.ts";
+import { readLines, type LineEnds } from "./lines.ts";
 import { messageBytes } from "./message-size.ts";
 import { idIsOpen, isId, listRequestIds, trackOpenIds, type Id, type OpenIds } from "./open-ids.ts";
 
@@ -57,7 +57,7 @@ export function createStdioTransport(options: StdioOptions): StdioTransport {
     start: () => {
       readLines(input, messageBytes, {
         onLine: receive,
-        onTooLong: () => refuseLine(tooLong),
+        onTooLong: (ends) => refuseLine(tooLong, findIdAtEnds(ends)),
         onEnd,
       });
       // The client reads no more, and so no error can be sent to it.
@@ -179,4 +179,21 @@ function findId(given: unknown): Id | null {
   if (typeof given !== "object" || given === null) return null;
   if (!("id" in given) || !("method" in given)) return null;
   return isId(given.id) ? given.id : null;
+}
+
+/** No escape, no letter beyond ASCII and no leading zero, so that it is JSON in any case. */
+const idText = String.raw`("[ !#-\[\]-~]{0,100}"|0|-?[1-9]\d{0,14})`;
+const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
+const idThenMethod = new RegExp(
+  String.raw`^\s*\{\s*(?:${version})?"id"\s*:\s*${idText}\s*,\s*"method"`,
+);
+const methodFirst = new RegExp(String.raw`^\s*\{\s*(?:${version})?"method"\s*:`);
+/** Only what belongs to the message itself ends with its one brace. */
+const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*${idText}\s*\}\s*$`);
+
+/** The id of a request that is too long to be parsed, where the official SDKs write it. */
+function findIdAtEnds({ head, tail }: LineEnds): Id | null {
+  const found = idThenMethod.exec(head) ?? (methodFirst.test(head) ? idLast.exec(tail) : null);
+  // By its pattern it is a text or a number.
+  return found?.[1] === undefined ? null : (JSON.parse(found[1]) as Id);
 }

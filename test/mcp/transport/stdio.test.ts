@@ -49,11 +49,25 @@ describe("a line that is no message", () => {
     expect(await session.exchange(answer)).toEqual([{ jsonrpc: "2.0", id: null, error }]);
   });
 
-  test("that is too long is answered with what to do instead", async () => {
-    const heard = await session.exchange("x".repeat(5 * mebibyte));
+  test.each<[where: string, begin: string, end: string, id: number | string | null]>([
+    ["at its end", '{"method":"tools/call","params":{"name":"', '"},"jsonrpc":"2.0","id":7}', 7],
+    [
+      "at its beginning",
+      '{"jsonrpc":"2.0","id":"a-7","method":"tools/call","params":"',
+      '"}',
+      "a-7",
+    ],
+    ["inside it", '{"jsonrpc":"2.0","method":"tools/call","params":{"a":"', '","id":7}}', null],
+    ["in what may be an answer", '{"jsonrpc":"2.0","id":7,"result":{"a":"', '"}}', null],
+    ["at the end of an answer", '{"result":{"a":"', '"},"jsonrpc":"2.0","id":7}', null],
+    ["that is no number", '{"method":"tools/call","params":"', '","id":007}', null],
+    ["in a text", '{"jsonrpc":"2.0","method":"tools/call","params":"', ',\\"id\\":7}"}', null],
+  ])("that is too long and has an id %s is answered by its request's", async (_, ...given) => {
+    const [begin, end, id] = given;
+    const heard = await session.exchange(`${begin}${"x".repeat(5 * mebibyte)}${end}`);
     const message = /longer than 4 MiB\. Send fewer rows .*`waypost import FILE`/;
     const error = { code: -32600, message: expect.stringMatching(message) };
-    expect(heard).toEqual([{ jsonrpc: "2.0", id: null, error }]);
+    expect(heard).toEqual([{ jsonrpc: "2.0", id, error }]);
   });
 
   test("before the handshake is answered first, and blank lines are passed over", async () => {
