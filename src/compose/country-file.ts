@@ -3,6 +3,7 @@ import { UsageFault } from "../config.ts";
 import type { Clock } from "../contract/clock.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { readFamily } from "../network/ip-address.ts";
+import { listFileNetworks } from "./list-file-networks.ts";
 import { readCountry } from "./read-country.ts";
 
 /** A file that tells the country of an address, in MaxMind's format (.mmdb). */
@@ -20,6 +21,8 @@ type Following = {
 
 /** A stat now and then costs nothing, and operators replace the file once a week. */
 const lookEvery_ms = 60_000;
+/** A file with countries shows one soon. Another file is not read to its end. */
+const mostNetworks = 2000;
 
 /** Finds by the file that is there, which is read anew within a minute when it is replaced. */
 export async function followCountryFile(
@@ -56,17 +59,23 @@ export async function followCountryFile(
 export async function openCountryFile(path: string): Promise<CountryFile> {
   const reader = await openReader(path);
   const { databaseType: kind, buildEpoch: madeAt, ipVersion } = reader.metadata;
-  const find = (address: string) => {
+  const lookUp = (address: string) => {
     // The library would read the first quarter of such an address as one of IPv4.
-    if (ipVersion === 4 && readFamily(address) === "ipv6") return undefined;
+    if (ipVersion === 4 && readFamily(address) === "ipv6") return { prefix: 0 };
     try {
-      return readRecord(reader.get(address));
+      const [record, prefix] = reader.getWithPrefixLength(address);
+      return { country: readRecord(record), prefix };
     } catch {
       // A damaged part of the file: of these addresses it tells nothing.
-      return undefined;
+      return { prefix: 128 };
     }
   };
-  return { kind, madeAt, find };
+  const find = (address: string) => lookUp(address).country;
+  // Vendors name their files differently, so look for a country in it.
+  for (const address of listFileNetworks((each) => lookUp(each).prefix, mostNetworks)) {
+    if (find(address) !== undefined) return { kind, madeAt, find };
+  }
+  throw refuse(path, `(${kind}) has no countries; name a country or city database`);
 }
 
 async function openReader(path: string) {

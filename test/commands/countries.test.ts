@@ -85,7 +85,10 @@ test("the doctor says what the file is, and of when", async () => {
   );
 });
 
-test("a file that is no database of addresses is refused by name, with what would do", async () => {
+test("a file that is not a country database is refused by name, with what to do", async () => {
+  const networks = `${folder.path}-asn.mmdb`;
+  const record = { "203.0.113.0/24": { autonomous_system_number: 64500 } };
+  await writeCountries(networks, record, { type: "GeoLite2-ASN" });
   const text = `${folder.path}.txt`;
   await writeFile(text, "GB");
   await mkdir(`${folder.path}-folder`);
@@ -93,6 +96,7 @@ test("a file that is no database of addresses is refused by name, with what woul
     [join(folder.path, "none.mmdb"), "does not exist; name an existing file"],
     [`${folder.path}-folder`, "is a folder; name a file in it"],
     [text, "is not a country database; unpack the download"],
+    [networks, "(GeoLite2-ASN) has no countries; name a country or city database"],
   ] as const;
   for (const [path, fault] of faults) {
     const words = ["--data", folder.path, "--geoip-file", path];

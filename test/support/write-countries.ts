@@ -6,11 +6,16 @@ import { isIPv4 } from "node:net";
 type Value = string | number | bigint | { readonly [key: string]: Value };
 export type CountryRecords = Readonly<Record<string, Value>>;
 
+type Options = { readonly type?: string };
 /** Another node's number, or the place of a record. */
 type Branch = { readonly node: number } | { readonly record: number } | undefined;
 
 /** Networks, such as `203.0.113.0/24`, with what the file tells of them. */
-export async function writeCountries(path: string, records: CountryRecords): Promise<void> {
+export async function writeCountries(
+  path: string,
+  records: CountryRecords,
+  { type = "GeoLite2-Country" }: Options = {},
+): Promise<void> {
   const nodes: [Branch, Branch][] = [[undefined, undefined]];
   const data: Buffer[] = [];
   let at = 0;
@@ -24,7 +29,7 @@ export async function writeCountries(path: string, records: CountryRecords): Pro
     binary_format_major_version: 2,
     binary_format_minor_version: 0,
     build_epoch: BigInt(Math.floor(Date.now() / 1000)),
-    database_type: "GeoLite2-Country",
+    database_type: type,
     description: { en: "made for a test" },
     ip_version: 6,
     node_count: nodes.length,
