@@ -52,7 +52,9 @@ test("the console's Help shows every page, and its links lead to other pages", a
 test("a help page that does not exist is not found", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
-  expect((await tab.open("/help/nothing")).text).toContain("There is no page");
+  expect((await tab.open("/help/nothing")).text).toContain(
+    "The documentation has no page with this name.",
+  );
 });
 
 test("someone who is not signed in gets the sign-in page instead of Help", async () => {
