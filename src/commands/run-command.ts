@@ -31,6 +31,7 @@ import { listHelpTopics, readHelpTopic } from "../help/help-topics.ts";
 import { NoEngine } from "../sql/engine.ts";
 import { readOutage, StoreUnusable } from "../sql/faults.ts";
 import { findNearest } from "../text/nearest-name.ts";
+import { quote } from "../text/show-hidden.ts";
 
 /** What a command takes from the process that runs it. */
 export type Host = {
@@ -59,7 +60,9 @@ const interrupted = 130;
 
 /** Answers false where the command itself has found something wrong, or its exit code. */
 async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
-  if (words[0] === "help" && words[1] !== undefined) return showTopic(words[1]);
+  const [first, topic] = words;
+  const isTopic = first === "help" && topic !== undefined && !Object.hasOwn(commands, topic);
+  if (isTopic) return showTopic(topic);
   if (words.includes("--help") || words.includes("-h") || words[0] === "help") return print(help);
   if (words[0] === "--version") return print(host.version);
   // A client that starts `waypost` alone wants to speak MCP.
@@ -77,7 +80,8 @@ async function showTopic(name: string): Promise<void> {
   const names = (await listHelpTopics()).map((other) => other.name);
   const list = `The topics are: ${names.join(", ")}.`;
   if (name === "topics") return print(list);
-  throw new UsageFault(`unknown help topic ${name}${suggest(findNearest(name, names))}. ${list}`);
+  const hint = suggest(findNearest(name, names));
+  throw new UsageFault(`unknown help topic ${quote(name)}${hint || "."} ${list}`);
 }
 
 type Command = (words: readonly string[], host: Host) => Promise<boolean | number | void>;

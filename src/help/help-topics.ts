@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
 /** The pages of docs/, which the build puts beside the program, as Markdown and as HTML. */
@@ -13,8 +14,10 @@ const folder = new URL(
 /** The name is the file's, such as `getting-started` or `reference/tools`. */
 export type HelpTopic = { readonly name: string; readonly title: string };
 
+/** Empty if the program was copied without its pages. */
 export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
-  return JSON.parse(await readFile(new URL("topics.json", folder), "utf8"));
+  const file = new URL("topics.json", folder);
+  return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];
 }
 
 /** Finds `reference/tools` by `tools`, too. Undefined if there is no such topic. */

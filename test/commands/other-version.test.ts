@@ -80,9 +80,13 @@ test.each(logged)("the log of a killed process stays after %s: %s", async (name,
 
 test("no store is made beside a state of another version", async () => {
   await using served = await createServed();
+  await using other = await createFolder();
   const { folder, serving } = served;
   await serving.stop();
   await run(["jobs", "--data", folder.path]);
+  const backup = join(folder.path, "../good.waypost");
+  expect(await run(["backup", backup, "--data", folder.path])).toMatchObject({ code: 0 });
+  expect(await run(["keys", "create", "--data", other.path])).toMatchObject({ code: 0 });
   for (const name of await readdir(folder.path)) {
     if (!name.startsWith("state.db")) await rm(join(folder.path, name));
   }
@@ -95,4 +99,15 @@ test("no store is made beside a state of another version", async () => {
     expect([code, stderr]).toEqual([2, `waypost: ${refusal}`]);
     expect(await readFiles(folder.path)).toEqual(before);
   }
+  const to = `sqlite:${folder.path}`;
+  for (const words of [
+    ["restore", backup, "--data", folder.path],
+    ["migrate", "--to", to, "--data", other.path],
+  ]) {
+    const { code, stderr } = await run(words);
+    expect([code, stderr]).toEqual([2, `waypost: ${refusal}`]);
+    expect(await readFiles(folder.path)).toEqual(before);
+  }
+  const doctor = await run(["doctor", "--data", folder.path]);
+  expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(refusal)]);
 });

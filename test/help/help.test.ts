@@ -21,6 +21,10 @@ test("waypost help TOPIC finds a reference page by the last part of its name", a
   expect(stdout.trim()).toBe(readFileSync("docs/reference/settings.md", "utf8").trim());
 });
 
+test("waypost help with the name of a command prints the help text", async () => {
+  expect(await run(["help", "backup"])).toEqual(await run(["--help"]));
+});
+
 test("waypost help topics lists every page of docs/", async () => {
   const { code, stdout } = await run(["help", "topics"]);
   expect(code).toBe(0);
@@ -32,7 +36,7 @@ test.each(["glosary", "../package", "/etc/passwd"])(
   async (name) => {
     const { code, stdout, stderr } = await run(["help", name]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`unknown help topic ${name}`);
+    expect(stderr).toContain(`unknown help topic "${name}"`);
     expect(stderr).toContain("The topics are: ");
   },
 );

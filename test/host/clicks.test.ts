@@ -273,6 +273,86 @@ describe("what is counted", () => {
     expect(clicks.measure()).toMatchObject({ written: total, waiting: 0, lost: 3 - total });
   });
 
+  test("is written before the second is over, once it is of ten thousand links", async () => {
+    let writes = 0;
+    const write = () => {
+      writes += 1;
+      return Promise.resolve(new Set() as never);
+    };
+    const clicks = createClicks({
+      clock,
+      store: { db: host.world.store.db, write },
+      setAlarm: neverRing,
+      report: (error) => expect.fail(String(error)),
+    });
+    for (let link = 0; link < 9999; link += 1) noteClick(clicks, "project", `link-${link}`);
+    await setImmediate();
+    expect(writes).toBe(0);
+    noteClick(clicks, "project", "one more");
+    await setImmediate();
+    expect(writes).toBe(3);
+  });
+
+  test("is written in a hurry while a reader waits, and else after others", async () => {
+    const seen: unknown[] = [];
+    const alarms: (() => void)[] = [];
+    const clicks = createClicks({
+      clock,
+      store: {
+        db: host.world.store.db,
+        write: async (_, options) => {
+          seen.push(options?.isPatient);
+          await setImmediate();
+          return new Set() as never;
+        },
+      },
+      setAlarm: (_, ring) => {
+        alarms.push(ring);
+        return () => undefined;
+      },
+      report: (error) => expect.fail(String(error)),
+    });
+    noteClick(clicks, "project", "link");
+    alarms[0]?.();
+    await setImmediate();
+    // The first write is under way; this one waits behind it, and somebody waits for this one.
+    noteClick(clicks, "project", "link");
+    await clicks.flush("project", "link");
+    noteClick(clicks, "project", "link");
+    alarms[1]?.();
+    await setImmediate();
+    expect(seen).toEqual([true, false, true]);
+  });
+
+  test("is not tried again by every visit, where the store takes nothing", async () => {
+    let tries = 0;
+    const write = () => {
+      tries += 1;
+      return Promise.reject(new StoreBusy("the store is busy"));
+    };
+    const alarms: (() => void)[] = [];
+    const setAlarm = (_: number, ring: () => void) => {
+      alarms.push(ring);
+      return () => undefined;
+    };
+    const clicks = createClicks({
+      clock,
+      store: { db: host.world.store.db, write },
+      setAlarm,
+      report: () => undefined,
+    });
+    for (let link = 0; link < 10_000; link += 1) noteClick(clicks, "project", `link-${link}`);
+    await setImmediate();
+    for (let turn = 0; turn < 50; turn += 1) {
+      noteClick(clicks, "project", `later-${turn}`);
+      await setImmediate();
+    }
+    expect([tries, alarms.length]).toEqual([1, 1]);
+    alarms[0]?.();
+    await setImmediate();
+    expect([tries, alarms.length]).toEqual([2, 2]);
+  });
+
   test("takes no more than so much memory, however long nothing can be written", async () => {
     const counted: number[] = [];
     let isBusy = true;

@@ -4,6 +4,21 @@ import { createCheckpoints, type LogPages } from "../../src/sql/checkpoints.ts";
 
 /** When the log is carried over into the file, and who waits for it. */
 
+test("fifty commits are carried over together, beside those who write", async () => {
+  const { checkpoints, commit, carry, count } = openCheckpoints();
+  commit(49);
+  expect(count()).toBe(0);
+  commit(1);
+  expect(count()).toBe(1);
+  commit(120);
+  // One at a time.
+  expect(count()).toBe(1);
+  await carry({ log: 9999, carried: 9000 });
+  expect(checkpoints.findHold()).toBeUndefined();
+  commit(1);
+  expect(count()).toBe(2);
+});
+
 test("once the log is long, writers wait until all of it is carried over", async () => {
   const { checkpoints, commit, carry, count } = openCheckpoints();
   commit(50);
@@ -14,6 +29,19 @@ test("once the log is long, writers wait until all of it is carried over", async
   await carry({ log: 10_100, carried: 10_100 });
   await hold;
   expect(checkpoints.findHold()).toBeUndefined();
+});
+
+test("where an old reader keeps the log, they wait again when it is twice as long", async () => {
+  const { checkpoints, commit, carry } = openCheckpoints();
+  commit(50);
+  await carry({ log: 10_000, carried: 9900 });
+  await carry({ log: 10_000, carried: 9900 });
+  commit(50);
+  await carry({ log: 19_999, carried: 9900 });
+  expect(checkpoints.findHold()).toBeUndefined();
+  commit(50);
+  await carry({ log: 20_000, carried: 9900 });
+  expect(checkpoints.findHold()).toBeDefined();
 });
 
 test("nobody waits for what fails, and it is tried again", async () => {

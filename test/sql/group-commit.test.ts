@@ -206,6 +206,65 @@ describe("turns", () => {
     expect(listCommitted()).toEqual(["first", "third"]);
   });
 
+  test("of those in a hurry come before patient ones, and patient ones share theirs", async () => {
+    const { groups, insert, listCommitted } = openGroups();
+    const write = (name: string, isPatient: boolean) =>
+      groups.write(async () => insert(name), { isPatient });
+    await Promise.all([
+      write("patient 1", true),
+      write("hurried 1", false),
+      write("patient 2", true),
+      write("hurried 2", false),
+    ]);
+    expect(listCommitted()).toEqual(["hurried 1", "hurried 2", "patient 1", "patient 2"]);
+    expect(groups.countCommits()).toBe(2);
+  });
+
+  test("of patient ones come after four groups of others, however many there are", async () => {
+    const { groups, steps } = openGroups({ work_ms: 10 });
+    const done: string[] = [];
+    const hurried = Array.from({ length: 12 }, (_, turn) =>
+      groups.write(async () => void done.push(`hurried ${turn}`)),
+    );
+    const patient = Array.from({ length: 2 }, (_, turn) =>
+      groups.write(async () => void done.push(`patient ${turn}`), { isPatient: true }),
+    );
+    await Promise.all([...hurried, ...patient]);
+    // Each of them takes so long that it is a group of its own.
+    expect(steps.filter((step) => step === "commit")).toHaveLength(14);
+    expect(done.indexOf("patient 0")).toBe(4);
+    expect(done.indexOf("patient 1")).toBe(9);
+  });
+
+  test("let everything else of the process happen after two milliseconds of them", async () => {
+    const { groups } = openGroups({ work_ms: 1 });
+    const order: string[] = [];
+    const ticking = setImmediate().then(async () => {
+      // The group's first turn; the second is after two writes.
+      for (let tick = 0; tick < 4; tick += 1) {
+        order.push("else");
+        await setImmediate();
+      }
+    });
+    const writes = ["a", "b", "c", "d"].map((name) =>
+      groups.write(async () => void order.push(name)),
+    );
+    await Promise.all([...writes, ticking]);
+    expect(order.join(" ")).toMatch(/a b (else )+c d/);
+    expect(groups.countCommits()).toBe(1);
+  });
+
+  test("leave other processes an opening after a long run, and only then", async () => {
+    const openings: number[] = [];
+    const { groups, time } = openGroups({ work_ms: 3, openings });
+    await Promise.all(Array.from({ length: 10 }, () => groups.write(rest)));
+    // Three turns are nine milliseconds, and nobody joins so old a group.
+    expect(openings).toEqual([9, 18, 27]);
+    time.now += 100;
+    await groups.write(rest);
+    expect(openings).toHaveLength(3);
+  });
+
   test("that wait for another process's lock are all told that it was not free", async () => {
     const { groups, insert, listCommitted, faults } = openGroups();
     faults.begin = new StoreBusy("the store is busy");
@@ -243,8 +302,10 @@ describe("turns", () => {
   });
 });
 
-/** Groups on a real file, whose steps are noted. */
-function openGroups() {
+type Given = { readonly work_ms?: number; readonly openings?: number[] };
+
+/** Groups on a real file, whose steps are noted, and whose time passes with each writer's work. */
+function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
   const folder = mkdtempSync(join(memoryFolder, "waypost-groups-"));
   const path = join(folder, "groups.db");
   const [writer, reader] = [openDatabase(path), openDatabase(path)];
@@ -261,6 +322,7 @@ function openGroups() {
     sync?: Error;
     onBegin?: (signal: { readonly hasLeft: () => boolean }) => void;
   } = {};
+  const time = { now: 0 };
   const real = createSteps(writer);
   let disk: Promise<void> = Promise.resolve();
   const groups = createGroupCommit(
@@ -282,6 +344,7 @@ function openGroups() {
       },
       openSavepoint: () => {
         steps.push("open");
+        time.now += work_ms;
         real.openSavepoint();
       },
       keepSavepoint: () => {
@@ -298,12 +361,19 @@ function openGroups() {
         if (faults.sync !== undefined) throw faults.sync;
       },
     },
-    { monotonic: () => 0, sleep: rest },
+    {
+      monotonic: () => time.now,
+      sleep: async (milliseconds) => {
+        expect(milliseconds).toBeGreaterThanOrEqual(1);
+        openings.push(time.now);
+      },
+    },
   );
   return {
     groups,
     steps,
     faults,
+    time,
     writer,
     /** Nothing is on the disk before what it answers is called. */
     holdDisk: () => {

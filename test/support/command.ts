@@ -70,13 +70,12 @@ export async function runProcess(
   return watch(start(words, options)).finished;
 }
 
-/** Servers last, and Node itself reads some variables and standard input. */
-function needsProcess([command]: readonly string[], { env = {}, under, input }: SpawnOptions) {
-  const isServer = command === undefined || ["serve", "stdio"].includes(command);
-  const isOfNode = ["TZ", "NODE_OPTIONS", "LANG"].some((name) => Object.hasOwn(env, name));
-  return (
-    isServer || command.startsWith("-") || under !== undefined || input !== undefined || isOfNode
-  );
+/** Servers last, copies look at who has a file open, and some variables and stdin are Node's. */
+function needsProcess([command = "-"]: readonly string[], options: SpawnOptions): boolean {
+  const { env = {}, under, input } = options;
+  const isOwn = ["serve", "stdio", "backup", "restore", "migrate"].includes(command);
+  const isOfNode = Object.keys(env).some((name) => /^(?:TZ|LANG|NODE_OPTIONS|PG.*)$/.test(name));
+  return isOwn || isOfNode || command.startsWith("-") || under !== undefined || input !== undefined;
 }
 
 /** Starts a command, for a test that does something to it before its end. */

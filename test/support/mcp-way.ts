@@ -39,13 +39,15 @@ function lengthen<T extends { readonly body: string }>(request: T, bytes = 0): T
 
 /** The way in without a port before it; whatever is shown as a token is a key. */
 export function openWay(work: Work = () => undefined) {
+  const made: string[] = [];
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };
   const alarms = createAlarms(clock);
   const http = createMcpHttp({
     toolbox: createToolbox({ mode: "full", selection: [] }),
     identify: (token) => Promise.resolve(token === "none" ? undefined : { key: token, known }),
-    createKeyContext: (_, { onChange }) => {
+    createKeyContext: ({ key = "" }, { onChange }) => {
+      made.push(key);
       const access = createAccess({
         hasKey: true,
         scopes: undefined,
@@ -130,6 +132,12 @@ export function openWay(work: Work = () => undefined) {
         end: () => end?.(),
       };
     },
+    /** Opens the key's door, and does nothing behind it. */
+    knock: async (key: string) => {
+      const headers = { authorization: `Bearer ${key}`, accept: "text/event-stream" };
+      expect((await ask({ headers })).status).toBe(400);
+    },
+    countMade: (key: string) => made.filter((name) => name === key).length,
   };
 }
 

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listDatabases, withDatabases } from "../../compose/copied-databases.ts";
 import { keptFiles, listData, prepareDataFolder, readCode } from "../../compose/data-folder.ts";
-import { clock } from "../../compose/embedded.ts";
+import { clock, refuseOtherVersions } from "../../compose/embedded.ts";
 import { readDatabaseUrl, readIfThere, type DataPlace } from "../../compose/secrets.ts";
 import { isDiskFault } from "../../compose/whole-file.ts";
 import { UsageFault } from "../../config.ts";
@@ -14,7 +14,15 @@ import {
   type DatabaseName,
 } from "../../copies/copied-database.ts";
 import { isHalfFilled, type Claim } from "../../copies/fill-database.ts";
-import { Duplicate, isFull, isIoFault, OutcomeUnknown, StoreBusy } from "../../sql/faults.ts";
+import { copyUnderWay } from "../../sql/copy-mark.ts";
+import {
+  Duplicate,
+  isFull,
+  isIoFault,
+  OutcomeUnknown,
+  StoreBusy,
+  StoreUnusable,
+} from "../../sql/faults.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 
@@ -44,6 +52,11 @@ export async function fillPlace<Result>(
 ): Promise<Result> {
   const { place, signal } = copy;
   prepareDataFolder(place.data);
+  await refuseOtherVersions(place).catch((error: unknown) => {
+    // An interrupted copy is filled again.
+    const isCopy = error instanceof StoreUnusable && error.message === copyUnderWay;
+    if (!isCopy) throw error;
+  });
   const names = findTargets(copy);
   const secrets = readSecrets(place.data);
   try {

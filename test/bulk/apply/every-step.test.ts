@@ -176,6 +176,25 @@ test("a job that is killed between any two of its steps does each row once", asy
   expect(ended).toMatchObject({ state: "done" });
 });
 
+test("rows begin while it is noted how others ended, but no more than are in hand", async () => {
+  const rows = 3 * mostInHand;
+  const [full, gate] = [createGate(), createGate()];
+  const begun: string[] = [];
+  const process = await startProcess(async (what, act) => {
+    if (what.startsWith("end")) await gate.opened;
+    if (what.startsWith("begin") && begun.push(what) === mostInHand) full.open();
+    return act();
+  });
+  const plan = await makePlan(process, "pipe", { rows });
+  const running = process.run(plan);
+  await time.drive(full.opened);
+  await comeToDisk(process);
+  expect(begun).toHaveLength(mostInHand);
+  gate.open();
+  expect(await time.drive(running)).toMatchObject({ state: "done", counts: { done: rows } });
+  await end(process);
+});
+
 test("a row that goes alone begins when all before it are noted, and is noted first", async () => {
   const [apart, rows] = [5, 10];
   const story: string[] = [];

@@ -3,6 +3,24 @@ import { openWay } from "../../support/mcp-way.ts";
 
 /** What each key has behind `/mcp`, for how long, and how much of what lasts. */
 
+describe("of a thousand keys", () => {
+  test("who was not seen for the longest time gives way, and nobody who listens", async () => {
+    const { knock, listen, countMade } = openWay();
+    const stream = await listen("listener");
+    for (let key = 1; key <= 999; key += 1) await knock(`key-${key}`);
+    await knock("key-1");
+    await knock("key-1000");
+    // Whoever gave way is made anew when it comes back.
+    for (const key of ["listener", "key-1", "key-3", "key-999"]) {
+      await knock(key);
+      expect([key, countMade(key)]).toEqual([key, 1]);
+    }
+    await knock("key-2");
+    expect(countMade("key-2")).toBe(2);
+    await stream.body?.cancel();
+  });
+});
+
 describe("who listens", () => {
   test("is refused where there is no room, has room again when another has left", async () => {
     const { listen } = openWay();

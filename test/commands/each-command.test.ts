@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createFolder, runProcess, type Folder } from "../support/command.ts";
+
+/** Most tests run commands in their own process. Here each one starts, and ends by itself. */
+
+let folder: Folder;
+
+beforeAll(async () => {
+  folder = await createFolder();
+  const made = await runProcess(["keys", "create", "--data", folder.path]);
+  expect(made).toMatchObject({ code: 0 });
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+test.each([
+  ["keys", "list"],
+  ["projects", "list"],
+  ["webhooks", "list"],
+  ["bin", "list"],
+  ["stats"],
+  ["jobs"],
+  ["tools"],
+  ["doctor"],
+  ["export"],
+])("waypost %s %s ends as a process of its own", async (...words) => {
+  const { code, stdout, stderr } = await runProcess([...words, "--data", folder.path]);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(stdout + stderr).not.toBe("");
+});
+
+test("waypost import reads a file from stdin, and ends", async () => {
+  const input = "path,url\nspring,https://example.com/sale\n";
+  const words = ["import", "-", "--yes", "--data", folder.path];
+  expect(await runProcess(words, { input })).toMatchObject({ code: 0 });
+});
+
+test("waypost backup and restore end", async () => {
+  const file = join(folder.path, "../copy.waypost");
+  const to = join(folder.path, "../restored");
+  expect(await runProcess(["backup", file, "--data", folder.path])).toMatchObject({ code: 0 });
+  expect(await runProcess(["restore", file, "--data", to])).toMatchObject({ code: 0 });
+});
