@@ -197,7 +197,7 @@ describe("a client that switches between two processes with every call", () => {
     const tab = await signInAt(there ?? two.one, key);
     await tab.open(`/waiting/${asked.pathname.split("/").at(-1)}`);
     const answered = await tab.submit({ decision: "approved" });
-    expect(answered.text).toContain("It was answered with yes");
+    expect(answered.text).toContain("You approved this, here or on the approval page.");
     await callDone(client, "delete_link", { id: "asked" });
   });
 

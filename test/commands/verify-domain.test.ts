@@ -88,5 +88,7 @@ test("doctor reports a domain that is unverified or whose record is missing", as
   expect(await at.doctor()).toEqual([]);
   at.dns.records.delete(record);
   const [missing = ""] = await at.doctor();
-  expect(missing).toMatch(/^WARN +domains +go\.example\.com counts .* does not exist\. Add it, or/);
+  expect(missing).toMatch(
+    /^WARN +domains +go\.example\.com is marked as verified, .* does not exist\. Add it, or/,
+  );
 });

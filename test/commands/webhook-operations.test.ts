@@ -155,7 +155,7 @@ test("the console of a session over stdio says that nothing is delivered there",
   const places = { ...serving.places, url: `http://127.0.0.1:${port}` };
   const tab = await signInAt({ places, key: serving.key });
   const { text } = await tab.open("/webhooks");
-  expect(text.replace(/\s+/g, " ")).toContain("it does not run for this folder");
+  expect(text.replace(/\s+/g, " ")).toContain("it does not run for this data folder");
   expect((await run(create())).stderr).toContain("waypost serve is not running here.");
 });
 
@@ -184,6 +184,6 @@ test("where serve no longer names a network, the setting is told, not the receiv
   }
   const form_token = await readFormToken(tab);
   const tested = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
-  const refusal = `It was not taken: ${fault}; ${told}`;
+  const refusal = `The test failed: ${fault}; ${told}`;
   expect([tested.status, tested.text]).toEqual([422, expect.stringContaining(refusal)]);
 });

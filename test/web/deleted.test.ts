@@ -94,7 +94,7 @@ test("what cannot come back says why, and keeps no other from it", async () => {
   const told = text.replace(/\s+/g, " ");
   expect(told).toContain("1 restored.");
   expect(told).toContain("<bdi>Taken</bdi> was not restored: Path has already been taken");
-  expect(told.match(/It is not in the bin any more\./g)).toHaveLength(2);
+  expect(told.match(/It is no longer in the bin\./g)).toHaveLength(2);
   expect((await call("GET", `/links/${free}`)).status).toBe(200);
 });
 

@@ -45,7 +45,7 @@ async function choose(entry: string): Promise<void> {
 const visit = (path: string) => visitAt(Number(port), path, { host: `default.localhost:${port}` });
 
 test("the terminal's address signs in, once a button is pressed", async () => {
-  const address = await terminal.read(/Console, for you.*?(http\S+)/);
+  const address = await terminal.read(/Console \(signs you in once.*?(http\S+)/);
   ({ port } = new URL(address));
   await page.goto(address);
   await saveShot(page, "first-day 1");

@@ -178,7 +178,7 @@ test("a terminal is shown an address that signs in once, in whichever process", 
 test("who starts serve in a terminal is shown one, and a log or a program is not", async () => {
   await using place = await createFolder();
   const words = `serve --data ${place.path} --port 0`;
-  const address = new URL(await readAddress(words, /Console, for you.*?(http\S+)/));
+  const address = new URL(await readAddress(words, /Console \(signs you in once.*?(http\S+)/));
   expect(address.pathname).toMatch(/^\/sign-in\/[\w-]{43}$/);
   await using piped = await startServe(place.path);
   const { stderr, stdout } = await piped.stop();

@@ -89,7 +89,11 @@ test("what is faulty stands at its field, and nothing is made", async () => {
     ["ftp://example.com", ["link.created"], "must be an http or https address"],
     [receiver.url, [], "choose at least one"],
     ["https://example.com/#a", ["link.created"], "have a fragment"],
-    ["https://10.0.0.1/x", ["link.created"], "leads to 10.0.0.1, which is not of the public"],
+    [
+      "https://10.0.0.1/x",
+      ["link.created"],
+      "points to 10.0.0.1, which is not on the public internet",
+    ],
   ] as const) {
     const { status, text } = await make("once-2", url, ...events);
     expect([status, text]).toEqual([422, expect.stringContaining(fault)]);

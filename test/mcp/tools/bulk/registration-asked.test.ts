@@ -17,7 +17,7 @@ const bundle_id = "com.example.shop";
 const registered = { bundle_id, team_id: "ABCDE12345" };
 const ios_app = { bundle_id, team_id: "STRANGE123", app_store_id: "666" };
 const row = { path: "new", url: "https://shop.example", ios_app };
-const question = `registers the iOS app "${bundle_id}": Team ID: "STRANGE123"; App store ID: "666"`;
+const question = `registers the iOS app "${bundle_id}": Team ID: "STRANGE123"; App Store ID: "666"`;
 
 async function planRows(rows: readonly object[]): Promise<string> {
   const { structured } = await assistant.callTool("plan_links", { operation: "upsert", rows });
