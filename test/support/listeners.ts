@@ -4,10 +4,10 @@ import {
   closeHttpServer,
   createHttpServer,
   setRequestHandlers,
-  type RequestHandlers,
 } from "../../src/compose/http-server.ts";
 import { createFolderListener } from "../../src/compose/listening/folder-listener.ts";
 import { claimPort, joinFolder } from "../../src/compose/listening/serve-port.ts";
+import { noHandlers } from "./api-server.ts";
 import { createFolder, type Folder } from "./command.ts";
 import { visit } from "./listening.ts";
 
@@ -32,17 +32,6 @@ export type Listener = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-/** Nothing but the question whether it is there. */
-const handlers: RequestHandlers = {
-  api: undefined,
-  mcp: undefined,
-  pages: {},
-  links: undefined,
-  hostnames: [],
-  readUnready: () => Promise.resolve(undefined),
-  trustedProxies: undefined,
-};
-
 export async function createDataFolder(): Promise<Folder> {
   const folder = await createFolder();
   mkdirSync(folder.path, { mode: 0o700 });
@@ -55,7 +44,7 @@ export function openSession(settings: Settings): Listener {
     serveCommand: "waypost serve",
     report: () => undefined,
   });
-  listener.setHandlers(() => handlers);
+  listener.setHandlers(() => noHandlers);
   return {
     read: async () => (await listener.read())?.url,
     describe: listener.describeAddresses,
@@ -79,7 +68,7 @@ export async function openServing(settings: Settings): Promise<Listener> {
     readServedBy: () => ({ kind: "serve", hasMetProxy: false }),
     report: () => undefined,
   });
-  setRequestHandlers(server, { ...handlers, answerProcess: folder?.answer });
+  setRequestHandlers(server, { ...noHandlers, answerProcess: folder?.answer });
   await folder?.announce();
   let closed: Promise<void> | undefined;
   const close = () => {
