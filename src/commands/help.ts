@@ -40,13 +40,13 @@ Settings (a flag overrides its variable)
   --probe on|off       WAYPOST_PROBE        find out what the key of a remote server may do, by
                                             requests that change nothing (on)
   --destinations A,*.B WAYPOST_DESTINATIONS  the hosts that assistants may redirect links to (any);
-                                            *.B stands for every subdomain of B
+                                            *.B means every subdomain of B
   --host HOST          WAYPOST_HOST         the address to listen on (127.0.0.1)
   --port PORT          WAYPOST_PORT         the port to listen on (8787); 0 picks a free one
   --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback) or number of the
                                             proxies whose client addresses are trusted
   --webhook-private A,B  WAYPOST_WEBHOOK_PRIVATE  private networks (10.0.0.0/8,loopback) that
-                                            webhooks may reach, besides the public internet
+                                            webhooks may reach, as well as the public internet
   --link-origin URL    WAYPOST_LINK_ORIGIN  the origin of links: http://{subdomain}.localhost:PORT;
                                             with --base-url the origin of the project's links
   --second-origin URL  WAYPOST_SECOND_ORIGIN  a second origin of the same links; the button on the
@@ -100,7 +100,7 @@ projects create, projects update
                        --custom-domain prints
   --assume-verified    skip the DNS check
   --clipboard on|off   (off)      on iPhones, the App Store button of the preview page copies an
-                       address, by which a newly installed app finds its link once
+                       address that a newly installed app can use once to find its link
   --destinations A,*.B (any)      the only hosts that new or changed links may redirect to
   --home URL           where the root of the project's link host redirects; "" clears it
   --not-found URL      where an address without a link redirects; "" clears it

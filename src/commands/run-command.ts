@@ -58,14 +58,14 @@ export async function runCommand(words: readonly string[], host: Host): Promise<
 /** As a shell has it for a command that was ended by Ctrl-C. */
 const interrupted = 130;
 
-/** Answers false where the command itself has found something wrong, or its exit code. */
+/** Returns its exit code, or false if the command found a fault. */
 async function run(words: readonly string[], host: Host): Promise<boolean | number | void> {
   const [first, topic] = words;
   const isTopic = first === "help" && topic !== undefined && !Object.hasOwn(commands, topic);
   if (isTopic) return showTopic(topic);
   if (words.includes("--help") || words.includes("-h") || words[0] === "help") return print(help);
   if (words[0] === "--version") return print(host.version);
-  // A client that starts `waypost` alone wants to speak MCP.
+  // MCP clients start `waypost` without a command.
   const isBare = words[0] === undefined || words[0].startsWith("-");
   const [command = "", ...rest] = isBare ? ["stdio", ...words] : words;
   const start = Object.hasOwn(commands, command) ? commands[command] : undefined;
@@ -90,7 +90,7 @@ type Command = (words: readonly string[], host: Host) => Promise<boolean | numbe
 const commands: Readonly<Record<string, Command>> = {
   stdio: (words, host) => {
     const { config } = readAlone("stdio", words, {}, host);
-    // A client starts it in a folder of its own, which is not where the person types.
+    // The client starts it in another folder than the one in which the user types commands.
     const command = nameCommandAnywhere(host.program);
     const program = locateProgram(host.program);
     const { version, keepCompiled } = host;
@@ -167,19 +167,19 @@ const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-/** What whoever started this process types to start another command. */
+/** How the user of this process runs another command. */
 function nameOwn({ program }: Host): string {
   return nameCommand(program, process.cwd());
 }
 
-/** Where the person answers, and how they stop what they have asked for. */
+/** How the user answers questions, and stops the command. */
 function openTerminal({ input, waitForStop }: Host) {
   return { input, stopped: waitForStop() };
 }
 
 const jsonFlag = { json: { type: "boolean" } } as const;
 
-/** A command that takes flags and nothing else. */
+/** Reads the flags of a command without positional arguments. */
 function readAlone<Known extends Flags>(
   command: string,
   words: readonly string[],
@@ -198,7 +198,7 @@ type Read<Known extends Flags> = {
   readonly positionals: readonly string[];
 };
 
-/** Flags and environment of a command; what it does not know is refused. */
+/** Reads flags and environment. Unknown flags are refused. */
 function read<Known extends Flags>(
   words: readonly string[],
   known: Known,
@@ -225,7 +225,7 @@ function read<Known extends Flags>(
   }
 }
 
-/** What parseArgs found wrong, without its advice for programmers. */
+/** The error of parseArgs without its advice for programmers. */
 function explainFlag(found: string, options: Flags): string {
   const [sentence = ""] = found.split(/\. |\.?\n/);
   const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];

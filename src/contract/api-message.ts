@@ -20,7 +20,7 @@ export type ApiRequest<Body = string> = {
   readonly via?: Via | undefined;
   /** Whether the key's budgets do not pay for it; no request that came over a network is free. */
   readonly isFree?: boolean | undefined;
-  /** Nobody waits for the reply, so other writes go first. No request over a network says so. */
+  /** The reply is not urgent, so other writes go first. Requests over a network cannot set it. */
   readonly isPatient?: boolean | undefined;
   /**
    * Checks the key, its rights and its budget, charges nothing and does nothing else. No request

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
-/** The pages of docs/, which the build puts beside the program, as Markdown and as HTML. */
+/** The pages of docs/. The build copies them next to the program, as Markdown and as HTML. */
 
 /** Set by the build. Where the source runs by itself, the pages of the last build are shown. */
 declare const WAYPOST_DOCS: string;

@@ -217,7 +217,7 @@ const methodNotAllowed = makeAnswer(
 const storeBusy = makeAnswer(503, { ...asText, ...uncached, "retry-after": "1" }, "Try again\n");
 const unexpectedError = makeAnswer(500, { ...asText, ...uncached }, "Something went wrong\n");
 
-/** What a request asks for; undefined where nobody asks us so. */
+/** What a request asks for; undefined if its address is not one that the link host serves. */
 function readAsked(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {
   const asked = readTarget(url);
   if (asked === undefined) return undefined;

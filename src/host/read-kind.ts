@@ -21,15 +21,15 @@ type Seen = {
   readonly source: Source;
 };
 
-/** A host name has no more. */
+/** The longest host name that DNS allows. */
 const longestHost = 253;
 const mostKinds = 5000;
-/** A longer header is that of a long address, and is read each time. */
+/** Longer Referer headers are parsed for each visit. */
 const mostCachedLength = 300;
 
 /**
- * What is told apart of a visit. The same is kept for an hour: to read it anew takes a tenth of a
- * redirect's time.
+ * Returns the kind that a visit is counted as. Kinds are cached for an hour, because parsing the
+ * headers takes a tenth of a redirect's time.
  */
 export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => Told {
   const kinds = createRecentCache<Told>(mostKinds);
@@ -39,12 +39,12 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const at = clock.now();
     const hour = Math.floor(at / hour_ms);
     const country = findCountry?.(request);
-    // A number and short words; no two visits that differ have the same.
+    // Visits of different kinds have different keys: no part but the last contains spaces.
     const key = `${hour} ${platform} ${source} ${site.serial} ${country} ${referer}`;
     const known = kinds.find(key);
     if (known !== undefined) return known;
     const host = readHost(referer);
-    // Who came by another link of the project, or by its page's button, came from nowhere else.
+    // Another link of the same project, or the button on its page, is not a referrer.
     const isLed = host !== "" && !site.hostnames.includes(host);
     const referrer = isLed ? dropWww(host) : undefined;
     const projectId = site.project.id;

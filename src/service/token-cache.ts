@@ -41,7 +41,7 @@ export function createTokenCache<Holder>(
     });
   }
 
-  /** With others who ask for the same, as far as what they are told is no older than the asking. */
+  /** Shares a read that is under way, unless something changed after it began. */
   function readShared(token: string): Awaitable<Holder | undefined> {
     const latest = underWay.get(token);
     if (latest?.epoch === epoch) return latest.answer;
@@ -49,7 +49,7 @@ export function createTokenCache<Holder>(
     if (!(answer instanceof Promise)) return answer;
     const own = { epoch, answer };
     underWay.set(token, own);
-    // After a failure whoever comes later asks for itself.
+    // A failed read is not shared with later requests.
     const end = () => void (underWay.get(token) === own && underWay.delete(token));
     answer.then(end, end);
     return answer;

@@ -16,7 +16,7 @@ export type VisitedAt = {
 export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
   const link = await findLinkAt(tenant, path);
   if (link === undefined) return undefined;
-  // Every path of a link but its own two stands for a query as well.
+  // Every other path of a link belongs to a query, which the visit adds.
   const isOwnPath = path === link.path || path === link.shortened_path;
   const query = isOwnPath ? "" : await findQueryOf(tenant, { linkId: link.id, path });
   return { link, query };

@@ -33,8 +33,8 @@ type Clicked = { readonly linkId: string; readonly clicks: number };
 const clickedAtOnce = 500;
 
 /**
- * The clicks of one batch, in the transaction that counts them. Where nobody is told, a batch of
- * thousands is not put together for that.
+ * Queues the clicks of one batch, in the transaction that counts them. Without a webhook it does
+ * not even assemble the events.
  */
 export async function tellOfClicks(
   tenant: Tenant,

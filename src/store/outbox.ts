@@ -16,11 +16,11 @@ import { readEvents } from "./webhooks.ts";
 export type Told = {
   readonly event: WebhookEvent;
   readonly data: JsonObject;
-  /** Of what was told elsewhere before. */
+  /** Set for an event that already has an id. */
   readonly id?: string;
 };
 
-/** Tells of what is no write to a link, and costs one read where the project has no webhook. */
+/** Queues events that are not writes to a link. Without a webhook this costs one read. */
 export async function tellOf(tenant: Tenant, told: readonly Told[], now: number): Promise<void> {
   if (await hasWebhooks(tenant)) await queueEvents(tenant, told, now);
 }
@@ -32,7 +32,7 @@ export async function hasWebhooks(tenant: Tenant): Promise<boolean> {
 /** A statement has room for so many values. */
 const rowsAtOnce = 500;
 
-/** Queues what a project's webhooks are to be told. */
+/** Queues one delivery for each event and each webhook that wants it. */
 export async function queueEvents(
   { db, projectId }: Tenant,
   told: readonly Told[],

@@ -63,7 +63,7 @@ type Row = {
   readonly done: object | null;
 };
 
-/** The first row of a kind meets every failure; the others share them. */
+/** The first row of each kind is tested with every failure, the others with some of them. */
 function place(rows: readonly Row[]) {
   return rows.map((row, at) => ({
     ...row,

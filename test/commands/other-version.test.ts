@@ -21,7 +21,7 @@ const refusal =
   "This version of Waypost cannot read the data, because another version wrote it. Use that " +
   "version, or choose an empty folder or database.\n";
 
-/** All but the index of a log, which SQLite makes anew from the log. */
+/** Every file except the index of the log, which SQLite rebuilds. */
 const readFiles = async (folder: string) => {
   const names = (await readdir(folder)).filter((name) => !/^compiled-|-shm$/.test(name));
   const read = async (name: string) => {
@@ -78,7 +78,7 @@ test.each(logged)("the log of a killed process stays after %s: %s", async (name,
   expect(await readFiles(killed.path)).toEqual(before);
 });
 
-test("no store is made beside a state of another version", async () => {
+test("no command writes to a folder that only has an older state.db", async () => {
   await using served = await createServed();
   await using other = await createFolder();
   const { folder, serving } = served;

@@ -41,7 +41,7 @@ test.each(["glosary", "../package", "/etc/passwd"])(
   },
 );
 
-test("the console's Help shows every page, and its links lead to other pages", async () => {
+test("the console's Help shows every page, and every link between them works", async () => {
   await using served = await createServed();
   const tab = await signInAt(served.serving);
   const { text: list } = await tab.open("/help");

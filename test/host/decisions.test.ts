@@ -62,7 +62,7 @@ const rows: readonly Row[] = namesOf(iosApps).flatMap((ios, first) =>
   ),
 );
 
-/** The project's setting changes what Google Play is told, and the page of an iOS app. */
+/** The project's setting changes Google Play's referrer, and the preview page of an iOS app. */
 const ofSetting = rows.filter(
   ({ ios, android }) => ios === "an iOS app" && android !== "no Android app",
 );

@@ -90,7 +90,7 @@ describe("the address of a client behind a proxy that is not trusted", () => {
     },
   );
 
-  test("is the connection's when no header of a proxy is there", () => {
+  test("is the address of the connection if there is no proxy header", () => {
     expect(findToldAddress("203.0.113.1", {})).toBe("203.0.113.1");
   });
 });

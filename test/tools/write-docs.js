@@ -3,8 +3,8 @@ import { dirname, join, posix } from "node:path";
 import { Marked } from "marked";
 
 /**
- * Puts the pages of docs/ beside the program: as Markdown for `waypost help TOPIC`, as HTML for the
- * console, and a list of their titles.
+ * Copies the pages of docs/ next to the program: as Markdown for `waypost help TOPIC`, as HTML for
+ * the console, and with a list of their titles.
  */
 export function writeDocs(from, to) {
   const files = readdirSync(from, { recursive: true }).map((file) => file.replaceAll("\\", "/"));

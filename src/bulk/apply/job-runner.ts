@@ -203,7 +203,7 @@ async function openJob(
   { key_id }: Owner,
   writer: JobWriter | undefined,
 ): Promise<Job> {
-  // A job that is being undone must not be gone on with as well.
+  // A job that is being undone must not be resumed.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
   // It may have gone on between the last look at it and its end.
   await requireAsPlanned(jobs, plan);

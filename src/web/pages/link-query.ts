@@ -52,7 +52,7 @@ export function readLinkQuery(url: URL): LinkQuery {
 /** `clicks gteq 10`, as an address has it. What is no filter is refused by the tool. */
 export function readFilter(text: string): FilterInput {
   const [, field = text, word = "", given = ""] = /^(\w+) (\w+) ?([^]*)$/.exec(text) ?? [];
-  // The tool tells which conditions there are.
+  // The tool checks the condition, and lists the valid ones.
   const condition = word as AskedCondition;
   if (condition === "empty" || condition === "present") {
     return { field, condition, value: given !== "false" };

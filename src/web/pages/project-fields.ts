@@ -82,7 +82,7 @@ export const settingFields: readonly Field[] = [
     name: "clipboard",
     label: "Clipboard",
     kind: "check",
-    hint: "On iPhones, the App Store button copies an address that tells the app its link.",
+    hint: "On iPhones, the App Store button copies an address with which the app finds its link.",
   },
   {
     name: "suspended",

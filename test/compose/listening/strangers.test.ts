@@ -15,7 +15,7 @@ import { createDataFolder, isServed, openServing, openSession } from "../../supp
 import { findFreePort, listen } from "../../support/listening.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-/** A port of another program, a folder whose files are wrong, and a folder that nobody serves. */
+/** Ports of other programs, folders with invalid files, and folders without a server. */
 
 /** Another program at a port, and all that it received. */
 async function startStranger(
@@ -48,7 +48,7 @@ describe.concurrent("the port of another program", () => {
     expect(await isServed(url)).toBe(true);
     expect(url).not.toContain(`:${stranger.port}`);
     expect(session.describe()).toContain("temporary: another program uses port");
-    // A busy machine may take its answer for none, and ask again; a known stranger is left alone.
+    // A late answer on a busy machine is asked for again. A known stranger is not asked.
     const asked = stranger.received.length;
     expect(asked).toBeGreaterThan(0);
     expect(await session.read()).toBe(url);

@@ -125,7 +125,7 @@ const strange: readonly (readonly [what: string, alter: Alter])[] = [
   ["answers to nothing", alterParams((params) => ({ ...params, inputResponses: {} }))],
   ["a meta in a text", alterParams((params) => ({ ...params, ["_meta"]: "x" }))],
   ["a token that is an object", alterMeta({ progressToken: {} })],
-  ["a task that is none", alterMeta({ "io.modelcontextprotocol/related-task": 5 })],
+  ["an invalid task", alterMeta({ "io.modelcontextprotocol/related-task": 5 })],
   ["a progress token", alterMeta({ progressToken: "p" })],
   ["a member of meta more", alterMeta({ "example.com/turn": 7 })],
   ["an envelope of another client", alterMeta(envelope)],

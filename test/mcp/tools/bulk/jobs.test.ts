@@ -215,7 +215,7 @@ async function leaveHalfWay() {
 const resumes = "Applying its plan (plan_id) again resumes it.";
 
 describe("a job that was stopped half way", () => {
-  test("tells a read-only caller how it is resumed, and advises no call", async () => {
+  test("shows a read-only caller how it is resumed, and advises no call", async () => {
     const { applying } = await leaveHalfWay();
     await assistant.bulk.close();
     await applying;
