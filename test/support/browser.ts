@@ -26,7 +26,7 @@ const careless = new Set([
  */
 const costly = /gpu|-gl=|-angle=|swiftshader|no-zygote/;
 
-const manifest = join(import.meta.dirname, "../../node_modules/@sparticuz/chromium/package.json");
+const manifest = join(import.meta.dirname, "../node_modules/@sparticuz/chromium/package.json");
 
 export async function launchBrowser(): Promise<Browser> {
   return playwright.launch({

@@ -25,4 +25,4 @@ export function fetchNode(version) {
   return node;
 }
 
-const cache = resolve("node_modules/.cache/nodes");
+const cache = resolve("test/node_modules/.cache/nodes");

@@ -61,7 +61,7 @@ async function tryStart(node) {
 
 /** Read from TAP, for the JSON report is the one run's that `npm test` makes. */
 function runSuite(node) {
-  const words = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts"];
+  const words = ["test/node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts"];
   const { status, stdout, stderr } = spawnSync(node, [...words, "--reporter=tap-flat"], {
     encoding: "utf8",
     env: readEnvironment(node),

@@ -1,23 +1,19 @@
-import { spawnSync } from "node:child_process";
+import { installTestPackages, runTool } from "./test-packages.js";
 
 /**
  * `npm test` runs the checks and then every test. `npm test -- mcp/http` builds the command, which
- * many tests start, and runs the files whose path has these words in it, without the checks;
- * whatever else vitest takes goes along: `npm test -- mcp/http -t "a session"`.
+ * many tests start, and runs the files whose path contains these words, without the checks. Other
+ * arguments of vitest work too: `npm test -- mcp/http -t "a session"`.
  */
 
 const words = process.argv.slice(2);
+installTestPackages();
 if (words.length === 0) run("npm", ["run", "--silent", "check"]);
-else run(process.execPath, ["test/tools/build.js"]);
-const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/vitest.config.ts"];
-run(process.execPath, [...vitest, ...words]);
+else run("node", ["test/tools/build.js"]);
+run("vitest", ["run", "--config", "test/vitest.config.ts", ...words]);
 
-/** Goes on only where that went well. */
+/** Continues only after success. */
 function run(command, args) {
-  const { status } = spawnSync(command, args, {
-    stdio: "inherit",
-    // npm is a script on Windows, which only a shell can start.
-    shell: command === "npm" && process.platform === "win32",
-  });
-  if (status !== 0) process.exit(status ?? 1);
+  const status = runTool(command, args);
+  if (status !== 0) process.exit(status);
 }

@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+
+/**
+ * The packages that check and test Waypost live under `test`, so that a person who only runs it
+ * does not download a browser and PostgreSQL.
+ */
+
+const modules = resolve("test/node_modules");
+/** Says which lock file the installed packages come from. */
+const marker = `${modules}/.installed-from`;
+
+/** Installs the packages when they are missing, or when the lock file has changed since. */
+export function installTestPackages() {
+  const lock = createHash("sha256").update(readFileSync("test/package-lock.json")).digest("hex");
+  if (readMarker() === lock) return;
+  console.error("Installing the test tools, about 450 MB, into test/node_modules.");
+  const status = runInherited("npm", ["ci", "--prefix", "test"]);
+  if (status !== 0) process.exit(status);
+  writeFileSync(marker, lock);
+}
+
+/** Runs a command with the test tools on its path, and returns its exit code. */
+export function runTool(command, words) {
+  const PATH = [`${modules}/.bin`, process.env.PATH].join(delimiter);
+  return runInherited(command, words, { ...process.env, PATH });
+}
+
+function runInherited(command, words, env = process.env) {
+  const { status, error } = spawnSync(command, words, {
+    stdio: "inherit",
+    env,
+    // npm and the installed commands are scripts on Windows, which only a shell can start.
+    shell: process.platform === "win32",
+  });
+  if (error) console.error(error.message);
+  return status ?? 1;
+}
+
+function readMarker() {
+  try {
+    return readFileSync(marker, "utf8");
+  } catch {
+    return undefined;
+  }
+}
