@@ -2,7 +2,8 @@ import { createRequire } from "node:module";
 
 /**
  * One synchronous SQLite API from two places: the runtime's own `node:sqlite` where its SQLite is
- * sound, else `@photostructure/sqlite`, which offers the same API with a newer SQLite inside.
+ * sound, else `@photostructure/sqlite`, which offers the same API with a newer SQLite inside. The
+ * build copies that package into `dist`.
  */
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
@@ -23,6 +24,11 @@ export type Database = {
 };
 
 type Engine = { readonly DatabaseSync: new (place: string | URL, options: object) => Database };
+
+/** The build sets it. Two copies of SQLite in one process would undo each other's file locks. */
+declare const WAYPOST_SQLITE: string;
+const packaged =
+  typeof WAYPOST_SQLITE === "undefined" ? "../../dist/sqlite/lib/index.cjs" : WAYPOST_SQLITE;
 
 /** Earlier ones can corrupt a file that several processes write (storage.md, "Decisive traps"). */
 const soundVersion = [3, 51, 3] as const;
@@ -75,11 +81,11 @@ function loadBuiltIn(): Engine {
 
 function loadPackaged(): Engine {
   try {
-    return requireEngine("@photostructure/sqlite");
+    return requireEngine(packaged);
   } catch (cause) {
     const message =
-      "No usable SQLite was found. Use Node 24, or Node 22.23 or newer, or install the package " +
-      "@photostructure/sqlite (npm skips it with --omit=optional and on some processors).";
+      "This Node has no usable SQLite, and Waypost brings none for this processor. Use Node 24, " +
+      "or Node 22.23 or newer.";
     throw new NoEngine(message, { cause });
   }
 }

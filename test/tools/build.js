@@ -2,14 +2,16 @@ import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { bundle } from "./bundle.js";
+import { bundle, bundledPackages } from "./bundle.js";
 import { bundleReaderThread } from "./bundle-reader-thread.js";
 import { deferred, late } from "./deferred.js";
+import { writeLicenseNotices } from "./license-notices.js";
+import { packagedSqlite, vendorSqlite } from "./vendor-sqlite.js";
 import { writeDocs } from "./write-docs.js";
 
 /**
- * Bundles the command into one file, and the look at its Node that comes first into another, as the
- * thread that reads long; what brings native code stays a package of its own.
+ * Writes everything that runs into `dist`, with all packages in it: the check of the Node version,
+ * the program, the thread for long reads, SQLite for older Nodes, the documentation, and licenses.
  */
 
 const { version, engines } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -38,6 +40,7 @@ await bundle({
 });
 
 await bundleReaderThread();
+await vendorSqlite();
 
 const program = "dist/program.js";
 await bundle({
@@ -47,8 +50,8 @@ await bundle({
   format: "cjs",
   banner: { js: "(function (require, programUrl, keepCompiled) {" },
   footer: { js: "})" },
-  external: ["@photostructure/sqlite"],
   define: {
+    ...packagedSqlite,
     "import.meta.url": "programUrl",
     WAYPOST_DOCS: JSON.stringify("docs/"),
     WAYPOST_VERSION: JSON.stringify(version),
@@ -82,6 +85,7 @@ await bundle({
 
 signProgram();
 writeDocs("docs", "dist/docs");
+writeLicenseNotices("dist/THIRD-PARTY-LICENSES.txt", bundledPackages);
 
 /** What was compiled of another text is none of this one's. */
 function signProgram() {

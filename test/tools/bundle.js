@@ -1,8 +1,21 @@
 import { build } from "esbuild";
 
+/** The folders of all packages whose code has gone into a bundle. */
+export const bundledPackages = new Set();
+
+/** Builds, and adds the packages to the list. */
+export async function buildAndList(options) {
+  const result = await build({ ...options, metafile: true });
+  for (const file of Object.keys(result.metafile.inputs)) {
+    const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
+    if (folder !== undefined) bundledPackages.add(folder);
+  }
+  return result;
+}
+
 /** Bundles a program for the command line into one file. */
 export async function bundle(options) {
-  await build({
+  await buildAndList({
     bundle: true,
     platform: "node",
     target: "node20.19",

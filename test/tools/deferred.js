@@ -1,8 +1,8 @@
-import { build } from "esbuild";
 import { writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
+import { buildAndList } from "./bundle.js";
 
 /**
  * Packages that a session over stdio seldom uses, as esbuild plugins. V8 reads through all of a
@@ -93,7 +93,7 @@ function pack(text) {
 const alias = { "css-tree": "css-tree/dist/csstree.esm" };
 
 async function writeText(name) {
-  const { outputFiles } = await build({
+  const { outputFiles } = await buildAndList({
     stdin: { contents: `module.exports = require(${JSON.stringify(name)});`, resolveDir: "." },
     bundle: true,
     write: false,

@@ -1,0 +1,73 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, test } from "vitest";
+import { createFolder } from "../support/command.ts";
+import { listFiles } from "../support/list-files.ts";
+
+const mostBytes = 30_000_000;
+
+test("the npm package, installed in an empty folder, is an MCP server without other packages", async () => {
+  await using folder = await createFolder();
+  const place = join(folder.path, "app");
+  mkdirSync(place, { recursive: true });
+  // The suite has built it already, and other tests are using what was built.
+  runNpm(["pack", "--ignore-scripts", "--pack-destination", folder.path], ".");
+  const file = readdirSync(folder.path).find((name) => name.endsWith(".tgz")) ?? "no file";
+  const output = runNpm(["install", "--offline", "--no-audit", join(folder.path, file)], place);
+  expect(output).toContain("added 1 package in");
+  expect(output).not.toMatch(/warn/i);
+  expect(readdirSync(join(place, "node_modules"))).toEqual([
+    ".bin",
+    ".package-lock.json",
+    "waypost",
+  ]);
+  const installed = join(place, "node_modules/waypost");
+  const sizes = listFiles(installed).map((path) => statSync(path).size);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(mostBytes);
+  expect(readdirSync(installed).toSorted()).toEqual([
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "dist",
+    "docs",
+    "manifest.json",
+    "package.json",
+  ]);
+  expect(readScripts(installed)).not.toContain("install");
+  await createLink(join(place, "node_modules/.bin/waypost"), folder.path);
+});
+
+test("the licenses of all bundled packages are in the package", () => {
+  const notices = readFileSync("dist/THIRD-PARTY-LICENSES.txt", "utf8");
+  const packages = notices.match(/^\S+ \d+\.\d+\.\d+ \([\w.-]+\)$/gm) ?? [];
+  expect(packages.map((line) => line.split(" ")[0])).toEqual(
+    expect.arrayContaining(["@modelcontextprotocol/server", "@photostructure/sqlite", "zod"]),
+  );
+  expect(notices.match(/undefined/g)).toBeNull();
+});
+
+async function createLink(command: string, folder: string): Promise<void> {
+  const client = new Client({ name: "installer", version: "0" });
+  const env = { PATH: process.env["PATH"] ?? "", HOME: folder, WAYPOST_LOG: "silent" };
+  await client.connect(new StdioClientTransport({ command, env, cwd: folder }));
+  const { structuredContent } = await client.callTool({
+    name: "create_link",
+    arguments: { path: "packed", url: "https://example.com" },
+  });
+  expect(structuredContent).toMatchObject({ link: { path: "packed" } });
+  await client.close();
+}
+
+/** Both outputs of npm: it warns on stderr. */
+function runNpm(words: readonly string[], cwd: string): string {
+  const line = ["npm", ...words, "2>&1"].join(" ");
+  return execFileSync("sh", ["-c", line], { cwd, encoding: "utf8" });
+}
+
+function readScripts(folder: string): readonly string[] {
+  const { scripts = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return Object.keys(scripts).filter((name) => /^(pre|post)?install$/.test(name));
+}

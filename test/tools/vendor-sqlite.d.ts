@@ -1,0 +1,1 @@
+export const packagedSqlite: Readonly<Record<string, string>>;

@@ -1,0 +1,22 @@
+import { cpSync, mkdirSync } from "node:fs";
+import { bundle } from "./bundle.js";
+
+/** Where a program in `dist` loads that package from. */
+export const packagedSqlite = { WAYPOST_SQLITE: JSON.stringify("./sqlite/lib/index.cjs") };
+
+/**
+ * Puts the SQLite package for older Nodes into `dist/sqlite`, with its native code for every
+ * platform. So the published package has no dependencies, and its installation runs no script.
+ */
+export async function vendorSqlite() {
+  const source = "node_modules/@photostructure/sqlite";
+  mkdirSync("dist/sqlite", { recursive: true });
+  cpSync(`${source}/prebuilds`, "dist/sqlite/prebuilds", { recursive: true });
+  await bundle({
+    entryPoints: [`${source}/dist/index.cjs`],
+    // It looks for its native code one folder above itself.
+    outfile: "dist/sqlite/lib/index.cjs",
+    format: "cjs",
+    banner: {},
+  });
+}
