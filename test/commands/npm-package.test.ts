@@ -9,7 +9,7 @@ import { listFiles } from "../support/list-files.ts";
 
 const mostBytes = 30_000_000;
 
-test("the npm package, installed in an empty folder, is an MCP server without other packages", async () => {
+test("the npm package is an MCP server in an empty folder, without other packages", async () => {
   await using folder = await createFolder();
   const place = join(folder.path, "app");
   mkdirSync(place, { recursive: true });
