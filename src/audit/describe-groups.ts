@@ -39,7 +39,7 @@ export function describeGroups(
     const { covers = count, ...mend } = fix?.({ ...finding, among }) ?? {};
     const told = typeof message === "string" ? message : message(finding);
     const rest = count - covers;
-    const onward = ` It is for ${covers} of them; audit again after it for the other ${rest}.`;
+    const onward = ` The fix changes ${covers} of them. Run the audit again for the other ${rest}.`;
     return {
       code,
       ...(field !== undefined && { field }),
@@ -60,82 +60,84 @@ type Kind = {
 const kinds: Readonly<Record<FindingCode, Kind>> = {
   loop: {
     message:
-      "Visitors go in circles: the destination is a link of this project that leads back. Ask " +
-      "where they should arrive, and set that.",
+      "Visitors are redirected in a loop: the destination is a link of this project that " +
+      "redirects back. Ask for the right destination, and set it.",
   },
-  no_destination: { message: "Visitors arrive nowhere. Ask where they should, and set url." },
+  no_destination: { message: "Visitors have nowhere to go. Ask for a destination, and set url." },
   deleted_app: {
     message: ({ field }) =>
-      `Their ${field} is not registered any more, so they do not open it. Ask which app they ` +
-      "should open; the fix takes it off.",
+      `Their ${field} is no longer registered, so they do not open it. Ask which app they should ` +
+      "open. The fix removes the deleted app.",
     fix: (finding) => planChanges(finding, { [finding.field ?? ""]: null }, undefined),
   },
   no_ios_destination: {
     message:
-      "iOS visitors without the app arrive nowhere. Ask where they should, and set " +
+      "iOS visitors without the app have nowhere to go. Ask for a destination, and set " +
       "ios_fallback_url or url, or app_store_id of their app.",
   },
   no_android_destination: {
     message:
-      "Android visitors without the app arrive nowhere. Ask where they should, and set " +
+      "Android visitors without the app have nowhere to go. Ask for a destination, and set " +
       "android_fallback_url or url.",
   },
   no_desktop_destination: {
-    message:
-      "Desktop visitors meet the project's default page. Ask where else to lead them; set url.",
+    message: "Desktop visitors see the project's default page. Ask for a destination, and set url.",
   },
-  invalid_field: { message: ({ detail }) => `${detail.rule}; the API would refuse it now.` },
+  invalid_field: {
+    message: ({ detail }) => `${detail.rule}. The API would reject this value today.`,
+  },
   app_invalid: { message: ({ detail }) => `${detail.rule}. Ask for the right value, and set it.` },
   short_fingerprints: {
     message:
-      "These Android apps have fingerprints that are not SHA-256 (32 pairs), which Android " +
-      "ignores. Ask for the SHA-256 ones, and set fingerprints.",
+      "Android ignores fingerprints of these apps that are not SHA-256 (32 pairs). Ask for " +
+      "SHA-256 fingerprints, and set them.",
   },
   app_without_store_id: {
     message:
-      "These iOS apps have no App Store id, so that links cannot lead to the store. Ask for it, " +
-      "and set app_store_id.",
+      "These iOS apps have no App Store ID, so links cannot redirect to the App Store. Ask for " +
+      "it, and set app_store_id.",
   },
   no_open_button: {
     message:
-      "The preview page cannot open these iOS apps: on the links' own domain iOS stays in the " +
-      "browser. Ask for a custom_scheme, and set it.",
+      "The preview page cannot open these iOS apps: iOS stays in the browser on the links' own " +
+      "domain. Ask for a custom_scheme, and set it.",
   },
-  app_fields_ignored: { message: "The app is registered already; its fields are ignored." },
-  app_unknown: { message: "The record of their app is not at hand." },
+  app_fields_ignored: { message: "The app is already registered, so its fields are ignored." },
+  app_unknown: { message: "Their app could not be read." },
   campaign_token_unfit: {
-    message: "Apple does not take their campaign_token. Ask for another one, and set it.",
+    message: "Apple rejects their campaign_token. Ask for another one, and set it.",
   },
   http_address: {
     message: ({ field }) =>
       `${field} is http, not https: others can read and change the page. ` +
-      "Ask whether the host takes that; the fix makes it https.",
+      "Ask whether the host supports https. The fix changes http to https.",
     fix: planHttps,
   },
   hidden_characters: {
-    message: "Their names have characters that nobody sees. The fix takes them out.",
+    message: "Their names contain invisible characters. The fix removes them.",
     fix: planNames,
   },
   deferred_linking_without_app: {
-    message: "They ask for deferred deep linking without an iOS app. The fix ends that.",
+    message: "Deferred deep linking has no effect without an iOS app. The fix turns it off.",
     fix: (finding) =>
       planChanges(finding, { ios_deferred_deep_linking_enabled: false }, withoutIosApp),
   },
   deferred_linking_without_page: {
     message:
       "Deferred deep linking needs the preview page, which enable_forced_redirect skips. Ask " +
-      "which of the two is wanted, and end the other.",
+      "which of the two to keep, and turn the other off.",
   },
   store_tokens_unused: {
-    message: "provider_token and campaign_token are not used: iOS visitors meet no App Store page.",
+    message:
+      "provider_token and campaign_token have no effect: iOS visitors do not go to the App Store.",
   },
   referrer_unused: {
-    message: "referrer is not used: Android visitors do not meet Google Play with it.",
+    message: "referrer has no effect: Android visitors do not go to Google Play with it.",
   },
   duplicate: {
     message: ({ detail: { sets = 1 } }) =>
-      `${sets === 1 ? "They have" : `In ${sets} sets they have`} the same name, destinations and ` +
-      "apps at several paths. Ask whether all of these are in use.",
+      `${sets === 1 ? "They have" : `In ${sets} groups, they have`} the same name, destinations ` +
+      "and apps, but different paths. Ask whether all of them are in use.",
   },
 };
 

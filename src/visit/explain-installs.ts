@@ -45,17 +45,17 @@ export function explainInstalls(
 function explainInside(explained: ExplainedLink): string {
   const [ios, android] = [describeInside(explained, "ios"), describeInside(explained, "android")];
   const ways = ios === android ? `${ios}.` : `on iOS ${ios}; on Android ${android}.`;
-  return `Inside Instagram, TikTok and the like the link opens no app by itself: ${ways}`;
+  return `In-app browsers, such as Instagram's or TikTok's, do not open the app by themselves: ${ways}`;
 }
 
 function describeInside({ link, apps, options, appSources }: ExplainedLink, platform: Mobile) {
   const visit = decideVisit(link, apps, { platform }, options);
-  if (visit.action === "redirect") return "visitors are sent on at once";
-  if (visit.action !== "preview_page") return "visitors meet the project's default page";
+  if (visit.action === "redirect") return "visitors are redirected at once";
+  if (visit.action !== "preview_page") return "visitors see the project's default page";
   // There, only Android lets a button open another app.
   const hasButton = visit.open !== undefined || appSources.android === "unknown";
   const isOpening = platform === "android" && hasButton;
-  return `its page says how to leave them${isOpening ? ", and its button opens the app" : ""}`;
+  return `the preview page says how to leave them${isOpening ? ", and has a button that opens the app" : ""}`;
 }
 
 function never(why: string): InstallTold {
@@ -71,23 +71,23 @@ function explainIos(explained: ExplainedLink, options: InstallOptions): InstallT
   if (link.ios_deferred_deep_linking_enabled !== true) {
     return never("ios_deferred_deep_linking_enabled is off.");
   }
-  if (appSources.ios === "none") return never("No iOS app is on the link.");
+  if (appSources.ios === "none") return never("The link has no iOS app.");
   if (link.enable_forced_redirect === true) {
-    return never("enable_forced_redirect skips the page, which notes who visits.");
+    return never("It needs the preview page, which enable_forced_redirect skips.");
   }
   if (options.plan === "free") return never("It needs the Pro plan.");
   return {
     matched: "by_likeness",
     why:
-      "Once, within 10 minutes, if the phone looks the same from the same address; not if visits " +
-      "of two links could be meant, never for Safari on an iPad, and without the visit's query " +
-      "from mobile data or a relay." +
+      "It works once, within 10 minutes, if the phone and its IP address look the same. It does not " +
+      "work if visits of two links match, or for Safari on an iPad. On mobile data or through a " +
+      "relay, the app gets the link without the visit's query." +
       (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
 }
 
 const pasting =
-  " Exactly where the app reads the clipboard: the App Store button copies an address for it.";
+  " If the app reads the clipboard, the match is exact: the App Store button copies an address.";
 
 /** What is pressed must be the button of the App Store, and no fallback's. */
 function explainPasting({ link, apps, appSources }: ExplainedLink, options: VisitOptions): string {
@@ -96,7 +96,7 @@ function explainPasting({ link, apps, appSources }: ExplainedLink, options: Visi
     return pasting;
   }
   if (appSources.ios !== "unknown" || next?.reason === "ios_fallback_url") return "";
-  return " Exactly where its page has an App Store button and the app reads what that copies.";
+  return " The match is exact if the page has an App Store button and the app reads what it copies.";
 }
 
 function explainAndroid(
@@ -108,18 +108,18 @@ function explainAndroid(
   const isUnknown = appSources.android === "unknown" && reason !== "android_fallback_url";
   if (reason !== "play_store" && !isUnknown) {
     return never(
-      `Visitors go to ${reason ?? "no store"}; only a link's own Play page hands it on.`,
+      `Visitors go to ${reason ?? "no store"}; only the app's Google Play page passes the link on.`,
     );
   }
   if (options.link_in_referrer === false) {
-    return never("The project's Link in Referrer is off: ask the operator to switch it on.");
+    return never("The project's setting Link in Referrer is off. Ask the operator to turn it on.");
   }
   if (options.plan === "free") return never("It needs the Pro plan.");
   if (isUnknown) return notKnown("The link's Android app could not be read.");
   if (options.link_in_referrer === undefined) {
     return notKnown(
-      "Exactly where the project's Link in Referrer is on, which the API does not tell.",
+      "It works if the project's setting Link in Referrer is on, which the API does not show.",
     );
   }
-  return { matched: "exactly", why: "Google Play hands the visited address on to the app." };
+  return { matched: "exactly", why: "Google Play passes the visited address to the app." };
 }

@@ -64,11 +64,11 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
     // The association files name every app of a project, but for what is on no app at all.
     const why = isOnLink
       ? `${system} cannot verify the app, so the link opens in the browser.`
-      : `No ${system} app is on the link; another app of the project may still take it.`;
+      : `The link has no ${system} app, but another app of the project may open it.`;
     return { with_app: { ...without_app, why }, without_app };
   }
-  const exceptions = "in-app browsers and taps on the link's own domain get without_app";
-  const why = `${system} opens the app first; ${exceptions}.`;
+  const exceptions = "In-app browsers and taps on the link's own domain get without_app";
+  const why = `${system} opens the app. ${exceptions}.`;
   return { with_app: { action: "open_app", why }, without_app };
 }
 
@@ -91,22 +91,22 @@ function describeVisit(explained: ExplainedLink, platform: Platform): Outcome {
         return { action, to, why: `${system} visitors, ${safariOnIpad}, go to ${way}.` };
       }
       const forced = "enable_forced_redirect skips the preview page";
-      const cause = source === "none" ? `No ${system} app is on the link` : forced;
-      return { action, to, why: `${cause}; ${way} is the first way there is.` };
+      const cause = source === "none" ? `The link has no ${system} app` : forced;
+      return { action, to, why: `${cause}, so visitors go to ${way}.` };
     }
     case "preview_page": {
       const { action, open, next } = visit;
       const destination = next && destinationNames[next.reason];
       const isButtonMissing = open === undefined && source !== "unknown";
-      const button = isButtonMissing ? "no Open button that works" : "an Open button";
-      const way = destination === undefined ? "no other way on" : `leads on to ${destination}`;
+      const button = isButtonMissing ? "no working Open button" : "an Open button";
+      const way = destination === undefined ? "no other button" : `a button to ${destination}`;
       const why = `The preview page has ${button} and ${way}.`;
       return { action, ...(next && { to: next.to }), why };
     }
     // Tags are for bots, which are not described.
     case "default_page":
     case "tags_page": {
-      const why = `${system} visitors have nowhere to go but the project's default page.`;
+      const why = `The link has no destination for ${system} visitors, who see the project's default page.`;
       return { action: "default_page", why };
     }
   }

@@ -93,8 +93,8 @@ function findUnknownApp(explained: ExplainedLink, platform: Mobile): readonly Li
   const field = `${platform}_app`;
   if (explained.appSources[platform] !== "unknown" || isFaulty(explained, field)) return [];
   const app = `${systemNames[platform]} app`;
-  const message = `The ${app}'s record is not at hand, so its store page and faults are left out.`;
-  const fix = `look for it among the ${systemNames[platform]} apps`;
+  const message = `The ${app} could not be read, so its store page and fields were not checked.`;
+  const fix = `look for it in the list of ${systemNames[platform]} apps`;
   return [describe("app_unknown", field, message, fix)];
 }
 
@@ -104,7 +104,7 @@ function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): reado
   const ignored = platform === "ios" ? listIosChanges(explained) : listAndroidChanges(explained);
   if (ignored.length === 0) return [];
   const names = ignored.join(" and ");
-  const message = `The app is registered already, so ${names} would be ignored.`;
+  const message = `The app is already registered, so ${names} would be ignored.`;
   const way = `set ${names} on the app`;
   return [describe("app_fields_ignored", `${platform}_app`, message, way)];
 }
@@ -137,7 +137,7 @@ function findMissingDestination(
   const isStoreMissing = platform === "ios" && source !== "none";
   const storeFixes = isStoreMissing ? [fixOnApp(explained, platform, "app_store_id")] : [];
   if (destination?.reason === "url" && isStoreMissing) {
-    const message = `The app has no App Store id: ${visitors} who lack it go to url instead.`;
+    const message = `The app has no App Store ID, so ${visitors} without the app go to url.`;
     const either = [...storeFixes, `set ${field}`];
     return [describe("app_without_store_id", "ios_app.app_store_id", message, ...either)];
   }
@@ -147,16 +147,16 @@ function findMissingDestination(
     return [describe(code, field, `${visitors} have nowhere to go.`, ...fixes)];
   }
   if (explained.link.enable_forced_redirect === true) {
-    const message = `enable_forced_redirect has nowhere to send ${visitors} who lack the app.`;
+    const message = `With enable_forced_redirect, ${visitors} without the app have nowhere to go.`;
     return [describe(code, "enable_forced_redirect", message, ...fixes)];
   }
-  const message = `${visitors} who lack the app have nowhere to go.`;
+  const message = `${visitors} without the app have nowhere to go.`;
   return [describe(code, field, message, ...fixes)];
 }
 
 function findMissingUrl(explained: ExplainedLink): readonly LinkProblem[] {
   if (isFaulty(explained, "url") || findDestination(explained, "desktop") !== undefined) return [];
-  const message = "Desktop visitors have no url to go to and meet the project's default page.";
+  const message = "Desktop visitors see the project's default page, because url is not set.";
   return [describe("no_desktop_destination", "url", message, "set url")];
 }
 
@@ -166,8 +166,8 @@ function findMissingButton({ link, apps, options }: ExplainedLink): readonly Lin
   const isMissing = apps.ios_app && visit.action === "preview_page" && visit.open === undefined;
   if (isMissing !== true) return [];
   const message =
-    "The preview page cannot open the app: on the link's own domain iOS stays in the browser.";
-  const way = "ask the user for custom_scheme, to set on the app";
+    "The preview page cannot open the app: iOS stays in the browser on the link's own domain.";
+  const way = "ask the user for custom_scheme, then set it on the app";
   return [describe("no_open_button", "ios_app.custom_scheme", message, way)];
 }
 
@@ -176,14 +176,14 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
   const field = "ios_deferred_deep_linking_enabled";
   if (link[field] !== true) return [];
   if (appSources.ios === "none") {
-    const message = "It does nothing: no iOS app is on the link.";
+    const message = "It has no effect: the link has no iOS app.";
     const fix = "set ios_app";
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
   // What a visitor's device looks like is collected by the page (link-services.md §1).
   const message = "It needs the preview page, which enable_forced_redirect skips.";
-  const fix = "set only one of the two as true";
+  const fix = "set only one of the two to true";
   return [describe("deferred_linking_without_page", field, message, fix)];
 }
 
@@ -200,16 +200,16 @@ function findCampaignProblems(explained: ExplainedLink): readonly LinkProblem[] 
   const token = link.campaign_token ?? "";
   const problems: LinkProblem[] = [];
   if (token.length > campaignTokenCharacters || token !== token.trim()) {
-    const rule = `at most ${campaignTokenCharacters} characters and no space at either end`;
-    const message = `Apple takes a campaign token of ${rule}.`;
-    const fix = "set such a campaign_token";
+    const rule = `at most ${campaignTokenCharacters} characters, without a space at either end`;
+    const message = `Apple accepts campaign tokens of ${rule}.`;
+    const fix = "set another campaign_token";
     problems.push(describe("campaign_token_unfit", "campaign_token", message, fix));
   }
   const isSet = !isBlank(token) && !isBlank(link.provider_token);
   const reason = findDestination(explained, "ios")?.reason;
   if (isSet && appSources.ios !== "unknown" && reason !== "app_store") {
-    const cause = reason === "ios_fallback_url" ? reason : "no App Store page";
-    const message = `The store tokens are not used: iOS visitors meet ${cause}.`;
+    const place = reason === "ios_fallback_url" ? reason : "no App Store page";
+    const message = `The store tokens have no effect: iOS visitors go to ${place}.`;
     problems.push(describe("store_tokens_unused", "provider_token", message));
   }
   return problems;
@@ -220,13 +220,13 @@ function findReferrerProblems(explained: ExplainedLink): readonly LinkProblem[] 
   if (isBlank(link.referrer)) return [];
   if (options.link_in_referrer === true) {
     const message = "referrer is ignored: the project's Link in Referrer setting is on.";
-    const fix = "put the parameters into the query of the link's address";
+    const fix = "put the parameters in the query of the link's address";
     return [describe("referrer_unused", "referrer", message, fix)];
   }
   const reason = findDestination(explained, "android")?.reason;
   if (appSources.android === "unknown" || reason === "play_store") return [];
-  const cause = reason === "android_fallback_url" ? reason : "no Google Play page";
-  const message = `referrer is not used: Android visitors meet ${cause}.`;
+  const place = reason === "android_fallback_url" ? reason : "no Google Play page";
+  const message = `referrer has no effect: Android visitors go to ${place}.`;
   return [describe("referrer_unused", "referrer", message)];
 }
 
@@ -240,7 +240,7 @@ function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
       problems.push(describe("http_address", field, `${field} is http, not https.`, fix));
     }
     if (field !== "social_image_url" && isSamePage(address, explained.options.address)) {
-      const message = `${field} is the link's own address: visitors would go in circles.`;
+      const message = `${field} is the link's own address: visitors would be redirected in a loop.`;
       problems.push(describe("loop", field, message, `set another ${field}`));
     }
   }
@@ -267,7 +267,7 @@ function isFaulty({ faults }: ExplainedLink, name: string): boolean {
 /** What belongs to an app only its maker knows: a model that is told to set it makes it up. */
 function fixOnApp({ appSources }: ExplainedLink, platform: Mobile, what: string): string {
   const isDraft = appSources[platform] === "draft";
-  return `ask the user for ${what}, to set ${isDraft ? `in ${platform}_app` : "on the app"}`;
+  return `ask the user for ${what}, then ${isDraft ? `correct ${platform}_app` : "update the app"}`;
 }
 
 /** A problem with the ways to mend it, if there are any, in one sentence. */

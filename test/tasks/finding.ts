@@ -121,7 +121,7 @@ export const finding: readonly Task[] = [
       const id = "http://default.localhost:8787/promo";
       return (await call("explain_link", { id })).visits;
     },
-    check: ({ told }) => expect(told.ios.with_app.why).toContain("No iOS app is on the link"),
+    check: ({ told }) => expect(told.ios.with_app.why).toContain("The link has no iOS app"),
     least: 1,
     because: "the address is a name of the link, and its visits say why",
   },

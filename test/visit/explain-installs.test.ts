@@ -24,14 +24,14 @@ test("exactly on iOS too, where the project hands it over by the clipboard", () 
   const { ios } = explainInstalls(link, apps, { ...options, clipboard: true }).installs;
   expect(ios).toEqual({
     matched: "by_likeness",
-    why: expect.stringContaining("Exactly where the app reads the clipboard"),
+    why: expect.stringContaining("If the app reads the clipboard, the match is exact"),
   });
 });
 
 describe("what the App Store button copies is told where there is that button", () => {
   const { app_store_id: _, ...unlisted } = apps.ios_app;
   const there = "the App Store button copies an address";
-  const perhaps = "where its page has an App Store button";
+  const perhaps = "if the page has an App Store button";
   test.each([
     ["of the app", {}, apps, there],
     [
@@ -53,7 +53,7 @@ describe("what the App Store button copies is told where there is that button", 
     const given = { ...options, clipboard: true };
     const { ios } = explainInstalls({ ...link, ...fields }, known, given).installs;
     expect(ios.matched).toBe("by_likeness");
-    if (said === undefined) expect(ios.why).not.toMatch(/Exactly|clipboard/);
+    if (said === undefined) expect(ios.why).not.toMatch(/exact|clipboard/);
     else expect(ios.why).toContain(said);
   });
 });
@@ -80,7 +80,7 @@ describe("not known, with the reason", () => {
     const { android } = explainInstalls(link, apps, {}).installs;
     expect(android).toEqual({
       matched: "not_known",
-      why: "Exactly where the project's Link in Referrer is on, which the API does not tell.",
+      why: "It works if the project's setting Link in Referrer is on, which the API does not show.",
     });
   });
 });
@@ -88,7 +88,7 @@ describe("not known, with the reason", () => {
 describe("never, with the reason", () => {
   test.each([
     ["off", { ios_deferred_deep_linking_enabled: false }, "is off"],
-    ["without a page", { enable_forced_redirect: true }, "skips the page"],
+    ["without a page", { enable_forced_redirect: true }, "skips"],
   ])("on iOS where it is %s", (_, fields, why) => {
     const { ios } = explainInstalls({ ...link, ...fields }, apps, options).installs;
     expect(ios).toEqual({ matched: "never", why: expect.stringContaining(why) });
@@ -96,7 +96,7 @@ describe("never, with the reason", () => {
 
   test("on iOS without an app, and on the free plan on both", () => {
     const none = explainInstalls(link, {}, options).installs;
-    expect(none.ios.why).toBe("No iOS app is on the link.");
+    expect(none.ios.why).toBe("The link has no iOS app.");
     const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;
     expect([free.ios.why, free.android.why]).toEqual([
       "It needs the Pro plan.",
@@ -114,9 +114,9 @@ describe("never, with the reason", () => {
 });
 
 describe("an in-app browser opens no app by itself, and tells of a page where there is one", () => {
-  const sentOn = "visitors are sent on at once";
-  const leave = "its page says how to leave them";
-  const open = `${leave}, and its button opens the app`;
+  const sentOn = "visitors are redirected at once";
+  const leave = "the preview page says how to leave them";
+  const open = `${leave}, and has a button that opens the app`;
   const { ios_app, android_app } = apps;
   const { url } = link;
 
@@ -126,7 +126,7 @@ describe("an in-app browser opens no app by itself, and tells of a page where th
     ["without an app", { url }, {}, `: ${sentOn}.`],
     ["of iOS alone", { url }, { ios_app }, `on iOS ${leave}; on Android ${sentOn}.`],
     ["of Android alone", { url }, { android_app }, `on iOS ${sentOn}; on Android ${open}.`],
-    ["that leads nowhere", {}, {}, ": visitors meet the project's default page."],
+    ["that leads nowhere", {}, {}, ": visitors see the project's default page."],
     [
       "whose app is not at hand",
       { url, ios_app_id: "1", android_app_id: "2" },
@@ -141,7 +141,7 @@ describe("an in-app browser opens no app by itself, and tells of a page where th
     ],
   ])("of a link %s", (_, fields, known, ways) => {
     const { in_app_browsers } = explainInstalls(fields, known);
-    expect(in_app_browsers).toContain("opens no app by itself");
+    expect(in_app_browsers).toContain("do not open the app by themselves");
     expect(in_app_browsers.endsWith(ways), in_app_browsers).toBe(true);
   });
 });

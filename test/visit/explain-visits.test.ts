@@ -16,7 +16,7 @@ import {
 /** What an assistant is told that the visitors of a link meet. */
 
 const both = { ios_app, android_app };
-const exceptions = "in-app browsers and taps on the link's own domain get without_app";
+const exceptions = "In-app browsers and taps on the link's own domain get without_app";
 const forced = "enable_forced_redirect skips the preview page";
 
 describe("what visitors meet", () => {
@@ -26,23 +26,23 @@ describe("what visitors meet", () => {
         ios: {
           with_app: {
             action: "open_app",
-            why: `iOS opens the app first; ${exceptions}.`,
+            why: `iOS opens the app. ${exceptions}.`,
           },
           without_app: {
             action: "preview_page",
             to: `${appStore}?pt=117&ct=spring&mt=8`,
-            why: "The preview page has an Open button and leads on to the App Store.",
+            why: "The preview page has an Open button and a button to the App Store.",
           },
         },
         android: {
           with_app: {
             action: "open_app",
-            why: `Android opens the app first; ${exceptions}.`,
+            why: `Android opens the app. ${exceptions}.`,
           },
           without_app: {
             action: "preview_page",
             to: `${play}&referrer=utm_source%3Da`,
-            why: "The preview page has an Open button and leads on to Google Play.",
+            why: "The preview page has an Open button and a button to Google Play.",
           },
         },
         desktop: {
@@ -62,7 +62,7 @@ describe("what visitors meet", () => {
       without_app: {
         action: "redirect",
         to: `${appStore}?pt=117&ct=spring&mt=8`,
-        why: `${forced}; the App Store is the first way there is.`,
+        why: `${forced}, so visitors go to the App Store.`,
       },
     });
     expect(visits.android.without_app).toMatchObject({
@@ -77,11 +77,11 @@ describe("what visitors meet", () => {
     expect(visits.ios.without_app).toEqual({
       action: "redirect",
       to: "https://shop.example/",
-      why: "No iOS app is on the link; url is the first way there is.",
+      why: "The link has no iOS app, so visitors go to url.",
     });
     expect(visits.ios.with_app).toEqual({
       ...visits.ios.without_app,
-      why: "No iOS app is on the link; another app of the project may still take it.",
+      why: "The link has no iOS app, but another app of the project may open it.",
     });
     expect(visits.android.without_app).toMatchObject({ to: "https://a.example/" });
   });
@@ -114,7 +114,7 @@ describe("what visitors meet", () => {
     expect(visits.android.with_app.action).toBe("open_app");
     expect(visits.desktop).toEqual({
       action: "default_page",
-      why: "Desktop visitors have nowhere to go but the project's default page.",
+      why: "The link has no destination for Desktop visitors, who see the project's default page.",
     });
   });
 
@@ -124,7 +124,7 @@ describe("what visitors meet", () => {
         with_app: expect.objectContaining({ action: "open_app" }),
         without_app: {
           action: "preview_page",
-          why: "The preview page has an Open button and no other way on.",
+          why: "The preview page has an Open button and no other button.",
         },
       });
     }

@@ -37,8 +37,8 @@ const rows: readonly Row[] = [
     apps: noStore,
     told: [
       "ios_fallback_url",
-      "iOS visitors who lack the app have nowhere to go.",
-      `Set ios_fallback_url or url, or ${askStoreId}, to set on the app.`,
+      "iOS visitors without the app have nowhere to go.",
+      `Set ios_fallback_url or url, or ${askStoreId}, then update the app.`,
     ],
   },
   {
@@ -60,8 +60,8 @@ const rows: readonly Row[] = [
     apps: noStore,
     told: [
       "enable_forced_redirect",
-      "enable_forced_redirect has nowhere to send iOS visitors who lack the app.",
-      `Set ios_fallback_url or url, or ${askStoreId}, to set on the app.`,
+      "With enable_forced_redirect, iOS visitors without the app have nowhere to go.",
+      `Set ios_fallback_url or url, or ${askStoreId}, then update the app.`,
     ],
   },
   {
@@ -69,15 +69,15 @@ const rows: readonly Row[] = [
     apps: noStore,
     told: [
       "ios_app.app_store_id",
-      "The app has no App Store id: iOS visitors who lack it go to url instead.",
-      `${askStore}, to set on the app, or set ios_fallback_url.`,
+      "The app has no App Store ID, so iOS visitors without the app go to url.",
+      `${askStore}, then update the app, or set ios_fallback_url.`,
     ],
   },
   {
     of: { url: null },
     told: [
       "url",
-      "Desktop visitors have no url to go to and meet the project's default page.",
+      "Desktop visitors see the project's default page, because url is not set.",
       "Set url.",
     ],
   },
@@ -91,19 +91,25 @@ const rows: readonly Row[] = [
   },
   {
     of: { ios_fallback_url },
-    told: ["provider_token", "The store tokens are not used: iOS visitors meet ios_fallback_url."],
+    told: [
+      "provider_token",
+      "The store tokens have no effect: iOS visitors go to ios_fallback_url.",
+    ],
   },
   {
     of: {},
     apps: noStore,
-    told: ["provider_token", "The store tokens are not used: iOS visitors meet no App Store page."],
+    told: [
+      "provider_token",
+      "The store tokens have no effect: iOS visitors go to no App Store page.",
+    ],
   },
   ...["x".repeat(31), "spring ", " spring"].map((campaign_token): Row => ({
     of: { campaign_token },
     told: [
       "campaign_token",
-      "Apple takes a campaign token of at most 30 characters and no space at either end.",
-      "Set such a campaign_token.",
+      "Apple accepts campaign tokens of at most 30 characters, without a space at either end.",
+      "Set another campaign_token.",
     ],
   })),
   {
@@ -112,25 +118,25 @@ const rows: readonly Row[] = [
     told: [
       "referrer",
       "referrer is ignored: the project's Link in Referrer setting is on.",
-      "Put the parameters into the query of the link's address.",
+      "Put the parameters in the query of the link's address.",
     ],
   },
   {
     of: { android_fallback_url },
-    told: ["referrer", "referrer is not used: Android visitors meet android_fallback_url."],
+    told: ["referrer", "referrer has no effect: Android visitors go to android_fallback_url."],
   },
   {
     of: { android_app_id: null },
     apps: { ios_app },
-    told: ["referrer", "referrer is not used: Android visitors meet no Google Play page."],
+    told: ["referrer", "referrer has no effect: Android visitors go to no Google Play page."],
   },
   {
     of: {},
     apps: withAndroid({ fingerprints: [sha1] }),
     told: [
       "android_app.fingerprints",
-      "Android will ignore all fingerprints and not open the app: only SHA-256 (32 pairs) counts.",
-      "Ask the user for all fingerprints as SHA-256, to set on the app.",
+      "Android will ignore all fingerprints and not open the app: it accepts only SHA-256 (32 pairs).",
+      "Ask the user for all fingerprints as SHA-256, then update the app.",
     ],
   },
   {
@@ -138,8 +144,8 @@ const rows: readonly Row[] = [
     apps: withAndroid({ fingerprints: [sha256, sha1] }),
     told: [
       "android_app.fingerprints",
-      "Android will ignore 1 of 2 fingerprints: only SHA-256 (32 pairs) counts.",
-      "Ask the user for all fingerprints as SHA-256, to set on the app.",
+      "Android will ignore 1 of 2 fingerprints: it accepts only SHA-256 (32 pairs).",
+      "Ask the user for all fingerprints as SHA-256, then update the app.",
     ],
   },
   {
@@ -148,7 +154,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "Fingerprints can't be blank",
-      "Ask the user for fingerprints, to set on the app.",
+      "Ask the user for fingerprints, then update the app.",
     ],
   },
   {
@@ -157,7 +163,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_app.team_id",
       "Team is the wrong length (should be 10 characters)",
-      "Ask the user for team_id, to set on the app.",
+      "Ask the user for team_id, then update the app.",
     ],
   },
   {
@@ -165,8 +171,8 @@ const rows: readonly Row[] = [
     apps: noScheme,
     told: [
       "ios_app.custom_scheme",
-      "The preview page cannot open the app: on the link's own domain iOS stays in the browser.",
-      "Ask the user for custom_scheme, to set on the app.",
+      "The preview page cannot open the app: iOS stays in the browser on the link's own domain.",
+      "Ask the user for custom_scheme, then set it on the app.",
     ],
   },
   {
@@ -174,7 +180,7 @@ const rows: readonly Row[] = [
     apps: { android_app },
     told: [
       "ios_deferred_deep_linking_enabled",
-      "It does nothing: no iOS app is on the link.",
+      "It has no effect: the link has no iOS app.",
       "Set ios_app.",
     ],
   },
@@ -183,7 +189,7 @@ const rows: readonly Row[] = [
     told: [
       "ios_deferred_deep_linking_enabled",
       "It needs the preview page, which enable_forced_redirect skips.",
-      "Set only one of the two as true.",
+      "Set only one of the two to true.",
     ],
   },
   {
@@ -191,8 +197,8 @@ const rows: readonly Row[] = [
     apps: { ios_app },
     told: [
       "android_app",
-      "The Android app's record is not at hand, so its store page and faults are left out.",
-      "Look for it among the Android apps.",
+      "The Android app could not be read, so its store page and fields were not checked.",
+      "Look for it in the list of Android apps.",
     ],
   },
   {
@@ -200,7 +206,7 @@ const rows: readonly Row[] = [
     options: { address: "https://SHOP.example?utm_source=a" },
     told: [
       "url",
-      "url is the link's own address: visitors would go in circles.",
+      "url is the link's own address: visitors would be redirected in a loop.",
       "Set another url.",
     ],
   },
@@ -297,11 +303,11 @@ describe("a draft", () => {
       android_app: { package_name: "shop", fingerprints: [sha1] },
     };
     expect(tellOfDraft(draft).map(([field, , fix]) => [field, fix])).toEqual([
-      ["ios_app.team_id", "Ask the user for team_id, to set in ios_app."],
-      ["ios_app.app_store_id", `${askStore}, to set in ios_app, or set ios_fallback_url.`],
-      ["android_app.package_name", "Ask the user for package_name, to set in android_app."],
-      ["ios_app.custom_scheme", "Ask the user for custom_scheme, to set on the app."],
-      ["android_app.fingerprints", `${askPrints}, to set in android_app.`],
+      ["ios_app.team_id", "Ask the user for team_id, then correct ios_app."],
+      ["ios_app.app_store_id", `${askStore}, then correct ios_app, or set ios_fallback_url.`],
+      ["android_app.package_name", "Ask the user for package_name, then correct android_app."],
+      ["ios_app.custom_scheme", "Ask the user for custom_scheme, then set it on the app."],
+      ["android_app.fingerprints", `${askPrints}, then correct android_app.`],
     ]);
   });
 
@@ -311,14 +317,14 @@ describe("a draft", () => {
     expect(tellOfDraft({ ios_app: ios, android_app: android }, both)).toEqual([
       [
         "ios_app",
-        "The app is registered already, so app_store_id would be ignored.",
+        "The app is already registered, so app_store_id would be ignored.",
         "Set app_store_id on the app.",
       ],
     ]);
     expect(tellOfDraft({ android_app: { ...android, fingerprints: [sha1] } }, both)).toEqual([
       [
         "android_app",
-        "The app is registered already, so fingerprints would be ignored.",
+        "The app is already registered, so fingerprints would be ignored.",
         "Set fingerprints on the app.",
       ],
     ]);
@@ -334,7 +340,7 @@ describe("a draft", () => {
       ],
       [
         "url",
-        "Desktop visitors have no url to go to and meet the project's default page.",
+        "Desktop visitors see the project's default page, because url is not set.",
         "Set url.",
       ],
     ]);

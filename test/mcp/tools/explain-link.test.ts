@@ -104,12 +104,12 @@ describe("an app of a draft", () => {
     expect(await iosProblems(ios)).toEqual([]);
     expect(await iosProblems({ ...ios, id: "" })).toEqual([]);
     const [ignored] = await iosProblems({ ...ios, team_id: "OTHERTEAM1" });
-    expect(ignored.message).toContain("registered already");
+    expect(ignored.message).toContain("already registered");
   });
 
   test("is not looked for by another name than the API would take", async () => {
     const [problem] = await iosProblems({ id: "com.example.app" });
-    expect(problem.message).toContain("not at hand");
+    expect(problem.message).toContain("could not be read");
   });
 
   test("is not known where nobody may look, and the rest is explained", async () => {

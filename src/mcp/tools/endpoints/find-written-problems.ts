@@ -41,7 +41,7 @@ export function findWrittenProblems(
 function findAppProblems(app: JsonObject): readonly CallProblem[] {
   const warning = findFingerprintWarning(app);
   if (warning === undefined) return [];
-  const fix = "Ask the user for all fingerprints as SHA-256, to set on the app.";
+  const fix = "Ask the user for all fingerprints as SHA-256, then update the app.";
   return [{ field: "fingerprints", message: `${warning}.`, fix }];
 }
 

@@ -128,7 +128,7 @@ describe("apps", () => {
       await plant({ path: `p${index}`, url: `${away}/${index}`, ios_app });
     }
     await assistant.world.store.write((db) => db.deleteFrom("ios_apps").execute());
-    const rest = "It is for 20 of them; audit again after it for the other 5.";
+    const rest = "The fix changes 20 of them. Run the audit again for the other 5.";
     expect((await find("deleted_app"))?.message).toContain(rest);
     await expectMended("deleted_app");
     expect((await find("deleted_app"))?.message).not.toContain("audit again");
@@ -181,7 +181,7 @@ describe("a fix that is carried out leaves less to mend", () => {
     const length = Array.isArray(rows) ? rows.length : 0;
     expect(length).toBeGreaterThan(0);
     expect(message).toContain(
-      `It is for ${length} of them; audit again after it for the other ${22 - length}.`,
+      `The fix changes ${length} of them. Run the audit again for the other ${22 - length}.`,
     );
   });
 
