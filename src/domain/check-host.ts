@@ -40,8 +40,8 @@ function describeLocal(hostname: string): DomainFinding {
   return describe(
     "error",
     "host_local",
-    `${quote(hostname)} is a name of this machine alone, which no phone reaches.`,
-    "Serve links on a public host: set WAYPOST_LINK_ORIGIN, or verify a domain of your own.",
+    `${quote(hostname)} is a name of this machine only, so phones cannot reach it.`,
+    "Serve links on a public host: set WAYPOST_LINK_ORIGIN, or verify a custom domain.",
   );
 }
 
@@ -79,11 +79,11 @@ function judgeOrigin(origin: string): readonly DomainFinding[] {
   const { protocol, port, host } = new URL(origin);
   const fix = "Set WAYPOST_LINK_ORIGIN to the https address that visitors see, without a port.";
   if (port !== "") {
-    const message = `Links are at ${quote(host)}: phones open apps for port 443 alone.`;
+    const message = `Links are at ${quote(host)}, but phones open apps only for port 443.`;
     return [describe("error", "links_have_port", message, fix)];
   }
   if (protocol === "https:") return [];
-  const message = "Links begin with http://, which visitors meet unencrypted.";
+  const message = "Links begin with http://, so visits are not encrypted.";
   return [describe("warning", "links_over_http", message, fix)];
 }
 
@@ -154,6 +154,6 @@ function judgeCertificate(
   const [end] = fetched.flatMap((one) => (one.kind === "answered" ? one.certifiedUntil : []));
   if (end === undefined || !(end - now < soon_ms)) return [];
   const day = new Date(end).toISOString().slice(0, 10);
-  const message = `The certificate of ${quote(hostname)} ends on ${day}.`;
-  return [describe("warning", "tls_ends_soon", message, "See that it is renewed by itself.")];
+  const message = `The certificate of ${quote(hostname)} expires on ${day}.`;
+  return [describe("warning", "tls_ends_soon", message, "Set up automatic renewal.")];
 }

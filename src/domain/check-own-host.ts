@@ -57,12 +57,12 @@ export async function checkOwnHost(origin: string, look: DomainLook): Promise<Do
 
 function explainNone({ facts }: KnownKey): Refused {
   if (facts !== undefined) {
-    const message = "No project has a verified domain of its own.";
-    return { message, fix: "Use the key of a project, whose links have a host in any case." };
+    const message = "No project has a verified custom domain.";
+    return { message, fix: "Use a project's key: every project has a link host." };
   }
-  const message = "It is not known at which host the links of this deployment are.";
+  const message = "The host of this server's links is unknown.";
   const fix =
-    "Have the operator set WAYPOST_LINK_ORIGIN to it, or use a master key, which is told the " +
+    "Ask the operator to set WAYPOST_LINK_ORIGIN, or use a master key, which can read the " +
     "verified domains of projects.";
   return { message, fix };
 }
@@ -71,8 +71,8 @@ const mostNamed = 20;
 
 function explainForeign(origins: readonly string[], isNamed: boolean): Refused {
   const names = origins.slice(0, mostNamed).map(nameHost).join(", ");
-  const what = isNamed ? "is none of this key's own verified hosts" : "is needed";
-  return { message: `host ${what}; they are ${names}`, fix: "Name one of them." };
+  const what = isNamed ? "is not one of this key's verified hosts" : "is required";
+  return { message: `host ${what}. The hosts are ${names}`, fix: "Name one of them." };
 }
 
 function nameHost(origin: string): string {

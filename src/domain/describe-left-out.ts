@@ -27,9 +27,9 @@ export function describeAppsLeftOut(
   if (left.length === 0) return [];
   const { name, file: written } = systems[system];
   const message =
-    `${written} has no room for ${listNames(left)}, for it is at most ${most_KB} KB: links do ` +
-    `not open ${left.length === 1 ? "it" : "them"} on ${name}.`;
-  const fix = "Delete apps that are not in use, or keep some in a project of their own.";
+    `${written} has no room for ${listNames(left)}, because it can have at most ${most_KB} KB. ` +
+    `Links do not open ${left.length === 1 ? "it" : "them"} on ${name}.`;
+  const fix = "Delete apps that are not in use, or move some to another project.";
   return [describe("error", `${system}_apps_left_out`, message, fix)];
 }
 
@@ -44,12 +44,12 @@ export function describePathsLeftOut(
 ): readonly DomainFinding[] {
   const areAllTold = told.every(([, some]) => some === paths.length);
   if (told.length === 0 || (areAll && areAllTold)) return [];
-  const most = `${mostBrowserPaths}${areAllTold ? "" : ` and ${most_KB} KB of file`}`;
+  const most = `${mostBrowserPaths}${areAllTold ? "" : ` or ${most_KB} KB of the file`}`;
   const message =
-    `${count} links name no app, and ${countTold(told)} of their paths stay in the browser: the ` +
-    `oldest, up to ${most}, and none with * or ? in it. The others open an installed app.`;
+    `${count} links have no app, and ${countTold(told)} of their paths stay in the browser: ` +
+    `the oldest, up to ${most}, without * or ?. The other paths open an installed app.`;
   const fix =
-    "Put an app on links that belong into one, or keep pages of the web in a project of their own.";
+    "Set an app on links that should open one, or move links to web pages to another project.";
   return [describe("warning", "browser_links_left_out", message, fix)];
 }
 

@@ -135,16 +135,16 @@ function describeUnread(system: AssociationSystem): DomainFinding {
   return describe(
     "info",
     `${system}_apps_unread`,
-    `This key may not read the ${name} apps, so ${file} was not held against them.`,
-    `Look with a project's key that has the scope ${system}_apps.index.`,
+    `This key cannot read the ${name} apps, so ${file} was not compared with them.`,
+    `Use a project's key that has the scope ${system}_apps.index.`,
   );
 }
 
 const noApps = describe(
   "info",
   "no_apps",
-  "No app is registered that a phone could verify: links open pages alone.",
-  "Register an iOS or Android app if links are to open it.",
+  "No app is registered that phones can verify, so links only open web pages.",
+  "If links should open an app, register it.",
 );
 
 function describeUnfit(
@@ -158,8 +158,8 @@ function describeUnfit(
           describe(
             "warning",
             "ios_app_unfit",
-            `${listNames(ios)} is in no file: its bundle id or team id is not valid.`,
-            "Set both as Xcode has them.",
+            `${listNames(ios)} is in no file, because its bundle ID or Team ID is invalid.`,
+            "Copy both from Xcode.",
           ),
         ]),
     ...(android.length === 0
@@ -168,8 +168,8 @@ function describeUnfit(
           describe(
             "warning",
             "android_app_unfit",
-            `${listNames(android)} is in no file: it has no SHA-256 fingerprint.`,
-            "Add the one of the app signing key, from the Play Console.",
+            `${listNames(android)} is in no file, because it has no SHA-256 fingerprint.`,
+            "Add the fingerprint of the app signing key from the Play Console.",
           ),
         ]),
   ];

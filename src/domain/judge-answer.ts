@@ -21,29 +21,29 @@ export function judgeUnreached(
       return describe(
         "error",
         "host_not_public",
-        `${quote(host)} leads to no address of the public internet, as seen from here.`,
-        "Have its A or AAAA records lead to your proxy's public address, and to no private one.",
+        `From here, ${quote(host)} has no address on the public internet.`,
+        "Point its A or AAAA records at your proxy's public address, and not at a private one.",
       );
     case "unreachable":
       return describe(
         "error",
         "host_unreachable",
-        `No way leads from here to the addresses of ${quote(host)}.`,
-        "See whether its A and AAAA records are right, and whether this machine has the internet.",
+        `This machine cannot reach the addresses of ${quote(host)}.`,
+        "Check its A and AAAA records, and this machine's internet connection.",
       );
     case "refused":
       return describe(
         "error",
         "host_refuses",
-        `${quote(host)} refuses connections at port 443.`,
-        "Have a proxy that ends TLS listen at port 443, and open the firewall for it.",
+        `${quote(host)} refuses connections on port 443.`,
+        "Run a proxy with TLS on port 443, and open the port in the firewall.",
       );
     case "timed_out":
       return describe(
         "error",
         "host_too_slow",
-        `${quote(host)} did not answer whole within 10 seconds.`,
-        "See whether the firewall lets port 443 through, and whether the proxy reaches Waypost.",
+        `${quote(host)} did not send a complete answer within 10 seconds.`,
+        "Check that the firewall allows port 443, and that the proxy can reach Waypost.",
       );
     case "untrusted":
       return describe("error", "tls_invalid", ...explainTls(host, fetched.code));
@@ -51,8 +51,8 @@ export function judgeUnreached(
       return describe(
         "error",
         "host_unreadable",
-        `${quote(host)} ended the connection, or answered no HTTP.`,
-        "See in the proxy's log what became of it; nothing but HTTPS may listen at port 443.",
+        `${quote(host)} closed the connection, or its answer is not HTTP.`,
+        "Check the proxy's log. Port 443 must serve HTTPS.",
       );
   }
 }
@@ -61,25 +61,25 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
   const certificate = `The certificate of ${quote(host)}`;
   if (code === "CERT_HAS_EXPIRED") return [`${certificate} has expired.`, "Renew it."];
   if (code === "CERT_NOT_YET_VALID") {
-    return [`${certificate} is not valid yet.`, "Set the clocks right, or have it issued anew."];
+    return [`${certificate} is not valid yet.`, "Correct the clocks, or get a new certificate."];
   }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    const fix = "Have one issued that names this host, and served for it (SNI).";
-    return [`${certificate} is one of other hosts.`, fix];
+    const fix = "Get a certificate for this host name, and serve it for this host (SNI).";
+    return [`${certificate} is for other hosts.`, fix];
   }
   if (code.includes("SELF_SIGNED")) {
-    const fix = "Have it issued by an authority that phones know, such as Let's Encrypt.";
-    return [`${certificate} vouches for itself, and phones do not trust it.`, fix];
+    const fix = "Get one from an authority that phones trust, such as Let's Encrypt.";
+    return [`${certificate} is self-signed, so phones do not trust it.`, fix];
   }
   if (code.includes("UNABLE_TO_")) {
-    const fix = "Serve the full chain, with the intermediate certificates of its authority.";
-    return [`${certificate} comes without those that lead to an authority.`, fix];
+    const fix = "Serve the full chain, including the authority's intermediate certificates.";
+    return [`${certificate} comes without its intermediate certificates.`, fix];
   }
   if (code.includes("CERT") || !/^(?:EPROTO$|ERR_)/.test(code)) {
-    return [`${certificate} is not valid.`, "Have it issued anew, for servers."];
+    return [`${certificate} is not valid.`, "Get a new server certificate."];
   }
-  const fix = "Have the proxy speak TLS 1.2 or 1.3 for this host at port 443.";
-  return [`With ${quote(host)} no TLS connection comes about.`, fix];
+  const fix = "Turn on TLS 1.2 or 1.3 for this host on the proxy's port 443.";
+  return [`A TLS connection to ${quote(host)} fails.`, fix];
 }
 
 /** `others` is the status that somebody else is answered, where that was asked. */
@@ -107,25 +107,25 @@ function judgeStatus(
     return describe(
       "error",
       `${system}_file_redirected`,
-      `${file} is answered ${status} and leads to ${quote(location)}: ${reader} follows nothing.`,
-      "Answer it at this address: take /.well-known/ out of redirects to www or a slash.",
+      `${file} redirects to ${quote(location)} (${status}), but ${reader} follows no redirects.`,
+      "Serve the file at this address: exclude /.well-known/ from redirects to www or a slash.",
     );
   }
   if (others === 200) {
     return describe(
       "error",
       `${system}_agent_refused`,
-      `${file} is answered ${status} where ${reader} asks as ${agent}, and 200 to others.`,
-      `Let ${agent} have /.well-known/ in the bot rules of your proxy or firewall.`,
+      `${file} returns ${status} to ${agent}, which ${reader} uses, and 200 to other clients.`,
+      `Allow ${agent} to read /.well-known/ in the bot rules of your proxy or firewall.`,
     );
   }
   return describe(
     "error",
     `${system}_file_status`,
-    `${file} is answered ${status}, and has to be answered 200.`,
+    `${file} returns ${status} instead of 200.`,
     status === 404
-      ? "Have the proxy hand /.well-known/ on to Waypost, with the Host header as it came."
-      : "See in the proxy's and in Waypost's log why; nothing may ask for a login there.",
+      ? "Let the proxy forward /.well-known/ to Waypost, with the original Host header."
+      : "Check the logs of the proxy and of Waypost. The file must not need a login.",
   );
 }
 
@@ -140,8 +140,8 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
       // Apple reads it all the same, where nothing else says that it is no JSON.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
-      `${file} comes with ${found} in place of application/json.`,
-      "Have the proxy leave Content-Type as Waypost sends it.",
+      `${file} has ${found} instead of application/json.`,
+      "Let the proxy keep the Content-Type that Waypost sends.",
     ),
   ];
 }
@@ -154,14 +154,14 @@ function readContent(system: AssociationSystem, answer: FileAnswer): Judged {
     content: undefined,
   });
   if (isCut || body.length > mostFile_bytes) {
-    const fix = "Serve the file as Waypost makes it, which is never longer.";
+    const fix = "Serve the file that Waypost writes, which is never larger.";
     return tell("too_large", `is larger than ${mostFile_bytes / 1024} KB.`, fix);
   }
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
     return { findings: [], content: JSON.parse(text) };
   } catch {
-    const fix = "Have the proxy hand /.well-known/ on to Waypost; it may answer a page of its own.";
-    return tell("invalid", "is no JSON that can be read.", fix);
+    const fix = "Let the proxy forward /.well-known/ to Waypost. It may be serving its own page.";
+    return tell("invalid", "is not valid JSON.", fix);
   }
 }

@@ -34,12 +34,12 @@ export function judgeAppleCache({ fetched, served, expected }: Cached): readonly
 /** Apple says there why it has no file, in its own words and in those of the host. */
 function describeMissing({ headers }: FileAnswer): DomainFinding {
   const reason = headers.get("apple-failure-reason");
-  const told = reason === undefined ? "" : ` It says ${quote(reason)}.`;
+  const told = reason === undefined ? "" : ` Its reason: ${quote(reason)}.`;
   return describe(
     "error",
     "ios_cache_missing",
-    `Apple has no file of this host, so that no link opens an app on iOS.${told}`,
-    "Mend what else is found; if nothing is, let AASA-Bot through and look again in an hour.",
+    `Apple has no association file for this host, so no link opens an app on iOS.${told}`,
+    "Fix the other findings. If there are none, allow AASA-Bot and check again in an hour.",
   );
 }
 
@@ -53,7 +53,7 @@ export function judgeGoogleCache({ fetched, served, expected }: Cached): readonl
         "error",
         "android_cache_failed",
         `Google could not read assetlinks.json: ${answer.errors.join(", ")}.`,
-        "Mend what else is found; if nothing is, let Google through and look again in an hour.",
+        "Fix the other findings. If there are none, allow Google and check again in an hour.",
       ),
     ];
   }
@@ -81,10 +81,10 @@ function describeStale(system: AssociationSystem, lacking: readonly string[]): D
   return describe(
     "warning",
     `${system}_cache_stale`,
-    `${reader} still has an earlier file of this host${apps}.`,
+    `${reader} still has an older file for this host${apps}.`,
     system === "ios"
-      ? "Wait: Apple asks again within a day, and a phone when the app is installed or updated."
-      : "Wait: Google asks again within hours; a phone when the app is installed or updated.",
+      ? "Wait: Apple reads it again within a day, and phones on an app's install or update."
+      : "Wait: Google reads it again within hours, and phones on an app's install or update.",
   );
 }
 
@@ -93,8 +93,8 @@ function describeUnknown(system: AssociationSystem): DomainFinding {
   return describe(
     "info",
     `${system}_cache_unknown`,
-    `What ${reader} has of this host could not be asked from here.`,
-    "Look again later, from a machine that reaches the internet.",
+    `${reader}'s copy of this host's file could not be read from this machine.`,
+    "Check again later, from a machine with internet access.",
   );
 }
 

@@ -19,21 +19,21 @@ export function judgeFile(
   const { file } = systems[system];
   const named = readNamedApps(system, content);
   if (named === undefined) {
-    const message = `${file} is JSON, but not of the form that it has to have.`;
-    const fix = "Have the proxy hand /.well-known/ on to Waypost, and serve no file of your own.";
+    const message = `${file} is JSON, but does not have the required structure.`;
+    const fix = "Let the proxy forward /.well-known/ to Waypost, and do not serve your own file.";
     return [describe("error", `${system}_file_form`, message, fix)];
   }
   if (expected === undefined) return [];
   const found = compareApps(system, named, readExpected(system, expected));
   const isOther = expected.isWhole && JSON.stringify(content) !== expected.text;
   if (found.length > 0 || !isOther) return found;
-  const message = `${file} names the right apps, but is not the one that Waypost serves now.`;
+  const message = `${file} names the right apps, but is not the file that Waypost serves now.`;
   return [describe("warning", `${system}_file_differs`, message, staleFix)];
 }
 
 const staleFix =
-  "Purge /.well-known/ where a proxy or CDN keeps it, for an hour or longer. If none does, see " +
-  "who answers there in place of Waypost.";
+  "If a proxy or CDN caches /.well-known/, purge it. If none does, check which other server " +
+  "answers there.";
 
 export function readExpected(system: AssociationSystem, { text }: ExpectedFile): NamedApps {
   return readNamedApps(system, JSON.parse(text)) ?? { apps: new Set(), clips: new Set() };
@@ -55,7 +55,7 @@ function compareApps(
           describe(
             "error",
             `${system}_app_missing`,
-            `${file} lacks ${listNames(missing)}: links do not open it on ${name}.`,
+            `${file} lacks ${listNames(missing)}, so links do not open it on ${name}.`,
             staleFix,
           ),
         ]),
@@ -75,8 +75,8 @@ function compareApps(
           describe(
             "warning",
             `${system}_app_unknown`,
-            `${file} names ${listNames(foreign)}, which is not registered like this.`,
-            "Register it or mend its ids if it is yours; else see who serves the file.",
+            `${file} names ${listNames(foreign)}, which is not registered with these values.`,
+            "If the app is yours, register it or fix its IDs. If not, check who serves the file.",
           ),
         ]),
   ];

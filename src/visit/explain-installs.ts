@@ -45,7 +45,7 @@ export function explainInstalls(
 function explainInside(explained: ExplainedLink): string {
   const [ios, android] = [describeInside(explained, "ios"), describeInside(explained, "android")];
   const ways = ios === android ? `${ios}.` : `on iOS ${ios}; on Android ${android}.`;
-  return `In-app browsers, such as Instagram's or TikTok's, do not open the app by themselves: ${ways}`;
+  return `In-app browsers, such as Instagram's, do not open the app by themselves: ${ways}`;
 }
 
 function describeInside({ link, apps, options, appSources }: ExplainedLink, platform: Mobile) {
@@ -55,7 +55,8 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
   // There, only Android lets a button open another app.
   const hasButton = visit.open !== undefined || appSources.android === "unknown";
   const isOpening = platform === "android" && hasButton;
-  return `the preview page says how to leave them${isOpening ? ", and has a button that opens the app" : ""}`;
+  const opens = isOpening ? ", and has a button that opens the app" : "";
+  return `the preview page says how to leave them${opens}`;
 }
 
 function never(why: string): InstallTold {
@@ -79,8 +80,8 @@ function explainIos(explained: ExplainedLink, options: InstallOptions): InstallT
   return {
     matched: "by_likeness",
     why:
-      "It works once, within 10 minutes, if the phone and its IP address look the same. It does not " +
-      "work if visits of two links match, or for Safari on an iPad. On mobile data or through a " +
+      "It works once, within 10 minutes, if the phone and its IP address look the same. It fails " +
+      "if visits of two links match, and for Safari on an iPad. On mobile data or through a " +
       "relay, the app gets the link without the visit's query." +
       (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
@@ -96,7 +97,7 @@ function explainPasting({ link, apps, appSources }: ExplainedLink, options: Visi
     return pasting;
   }
   if (appSources.ios !== "unknown" || next?.reason === "ios_fallback_url") return "";
-  return " The match is exact if the page has an App Store button and the app reads what it copies.";
+  return " The match is exact if the page has an App Store button and the app reads its copy.";
 }
 
 function explainAndroid(

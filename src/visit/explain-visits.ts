@@ -106,7 +106,7 @@ function describeVisit(explained: ExplainedLink, platform: Platform): Outcome {
     // Tags are for bots, which are not described.
     case "default_page":
     case "tags_page": {
-      const why = `The link has no destination for ${system} visitors, who see the project's default page.`;
+      const why = `${system} visitors have no destination, so they see the project's default page.`;
       return { action: "default_page", why };
     }
   }

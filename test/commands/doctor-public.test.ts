@@ -18,7 +18,7 @@ test("a host of this machine alone is a fault where it is asked about, and else 
   await runJson(["keys", "create", "--data", folder.path]);
   const { code, stdout } = await run(["doctor", "--public", "--data", folder.path]);
   expect(code).toBe(1);
-  const line = /^FAULT domain +default\.localhost:8787: .*a name of this machine alone.*\.$/m;
+  const line = /^FAULT domain +default\.localhost:8787: .*a name of this machine only.*\.$/m;
   expect(stdout).toMatch(line);
   expect((await run(["doctor", "--data", folder.path])).code).toBe(0);
 });
@@ -76,12 +76,14 @@ test("a deployment elsewhere is looked at by what its API says", async () => {
   ]);
   // The operator says it: the file is held against the apps, not letter by letter.
   const linkHost = `https://${publicName}`;
-  const unknown = ["domain", expect.stringContaining("could not be asked"), false];
+  const unknown = ["domain", expect.stringContaining("could not be read"), false];
   expect(await list(world, world.key, { ...remote, linkHost }, host.fetchFile)).toEqual([unknown]);
   // A master key is told the verified domains, and cannot read apps.
   const lines = await list(world, world.master, remote, host.fetchFile);
   expect(lines.every(([, , isFault]) => isFault === false)).toBe(true);
-  expect(lines.map(([, text]) => String(text)).join("\n")).toContain(`${publicName}: This key may`);
+  expect(lines.map(([, text]) => String(text)).join("\n")).toContain(
+    `${publicName}: This key cannot`,
+  );
 });
 
 test("each host of an own project has its lines", async () => {
@@ -91,7 +93,7 @@ test("each host of an own project has its lines", async () => {
   const known = { ...remote, facts: ownerFacts, linkHost: others[0], otherLinkHosts: others };
   expect(await list(world, world.key, known, host.fetchFile)).toEqual([
     ["domain", expect.stringContaining(`${publicName}: No app is registered`), false],
-    ["domain", expect.stringContaining('"second.example" leads to no address'), true],
+    ["domain", expect.stringContaining('"second.example" has no address'), true],
     ["domain", expect.stringContaining("second.example: No app is registered"), false],
   ]);
 });

@@ -114,7 +114,7 @@ describe("what visitors meet", () => {
     expect(visits.android.with_app.action).toBe("open_app");
     expect(visits.desktop).toEqual({
       action: "default_page",
-      why: "The link has no destination for Desktop visitors, who see the project's default page.",
+      why: "Desktop visitors have no destination, so they see the project's default page.",
     });
   });
 

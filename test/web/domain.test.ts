@@ -16,7 +16,7 @@ test("what phones find is told when somebody presses the button, by the keyboard
   expect(await page.getByRole("status").count()).toBe(0);
   await pressOnto(page, /^Check now$/);
   await page.getByText("Problems found").waitFor();
-  await page.getByText("a name of this machine alone, which no phone reaches").waitFor();
+  await page.getByText("a name of this machine only, so phones cannot reach it").waitFor();
   await page.getByRole("heading", { name: "Prevents apps from opening" }).waitFor();
   await lookAtPage(page, "domain");
   expect(complaints).toEqual([]);
@@ -27,7 +27,7 @@ test("what phones find is told when somebody presses the button, by the keyboard
   await tab.open("/domain");
   const foreign = await tab.submit({ host: '169.254.169.254"><script>' });
   expect(foreign.status).toBe(422);
-  expect(foreign.text).toContain("own verified hosts; they are default.localhost");
+  expect(foreign.text).toContain("verified hosts. The hosts are default.localhost");
   expect(foreign.text).not.toContain('"><script>');
   await tab.open("/domain");
   expect((await tab.submit({ host: "" })).text).toContain("Problems found");

@@ -289,7 +289,7 @@ test("links that name no app are told of where they are too many", async () => {
   await rememberAll();
   const { domain, codes } = await check();
   expect(codes).toEqual(["warning browser_links_left_out"]);
-  expect(find(domain, "browser_links_left_out")).toContain("206 links name no app, and 200 of");
+  expect(find(domain, "browser_links_left_out")).toContain("206 links have no app, and 200 of");
 });
 
 test("a key that may not read apps looks at the files alone", async () => {
@@ -312,7 +312,7 @@ test("a master key is told the verified domains of projects, and of apps nothing
   const { structured: refused } = await master.callTool("check_domain", {
     host: "unverified.example",
   });
-  expect(refused.error.message).toContain("they are secure.example");
+  expect(refused.error.message).toContain("The hosts are secure.example");
 });
 
 test("a key that has had too many hosts asked is told to wait", async () => {
