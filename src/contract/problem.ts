@@ -86,6 +86,11 @@ export function changedSince(): Problem {
   return new Problem(412, messages.changed_since);
 }
 
+/** The request may only create, and its target exists. */
+export function alreadyExists(): Problem {
+  return new Problem(412, messages.already_exists);
+}
+
 /** Why a store gives no answer (sql/faults.ts). */
 export type Outage = "busy" | "held" | "locked" | "away" | "unknown";
 

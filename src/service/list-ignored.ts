@@ -71,7 +71,7 @@ function refuseStrays(strays: readonly Stray[], { body, validation_key }: Endpoi
     return `${showName(stray)}: ${meant === "" ? "no such field" : `did you mean ${meant}?`}`;
   });
   const isGuessed = told.some(({ meant }) => meant !== "");
-  const rest = isGuessed ? "" : `. There are ${Object.keys(body?.shape ?? {}).join(", ")}.`;
+  const rest = isGuessed ? "" : `. The fields are ${Object.keys(body?.shape ?? {}).join(", ")}.`;
   return new Problem(422, toSentence(clauses) + rest, { key: validation_key ?? "error" });
 }
 

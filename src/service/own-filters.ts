@@ -70,9 +70,9 @@ function readUpdated(name: string, values: readonly string[]): Test {
 
 function nameKnown(fields: FilterFields): string {
   const names = Object.keys(fields).join(", ");
-  if (names === "") return "is no filter of this list";
+  if (names === "") return "does not exist: this list has no filters";
   const conditions = askedConditions.join(", ");
-  return `is no filter: there are ${searchName}, and ${names}, each with _ and ${conditions}`;
+  return `does not exist. Use ${searchName}, or one of ${names}, then _ and one of ${conditions}`;
 }
 
 function readValue(
@@ -81,7 +81,7 @@ function readValue(
   values: readonly string[],
 ): FilterInput["value"] {
   if (values.some((value) => value === "")) throw refuse(name, "needs a value");
-  if (!values.every(isStorable)) throw refuse(name, "has characters that no text can have");
+  if (!values.every(isStorable)) throw refuse(name, "contains characters that cannot be stored");
   if (condition === "in") return values;
   const [value = "", ...more] = values;
   if (more.length > 0) throw refuse(name, "takes one value");

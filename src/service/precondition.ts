@@ -1,6 +1,6 @@
 import { pickLasting } from "../contract/condition.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { changedSince } from "../contract/problem.ts";
+import { alreadyExists, changedSince } from "../contract/problem.ts";
 import { digestOf } from "../text/digest.ts";
 
 /**
@@ -27,7 +27,7 @@ export function requireCondition(
   { tags, mustBeAbsent }: Precondition,
   ...states: readonly JsonObject[]
 ): void {
-  if (mustBeAbsent && states.length > 0) throw changedSince();
+  if (mustBeAbsent && states.length > 0) throw alreadyExists();
   if (tags === undefined || (tags.includes("*") && states.length > 0)) return;
   const own = new Set(states.map((state) => `"${digestOf(pickLasting(state))}"`));
   if (!tags.some((tag) => own.has(tag))) throw changedSince();

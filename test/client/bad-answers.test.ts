@@ -25,7 +25,7 @@ const passing: readonly (readonly [Misdeed, code: string, tries: number, words: 
   ["stall", "timed_out", 3, /no answer came in time/],
   ["stall_body", "timed_out", 3, /no answer came in time/],
   ["busy", "overloaded", 4, /status 503: "Request took too long/],
-  ["failing", "overloaded", 4, /status 500: "Something went wrong on our side \(reference r-1\)/],
+  ["failing", "overloaded", 4, /status 500: "Something went wrong on the server \(reference r-1\)/],
   ["html_502", "overloaded", 4, /status 502/],
   ["odd_status", "overloaded", 4, /status 799/],
 ];

@@ -122,7 +122,7 @@ test("a field that the endpoint does not have is not named", async () => {
 
 describe("the status decides what a refusal is", () => {
   test.each([400, 401, 403, 409, 413, 422])("%i needs no words", async (status) => {
-    const message = `The deployment refused with status ${status} and no reason.`;
+    const message = `The server rejected the request with status ${status} and gave no reason.`;
     for (const body of ["", " \n"]) {
       expect(await refuse(status, body)).toMatchObject({ status, message });
     }

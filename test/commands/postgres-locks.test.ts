@@ -8,8 +8,7 @@ import { takeDatabase } from "../support/postgres.ts";
 /** What a write is told that needs what an administrator's session has locked in PostgreSQL. */
 
 const locked =
-  "Another transaction of the database has locked what is needed; nothing was written. Try again " +
-  "later.";
+  "Another database transaction has locked the data, so nothing was written. Try again later.";
 
 test("a write that meets a lock is not done and says why, and the next one is served", async () => {
   const database = await takeDatabase();

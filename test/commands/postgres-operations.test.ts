@@ -140,12 +140,12 @@ test("every door says that PostgreSQL is away, and opens again by itself", async
     const { structured } = await local.callTool(tool, args);
     const told = { code: "overloaded", effect: "none", retry: "later" };
     expect([tool, structured]).toEqual([tool, { error: expect.objectContaining(told) }]);
-    expect(structured.error.message).toContain("The database does not answer now.");
+    expect(structured.error.message).toContain("The database is not responding.");
   }
   for (const [door, open] of Object.entries(doors)) {
     const [status, text] = await open();
     expect([door, status]).toEqual([door, 503]);
-    expect(text).toMatch(/[Tt]he database does not answer now/);
+    expect(text).toMatch(/[Tt]he database is not responding/);
     expect(text).toContain("(overloaded)");
   }
 

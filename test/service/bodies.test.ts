@@ -93,7 +93,7 @@ const unknown = [
   [
     "/links",
     { constructor: 1 },
-    expect.stringMatching(/^constructor: no such field. There are name, path,/),
+    expect.stringMatching(/^constructor: no such field. The fields are name, path,/),
   ],
   [
     "/links",

@@ -72,6 +72,6 @@ test("are told to keys of the project that may list its links", async () => {
   const refused = await world.call("GET", "/browser_paths?limit=1");
   expect([refused.status, refused.body.error]).toEqual([
     422,
-    "There is no parameter limit here: there is none.",
+    "Unknown parameter: limit. This endpoint takes none.",
   ]);
 });

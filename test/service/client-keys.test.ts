@@ -235,7 +235,7 @@ describe("a client key", () => {
         const reply = await world.call(method, path, { key: client, body: undefined });
         expect([method, path, reply.status]).toEqual([method, path, 401]);
         if (method === "HEAD") continue;
-        expect(reply.body.error).toContain("a client key is for an app's SDK");
+        expect(reply.body.error).toContain("a client key works only for");
       }
     }
   });

@@ -145,7 +145,7 @@ describe("what a filter means", () => {
   ])("a condition that a listed field has not is a 400: %s", async (query, filter, field) => {
     for (const path of ["/links", "/links.json"]) {
       const reply = await world.call("GET", path, { query });
-      const error = `There is no filter ${filter}: ${field} takes the conditions ${known}.`;
+      const error = `Unknown filter: ${filter}. ${field} takes the conditions ${known}.`;
       expect([reply.status, reply.body]).toEqual([400, { error }]);
     }
   });

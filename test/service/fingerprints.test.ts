@@ -19,9 +19,9 @@ test("an Android app has at most 100 fingerprints", async () => {
 
 const allIgnored =
   '299 waypost "Android will ignore all fingerprints and not open the app: ' +
-  'it accepts only SHA-256 (32 pairs)."';
+  'it needs SHA-256 (32 pairs)."';
 const oneIgnored =
-  '299 waypost "Android will ignore 1 of 2 fingerprints: it accepts only SHA-256 (32 pairs)."';
+  '299 waypost "Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs)."';
 
 test("a write that sends fingerprints other than SHA-256 is accepted with a warning", async () => {
   await using world = await createWorld();

@@ -222,39 +222,36 @@ test("a time within a day cuts it, and stands beside as long a time", async () =
 });
 
 test.each([
-  [
-    "from=last%20week",
-    'which is today, or a time such as 2026-01-15T09:00; "last week" is neither.',
-  ],
+  ["from=last%20week", '(today) or a time such as 2026-01-15T09:00, not "last week".'],
   ["to=2026-02-30", "to must be a date"],
   [
     "from=2026-01-10&to=2026-01-09",
-    "from must be before to; both days are counted, and today is 2026-01-15.",
+    "from must be before to. Both days are included, and today is 2026-01-15.",
   ],
   ["from=2010-01-01&to=2026-01-09", "at most ten years apart"],
   ["by=contry", 'referrer, country, source, link, not "contry"; did you mean country.'],
-  ["from=2025-01-01&to=2026-01-09&by=hour", "by hour takes a shorter time"],
+  ["from=2025-01-01&to=2026-01-09&by=hour", "by hour would give more than"],
   ["compare=maybe", "compare must be true or false."],
   [
     "bogus=1&from=2026-01-10",
-    "There is no parameter bogus here: there are id, from, to, by, compare, time_zone, rows, " +
+    "Unknown parameter: bogus. This endpoint takes id, from, to, by, compare, time_zone, rows, " +
       "q[field_condition], f[field_condition].",
   ],
-  ["q[nam_cont]=spring&f[search]=spring", "There is no parameter q[nam_cont] here"],
-  ["q[kind_eq]=x&limit=2&q[s]=name", "There is no parameter limit, q[s], q[kind_eq] here"],
-  ["q=spring", "There is no parameter q here"],
+  ["q[nam_cont]=spring&f[search]=spring", "Unknown parameter: q[nam_cont]."],
+  ["q[kind_eq]=x&limit=2&q[s]=name", "Unknown parameter: limit, q[s], q[kind_eq]."],
+  ["q=spring", "Unknown parameter: q."],
   ["f[nam_cont]=spring", "f[nam_cont]"],
   ["rows=0", "rows must be a whole number from 1 to 100."],
-  ["id=", "id must be the id of a link, or left out for all."],
-  ["id=&by=link", "id must be the id of a link, or left out for all."],
-  ["from=", '"" is neither.'],
+  ["id=", "id must be the id of a link. Omit it for all links."],
+  ["id=&by=link", "id must be the id of a link. Omit it for all links."],
+  ["from=", ', not "".'],
   ["to=", "to must be a date"],
   ["by=", 'not "".'],
   ["compare=", "compare must be true or false."],
   ["time_zone=", "time_zone must be a time zone such as Europe/Berlin"],
   ["rows=", "rows must be a whole number from 1 to 100."],
-  ["by=hour&by=day", "by must be given once."],
-  ["from=2026-01-10&from=2026-01-10", "from must be given once."],
+  ["by=hour&by=day", "by must be given only once."],
+  ["from=2026-01-10&from=2026-01-10", "from must be given only once."],
   [
     "time_zone=Berlin",
     "time_zone must be a time zone such as Europe/Berlin; did you mean Europe/Berlin?",
@@ -280,7 +277,7 @@ test("a key is shown in the header, in the query, or in both", async () => {
   expect(await show("api_key=", `Token ${key}`)).toEqual([200, 1]);
   expect(await show(`api_key=${key}&bogus=1`)).toEqual([
     422,
-    expect.stringMatching(/no parameter bogus here: there are id, from/),
+    expect.stringMatching(/Unknown parameter: bogus\. This endpoint takes id, from/),
   ]);
 });
 

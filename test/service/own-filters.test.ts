@@ -155,7 +155,7 @@ describe("what is asked in another way", () => {
 
   const fields = Object.keys(kinds).slice(1).join(", ");
   const known = "eq, not_eq, in, gt, gteq, lt, lteq, null, present, cont, start, empty";
-  const unknown = `is no filter: there are search, and ${fields}, each with _ and ${known}`;
+  const unknown = `does not exist. Use search, or one of ${fields}, then _ and one of ${known}`;
 
   test.each([
     ["f[colour_eq]=x", "colour_eq", unknown],
@@ -169,21 +169,21 @@ describe("what is asked in another way", () => {
     ["f[url_in][]=x&f[url_in][]=", "url_in", "needs a value"],
     ["f[url_eq][]=x&f[url_eq][]=y", "url_eq", "takes one value"],
     ["f[url_empty]=maybe", "url_empty", "takes true or false"],
-    ["f[url_cont]=a%00b", "url_cont", "has characters that no text can have"],
+    ["f[url_cont]=a%00b", "url_cont", "contains characters that cannot be stored"],
     ["f[search]=", "search", "needs a text"],
-    ["f[search]=a%00b", "search", "has characters that no text can have"],
-    [`f[search]=${"a+".repeat(11)}`, "search", "takes 10 words at most"],
+    ["f[search]=a%00b", "search", "contains characters that cannot be stored"],
+    [`f[search]=${"a+".repeat(11)}`, "search", "takes at most 10 words"],
     ["f[search][]=a&f[search][]=b", "search", "takes one value"],
   ])("is a 422 that says so: %s", async (query, name, fault) => {
     const reply = await world.call("GET", "/links", { query });
-    const error = `f[${name}], which is Waypost's own, ${fault}.`;
+    const error = `The filter f[${name}] ${fault}.`;
     expect([reply.status, reply.body]).toEqual([422, { error }]);
   });
 
   test("other lists have no filters of ours", async () => {
     for (const path of ["/ios_apps", "/android_apps"]) {
       const reply = await world.call("GET", path, { query: "f[search]=x" });
-      const error = "f[search], which is Waypost's own, is no filter of this list.";
+      const error = "The filter f[search] does not exist: this list has no filters.";
       expect([reply.status, reply.body]).toEqual([422, { error }]);
     }
   });

@@ -100,7 +100,9 @@ describe("an upsert", () => {
   test("that may only create refuses a path that is there by now", async () => {
     const none = { "if-none-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, none)).status).toBe(201);
-    expect((await upsert({ path: "a", name: "two" }, none)).status).toBe(412);
+    const again = await upsert({ path: "a", name: "two" }, none);
+    const error = "It already exists, so nothing was created. Read it, or omit If-None-Match.";
+    expect([again.status, again.body]).toEqual([412, { error }]);
     const { body } = await world.call("GET", "/links");
     expect(body.links).toMatchObject([{ path: "a", name: "one" }]);
   });

@@ -64,7 +64,7 @@ test.each(wrongMethods)("%s %s is a 405 with the methods that there are", async 
       continue;
     }
     expect([reply.status, reply.headers.get("allow")]).toEqual([405, allow]);
-    const error = `Method not allowed: this path takes ${allow}.`;
+    const error = `Method not allowed: this path supports only ${allow}.`;
     expect(reply.body).toEqual(method === "HEAD" ? null : { error });
   }
 });

@@ -187,8 +187,8 @@ describe("a part of what is kept is told as all of it", () => {
     const { status, body } = await ask("from=2025-10-16&to=2025-10-16&by=hour");
     expect([status, body.error]).toEqual([
       422,
-      "by hour takes a time from 2025-10-17 on, with what compare adds: before that whole days " +
-        "of UTC are known. Use by day.",
+      "by hour works only from 2025-10-17 on, including the time that compare adds. Older visits " +
+        "are counted per UTC day: use by day.",
     ]);
     expect((await ask("from=2025-10-17&to=2025-10-17&by=hour")).status).toBe(200);
     expect((await ask("from=2025-10-17&to=2025-10-17&by=hour&compare=1")).status).toBe(422);

@@ -275,7 +275,7 @@ test("on a full disk a write says so, what was there stays, and reading goes on"
     else refusals.add(`${reply.status} ${reply.body.error}`);
   }
   expect(new Set(world.reported.map(String))).toEqual(new Set());
-  expect([...refusals]).toEqual(["500 The disk of the store is full; nothing was written."]);
+  expect([...refusals]).toEqual(["500 The database's disk is full, so nothing was written."]);
   expect((await world.call("GET", "/links")).body.meta.count).toBe(links);
   await limitPages("1000000");
   expect((await world.call("POST", "/links", { body: { path: "more" } })).status).toBe(201);

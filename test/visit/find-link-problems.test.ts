@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
     apps: withAndroid({ fingerprints: [sha1] }),
     told: [
       "android_app.fingerprints",
-      "Android will ignore all fingerprints and not open the app: it accepts only SHA-256 (32 pairs).",
+      "Android will ignore all fingerprints and not open the app: it needs SHA-256 (32 pairs).",
       "Ask the user for all fingerprints as SHA-256, then update the app.",
     ],
   },
@@ -144,7 +144,7 @@ const rows: readonly Row[] = [
     apps: withAndroid({ fingerprints: [sha256, sha1] }),
     told: [
       "android_app.fingerprints",
-      "Android will ignore 1 of 2 fingerprints: it accepts only SHA-256 (32 pairs).",
+      "Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs).",
       "Ask the user for all fingerprints as SHA-256, then update the app.",
     ],
   },

@@ -95,7 +95,7 @@ export function findFingerprintWarning(app: AndroidAppFields): string | undefine
   const { length: count } = checkAndroidApp(app).values.fingerprints;
   const { length: good } = selectSha256(app);
   if (good === count) return undefined;
-  const reason = "it accepts only SHA-256 (32 pairs)";
+  const reason = "it needs SHA-256 (32 pairs)";
   if (good === 0) return `Android will ignore all fingerprints and not open the app: ${reason}`;
   return `Android will ignore ${count - good} of ${count} fingerprints: ${reason}`;
 }

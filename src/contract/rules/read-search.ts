@@ -38,8 +38,8 @@ export function readSearch(
 export function findSearchFault(text: string): string | undefined {
   const { length } = splitWords(text);
   if (length === 0) return "needs a text";
-  if (length > paging.max_search_words) return `takes ${paging.max_search_words} words at most`;
-  return isStorable(text) ? undefined : "has characters that no text can have";
+  if (length > paging.max_search_words) return `takes at most ${paging.max_search_words} words`;
+  return isStorable(text) ? undefined : "contains characters that cannot be stored";
 }
 
 function splitWords(text: string): readonly string[] {

@@ -304,7 +304,7 @@ describe("what the project's plan does not allow", () => {
     const rows = ["a", "b", "c", "d"].map((path) => ({ path, url }));
     const { job, ends } = await applyFree(rows, 2);
     expect(job).toMatchObject({ state: "done", counts: { done: 2, rejected: 2, left: 0 } });
-    const full = quote("The Free plan allows 2 links; this project has them all.");
+    const full = quote("The Free plan allows 2 links, and the project has reached this limit.");
     expect(ends.filter((end) => end === full)).toHaveLength(2);
   });
 });

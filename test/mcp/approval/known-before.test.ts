@@ -169,7 +169,7 @@ describe("before a key of our own service approves", () => {
     const needsPro = "The Pro plan is needed for referrer.";
     await expectRefused("update_link", pro, needsPro, "plan_required");
     const ios_app = iosApp;
-    const isFull = "The Free plan allows 1 links; this project has them all.";
+    const isFull = "The Free plan allows 1 links, and the project has reached this limit.";
     await expectRefused("create_link", { path: "new", ios_app }, isFull, "plan_required");
     await expectAsked("update_link", { id: "spring", ios_app });
   });
@@ -197,7 +197,7 @@ describe("before a key of our own service approves", () => {
     // Another key fills the project after the plan was made.
     const late = { key, body: { path: "winter", url: there } };
     expect((await world.call("POST", "/links", late)).status).toBe(201);
-    const isFull = "The Free plan allows 2 links; this project has them all.";
+    const isFull = "The Free plan allows 2 links, and the project has reached this limit.";
     await expectRefused("apply_plan", { plan_id: plan.id }, isFull, "plan_required");
   });
 

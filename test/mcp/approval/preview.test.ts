@@ -141,8 +141,7 @@ test("the approval of an Android app says which fingerprints Android will ignore
   const update = (fingerprints: readonly string[]) =>
     readPreview("update_android_app", { id, fingerprints });
   expect(await update(["AA:BB:02"])).toContain(`- assetlinks.json: stays as it is ${all}`);
-  const one =
-    "(beware: Android will ignore 1 of 2 fingerprints: it accepts only SHA-256 (32 pairs))";
+  const one = "(beware: Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs))";
   expect(await update([sha256, "AA:BB:02"])).toContain(
     `- assetlinks.json: + "com.example.app ${sha256}" ${one}`,
   );
@@ -156,7 +155,7 @@ test("the result of a write says once which fingerprints Android will ignore", a
     return (await assistant.callTool(tool, args)).structured.problems;
   };
   const message =
-    "Android will ignore all fingerprints and not open the app: it accepts only SHA-256 (32 pairs).";
+    "Android will ignore all fingerprints and not open the app: it needs SHA-256 (32 pairs).";
   const fix = "Ask the user for all fingerprints as SHA-256, then update the app.";
   const problems = [{ field: "fingerprints", message, fix }];
   expect(await approve("register_android_app", androidApp)).toEqual(problems);

@@ -26,9 +26,9 @@ afterEach(() => {
 
 const away = new StoreBusy("connect ECONNREFUSED 10.0.0.7:5432", { outage: "away" });
 const held = new StoreBusy("the store is busy");
-const silent = "The database does not answer now. Try again in a moment.";
+const silent = "The database is not responding. Try again in a moment.";
 const noWrites =
-  "Writes are held now: the database is being copied, or another transaction has locked it. Try " +
+  "Writes are paused: the database is being copied, or another transaction has locked it. Try " +
   "again later.";
 const none = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
 
@@ -67,7 +67,7 @@ describe("a call", () => {
     expect(structured.error).toEqual({
       code: "outcome_unknown",
       message:
-        "The database stopped answering, and it is not known how much of this was done; look " +
+        "The database stopped responding, and it is unknown how much of this was done. Check " +
         "before you repeat it.",
       effect: "unknown",
       retry: "never",
@@ -112,7 +112,7 @@ describe("a call", () => {
     expect(protocolError?.data).toEqual({
       error: {
         code: "outcome_unknown",
-        message: expect.stringContaining("it is not known how much of this was done"),
+        message: expect.stringContaining("it is unknown how much of this was done"),
         effect: "unknown",
         retry: "later",
         next: "Call tasks/cancel again later: to repeat it does no harm.",

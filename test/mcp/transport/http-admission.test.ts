@@ -146,7 +146,7 @@ describe("of all hosts, origins, types and tokens", () => {
     expect([rest.status, refused.status]).toEqual([401, 401]);
     const { message } = JSON.parse(refused.text).error;
     expect(message).toBe(JSON.parse(rest.text).error);
-    expect(message).toContain("a client key is for an app's SDK");
+    expect(message).toContain("a client key works only for");
     expect(refused.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
   });
 });

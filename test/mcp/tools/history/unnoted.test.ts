@@ -8,7 +8,7 @@ import { answering, openStage, ownerFacts } from "../../../support/stage.ts";
 const full = Object.assign(new Error("database or disk is full"), { errcode: 13 });
 
 const fullDisk = {
-  message: "The disk of the store is full; nothing was written.",
+  message: "The database's disk is full, so nothing was written.",
   retry: "later",
   next: expect.stringMatching(/^Tell the user to make room on the disk .* call create_link again/),
 };
