@@ -80,8 +80,8 @@ export const messages = {
     `from must be before to. Both days are included, and today is ${today}.`,
   stats_length: "from and to must be at most ten years apart.",
   stats_by: (given: string, known: string, nearest: string | undefined) => {
-    const meant = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
-    return `by must be one of ${known}, not ${given}.${meant}`;
+    const meant = nearest === undefined ? "." : `; did you mean ${nearest}?`;
+    return `by must be one of ${known}, not ${given}${meant}`;
   },
   stats_steps: (by: string, most: number) =>
     `by ${by} would give more than ${most} rows. Choose a shorter time between from and to.`,

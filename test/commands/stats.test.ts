@@ -49,9 +49,9 @@ test("one link is named by its path, and --json is for programs", async () => {
 
 test.each([
   [["nowhere"], /no link has the path "nowhere"/],
-  [["--from", "yesterday"], /from must be a date such as .*; not "yesterday"\n$/],
-  [["--by", "weak"], /^waypost: by must be one of .*, not "weak"; did you mean week\n$/],
-  [["--from", ""], /from must be a date such as .*; not ""\n$/],
+  [["--from", "yesterday"], /from must be a date such as .*, not "yesterday"\n$/],
+  [["--by", "weak"], /^waypost: by must be one of .*, not "weak"; did you mean week\?\n$/],
+  [["--from", ""], /from must be a date such as .*, not ""\n$/],
   [["a", "b"], /stats takes one path, or none/],
 ])("%j is refused with what would do, and nothing else", async (more, said) => {
   const { code, stderr } = await run(words(...more));

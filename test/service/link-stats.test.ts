@@ -229,7 +229,7 @@ test.each([
     "from must be before to. Both days are included, and today is 2026-01-15.",
   ],
   ["from=2010-01-01&to=2026-01-09", "at most ten years apart"],
-  ["by=contry", 'referrer, country, source, link, not "contry"; did you mean country.'],
+  ["by=contry", 'referrer, country, source, link, not "contry"; did you mean country?'],
   ["from=2025-01-01&to=2026-01-09&by=hour", "by hour would give more than"],
   ["compare=maybe", "compare must be true or false."],
   [

@@ -108,7 +108,7 @@ test.each([
 });
 
 test.each([
-  [{ from: "last week" }, "validation_failed", /today.*not "last week"/],
+  [{ from: "last week" }, "validation_failed", /today.*not .*last week/],
   [{ by: "device" }, "invalid_arguments", /platform/],
   [{ id: "nowhere" }, "not_found", /nowhere/],
   [{ since: "2026-01-01" }, "invalid_arguments", /since/],
