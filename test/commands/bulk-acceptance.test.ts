@@ -80,7 +80,7 @@ test.concurrent.each(["modern", "v1"] as const)(
     await first.close();
 
     await using second = await open(setClockAhead(lease_ms));
-    expect(second.client.getInstructions()).toContain("not finished");
+    expect(second.client.getInstructions()).toContain("unfinished job");
     const before = asked.length;
     const [job] = (await second.callTool("list_jobs")).structured.jobs;
     expect(job.counts.done).toBeGreaterThan(0);

@@ -78,8 +78,8 @@ function disarmLinks(html: string): string {
 }
 
 const over = renderNotice(
-  "This preview is over",
-  "It was there for ten minutes, or it never was. Ask your assistant for another one.",
+  "This preview has expired",
+  "A preview is available for ten minutes. Ask your assistant for a new one.",
 );
 
 function tell(status: number, html: string, more: Readonly<Record<string, string>> = {}): Response {

@@ -105,7 +105,7 @@ export async function readFresh(keyContext: KeyContext): Promise<void> {
 
 /** Hardly anything of the call is done, and there is no telling when the person is. */
 function describeWaiting(seconds: number): Progress {
-  const message = "Waiting for the answer on the approval page";
+  const message = "Waiting for an answer on the approval page";
   return { progress: seconds / 1000, message };
 }
 

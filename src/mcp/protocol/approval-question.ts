@@ -126,14 +126,14 @@ const tickedForm = z.object({
 const typedCount = z.object({ content: z.object({ count: z.int() }) });
 
 function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
-  const description = "Type how many links the first line says.";
+  const description = "Type the number of links in the first line.";
   return {
     mode: "form",
     message,
     requestedSchema: {
       type: "object",
       properties: {
-        approve: { type: "boolean", title: "Approve", description: "Tick to let this happen." },
+        approve: { type: "boolean", title: "Approve", description: "Tick this box to approve." },
         ...(count !== undefined && { count: { type: "integer", title: "Count", description } }),
       },
       required: ["approve", ...(count === undefined ? [] : ["count"])],

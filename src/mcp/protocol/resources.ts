@@ -65,14 +65,14 @@ const templates = {
     uriTemplate: "waypost://plans/{id}/{page}",
     name: "plan_rows",
     title: "Rows of a plan",
-    description: "What a plan would do, link by link, before and after.",
+    description: "Each link that a plan would change, before and after.",
     mimeType: "application/json",
   },
   export_links: {
     uriTemplate: "waypost://exports/{id}/{page}",
     name: "export_page",
     title: "Page of an export",
-    description: "A page of the file that export_links wrote, CSV or JSON.",
+    description: "One page of a file from export_links, CSV or JSON.",
   },
 } as const;
 
@@ -101,6 +101,6 @@ async function readBulkPage(
 }
 
 function refuseUnknownResource(uri: string): ProtocolError {
-  const message = "There is no such resource.";
+  const message = "This resource does not exist.";
   return new ProtocolError(ProtocolErrorCode.ResourceNotFound, message, { uri });
 }

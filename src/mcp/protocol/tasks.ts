@@ -22,7 +22,7 @@ export function serveTasks(server: Server, options: ServerOptions, hideErrors: H
 
   async function find({ taskId }: Params): Promise<Job> {
     const job = await bulk.findJob(taskId, options.keyContext);
-    if (job === undefined) throw refuseParams("There is no such task.");
+    if (job === undefined) throw refuseParams("This task does not exist.");
     return job;
   }
 

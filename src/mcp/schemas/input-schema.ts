@@ -75,7 +75,7 @@ function buildListFields(
     .max(paging.max_filters)
     .check(({ value, issues }) => {
       for (const index of findRepeated(value)) {
-        const message = "repeats the field and condition of an earlier one";
+        const message = "repeats the field and condition of an earlier filter";
         issues.push({ code: "custom", input: value, path: [index], message });
       }
     })
@@ -92,7 +92,7 @@ function buildListFields(
 function describeFilters(fields: FilterFields): string {
   const choices = Object.entries(fieldValues).filter(([field]) => Object.hasOwn(fields, field));
   const told = choices.map(([field, values]) => `; ${field}: ${values.join(" or ")}`);
-  return `All must hold. in: list; null, present, empty: boolean${told.join("")}`;
+  return `All must match. in: list; null, present, empty: boolean${told.join("")}`;
 }
 
 /** One text that a person would name links by. */
@@ -104,7 +104,7 @@ const searchText = once(() =>
       if (fault !== undefined) issues.push({ code: "custom", input: value, message: fault });
     })
     .optional()
-    .describe("Words of name, path, url or title; or an address"),
+    .describe("Words from name, path, url or title, or an address"),
 );
 
 /** Filters as they are shown where another tool tells of them; never used for checking. */

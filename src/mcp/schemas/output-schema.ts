@@ -42,7 +42,7 @@ export function describeShown(schema: z.ZodObject): z.ZodObject {
     // zod types a shape's members as its core's schemas, of which every one here is a ZodType.
     return [name, name === "id" ? member : z.optional(shown as z.ZodType)] as const;
   });
-  return z.looseObject(Object.fromEntries(members)).describe("Empty and false members left out");
+  return z.looseObject(Object.fromEntries(members)).describe("Empty and false fields left out");
 }
 
 /** What a client needs of it to take it for one; the rest is read and not checked. */

@@ -21,7 +21,7 @@ export function createCheckDomain(): Tool {
   return {
     name,
     title: "Check a domain",
-    description: "Find what keeps apps from opening at the links' host.",
+    description: "Find out why links at a host do not open apps.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -67,7 +67,7 @@ async function look(host: string | undefined, { keyContext, signal }: Call) {
 }
 
 function refuseOften(): ToolFailure {
-  const message = "This key has had as many hosts asked as it may in an hour.";
+  const message = "This key has used up its domain checks for this hour.";
   const next = advise("rate_limited", { tool: name });
   return new ToolFailure({ code: "rate_limited", message, effect: "none", retry: "later", next });
 }

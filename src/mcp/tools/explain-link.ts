@@ -38,7 +38,7 @@ export function createExplainLink(): Tool {
   return {
     name,
     title: "Explain a link",
-    description: "What visitors of a link see and what is wrong: by id, or with unsaved fields.",
+    description: "What a link's visitors see, and what is wrong, by id or for unsaved fields.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -86,7 +86,7 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
   const { id, ...fields } = args;
   const isById = typeof id === "string";
   if (isById === Object.keys(fields).length > 0) {
-    const message = "explain_link takes either id, or the fields of a link that is not saved";
+    const message = "explain_link takes either id, or the fields of a link that is not saved yet";
     throw refuseArguments(name, [{ field: "id", message }]);
   }
   if (!isById) return { link: fields, apps: await readDraftApps(fields, call), query: "" };

@@ -208,7 +208,7 @@ describe.each(eras)("before a %s client that opens addresses", (era) => {
     }
     await decide("approve");
     expect((await call).isError).toBe(false);
-    expect(told).toContain("Waiting for the answer on the approval page");
+    expect(told).toContain("Waiting for an answer on the approval page");
   });
 });
 

@@ -64,7 +64,7 @@ test("is there again and again for ten minutes, and then it is told to be over",
   const late = await fetch(origin + path);
   expect([late.status, await late.text()]).toEqual([
     404,
-    expect.stringContaining("This preview is over"),
+    expect.stringContaining("This preview has expired"),
   ]);
   expect((await fetch(`${origin}/preview/`)).status).toBe(404);
 });

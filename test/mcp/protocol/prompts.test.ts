@@ -43,23 +43,23 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
       bundle_id: "com.a",
       path: "  ",
     });
-    expect(text).toContain('Launch the campaign "Spring", whose links open "https://a.example".');
+    expect(text).toContain('Launch the campaign "Spring". Its links open "https://a.example".');
     expect(text).toContain('It opens the app "com.a"');
     expect(text).toContain("Choose a short path");
     expect(text).not.toContain("undefined");
     expect(await get(stage, "audit_links")).toContain("Audit the links: call audit_links once");
     expect(await get(stage, "audit_links", { about: "shoes" })).toContain('contains "shoes"');
     expect(await get(stage, "connect_app", { package_name: "com.b" })).toContain('name "com.b".');
-    expect(await get(stage, "migrate_links")).toContain("over from another service.");
-    expect(await get(stage, "migrate_links", { from: "Bitly" })).toContain('over from "Bitly".');
+    expect(await get(stage, "migrate_links")).toContain("here from another service.");
+    expect(await get(stage, "migrate_links", { from: "Bitly" })).toContain('here from "Bitly".');
   });
 
   test.each([
-    ["no_prompt", {}, 'There is no prompt "no_prompt".'],
+    ["no_prompt", {}, 'Unknown prompt "no_prompt".'],
     ["launch_campaign", { name: "Spring" }, "The argument url is required."],
     ["launch_campaign", { name: " ", url: "https://a.example" }, "The argument name is required."],
-    ["audit_links", { abuot: "a" }, 'There is no argument "abuot"; known are about.'],
-    ["connect_app", { constructor: "a" }, 'There is no argument "constructor"'],
+    ["audit_links", { abuot: "a" }, 'Unknown argument "abuot". Known arguments: about.'],
+    ["connect_app", { constructor: "a" }, 'Unknown argument "constructor"'],
   ])("is told what is wrong with %s %j", async (name, args, message) => {
     await using stage = await openStage({ send: answering(200, {}), era, known });
     const getting = stage.client.getPrompt({ name, arguments: args });
@@ -99,5 +99,5 @@ test.each([
   await using stage = await openStage({ send: answering(200, {}), known, ...given });
   const { prompts } = await stage.client.listPrompts();
   expect(prompts.map(({ name }) => name)).toEqual(left);
-  await expect(stage.client.getPrompt({ name: "migrate_links" })).rejects.toThrow("no prompt");
+  await expect(stage.client.getPrompt({ name: "migrate_links" })).rejects.toThrow("Unknown prompt");
 });

@@ -35,7 +35,9 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
     "file:///etc/passwd",
   ])("gets an error for the unknown resource %s", async (uri) => {
     await using stage = await open({ era });
-    await expect(stage.client.readResource({ uri })).rejects.toThrow("There is no such resource.");
+    await expect(stage.client.readResource({ uri })).rejects.toThrow(
+      "This resource does not exist.",
+    );
     expect(stage.reported).toEqual([]);
   });
 });
@@ -47,7 +49,7 @@ test("a view can be read only with its tool", async () => {
   await using without = await open({ selection: ["links"] });
   expect((await without.client.listResources()).resources).toEqual([]);
   const reading = without.client.readResource({ uri: view });
-  await expect(reading).rejects.toThrow("There is no such resource.");
+  await expect(reading).rejects.toThrow("This resource does not exist.");
 });
 
 test("templates are listed only with their tools", async () => {

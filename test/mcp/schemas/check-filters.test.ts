@@ -137,7 +137,7 @@ describe("a filter that the API would ignore is refused before anything is sent"
   test("when its field and condition are given twice: only one of them would hold", async () => {
     const one = { field: "name", condition: "cont", value: "spring" };
     const other = { ...one, value: "shoes" };
-    const message = "filters[1] repeats the field and condition of an earlier one";
+    const message = "filters[1] repeats the field and condition of an earlier filter";
     for (const tool of filtering) expect(await refuse([one, other], tool)).toEqual([message]);
     expect(await refuse([one, one])).toEqual([message]);
     const lists = [["a"], ["b"]].map((value) => ({ field: "name", condition: "in", value }));

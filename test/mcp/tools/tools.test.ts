@@ -299,7 +299,7 @@ describe("a selection", () => {
 
 test("a tool that is not there is a broken call, and the nearest name is told", async () => {
   await expect(stage.callTool("get_lnk", { id: "x" })).rejects.toThrow(
-    'There is no tool "get_lnk" here; did you mean get_link?',
+    'Unknown tool "get_lnk". Did you mean get_link?',
   );
 });
 

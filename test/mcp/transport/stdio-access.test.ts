@@ -129,7 +129,7 @@ describe.concurrent("a key", () => {
         said.push(text);
       }
       expect(said.filter((text) => text.includes('"deleted"'))).toHaveLength(1);
-      await expect(client.callTool(key)).rejects.toThrow("There is no tool");
+      await expect(client.callTool(key)).rejects.toThrow("Unknown tool");
       await client.close();
       await using raw = startRaw({ data: ground.data, env });
       raw.send(`Good morning ${key}`, { jsonrpc: "2.0", id: key, method: key });

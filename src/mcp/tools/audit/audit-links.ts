@@ -24,7 +24,7 @@ export function createAuditLinks(mayPlan: (keyContext: Call["keyContext"]) => bo
   return makeBulkTool({
     name,
     title: "Audit links",
-    description: "Find faults of links and apps, with fixes.",
+    description: "Find problems in links and apps, with fixes.",
     group: "links",
     effect: "read",
     like: { what: "Filters", tool: links.index.tool },

@@ -17,7 +17,7 @@ export function createExportLinks(): Tool {
     name: "export_links",
     title: "Export links",
     description:
-      "Write all links, or those that filters name, to a CSV or JSON file: " +
+      "Export all links, or those that match filters, to a CSV or JSON file: " +
       "a resource to read page by page.",
     effect: "read",
     like: { what: "Filters", tool: links.index.tool },

@@ -30,8 +30,8 @@ function createApplyPlan(): Tool {
     name,
     title: "Apply a plan",
     description:
-      "Do what a plan says; a person approves what overwrites, deletes or " +
-      "registers an app. Called again, it answers the same job or resumes it.",
+      "Apply a plan. A person approves if it overwrites, deletes or registers " +
+      "apps. Calling it again returns the same job, or resumes it.",
     effect: "destroy",
     overwrites: true,
     fields: () => ({ plan_id: z.string() }),
@@ -142,7 +142,7 @@ function createGetJob(): Tool {
   return makeBulkTool({
     name: "get_job",
     title: "Get a job",
-    description: "Read how far a job is and what failed; page lists each row's end.",
+    description: "Show a job's progress and failures. With page, also each row's result.",
     effect: "read",
     fields: () => ({ job_id: z.string(), page }),
     result: { job: jobSchema },
@@ -158,7 +158,7 @@ function createListJobs(): Tool {
   return makeBulkTool({
     name: "list_jobs",
     title: "List jobs",
-    description: "List the jobs of this API key, the newest first.",
+    description: "List this API key's jobs, newest first.",
     effect: "read",
     fields: () => ({ page }),
     result: { jobs: z.array(otherJobSchema), meta: z.looseObject({ count: z.unknown() }) },
@@ -175,8 +175,8 @@ function createCancelJob(): Tool {
     name: "cancel_job",
     title: "Cancel a job",
     description:
-      "Stop a job after the rows that are on the way; this cannot be undone. " +
-      "A plan that undoes the job takes back what is done.",
+      "Stop a job after the rows in progress; this cannot be undone. " +
+      "To revert finished rows, plan to undo the job.",
     effect: "write",
     fields: () => ({ job_id: z.string() }),
     result: { job: otherJobSchema },

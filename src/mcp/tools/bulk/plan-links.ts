@@ -35,7 +35,7 @@ export function createPlanLinks(): Tool {
     title: "Plan many links",
     description:
       "Plan to change many links, by rows, CSV or filters, or to undo a job. " +
-      "Changes nothing: show it to the user, then apply it.",
+      "Changes nothing: show the plan to the user, then apply it.",
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
@@ -86,13 +86,13 @@ function listSources(isTerse: boolean): Fields {
       .array(object)
       .optional()
       .describe("Link fields; id (UUID, name or address) or path to update or delete"),
-    csv: z.string().optional().describe("A header of field names, or another service's export"),
+    csv: z.string().optional().describe("With header of field names, or another service's export"),
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
     ...(search && { search: isTerse ? shownSearch() : search }),
     changes: object.optional().describe("With filters and update: link fields to set"),
     ...listRules(z.string()),
-    skip_invalid: z.boolean().optional().describe("Leave out faulty rows"),
-    undo: z.string().optional().describe("Alone: id of the job to undo"),
+    skip_invalid: z.boolean().optional().describe("Leave out invalid rows"),
+    undo: z.string().optional().describe("Id of a job to undo; no other arguments"),
   };
 }
 
@@ -106,7 +106,7 @@ function listRules(field: z.ZodType<string>): Fields {
       .array(replacement)
       .max(mostReplacements)
       .optional()
-      .describe("As changes; host: the whole host, path kept"),
+      .describe("With filters and update. host: replaces only the host"),
     add_query: z.strictObject({ field, values }).optional(),
     path_prefix: z.string().optional(),
   };

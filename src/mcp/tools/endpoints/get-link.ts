@@ -9,7 +9,7 @@ import { runEndpoint } from "./run-endpoint.ts";
 
 /** What it takes beside the id. */
 export const linkFields = {
-  qr: z.boolean().optional().describe("Also the address as a QR picture"),
+  qr: z.boolean().optional().describe("Also return a QR code"),
 } as const;
 
 /** As every endpoint's tool; with `qr` there is also a picture of the link's address. */
@@ -21,7 +21,7 @@ export async function runGetLink(
   if (qr === true && call.keyContext.known.linkHost === undefined) {
     throw refuseQr(
       endpoint,
-      "the address is not known here; the operator sets WAYPOST_LINK_ORIGIN",
+      "the link's address is unknown; the operator must set WAYPOST_LINK_ORIGIN",
     );
   }
   const result = await runEndpoint(endpoint, args, call);
@@ -32,7 +32,7 @@ export async function runGetLink(
   // Only our own host knows the mark of a code's visit, and takes it off.
   const { facts } = call.keyContext.known;
   const picture = await drawPng(facts === undefined ? address : addScanMark(address));
-  if (picture === undefined) throw refuseQr(endpoint, "the address is too long for a picture");
+  if (picture === undefined) throw refuseQr(endpoint, "the address is too long for a QR code");
   call.attachPicture({ data: picture, mimeType: "image/png" });
   return result;
 }

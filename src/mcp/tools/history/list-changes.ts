@@ -24,12 +24,12 @@ export function createListChanges(): Tool {
   return makeBulkTool({
     name: "list_changes",
     title: "List changes",
-    description: "List what was changed in 30 days, from what to what, newest first.",
+    description: "List the changes of the last 30 days, old and new values, newest first.",
     group: "history",
     effect: "read",
     readAccess: readAnyWrite,
     fields: () => ({
-      target: z.string().optional().describe("UUID, path, address or app's name"),
+      target: z.string().optional().describe("UUID, path, address or app name"),
       page: z.int().min(1).optional(),
     }),
     result: { changes: z.array(changeSchema), meta: z.looseObject({ count: z.unknown() }) },

@@ -33,8 +33,8 @@ export function createUndo(): Tool {
     name,
     title: "Undo a change",
     description:
-      "Put a change of the history back; without an id this key's last one. " +
-      "Asks where something is lost. Of a job it answers a plan to apply.",
+      "Undo a change from the history, by default this key's last one. " +
+      "Needs approval if something gets lost. For a job, returns a plan to apply.",
     group: "history",
     effect: "destroy",
     idempotent: false,

@@ -237,10 +237,10 @@ describe("a job that was stopped half way", () => {
     await using next = await createAssistantWorld({ beside: assistant.world });
     await next.bulk.loadUnfinished();
     const client = await next.connect({});
-    expect(client.readInstructions()).toContain("not finished");
+    expect(client.readInstructions()).toContain("unfinished job");
     const { structured } = await client.callTool("apply_plan", { plan_id });
     expect(structured.job).toMatchObject({ id: job.id, state: "done", counts: { done: count } });
-    expect((await next.connect({})).readInstructions()).not.toContain("not finished");
+    expect((await next.connect({})).readInstructions()).not.toContain("unfinished job");
     expect(next.writes).toHaveLength(count - job.counts.done);
   });
 
