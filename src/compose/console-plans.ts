@@ -52,6 +52,7 @@ export async function readPlan(
     })),
     format: request?.source?.format,
     unmapped: request?.source?.unmapped ?? [],
+    warnings: request?.source?.warnings ?? [],
   };
 }
 

@@ -84,6 +84,7 @@ type PlanSource = {
     readonly count: number;
     readonly example: string;
   }[];
+  readonly warnings: readonly string[];
 };
 
 /** What is done to a field of every link, and to each in its own way. */

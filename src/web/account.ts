@@ -183,6 +183,7 @@ export type ShownPlan = {
   readonly format: string | undefined;
   /** What of the rows was not taken over. */
   readonly unmapped: readonly Unmapped[];
+  readonly warnings: readonly string[];
 };
 
 export type PlanFault = FieldProblem & {

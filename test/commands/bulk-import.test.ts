@@ -213,6 +213,35 @@ describe("a file", () => {
     ]);
   });
 
+  test("of Firebase warns of rows without a destination, and of archived rows", async () => {
+    const text = [
+      "Short link,Deep link (link),Desktop fallback link (ofl),Archived?",
+      "https://x.page.link/whole,https://x.example/,,false",
+      "https://x.page.link/empty,,,false",
+      "https://x.page.link/desktop,,https://x.example/d,false",
+      "https://x.page.link/old,https://x.example/,,true",
+      "https://x.page.link/both,,,true",
+    ].join("\n");
+    const { stdout, stderr } = await importFile(await write("firebase.csv", text));
+    const warnings = [
+      "2 rows have no destination (the first is line 3). " +
+        "Computers get a page instead of a redirect.",
+      "2 rows are archived (the first is line 5). Archived links work like all others in Waypost.",
+    ];
+    for (const each of warnings) expect(stderr).toContain(`\nwarning: ${each}\n`);
+    expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);
+  });
+
+  test("of Bitly counts rows in JSON, and a single archived one", async () => {
+    const text = JSON.stringify([
+      { link: "https://bit.ly/a", long_url: "https://x.example/" },
+      { link: "https://bit.ly/b", long_url: "https://x.example/", archived: true },
+    ]);
+    const { stderr } = await importFile(await write("bitly.json", text));
+    expect(stderr).toContain("\nwarning: 1 row is archived (row 2). ");
+    expect(stderr).not.toContain("destination");
+  });
+
   test.each([
     ["broken.json", '[{"path":"a"},{"path"', "is not valid JSON"],
     [

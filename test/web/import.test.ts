@@ -98,11 +98,13 @@ test("the faults of a file stand row by row, and the others are done where they 
 test("an export of another service tells what of it has no place here", async () => {
   const text =
     "Name,Short Link,Link,Total Clicks\n" +
-    "Spring,https://x.page.link/fb-1,https://example.com/spring,17\n";
+    "Spring,https://x.page.link/fb-1,https://example.com/spring,17\n" +
+    "Empty,https://x.page.link/fb-2,,\n";
   await choose("firebase.csv", text);
   await send();
   await page.getByText("Export from Firebase Dynamic Links").waitFor();
   await page.getByText("Total Clicks").waitFor();
+  await page.getByText("1 row has no destination (line 3).").waitFor();
   await lookAtPage(page, "import-firebase");
   // It is told on every page of the plan's, and not only on the first look.
   await page.reload();

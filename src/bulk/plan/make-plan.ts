@@ -35,7 +35,7 @@ export type PlanWanted = (
   readonly skipsInvalid?: boolean;
 };
 
-export type MadePlan = Pick<Findings, "unmapped" | "format"> & { readonly plan: Plan };
+export type MadePlan = Pick<Findings, "unmapped" | "warnings" | "format"> & { readonly plan: Plan };
 
 type Planner = {
   readonly state: Pick<State, "plans" | "jobs">;
@@ -79,8 +79,8 @@ export async function makePlan(
   const numbered = numberRows(judged, { problems, skipsInvalid, listFound }, signal);
   const saved = { key_print, origin, operation, undoes, problems, request };
   const plan = await state.plans.save(saved, numbered);
-  const { unmapped, format } = listFindings();
-  return { plan, unmapped, format };
+  const { unmapped, warnings, format } = listFindings();
+  return { plan, unmapped, warnings, format };
 }
 
 /** Its source is known when the last row was read. */
@@ -111,7 +111,7 @@ function readWanted(planning: Planning & Undoing, wanted: PlanWanted) {
     return { rows: planRows(planning, rows), listFindings };
   }
   const rows = "undo" in wanted ? planUndo(planning, wanted.undo) : planFilters(planning, wanted);
-  const findings: Findings = { problems: [], unmapped: [], format: undefined };
+  const findings: Findings = { problems: [], unmapped: [], warnings: [], format: undefined };
   return { rows, listFindings: () => findings };
 }
 

@@ -3,6 +3,7 @@ import { readCells, readHeader, readOnly, type Column, type GivenRow } from "../
 import { openCsv, type CsvFault, type CsvRecord } from "../files/csv.ts";
 import * as foreign from "../files/foreign/detect.ts";
 import type { Format } from "../files/foreign/format.ts";
+import { describeWarnings, type CountedWarnings } from "../files/foreign/warnings.ts";
 import type { TextSource } from "../files/read-text.ts";
 import { checkRow, createSeenRows, type CheckedRow, type Seen } from "./check-rows.ts";
 import { readObject } from "./row-object.ts";
@@ -17,6 +18,8 @@ export type Findings = {
   /** The first problems, of the source and of its rows, as they were met. */
   readonly problems: readonly PlanProblem[];
   readonly unmapped: readonly foreign.Unmapped[];
+  /** What another service's rows become that may not be expected, as sentences. */
+  readonly warnings: readonly string[];
 };
 
 export type RowReading = {
@@ -46,6 +49,7 @@ type Reading = {
   readonly seen: Seen;
   readonly problems: PlanProblem[];
   readonly unmapped: Map<string, foreign.Unmapped>;
+  readonly warnings: CountedWarnings;
   format: Format | undefined;
 };
 
@@ -58,7 +62,7 @@ export function readRows(
   { takesAnyId = false, linkHosts, settle = (given) => Promise.resolve(given) }: RowOptions = {},
 ): RowReading {
   const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId, linkHosts);
-  const found = { problems: [], unmapped: new Map(), format: undefined };
+  const found = { problems: [], unmapped: new Map(), warnings: new Map(), format: undefined };
   const reading: Reading = { operation, settle, seen, ...found };
   const rows = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return {
@@ -67,6 +71,7 @@ export function readRows(
       format: reading.format?.title,
       problems: [...reading.problems],
       unmapped: [...reading.unmapped.values()],
+      warnings: describeWarnings(reading.warnings, seen.unit),
     }),
   };
 }
@@ -102,7 +107,7 @@ async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<
   for await (const item of records) {
     isEmpty = false;
     if ("fault" in item) yield refuseLine(item);
-    else yield checkRow(operation, item.line, await settle(readRow(item.cells)), seen);
+    else yield checkRow(operation, item.line, await settle(readRow(item)), seen);
   }
   if (isEmpty) note(reading, [{ message: noRow }]);
 }
@@ -122,10 +127,11 @@ function explainHeader(
 
 const noRow = "There is no row in it";
 
-type ReadRow = (cells: readonly string[]) => GivenRow;
+type ReadRow = (record: CsvRecord) => GivenRow;
 
-function readForeign(format: Format, names: readonly string[], { unmapped }: Reading): ReadRow {
-  return (cells) => foreign.convertLink(format, foreign.readCells(names, cells), unmapped);
+function readForeign(format: Format, names: readonly string[], reading: Reading): ReadRow {
+  return ({ line, cells }) =>
+    foreign.convertLink(format, foreign.readCells(names, cells), line, reading);
 }
 
 function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
@@ -139,7 +145,7 @@ function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
   const isNamed = isDeletion || columns.some((column) => column?.role === "id");
   const left = readOnly.map((name) => ({ name, index: isNamed ? -1 : names.indexOf(name) }));
   const read = columns.map((column) => (extra.includes(column?.name ?? "") ? undefined : column));
-  return (cells) => {
+  return ({ cells }) => {
     for (const { name, index } of left) noteLeft(reading, name, cells[index]);
     return readCells(read, cells);
   };
@@ -196,7 +202,7 @@ async function* readList(given: unknown, reading: Reading): AsyncGenerator<Check
   for (const [index, item] of items.entries()) {
     const row =
       format !== undefined && isObject(item)
-        ? foreign.convertLink(format, foreign.readObject(item), reading.unmapped)
+        ? foreign.convertLink(format, foreign.readObject(item), index + 1, reading)
         : readOwnObject(item, reading);
     yield checkRow(reading.operation, index + 1, await reading.settle(row), reading.seen);
   }

@@ -27,11 +27,12 @@ export async function confirmAndApply(
   made: MadePlan,
   confirming: Confirming,
 ): Promise<boolean> {
-  const { plan, unmapped } = made;
+  const { plan, unmapped, warnings } = made;
   const { unit, isJson } = confirming;
   const { counts, problems } = plan;
   for (const line of await describePlan(made, session.bulk, unit)) say(line);
-  const beside = { plan: { ...(await presentPlan(plan, session.bulk)), problems, unmapped } };
+  const shown = await presentPlan(plan, session.bulk);
+  const beside = { plan: { ...shown, problems, unmapped, warnings } };
   const conclude = (sentence: string) => {
     if (isJson) printJson(beside);
     (isJson ? say : print)(sentence);

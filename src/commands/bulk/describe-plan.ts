@@ -24,7 +24,7 @@ const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
 const leftOut = kinds.filter(([action]) => action === "conflict");
 
 export async function describePlan(
-  { plan, unmapped, format }: MadePlan,
+  { plan, unmapped, warnings, format }: MadePlan,
   bulk: Bulk,
   unit: Unit,
 ): Promise<readonly string[]> {
@@ -40,6 +40,7 @@ export async function describePlan(
   return [
     ...(format === undefined ? [] : [`The file is an export of ${format}.`]),
     `Plan: ${told === "" ? "no rows" : told}.`,
+    ...warnings.map((text) => `warning: ${text}`),
     ...left,
     ...problems.map((problem) => describeProblem(problem, unit)),
     ...describeRest(plan),

@@ -94,7 +94,7 @@ function renderEnd({ question, isFaulty, isOver, jobId, counts }: ShownPlan): Ht
 }
 
 /** Whose file it was, and what of it has no place here. */
-function renderSource({ format, unmapped }: ShownPlan): Html | string {
+function renderSource({ format, unmapped, warnings }: ShownPlan): Html | string {
   if (format === undefined && unmapped.length === 0) return "";
   const rows = unmapped.map(
     ({ field, count, example }) =>
@@ -111,6 +111,7 @@ function renderSource({ format, unmapped }: ShownPlan): Html | string {
   ];
   return html`<section class="card" aria-labelledby="source">
     <h2 id="source">${format === undefined ? "Not imported" : `Export from ${format}`}</h2>
+    ${warnings.map((text) => html`<div class="inside"><p class="warning">${text}</p></div>`)}
     ${
       unmapped.length === 0
         ? html`<div class="inside"><p>All columns are imported.</p></div>`

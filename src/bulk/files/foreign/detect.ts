@@ -6,6 +6,7 @@ import { branch } from "./branch.ts";
 import { firebase } from "./firebase.ts";
 import { simplifyName, type ForeignLink, type Format } from "./format.ts";
 import { shortIo } from "./short-io.ts";
+import { countWarnings, type CountedWarnings } from "./warnings.ts";
 
 /** Files of other services: which service it is, and its links in our fields. */
 
@@ -43,13 +44,20 @@ export function readObject(link: object): ForeignLink {
   return flatten("", link);
 }
 
+type Noting = {
+  readonly unmapped: Map<string, Unmapped>;
+  readonly warnings: CountedWarnings;
+};
+
 /** The same link in our fields; `unmapped` counts what is left over. */
 export function convertLink(
   format: Format,
   link: ForeignLink,
-  unmapped: Map<string, Unmapped>,
+  row: number,
+  { unmapped, warnings }: Noting,
 ): GivenRow {
   const converted = format.convert(link);
+  countWarnings(warnings, converted, row);
   for (const { name, text } of converted.unmapped) {
     const isListed = unmapped.has(name) || unmapped.size < mostNames;
     // A link's password, or an account's, is not shown again.

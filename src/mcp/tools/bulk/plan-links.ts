@@ -56,11 +56,12 @@ export function createPlanLinks(): Tool {
         ...call.keyContext,
         requireRight: (endpoint) => refuseDeniedEndpoint(name, endpoint, call),
       };
-      const { plan, unmapped, format } = await bulk.plan(wanted, owner, call.signal);
+      const { plan, unmapped, warnings, format } = await bulk.plan(wanted, owner, call.signal);
       await refuseTakenAway(plan, call);
       const findings = {
         ...(format !== undefined && { format }),
         ...(unmapped.length > 0 && { unmapped }),
+        ...(warnings.length > 0 && { warnings }),
       };
       return { plan: await showPlan(plan, bulk, findings) };
     },
