@@ -3,6 +3,7 @@ export const help = `Waypost: dynamic links that an assistant can manage and tha
   waypost                  MCP over stdin and stdout, for a client that starts it (also: stdio)
   waypost serve            links on their own hosts, MCP at /mcp, the REST API at /api/v1,
                            /healthz and /readyz, approval pages, and the console for a browser
+  waypost connect CLIENT   print the entry for an MCP client, or write it into the client's file
   waypost tools            list the tools of this configuration, their access and token cost
   waypost console          print an address that signs you in to the console, once
   waypost doctor           check the whole setup, without changing anything
@@ -76,6 +77,15 @@ Secrets, without a flag
 
 serve, tools
   --json               JSON on stdout; serve prints one line of it when it is ready
+
+connect CLIENT
+  CLIENT               claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf or zed
+  --write              add the entry to the client's file, and keep everything else in it
+  --remove             take the entry out of the file again
+  --workspace          the file of the project in this folder, not the user's; claude-desktop and
+                       windsurf have none
+  --yes                do not ask, for scripts; without it, a person must answer in a terminal
+  --data, --base-url   become arguments of the entry. For a key, set WAYPOST_API_KEY_FILE
 
 doctor
   --public             also check the link hosts over the internet, as phones see them: the same

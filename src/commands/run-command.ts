@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { backupFlags, runBackup } from "./backup.ts";
 import { binFlags, runBin } from "./bin.ts";
+import { connectFlags, runConnect } from "./connect.ts";
 import { runConsole } from "./console.ts";
 import { doctorFlags, runDoctor } from "./doctor.ts";
 import { exportFlags, runExport } from "./export.ts";
@@ -112,6 +113,12 @@ const commands: Readonly<Record<string, Command>> = {
     const { config } = readAlone("console", words, {}, host);
     const serveCommand = `${nameOwn(host)} serve${nameData(config)}`;
     return runConsole({ config, serveCommand });
+  },
+  connect: (words, host) => {
+    const { config, values, positionals } = read(words, connectFlags, host);
+    const { env } = host;
+    const program = locateProgram(host.program);
+    return runConnect({ config, env, program, ...openTerminal(host) }, positionals, values);
   },
   doctor: (words, host) => {
     const { config, values: flags } = readAlone("doctor", words, doctorFlags, host);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { link, lstat, open, rename, rm } from "node:fs/promises";
+import { chmod, link, lstat, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import { readCode } from "./data-folder.ts";
@@ -16,10 +16,12 @@ export async function writeWholeFile(
   file: string,
   replaces: boolean,
   write: (output: Writable) => Promise<void>,
+  mode = ownerOnly,
 ): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {
     await write(createWriteStream(draft, { flags: "wx", flush: true, mode: ownerOnly }));
+    if (mode !== ownerOnly) await chmod(draft, mode);
     if (replaces) await rename(draft, file);
     else await placeNew(draft, file);
     await flushFolder(dirname(file));

@@ -21,6 +21,7 @@ test.each([
   ["stats"],
   ["jobs"],
   ["tools"],
+  ["connect", "cursor"],
   ["doctor"],
   ["export"],
 ])("waypost %s %s ends as a process of its own", async (...words) => {

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { describe, expect, test } from "vitest";
 import { backupFlags } from "../../src/commands/backup.ts";
 import { binFlags } from "../../src/commands/bin.ts";
+import { connectFlags } from "../../src/commands/connect.ts";
 import { doctorFlags } from "../../src/commands/doctor.ts";
 import { exportFlags } from "../../src/commands/export.ts";
 import { help } from "../../src/commands/help.ts";
@@ -31,6 +32,7 @@ const flagsOf: Readonly<Record<string, Flags>> = {
   console: {},
   serve: json,
   tools: json,
+  connect: connectFlags,
   doctor: doctorFlags,
   keys: keyFlags,
   webhooks: webhookFlags,

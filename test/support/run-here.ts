@@ -16,12 +16,16 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 /** One at a time: what a command writes is known by when it is written. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs a command in this process, which takes a tenth of what a process of its own does. */
+/**
+ * Runs a command in this process, which takes a tenth of what a process of its own does. With
+ * `typed`, a person sits at a terminal and types that.
+ */
 export function runHere(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  typed?: Iterable<string>,
 ): Promise<Finished> {
-  const next = last.then(() => captureOutput(words, { ...cleanEnvironment(), ...env }));
+  const next = last.then(() => captureOutput(words, { ...cleanEnvironment(), ...env }, typed));
   last = next.catch(() => undefined);
   return next;
 }
@@ -29,6 +33,7 @@ export function runHere(
 async function captureOutput(
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
+  typed: Iterable<string> | undefined,
 ): Promise<Finished> {
   const stdout = interceptWrites(process.stdout);
   const stderr = interceptWrites(process.stderr);
@@ -36,8 +41,7 @@ async function captureOutput(
     const code = await runCommand(words, {
       env,
       program: bundle,
-      // Not a terminal, and at its end.
-      input: Object.assign(Readable.from([]), { isTTY: false }) as unknown as NodeJS.ReadStream,
+      input: createInput(typed),
       waitForStop: () => new Promise(() => {}),
       version,
       keepCompiled: () => {},
@@ -47,6 +51,13 @@ async function captureOutput(
     stdout.restore();
     stderr.restore();
   }
+}
+
+/** A terminal in which a person types, or not a terminal, and at its end. */
+function createInput(typed: Iterable<string> | undefined): NodeJS.ReadStream {
+  const input = Readable.from(typed ?? []);
+  // Commands only read from it, and look whether it is a terminal.
+  return Object.assign(input, { isTTY: typed !== undefined }) as unknown as NodeJS.ReadStream;
 }
 
 function interceptWrites(stream: NodeJS.WriteStream) {

@@ -65,7 +65,8 @@ await bundle({
     deferred({
       "node:console": ["Console"],
       "node:dns/promises": ["lookup"],
-      "node:fs/promises": "chmod link lstat mkdir open readdir readFile rename rm stat".split(" "),
+      "node:fs/promises":
+        "access chmod link lstat mkdir open readdir readFile realpath rename rm stat".split(" "),
       "node:http": ["createServer", "request"],
       "node:readline": ["createInterface"],
       "node:stream/promises": ["pipeline"],
@@ -75,8 +76,10 @@ await bundle({
       "@hono/node-server": ["getRequestListener"],
       diff: ["diffWordsWithSpace", "structuredPatch"],
       isbot: ["isbot", "isbotPatterns"],
+      "jsonc-parser": ["findNodeAtLocation", "parse", "parseTree"],
       pg: ["Pool", "Query"],
       pino: ["destination", "pino"],
+      "smol-toml": ["parse", "stringify"],
       undici: ["Agent", "buildConnector"],
     }),
     late(["css-tree", "liquidjs", "maxmind", "parse5", "prom-client", "uqr"]),

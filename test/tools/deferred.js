@@ -89,8 +89,11 @@ function pack(text) {
   return brotliCompressSync(text, { params });
 }
 
-/** It reads files of its own package, which are not beside a bundle; this form has them in it. */
-const alias = { "css-tree": "css-tree/dist/csstree.esm" };
+/** The main files of these packages load other files, which are not beside a bundle. */
+const alias = {
+  "css-tree": "css-tree/dist/csstree.esm",
+  "jsonc-parser": "jsonc-parser/lib/esm/main.js",
+};
 
 async function writeText(name) {
   const { outputFiles } = await buildAndList({

@@ -1,0 +1,227 @@
+import { realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { UsageFault, type Config } from "../config.ts";
+import { quote, showHidden } from "../text/show-hidden.ts";
+import {
+  readClientFile,
+  replaceClientFile,
+  requireWritable,
+  type ClientFile,
+} from "./connect/client-file.ts";
+import { clients, findUserFile, type Client } from "./connect/clients.ts";
+import { BrokenText, serverName, type FileFormat } from "./connect/file-format.ts";
+import { jsonFormat } from "./connect/json-format.ts";
+import {
+  createEntry,
+  keyPlaceholder,
+  listLeftOut,
+  type ServerEntry,
+} from "./connect/server-entry.ts";
+import { tomlFormat } from "./connect/toml-format.ts";
+import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
+import type { FlagValues } from "./terminal/flags.ts";
+import { print, say } from "./terminal/output.ts";
+
+export const connectFlags = {
+  write: { type: "boolean" },
+  remove: { type: "boolean" },
+  workspace: { type: "boolean" },
+  yes: { type: "boolean" },
+} as const;
+
+type ConnectFlags = FlagValues<typeof connectFlags>;
+
+type ConnectOptions = Terminal & {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The path of `waypost.js`. */
+  readonly program: string;
+};
+
+/** `waypost connect CLIENT`. False where a person did not want to go on. */
+export async function runConnect(
+  options: ConnectOptions,
+  positionals: readonly string[],
+  flags: ConnectFlags,
+): Promise<boolean | void> {
+  const client = chooseClient(positionals);
+  if (flags.write === true && flags.remove === true) {
+    throw new UsageFault("connect takes --write or --remove, not both");
+  }
+  const named = findFile(client, options, flags.workspace === true);
+  const entry = {
+    ...(client.type !== undefined && { type: client.type }),
+    ...createEntry(options.config, await realpath(options.program)),
+  };
+  if (flags.remove === true) return edit(options, client, named, flags);
+  if (flags.write === true) return edit(options, client, named, flags, entry);
+  print(formats[client.format].write(client.key, entry).trimEnd());
+  say(`Add this to ${named}, or let --write do it.`);
+  sayRest(options.config, client, entry, named);
+}
+
+const formats: Readonly<Record<Client["format"], FileFormat>> = {
+  json: jsonFormat,
+  toml: tomlFormat,
+};
+
+function chooseClient([name = "", ...rest]: readonly string[]): Client {
+  const known: Readonly<Record<string, Client>> = clients;
+  const client = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (client !== undefined && rest.length === 0) return client;
+  throw new UsageFault(
+    `use connect CLIENT, with one of ${Object.keys(clients).join(", ")} (waypost --help)`,
+  );
+}
+
+function findFile(client: Client, { env }: ConnectOptions, isWorkspace: boolean): string {
+  if (isWorkspace) {
+    if (client.workspaceFile !== undefined) return resolve(client.workspaceFile);
+    throw new UsageFault(`${client.title} has no file for a project; leave out --workspace`);
+  }
+  const { platform } = process;
+  const home = (platform === "win32" ? env["USERPROFILE"] : env["HOME"]) || homedir();
+  return findUserFile(client, { platform, home, env });
+}
+
+/** Writes the entry, or takes it out where there is none to write. */
+async function edit(
+  options: ConnectOptions,
+  client: Client,
+  named: string,
+  { yes = false }: ConnectFlags,
+  entry?: ServerEntry,
+): Promise<boolean> {
+  const file = await readClientFile(named);
+  const { text } = file;
+  const path = showHidden(file.path);
+  const old = readServers(file, client, text).entry;
+  const wanted = entry && keepKey(entry, old);
+  if (isDeepStrictEqual(old, wanted)) {
+    print(`${path} ${wanted === undefined ? "has no entry" : "already has this entry"}.`);
+    return true;
+  }
+  await requireWritable(file);
+  const changed = change(file, client, wanted);
+  say(describeChange(path, client, old, wanted));
+  if (!yes && !(await confirmUntilStopped(options))) {
+    say("Nothing was changed.");
+    return false;
+  }
+  const backup = await replaceClientFile(file, changed);
+  print(`${wanted === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
+  if (backup !== undefined) say(`The file as it was is ${backup}.`);
+  if (wanted !== undefined) sayRest(options.config, client, wanted, path);
+  say(`Restart ${client.title} for the change to take effect.`);
+  return true;
+}
+
+type Servers = {
+  /** Our entry, which may be of any form. */
+  readonly entry: unknown;
+  readonly others: unknown;
+};
+
+function readServers(file: ClientFile, client: Client, text: string): Servers {
+  const path = quote(file.path, 200);
+  const root = parseText(path, formats[client.format], text);
+  const { [client.key]: servers = {}, ...rest } = requireObject(root, `${path} must be an object`);
+  const { [serverName]: entry, ...others } = requireObject(
+    servers,
+    `${client.key} in ${path} must be an object`,
+  );
+  return { entry, others: { rest, others } };
+}
+
+function parseText(path: string, format: FileFormat, text: string): unknown {
+  try {
+    return format.parse(text);
+  } catch (error) {
+    if (!(error instanceof BrokenText)) throw error;
+    throw new UsageFault(
+      `${path} is not valid ${format.name} at line ${error.line}; nothing was changed. ` +
+        "Fix it first",
+      { cause: error },
+    );
+  }
+}
+
+function requireObject(value: unknown, rule: string): Readonly<Record<string, unknown>> {
+  if (isObject(value)) return value;
+  throw new UsageFault(`${rule}; nothing was changed`);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The new text. What it says besides our entry is what the old one says. */
+function change(file: ClientFile, client: Client, wanted: ServerEntry | undefined): string {
+  const format = formats[client.format];
+  const { path, text } = file;
+  const changed =
+    wanted === undefined ? format.remove(text, client.key) : format.put(text, client.key, wanted);
+  const { others } = readServers(file, client, text);
+  if (isDeepStrictEqual(tryRead(file, client, changed), { entry: wanted, others })) return changed;
+  throw new UsageFault(
+    `${quote(path, 200)} writes its servers in a form that connect cannot edit; nothing was ` +
+      "changed. Edit it yourself: waypost connect prints the entry",
+  );
+}
+
+function tryRead(file: ClientFile, client: Client, text: string): Servers | undefined {
+  try {
+    return readServers(file, client, text);
+  } catch (error) {
+    if (error instanceof UsageFault) return undefined;
+    throw error;
+  }
+}
+
+/** The user has put the key in the place of the placeholder. */
+function keepKey(entry: ServerEntry, old: unknown): ServerEntry {
+  const oldEnv = isObject(old) && isObject(old["env"]) ? old["env"] : {};
+  const key = oldEnv["WAYPOST_API_KEY"];
+  if (entry.env?.["WAYPOST_API_KEY"] === undefined || typeof key !== "string") return entry;
+  return { ...entry, env: { ...entry.env, WAYPOST_API_KEY: key } };
+}
+
+function describeChange(path: string, client: Client, old: unknown, wanted: unknown): string {
+  const show = (entry: unknown) => {
+    const block = formats[client.format].write(client.key, hideSecrets(entry));
+    return showHidden(block.trimEnd());
+  };
+  if (wanted === undefined) return `This entry will be removed from ${path}:\n${show(old)}`;
+  if (old === undefined) return `This will be added to ${path}:\n${show(wanted)}`;
+  return (
+    `${path} has another entry named ${serverName}:\n${show(old)}\n` +
+    `It will be replaced by:\n${show(wanted)}`
+  );
+}
+
+/** A terminal may be recorded, or seen by others. */
+function hideSecrets(value: unknown, name = ""): unknown {
+  if (typeof value === "string" && value !== keyPlaceholder) {
+    return secretName.test(name) ? "(hidden)" : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => hideSecrets(item));
+  if (!isObject(value)) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([key, member]) => [key, hideSecrets(member, key)]));
+}
+
+const secretName = /(?:key|token|secret|password|authorization|database_url)$/i;
+
+function sayRest(config: Config, client: Client, { env }: ServerEntry, file: string): void {
+  if (env?.["WAYPOST_API_KEY"] === keyPlaceholder) {
+    say(`Replace ${keyPlaceholder} in ${file} with your key.`);
+  }
+  const leftOut = listLeftOut(config);
+  if (leftOut.length === 0) return;
+  say(
+    `${client.title} does not see this shell's ${leftOut.join(", ")}. ` +
+      "If the server needs that, add it to the entry's env.",
+  );
+}

@@ -1,0 +1,121 @@
+import { posix, win32 } from "node:path";
+
+/** The clients that `waypost connect` knows, and the file in which each lists its servers. */
+
+export type Client = {
+  readonly title: string;
+  readonly format: "json" | "toml";
+  /** The member of the file that holds the servers. */
+  readonly key: string;
+  /** What an entry of this client says besides the command. */
+  readonly type?: "stdio";
+  /** The user's file, below a folder that depends on the system. */
+  readonly userFile: readonly [folder: FolderName, ...path: string[]];
+  /** The project's file. Claude Desktop and Windsurf have none. */
+  readonly workspaceFile?: string;
+};
+
+export const clients = {
+  "claude-desktop": {
+    title: "Claude Desktop",
+    format: "json",
+    key: "mcpServers",
+    userFile: ["applications", "Claude", "claude_desktop_config.json"],
+  },
+  "claude-code": {
+    title: "Claude Code",
+    format: "json",
+    key: "mcpServers",
+    userFile: ["claudeCode", ".claude.json"],
+    workspaceFile: ".mcp.json",
+  },
+  cursor: {
+    title: "Cursor",
+    format: "json",
+    key: "mcpServers",
+    userFile: ["home", ".cursor", "mcp.json"],
+    workspaceFile: ".cursor/mcp.json",
+  },
+  vscode: {
+    title: "VS Code",
+    format: "json",
+    key: "servers",
+    type: "stdio",
+    userFile: ["applications", "Code", "User", "mcp.json"],
+    workspaceFile: ".vscode/mcp.json",
+  },
+  codex: {
+    title: "Codex",
+    format: "toml",
+    key: "mcp_servers",
+    userFile: ["codex", "config.toml"],
+    workspaceFile: ".codex/config.toml",
+  },
+  gemini: {
+    title: "Gemini CLI",
+    format: "json",
+    key: "mcpServers",
+    userFile: ["home", ".gemini", "settings.json"],
+    workspaceFile: ".gemini/settings.json",
+  },
+  windsurf: {
+    title: "Windsurf",
+    format: "json",
+    key: "mcpServers",
+    userFile: ["home", ".codeium", "windsurf", "mcp_config.json"],
+  },
+  zed: {
+    title: "Zed",
+    format: "json",
+    key: "context_servers",
+    userFile: ["zed", "settings.json"],
+    workspaceFile: ".zed/settings.json",
+  },
+} as const satisfies Readonly<Record<string, Client>>;
+
+export type Machine = {
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+/** Where the client keeps the servers of all projects of a user. */
+export function findUserFile({ userFile }: Client, machine: Machine): string {
+  const [folder, ...path] = userFile;
+  return choosePath(machine).join(folders[folder](machine), ...path);
+}
+
+type FolderName = keyof typeof folders;
+
+const folders = {
+  home: ({ home }: Machine) => home,
+  claudeCode: ({ env, home }: Machine) => env["CLAUDE_CONFIG_DIR"] || home,
+  codex: ({ env, home, platform }: Machine) => {
+    return env["CODEX_HOME"] || choosePath({ platform }).join(home, ".codex");
+  },
+  /** Where Electron keeps the data of applications. */
+  applications: (machine: Machine) => {
+    const { home, platform } = machine;
+    if (platform === "darwin") return posix.join(home, "Library", "Application Support");
+    return platform === "win32" ? findRoaming(machine) : findXdg(machine);
+  },
+  zed: (machine: Machine) => {
+    const { home, platform } = machine;
+    if (platform === "darwin") return posix.join(home, ".config", "zed");
+    if (platform === "win32") return win32.join(findRoaming(machine), "Zed");
+    return posix.join(findXdg(machine), "zed");
+  },
+};
+
+function findRoaming({ env, home }: Machine): string {
+  return env["APPDATA"] || win32.join(home, "AppData", "Roaming");
+}
+
+function findXdg({ env, home }: Machine): string {
+  return env["XDG_CONFIG_HOME"] || posix.join(home, ".config");
+}
+
+/** Tests ask for the paths of other systems. */
+function choosePath({ platform }: Pick<Machine, "platform">) {
+  return platform === "win32" ? win32 : posix;
+}

@@ -1,0 +1,61 @@
+import { resolve } from "node:path";
+import { settings, UsageFault, type Config } from "../../config.ts";
+
+/** How a client starts Waypost: what it reads under the name `waypost`. */
+export type ServerEntry = {
+  readonly type?: "stdio";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** The user writes the key here; it is never read from the environment into another file. */
+export const keyPlaceholder = "<your key>";
+
+/** The program must be started by its full path: a client has its own PATH and folder. */
+export function createEntry(config: Config, program: string): ServerEntry {
+  refuseOtherFlags(config);
+  const { given, base_url } = config;
+  const isDataNamed = config.isDataNamed || given.variables.has(settings.data.variable);
+  const data = isDataNamed ? ["--data", resolve(config.data)] : [];
+  const base = base_url === undefined ? [] : ["--base-url", base_url];
+  const env = createEnv(config);
+  return {
+    command: process.execPath,
+    args: [program, ...data, ...base],
+    ...(env !== undefined && { env }),
+  };
+}
+
+/** The variables of this shell that the client would have to set as well. */
+export function listLeftOut({ given }: Config): readonly string[] {
+  return [...given.variables].filter((name) => !passedOn.has(name));
+}
+
+const passedOn: ReadonlySet<string> = new Set([
+  settings.data.variable,
+  settings.base_url.variable,
+  "WAYPOST_API_KEY",
+  "WAYPOST_API_KEY_FILE",
+]);
+
+function createEnv({ base_url, secrets }: Config): ServerEntry["env"] | undefined {
+  const { api_key, api_key_file } = secrets;
+  if (api_key_file !== undefined) return { WAYPOST_API_KEY_FILE: resolve(api_key_file) };
+  const needsKey = base_url !== undefined || api_key !== undefined;
+  return needsKey ? { WAYPOST_API_KEY: keyPlaceholder } : undefined;
+}
+
+/** To leave out a flag such as --mode read-only would start another server than was meant. */
+function refuseOtherFlags({ given }: Config): void {
+  const stray = Object.values(settings).find(
+    ({ flag }) => given.flags.has(flag) && !argumentFlags.has(flag),
+  );
+  if (stray === undefined) return;
+  throw new UsageFault(
+    `connect does not take --${stray.flag}; add ${stray.variable} to the entry's env in the ` +
+      "client's file",
+  );
+}
+
+const argumentFlags: ReadonlySet<string> = new Set([settings.data.flag, settings.base_url.flag]);

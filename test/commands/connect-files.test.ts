@@ -1,0 +1,265 @@
+import { chmodSync, mkdirSync, readlinkSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findUserFile, clients, type Machine } from "../../src/commands/connect/clients.ts";
+import { parse, startsHere, useHome } from "../support/client-home.ts";
+
+/** `waypost connect` finds the files of clients, and keeps what people have written in them. */
+
+const { home, run, fill, read } = useHome();
+
+const systems: readonly (Machine & { readonly files: readonly string[] })[] = [
+  {
+    platform: "darwin",
+    home: "/Users/me",
+    env: { XDG_CONFIG_HOME: "/elsewhere" },
+    files: [
+      "/Users/me/Library/Application Support/Claude/claude_desktop_config.json",
+      "/Users/me/.claude.json",
+      "/Users/me/.cursor/mcp.json",
+      "/Users/me/Library/Application Support/Code/User/mcp.json",
+      "/Users/me/.codex/config.toml",
+      "/Users/me/.gemini/settings.json",
+      "/Users/me/.codeium/windsurf/mcp_config.json",
+      "/Users/me/.config/zed/settings.json",
+    ],
+  },
+  {
+    platform: "win32",
+    home: String.raw`C:\Users\me`,
+    env: { APPDATA: String.raw`D:\Roaming` },
+    files: [
+      String.raw`D:\Roaming\Claude\claude_desktop_config.json`,
+      String.raw`C:\Users\me\.claude.json`,
+      String.raw`C:\Users\me\.cursor\mcp.json`,
+      String.raw`D:\Roaming\Code\User\mcp.json`,
+      String.raw`C:\Users\me\.codex\config.toml`,
+      String.raw`C:\Users\me\.gemini\settings.json`,
+      String.raw`C:\Users\me\.codeium\windsurf\mcp_config.json`,
+      String.raw`D:\Roaming\Zed\settings.json`,
+    ],
+  },
+  {
+    platform: "linux",
+    home: "/home/me",
+    env: { XDG_CONFIG_HOME: "/xdg", CLAUDE_CONFIG_DIR: "/claude", CODEX_HOME: "/codex" },
+    files: [
+      "/xdg/Claude/claude_desktop_config.json",
+      "/claude/.claude.json",
+      "/home/me/.cursor/mcp.json",
+      "/xdg/Code/User/mcp.json",
+      "/codex/config.toml",
+      "/home/me/.gemini/settings.json",
+      "/home/me/.codeium/windsurf/mcp_config.json",
+      "/xdg/zed/settings.json",
+    ],
+  },
+];
+
+test.each(systems)("on $platform each client has its usual file", ({ files, ...machine }) => {
+  const found = Object.values(clients).map((client) => findUserFile(client, machine));
+  expect(found).toEqual(files);
+});
+
+describe("a file on the disk", () => {
+  const file = ".cursor/mcp.json";
+
+  test("keeps its byte order mark, its line breaks and its indentation", async () => {
+    const text = '\ufeff{\r\n\t"mcpServers": {\r\n\t\t"other": { "command": "a" }\r\n\t}\r\n}\r\n';
+    fill(file, text);
+    await run(["cursor", "--write", "--yes"]);
+    const written = read(file);
+    expect(written.startsWith('\ufeff{\r\n\t"mcpServers"')).toBe(true);
+    expect(written).toContain('\r\n\t\t"waypost": {\r\n\t\t\t"command"');
+    expect(written.replaceAll("\r\n", "")).not.toContain("\n");
+    await run(["cursor", "--remove", "--yes"]);
+    expect(read(file)).toBe(text);
+  });
+
+  test("of Codex keeps its byte order mark and its line breaks", async () => {
+    const text = '\ufeffmodel = "m"\r\n\r\n[tui]\r\ntheme = "dark"\r\n';
+    fill(".codex/config.toml", text);
+    await run(["codex", "--write", "--yes"]);
+    const written = read(".codex/config.toml");
+    expect(written.startsWith(text)).toBe(true);
+    expect(written.replaceAll("\r\n", "")).not.toContain("\n");
+    await run(["codex", "--remove", "--yes"]);
+    expect(read(".codex/config.toml")).toBe(text);
+  });
+
+  test("keeps its mode, and so does its backup", async () => {
+    chmodSync(fill(file, "{}"), 0o664);
+    await run(["cursor", "--write", "--yes"]);
+    for (const name of [file, `${file}.waypost-backup`]) {
+      expect(statSync(join(home(), name)).mode & 0o777).toBe(0o664);
+    }
+  });
+
+  test("behind a symbolic link is edited where it is", async () => {
+    const target = fill("dotfiles/mcp.json", "{}");
+    mkdirSync(join(home(), ".cursor"));
+    symlinkSync(target, join(home(), file));
+    const { stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(stderr).toContain(`${target}.waypost-backup`);
+    expect(readlinkSync(join(home(), file))).toBe(target);
+    expect(JSON.parse(read("dotfiles/mcp.json")).mcpServers.waypost).toEqual(startsHere);
+  });
+
+  test("that a symbolic link does not reach is not replaced", async () => {
+    mkdirSync(join(home(), ".cursor"));
+    symlinkSync(join(home(), "missing.json"), join(home(), file));
+    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("symbolic link to a file that does not exist");
+    expect(readlinkSync(join(home(), file))).toBe(join(home(), "missing.json"));
+  });
+
+  test("that another process changes during the question is not overwritten", async () => {
+    fill(file, "{}");
+    function* type() {
+      fill(file, '{"a": 1}');
+      yield "yes\n";
+    }
+    const { code, stderr } = await run(["cursor", "--write"], type());
+    expect(code).toBe(2);
+    expect(stderr).toContain("was changed by another process");
+    expect(read(file)).toBe('{"a": 1}');
+  });
+
+  test("in a folder that is none is refused", async () => {
+    fill(".cursor", "not a folder");
+    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("cannot be read (ENOTDIR)");
+  });
+
+  test("that is not UTF-8 is refused", async () => {
+    fill(file, Buffer.from("\ufeff{}", "utf16le"));
+    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("is not UTF-8 text");
+  });
+
+  test("that is empty, or has comments only, gets the entry", async () => {
+    for (const text of ["", "  \n", "// mine\n"]) {
+      fill(file, text);
+      expect(await run(["cursor", "--write", "--yes"])).toMatchObject({ code: 0 });
+      expect(parse(file, read(file)).mcpServers.waypost).toEqual(startsHere);
+      expect(read(file)).toContain(text.trim());
+    }
+  });
+
+  test.each(["[]", '"text"', "null", '{"mcpServers": []}', '{"mcpServers": "none"}'])(
+    "that holds %s is refused",
+    async (text) => {
+      fill(file, text);
+      const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+      expect(code).toBe(2);
+      expect(stderr).toContain("must be an object");
+      expect(read(file)).toBe(text);
+    },
+  );
+
+  test.each([
+    '{"mcpServers":{"other":{}}}',
+    '{"mcpServers":{}}',
+    '{"a": 1}',
+    '{\n  "mcpServers": {\n    "other": {} // last\n  }\n}',
+    '{\n  "mcpServers": { /* none yet */ }\n}',
+    '{\n  // first\n  "mcpServers": {\n    // second\n  } /* third */,\n  "b": 2\n}\n',
+  ])("with %j keeps all of it", async (text) => {
+    fill(file, text);
+    await run(["cursor", "--write", "--yes"]);
+    const written = parse(file, read(file));
+    const { waypost, ...others } = written.mcpServers;
+    expect(waypost).toEqual(startsHere);
+    const before = parse(file, text);
+    expect({ ...written, mcpServers: others }).toEqual({ mcpServers: {}, ...before });
+    await run(["cursor", "--remove", "--yes"]);
+    expect(parse(file, read(file))).toEqual({ mcpServers: {}, ...before });
+    const comments = text.match(/\/\/.*|\/\*.*?\*\//g) ?? [];
+    for (const comment of comments) expect(read(file)).toContain(comment);
+  });
+
+  test.each([
+    ['{"mcpServers": {"waypost": {}, "b": {}}}', '{"mcpServers": { "b": {}}}'],
+    ['{"mcpServers": {"waypost": {}}}', '{"mcpServers": {}}'],
+    ['{"mcpServers": {"a": 1, // one\n"waypost": {}, "b": 2}}', "// one\n"],
+    ['{"mcpServers": {"a": 1 /* , */, "waypost": {} /* two */}}', '{"a": 1 /* , */  /* two */}'],
+    ['{"mcpServers": {\n// three\n"waypost": {},\n// four\n"b": 2}}', "// three\n// four\n"],
+  ])("with %j loses only our entry", async (text, kept) => {
+    fill(file, text);
+    expect(await run(["cursor", "--remove", "--yes"])).toMatchObject({ code: 0 });
+    expect(read(file)).toContain(kept);
+    const { waypost: _, ...others } = parse(file, text).mcpServers;
+    expect(parse(file, read(file))).toEqual({ mcpServers: others });
+  });
+
+  test("with the entry written twice is refused", async () => {
+    const text = '{"mcpServers": {"waypost": {"command": "a"}, "waypost": {"command": "b"}}}';
+    fill(file, text);
+    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("in a form that connect cannot edit");
+    expect(read(file)).toBe(text);
+  });
+});
+
+describe("a file of Codex", () => {
+  const file = ".codex/config.toml";
+
+  test("has our tables replaced, wherever they are", async () => {
+    fill(
+      file,
+      `[mcp_servers."waypost"]
+command = "old"
+args = [
+  "old",
+]
+
+# of tui
+[tui]
+theme = "dark"
+
+[mcp_servers.waypost.env] # ours
+OLD = "1"
+
+[mcp_servers.waypost-two]
+command = "two"
+`,
+    );
+    expect(await run(["codex", "--write", "--yes"])).toMatchObject({ code: 0 });
+    expect(read(file)).toBe(`[mcp_servers.waypost]
+command = "${process.execPath}"
+args = [ "${startsHere.args[0]}" ]
+
+# of tui
+[tui]
+theme = "dark"
+
+[mcp_servers.waypost-two]
+command = "two"
+`);
+    await run(["codex", "--remove", "--yes"]);
+    expect(read(file)).toMatch(/^\n# of tui\n\[tui\]/);
+  });
+
+  test.each([
+    '[mcp_servers]\nwaypost = { command = "old" }\n',
+    'mcp_servers.waypost.command = "old"\n',
+    'mcp_servers = { other = { command = "a" } }\n',
+    'text = """\n[mcp_servers.waypost]\n"""\n',
+  ])("with %j is not touched", async (text) => {
+    fill(file, text);
+    const { code, stderr } = await run(["codex", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("in a form that connect cannot edit");
+    expect(read(file)).toBe(text);
+  });
+
+  test("without a line break at its end gets the entry in lines of its own", async () => {
+    fill(file, 'model = "m"');
+    await run(["codex", "--write", "--yes"]);
+    expect(read(file)).toMatch(/^model = "m"\n\n\[mcp_servers\.waypost\]\n/);
+  });
+});

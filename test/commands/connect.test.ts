@@ -1,0 +1,260 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { describe, expect, test } from "vitest";
+import { bundle, runProcess } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
+import { parse, startsHere, useHome } from "../support/client-home.ts";
+
+/** `waypost connect` edits the file of a client, which people edit as well. */
+
+const { home, run, fill, read } = useHome();
+
+type Case = {
+  readonly client: string;
+  readonly file: string;
+  readonly key: string;
+  readonly workspace?: string;
+  readonly type?: string;
+};
+
+const cases: readonly Case[] = [
+  {
+    client: "claude-desktop",
+    file: ".config/Claude/claude_desktop_config.json",
+    key: "mcpServers",
+  },
+  { client: "claude-code", file: ".claude.json", key: "mcpServers", workspace: ".mcp.json" },
+  { client: "cursor", file: ".cursor/mcp.json", key: "mcpServers", workspace: ".cursor/mcp.json" },
+  {
+    client: "vscode",
+    file: ".config/Code/User/mcp.json",
+    key: "servers",
+    workspace: ".vscode/mcp.json",
+    type: "stdio",
+  },
+  {
+    client: "codex",
+    file: ".codex/config.toml",
+    key: "mcp_servers",
+    workspace: ".codex/config.toml",
+  },
+  {
+    client: "gemini",
+    file: ".gemini/settings.json",
+    key: "mcpServers",
+    workspace: ".gemini/settings.json",
+  },
+  { client: "windsurf", file: ".codeium/windsurf/mcp_config.json", key: "mcpServers" },
+  {
+    client: "zed",
+    file: ".config/zed/settings.json",
+    key: "context_servers",
+    workspace: ".zed/settings.json",
+  },
+];
+
+/** Files as people and clients write them, with our place in them marked by nothing. */
+const filledJson = (key: string) => `// Written by me
+{
+  /* how it looks */
+  "theme": "dark", // and stays
+  "${key}": {
+    "other": { "command": "other", "args": [] }, // a neighbour
+    // switched off: "third": {}
+  },
+}
+`;
+const filledToml = `# Written by me
+model = "some-model" # and stays
+
+[mcp_servers.other]
+command = "other" # a neighbour
+args = [ "[mcp_servers.waypost]" ]
+
+# how it looks
+[tui]
+theme = "dark"
+`;
+
+describe.each(cases)("connect $client", ({ client, file, key, workspace, type }) => {
+  const entry = { ...(type !== undefined && { type }), ...startsHere };
+  const filled = file.endsWith(".toml") ? filledToml : filledJson(key);
+
+  test("prints the block with real paths, names the file, and writes nothing", async () => {
+    const { code, stdout, stderr } = await run([client]);
+    expect(code).toBe(0);
+    expect(parse(file, stdout)).toEqual({ [key]: { waypost: entry } });
+    expect(stderr).toContain(join(home(), file));
+    expect(existsSync(join(home(), file))).toBe(false);
+  });
+
+  test("--write creates the file, and a second time changes nothing", async () => {
+    expect(await run([client, "--write", "--yes"])).toMatchObject({ code: 0 });
+    const written = read(file);
+    expect(parse(file, written)).toEqual({ [key]: { waypost: entry } });
+    expect(statSync(join(home(), file)).mode & 0o777).toBe(0o600);
+    const again = await run([client, "--write"]);
+    expect(again).toMatchObject({ code: 0, stderr: "" });
+    expect(again.stdout).toContain("already has this entry");
+    expect(read(file)).toBe(written);
+    expect(existsSync(join(home(), `${file}.waypost-backup`))).toBe(false);
+  });
+
+  test("--write keeps comments and other entries, and --remove restores each byte", async () => {
+    fill(file, filled);
+    const { code, stderr } = await run([client, "--write"], "yes\n");
+    expect(code).toBe(0);
+    expect(stderr).toContain(`${file}.waypost-backup`);
+    const written = read(file);
+    const before = parse(file, filled);
+    expect(parse(file, written)).toEqual({
+      ...before,
+      [key]: { ...before[key], waypost: entry },
+    });
+    for (const line of filled.split("\n")) expect(written).toContain(line);
+    expect(read(`${file}.waypost-backup`)).toBe(filled);
+    expect(await run([client, "--remove"], "yes\n")).toMatchObject({ code: 0 });
+    expect(read(file)).toBe(filled);
+    expect(read(`${file}.waypost-backup`)).toBe(written);
+    const again = await run([client, "--remove"]);
+    expect(again).toMatchObject({ code: 0, stderr: "" });
+    expect(again.stdout).toContain("has no entry");
+  });
+
+  test("shows an entry that differs before it is replaced", async () => {
+    await run([client, "--write", "--yes", "--data", join(home(), "old")]);
+    const old = read(file);
+    const refused = await run([client, "--write"], "no\n");
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain("another entry named waypost");
+    expect(refused.stderr).toContain(join(home(), "old"));
+    expect(refused.stderr).toContain("replaced by");
+    expect(read(file)).toBe(old);
+    expect(await run([client, "--write"], "yes\n")).toMatchObject({ code: 0 });
+    expect(parse(file, read(file))).toEqual({ [key]: { waypost: entry } });
+  });
+
+  test.each([
+    { title: "no", typed: "no\n", code: 1 },
+    { title: "end of input", typed: "", code: 1 },
+    { title: "no terminal", typed: undefined, code: 2 },
+  ])("changes nothing and fails after $title", async ({ typed, code }) => {
+    fill(file, filled);
+    expect(await run([client, "--write"], typed)).toMatchObject({ code });
+    expect(read(file)).toBe(filled);
+    expect(existsSync(join(home(), `${file}.waypost-backup`))).toBe(false);
+  });
+
+  test("refuses a broken file and names the line", async () => {
+    const broken = `${filled}\n}{ broken`;
+    fill(file, broken);
+    const { code, stderr } = await run([client, "--write", "--yes"]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(`at line ${broken.split("\n").length}`),
+    });
+    expect(read(file)).toBe(broken);
+  });
+
+  test("refuses a read-only file before it asks", async () => {
+    chmodSync(fill(file, filled), 0o444);
+    const { code, stderr } = await run([client, "--write"], "yes\n");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^waypost: .* is read-only; .*\n$/);
+    expect(read(file)).toBe(filled);
+  });
+
+  test.runIf(workspace !== undefined)("--workspace writes the project's file", async () => {
+    const project = join(home(), "project");
+    mkdirSync(project);
+    const words = ["connect", client, "--workspace", "--write", "--yes"];
+    const options = { env: { HOME: home() }, under: ["env", "-C", project] };
+    expect(await runProcess(words, options)).toMatchObject({ code: 0 });
+    const text = read(join("project", workspace ?? ""));
+    expect(parse(file, text)).toEqual({ [key]: { waypost: entry } });
+    expect(existsSync(join(home(), file))).toBe(false);
+  });
+
+  test.runIf(workspace === undefined)("--workspace is refused", async () => {
+    const { code, stderr } = await run([client, "--workspace"]);
+    expect({ code, stderr }).toMatchObject({ code: 2 });
+    expect(stderr).toContain("no file for a project");
+  });
+});
+
+test("a client started from the written file lists the tools", async () => {
+  const words = ["claude-desktop", "--write", "--yes", "--data", join(home(), "data")];
+  expect(await run(words)).toMatchObject({ code: 0 });
+  const { mcpServers } = JSON.parse(read(".config/Claude/claude_desktop_config.json"));
+  const { command, args } = mcpServers.waypost;
+  const client = new Client({ name: "connected", version: "0" });
+  // A desktop client starts it in the root folder, with little of an environment.
+  const env = { HOME: home(), WAYPOST_LOG: "silent" };
+  await client.connect(new StdioClientTransport({ command, args, env, cwd: "/" }));
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toContain("create_link");
+  await client.close();
+  expect(existsSync(join(home(), "data"))).toBe(true);
+});
+
+describe("the entry", () => {
+  test("has the base address, and the name of the file with the key", async () => {
+    const env = { HOME: home(), WAYPOST_API_KEY_FILE: "links.key" };
+    const base = ["--base-url", "https://links.example.com"];
+    const { stdout } = await runHere(["connect", "cursor", ...base], env);
+    expect(JSON.parse(stdout).mcpServers.waypost).toEqual({
+      command: process.execPath,
+      args: [bundle, ...base],
+      env: { WAYPOST_API_KEY_FILE: join(process.cwd(), "links.key") },
+    });
+  });
+
+  test.each(["cursor", "codex"])("for %s never has the key of the shell", async (client) => {
+    const env = {
+      HOME: home(),
+      WAYPOST_API_KEY: "the-secret",
+      WAYPOST_BASE_URL: "https://links.example.com",
+    };
+    const { stdout, stderr } = await runHere(["connect", client], env);
+    expect(stdout + stderr).not.toContain("the-secret");
+    expect(stdout).toContain("<your key>");
+    expect(stderr).toContain("Replace <your key>");
+  });
+
+  test.each(["cursor", "codex"])("for %s keeps a key that was put into it", async (client) => {
+    const file = cases.find((each) => each.client === client)?.file ?? "";
+    const base = ["--base-url", "https://links.example.com"];
+    await run([client, ...base, "--write", "--yes"]);
+    const written = read(file).replace("<your key>", "the-secret");
+    fill(file, written);
+    expect(await run([client, ...base, "--write"])).toMatchObject({ code: 0, stderr: "" });
+    expect(read(file)).toBe(written);
+    const { stderr } = await run([client, ...base, "--data", home(), "--write", "--yes"]);
+    expect(read(file)).toContain("the-secret");
+    expect(stderr).not.toContain("the-secret");
+    expect(stderr).toContain("(hidden)");
+  });
+
+  test("takes the data folder of a variable, and names variables that it leaves out", async () => {
+    const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
+    const { stdout, stderr } = await runHere(["connect", "cursor"], env);
+    expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
+    expect(stderr).toContain("Cursor does not see this shell's WAYPOST_MODE");
+  });
+
+  test("cannot have other settings as flags", async () => {
+    const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("add WAYPOST_MODE to the entry's env");
+  });
+});
+
+test.each([[[]], [["emacs"]], [["cursor", "vscode"]], [["cursor", "--write", "--remove"]]])(
+  "connect %j is refused",
+  async (words) => {
+    const { code, stdout } = await run(words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  },
+);
