@@ -1,5 +1,6 @@
 import { describeAddresses, listHostnames, type Addresses } from "../compose/addresses.ts";
 import { createReadiness } from "../compose/answer-probes.ts";
+import { createTlsAsk } from "../compose/answer-tls-ask.ts";
 import {
   chooseTools,
   createAssistant,
@@ -129,6 +130,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log, "approval page") });
   const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
   const folder = own && joinFolder({ ...parts, listening });
+  const host = own && openHost(own, serving);
   const deliverer = own && openDeliverer(own.store, { config, state, report });
   setRequestHandlers(server, {
     api: own?.http,
@@ -138,13 +140,14 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
       [approvalPath]: approvals.fetch,
       [previewPath]: assistant.openPreviewPages(hostnames).fetch,
     },
-    links: own && watchHost(openHost(own, serving), serving.watchVisit),
+    links: host && watchHost(host, serving.watchVisit),
     hostnames,
     readUnready: readiness.readUnready,
     answerScrape: metrics?.createAnswers(
       () => readSources({ own, state, assistant, connections: mcp.measure(), deliverer }),
       report,
     ),
+    answerTlsAsk: host && createTlsAsk({ host, publicUrl: config.public_url, report }),
     trustedProxies: config.trusted_proxies,
     lookAtFirst: proxies.look,
     answerProcess: folder?.answer,

@@ -18,6 +18,7 @@ import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { assetPath } from "../web/asset-path.ts";
 import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
+import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
@@ -84,6 +85,8 @@ export type RequestHandlers = {
   readonly readUnready: ReadUnready;
   /** Undefined where nobody may read the metrics. */
   readonly answerScrape?: AnswerScrape | undefined;
+  /** Undefined without links of its own. */
+  readonly answerTlsAsk?: AnswerTlsAsk | undefined;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies: TrustedProxies | undefined;
   /** Looks at the first request of each connection. */
@@ -181,7 +184,7 @@ function answerStarting(request: IncomingMessage, response: ServerResponse): voi
 }
 
 function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
-  const { api, mcp, links, hostnames, readUnready, answerScrape } = handlers;
+  const { api, mcp, links, hostnames, readUnready, answerScrape, answerTlsAsk } = handlers;
   const trusts = createTrust(handlers.trustedProxies);
   const listen = (fetch: HttpFetch) =>
     getRequestListener((request, { incoming }) =>
@@ -232,6 +235,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     const path = query < 0 ? url : url.slice(0, query);
     if (answerProbe(request, response, readUnready)) return;
     if (path === "/metrics" && answerScrape !== undefined) return answerScrape(request, response);
+    if (path === tlsAskPath && answerTlsAsk !== undefined) return answerTlsAsk(request, response);
     if (path === "/mcp") nameRequest(request, response);
     const page = pages.find(({ start }) => path.startsWith(start));
     const answer = page?.open() ?? (path === "/mcp" ? answerMcp : findRest(request, path));

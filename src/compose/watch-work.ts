@@ -76,6 +76,7 @@ export function watchWork(log: Log, { log: level }: Pick<Config, "log">, counts?
 export function watchHost(host: Host, watchVisit: WatchHttp | undefined): Host {
   if (watchVisit === undefined) return host;
   return {
+    ...host,
     answer: async (request, response, hostname, otherwise) => {
       const end = watchVisit(request);
       let isVisit = true;

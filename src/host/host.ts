@@ -39,6 +39,8 @@ export type Host = {
     hostname: string,
     otherwise: () => void,
   ) => Awaitable<void>;
+  /** Whether a project is served at this host name. */
+  readonly isServed: (hostname: string) => Promise<boolean>;
 };
 
 export type HostOptions = SitesOptions &
@@ -63,6 +65,7 @@ export function createHost(options: HostOptions): Host {
   const sites = createSites(options);
   const route = createRoute(options);
   return {
+    isServed: async (hostname) => (await sites.find(hostname)) !== undefined,
     answer: (request, response, hostname, otherwise) => {
       const send = (answer: Answer) => sendAnswer(response, answer);
       const fail = (error: unknown) => send(answerError(error, options.report));

@@ -26,6 +26,11 @@ export function isForwarded(headers: Headers): boolean {
   return forwarding.some((name) => headers.has(name));
 }
 
+/** The same for a message of Node's own HTTP server. */
+export function isForwardedMessage({ headers }: Pick<Arrival, "headers">): boolean {
+  return forwarding.some((name) => headers[name] !== undefined);
+}
+
 /**
  * Each proxy appends the address that called it, so the list is read from the right, and only as
  * far as those who wrote it are trusted. Any client can write what is further left.
@@ -56,7 +61,7 @@ export function findToldAddress(
 ): string | undefined {
   const entries = listEntries(headers);
   if (entries === undefined) {
-    return forwarding.some((name) => headers[name] !== undefined) ? undefined : address;
+    return isForwardedMessage({ headers }) ? undefined : address;
   }
   return entries.map(readNode).includes(address) ? address : undefined;
 }
