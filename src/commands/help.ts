@@ -7,6 +7,7 @@ export const help = `Waypost: dynamic links that an assistant can manage and tha
   waypost tools            list the tools of this configuration, their access and token cost
   waypost console          print an address that signs you in to the console, once
   waypost doctor           check the whole setup, without changing anything
+  waypost health           check that serve is ready at --host and --port; exit code 0 or 1
   waypost keys create      create an API key; it is shown once
   waypost keys list        list the keys, without their tokens
   waypost keys revoke ID   revoke a key
@@ -48,8 +49,8 @@ Settings (a flag overrides its variable)
                                             proxies whose client addresses are trusted
   --webhook-private A,B  WAYPOST_WEBHOOK_PRIVATE  private networks (10.0.0.0/8,loopback) that
                                             webhooks may reach, as well as the public internet
-  --link-origin URL    WAYPOST_LINK_ORIGIN  the origin of links: http://{subdomain}.localhost:PORT;
-                                            with --base-url the origin of the project's links
+  --link-origin URL    WAYPOST_LINK_ORIGIN  the origin of links (http://{subdomain}.localhost:PORT);
+                                            without {subdomain}, all links of the only project
   --second-origin URL  WAYPOST_SECOND_ORIGIN  a second origin of the same links; the button on the
                                             preview page uses it to open the app
   --public-url URL     WAYPOST_PUBLIC_URL   the address at which others reach this server

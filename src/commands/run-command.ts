@@ -5,6 +5,7 @@ import { connectFlags, runConnect } from "./connect.ts";
 import { runConsole } from "./console.ts";
 import { doctorFlags, runDoctor } from "./doctor.ts";
 import { exportFlags, runExport } from "./export.ts";
+import { runHealth } from "./health.ts";
 import { help } from "./help.ts";
 import { importFlags, runImport } from "./import.ts";
 import { jobFlags, runJobs } from "./jobs.ts";
@@ -124,6 +125,7 @@ const commands: Readonly<Record<string, Command>> = {
     const { config, values: flags } = readAlone("doctor", words, doctorFlags, host);
     return runDoctor({ config, version: host.version, command: nameOwn(host), flags });
   },
+  health: (words, host) => runHealth(readAlone("health", words, {}, host).config),
   keys: (words, host) => {
     const { config, values, positionals } = read(words, keyFlags, host);
     return runKeys(config, positionals, values);

@@ -30,6 +30,7 @@ const json = { json: { type: "boolean" } } as const;
 const flagsOf: Readonly<Record<string, Flags>> = {
   stdio: {},
   console: {},
+  health: {},
   serve: json,
   tools: json,
   connect: connectFlags,

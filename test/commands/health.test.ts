@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { createFolder, run, startServe } from "../support/command.ts";
+import { findFreePort } from "../support/listening.ts";
+
+test("waypost health succeeds while serve is ready, and fails otherwise", async () => {
+  await using folder = await createFolder();
+  const port = String(await findFreePort());
+  const check = () => run(["health", "--port", port, "--host", "0.0.0.0"]);
+  expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining("Not ready: ") });
+  await using serving = await startServe(folder.path, ["--port", port]);
+  expect(await check()).toMatchObject({ code: 0, stderr: `Waypost is ready at port ${port}.\n` });
+  await serving.stop();
+  expect((await check()).code).toBe(1);
+});
