@@ -118,7 +118,7 @@ export function readConfig(environment: Values, flags: Values): Config {
   const { public_url, base_url, scopes: declared, trusted_proxies, ...others } = parsed.data;
   const { database_url, ...rest } = others;
   const { link_origin, second_origin, destinations } = rest;
-  refuseLinkOrigin(link_origin, base_url);
+  refuseLinkOrigin({ link_origin, base_url, public_url, host: rest.host });
   refuseSecondOrigin(second_origin, link_origin ?? writeLocalOrigin(), base_url);
   const secrets = { ...readSecrets(environment), database_url };
   refuseDatabase(secrets, base_url);
@@ -142,18 +142,30 @@ export function readConfig(environment: Values, flags: Values): Config {
   return { ...settled, scopes: declared, ...also, secrets };
 }
 
-/** Our own links need the subdomain; of a deployment elsewhere we only ever see one project. */
-function refuseLinkOrigin(linkOrigin: string | undefined, baseUrl: string | undefined): void {
-  if (linkOrigin === undefined) return;
-  const [isFit, wanted] =
-    baseUrl === undefined
-      ? [isLinkOrigin(linkOrigin), "must be an origin with {subdomain} in its host name"]
-      : [
-          isFixedOrigin(linkOrigin),
-          "must be the origin of the project's links, such as https://go.example.com",
-        ];
-  if (isFit) return;
-  throw new UsageFault(`--link-origin (WAYPOST_LINK_ORIGIN) ${wanted}`);
+type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "host">;
+
+/** With `{subdomain}`, each project has a host of its own. Without it, there is one project. */
+function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSettings): void {
+  if (link_origin === undefined) return;
+  const flag = "--link-origin (WAYPOST_LINK_ORIGIN)";
+  const isFixed = isFixedOrigin(link_origin);
+  if (base_url !== undefined) {
+    if (isFixed) return;
+    const wanted = "must be the origin of the project's links, such as https://go.example.com";
+    throw new UsageFault(`${flag} ${wanted}`);
+  }
+  if (isLinkOrigin(link_origin)) return;
+  if (!isFixed) {
+    const wanted = "must be an origin, such as https://{subdomain}.links.example.com for several";
+    throw new UsageFault(`${flag} ${wanted} projects or https://go.example.com for one`);
+  }
+  const { hostname } = new URL(link_origin);
+  const own = [host, public_url === undefined ? "localhost" : new URL(public_url).hostname];
+  if (!own.includes(hostname) && !["localhost", "127.0.0.1", "[::1]"].includes(hostname)) return;
+  throw new UsageFault(
+    `${flag} must not have the host name of the API and the console (--public-url); use another, ` +
+      "such as https://go.example.com",
+  );
 }
 
 /** A phone opens an app only by a link to another host, so the two origins must differ. */

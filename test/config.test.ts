@@ -253,7 +253,11 @@ test("secrets come from variables alone, and lose the blanks around them", () =>
 describe("what is refused, in one line that names the flag and the variable", () => {
   const wholeNumber = "--port (WAYPOST_PORT) must be a whole number from 0 to 65535";
   const origin =
-    "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin with {subdomain} in its host name";
+    "--link-origin (WAYPOST_LINK_ORIGIN) must be an origin, such as " +
+    "https://{subdomain}.links.example.com for several projects or https://go.example.com for one";
+  const sharedHost =
+    "--link-origin (WAYPOST_LINK_ORIGIN) must not have the host name of the API and the console " +
+    "(--public-url); use another, such as https://go.example.com";
   const zone = "--time-zone (WAYPOST_TIME_ZONE) must be a time zone such as Europe/Berlin";
   const second =
     "--second-origin (WAYPOST_SECOND_ORIGIN) must be an origin with {subdomain} in its host name";
@@ -279,7 +283,9 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["port", "0x50", wholeNumber],
     ["port", "1e3", wholeNumber],
     ["host", "a b", "--host (WAYPOST_HOST) must be a host name or an address"],
-    ["link-origin", "https://links.example", origin],
+    ["link-origin", "http://localhost:8787", sharedHost],
+    ["link-origin", "http://127.0.0.1:8787", sharedHost],
+    ["link-origin", "https://go.example.com/links", origin],
     ["link-origin", "https://{subdomain}.{subdomain}.example", origin],
     ["link-origin", "https://{subdomain}.example/path", origin],
     ["link-origin", "https://links.example/{subdomain}", origin],

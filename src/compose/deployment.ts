@@ -1,13 +1,16 @@
 import type { Kysely } from "kysely";
 import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
-import type { Config } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
+import { hasSubdomains } from "../contract/rules/link-address.ts";
 import type { WatchRequest } from "../contract/watch.ts";
 import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createKeyUses } from "../service/key-uses.ts";
 import { createService, type Service } from "../service/service.ts";
+import { countProjects } from "../store/projects.ts";
+import type { Db } from "../store/tenant.ts";
 import {
   clock,
   openEmbedded,
@@ -60,6 +63,10 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const shown = createShownProcess({ setAlarm, warn, report });
   const embedded = await openEmbedded(config, options);
   const { store } = embedded;
+  await requireFittingOrigin(config, store.db).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const isShown = embedded.stateTables !== undefined && options.isLook !== true;
   // The statements of it name their table themselves.
   if (isShown) {
@@ -103,6 +110,17 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
       await store.close();
     },
   };
+}
+
+/** Where all links share one host, only one project's can open. */
+async function requireFittingOrigin({ link_origin }: Config, db: Db): Promise<void> {
+  if (link_origin === undefined || hasSubdomains(link_origin)) return;
+  const count = await countProjects(db);
+  if (count < 2) return;
+  throw new UsageFault(
+    `--link-origin (WAYPOST_LINK_ORIGIN) has no {subdomain}, so it fits one project, but there ` +
+      `are ${count}; use an origin such as https://{subdomain}.links.example.com`,
+  );
 }
 
 function openElsewhere(origin: string): Deployment {

@@ -1,8 +1,13 @@
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Clock } from "../contract/clock.ts";
-import { fillLinkOrigin, fillSubdomain, matchLinkHost } from "../contract/rules/link-address.ts";
+import {
+  fillLinkOrigin,
+  fillSubdomain,
+  isSharedLinkHost,
+  matchLinkHost,
+} from "../contract/rules/link-address.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { findSite, type SiteProject } from "../store/sites.ts";
+import { findOnlySubdomain, findSite, type SiteProject } from "../store/sites.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { watchChanges } from "../store/watch-changes.ts";
@@ -29,7 +34,7 @@ export type Site = {
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** Both with `{subdomain}` in them. */
+  /** With `{subdomain}` in it, or the one origin of the only project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };
@@ -57,7 +62,8 @@ export function createSites(options: SitesOptions) {
 
   async function findProject(hostname: string): Promise<Site | undefined> {
     const read = readHostname(hostname, options);
-    const found = await findSite(db, { hostname, subdomain: read?.subdomain });
+    const subdomain = read?.subdomain ?? (read && (await findOnlySubdomain(db)));
+    const found = await findSite(db, { hostname, subdomain });
     if (found === undefined) return undefined;
     const { project, by } = found;
     const { linkOrigin } = options;
@@ -105,7 +111,8 @@ export function createSites(options: SitesOptions) {
   };
 }
 
-type Hostname = { readonly subdomain: string; readonly isSecond: boolean };
+/** The subdomain is undefined on the one host that all links share. */
+type Hostname = { readonly subdomain: string | undefined; readonly isSecond: boolean };
 
 /** Undefined for a name that neither link origin's pattern covers. */
 function readHostname(
@@ -115,5 +122,6 @@ function readHostname(
   const second = secondOrigin && matchLinkHost(secondOrigin, hostname);
   if (second !== undefined) return { subdomain: second, isSecond: true };
   const subdomain = matchLinkHost(linkOrigin, hostname);
-  return subdomain === undefined ? undefined : { subdomain, isSecond: false };
+  const isNone = subdomain === undefined && !isSharedLinkHost(linkOrigin, hostname);
+  return isNone ? undefined : { subdomain, isSecond: false };
 }

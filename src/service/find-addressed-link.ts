@@ -1,11 +1,12 @@
 import type { Link } from "../contract/links.ts";
 import { joinQueries, readQuery } from "../contract/rules/address-query.ts";
-import { matchLinkHost } from "../contract/rules/link-address.ts";
+import { isSharedLinkHost, matchLinkHost } from "../contract/rules/link-address.ts";
 import { normalizePath } from "../contract/rules/link-path.ts";
 import { dropScanMark } from "../contract/rules/scan-mark.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { hasAppWithScheme } from "../store/apps.ts";
 import { findProjectNamed, type StoredProject } from "../store/projects.ts";
+import { findOnlySubdomain } from "../store/sites.ts";
 import type { Db } from "../store/tenant.ts";
 import { findVisitedAtPath } from "./find-link-at-path.ts";
 import type { Services } from "./handler.ts";
@@ -61,7 +62,9 @@ export async function findHostedProject(
   if (named?.custom_domain_verified === true) return named;
   const origins = [readLinkOrigin(), ...(secondOrigin === undefined ? [] : [secondOrigin])];
   for (const origin of origins) {
-    const subdomain = matchLinkHost(origin, hostname);
+    const subdomain = isSharedLinkHost(origin, hostname)
+      ? await findOnlySubdomain(db)
+      : matchLinkHost(origin, hostname);
     if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
   }
   return undefined;

@@ -1,13 +1,14 @@
-import { takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
+import { faultOf, takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
-import { matchLinkHost } from "../contract/rules/link-address.ts";
+import { hasSubdomains, isLinkHostOf } from "../contract/rules/link-address.ts";
 import {
   checkProject,
   checkProjectPages,
   type ProjectValues,
 } from "../contract/rules/project-rules.ts";
 import {
+  countProjects,
   findProject,
   findProjectNamed,
   insertProject,
@@ -22,7 +23,7 @@ import { createIdAndTime, type IdSources } from "./ids.ts";
 
 /** What only the operator sets. */
 type GivenSettings = Partial<ProjectSettings> & {
-  /** Under which a project's links may be, with `{subdomain}` in them. */
+  /** The settings' link origins. */
   readonly linkOrigins?: readonly string[];
 };
 
@@ -35,6 +36,7 @@ export async function makeProject(
   const values = await readValues(db, fields);
   const project = { ...defaultProjectSettings, ...settings, ...values };
   requireNone(checkPages(settings, project, linkOrigins));
+  await requireAddress(db, linkOrigins);
   const { id, now } = createIdAndTime(sources);
   return insertProject(db, id, project, now);
 }
@@ -65,8 +67,16 @@ export function checkPages(
     destinations: restoreDestinations(destinations),
     isOwnHost: (hostname) =>
       hostname === custom_domain ||
-      linkOrigins.some((origin) => matchLinkHost(origin, hostname) === subdomain),
+      linkOrigins.some((origin) => isLinkHostOf(origin, { subdomain }, hostname)),
   });
+}
+
+/** Where all links share one host, a second project's links would have no address. */
+async function requireAddress(db: Db, linkOrigins: readonly string[]): Promise<void> {
+  const shared = linkOrigins.find((origin) => !hasSubdomains(origin));
+  if (shared === undefined || (await countProjects(db)) === 0) return;
+  const fault = `has no address of its own, because all links open at ${shared}`;
+  throw validationFailed([faultOf("subdomain", fault)]);
 }
 
 function requireNone(problems: readonly FieldProblem[]): void {

@@ -45,6 +45,15 @@ async function findOne(
   return toProject({ ...row, links_count: links });
 }
 
+export async function countProjects(db: Db): Promise<number> {
+  const { fn } = db;
+  const row = await db
+    .selectFrom("projects")
+    .select(fn.countAll<number | string>().as("count"))
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
 /** The first by name of the hosts that projects are served at beside our own; undefined without. */
 export async function findVerifiedDomain(db: Db): Promise<string | undefined> {
   const row = await db

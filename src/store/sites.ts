@@ -35,6 +35,12 @@ export type FoundSite = {
   readonly by: "subdomain" | "custom_domain";
 };
 
+/** The subdomain of the only project, which is served where all links share one host. */
+export async function findOnlySubdomain(db: Db): Promise<string | undefined> {
+  const rows = await db.selectFrom("projects").select("subdomain").limit(2).execute();
+  return rows.length === 1 ? rows[0]?.subdomain : undefined;
+}
+
 /**
  * The project whose verified custom domain is this host name, or else the one with the subdomain
  * that the link origin's pattern reads in it.

@@ -19,8 +19,19 @@ export function writeAddress(origin: string, path: string): string {
   return `${origin}/${encodePath(decodeForSearch(path).toWellFormed())}`;
 }
 
+/** Whether each project has its own host under this link origin. If not, there can be only one. */
+export function hasSubdomains(linkOrigin: string): boolean {
+  return linkOrigin.includes(placeholder);
+}
+
+/** Whether this is the one host of a link origin without subdomains. */
+export function isSharedLinkHost(linkOrigin: string, hostname: string): boolean {
+  return !hasSubdomains(linkOrigin) && readHostname(linkOrigin) === hostname.toLowerCase();
+}
+
 /** The subdomain in a host name of the link origin, or undefined for any other host. */
 export function matchLinkHost(linkOrigin: string, hostname: string): string | undefined {
+  if (!hasSubdomains(linkOrigin)) return undefined;
   const pattern = readHostname(linkOrigin);
   const start = pattern.indexOf(placeholder);
   const before = pattern.slice(0, start);
@@ -51,6 +62,15 @@ export function isOwnLinkAddress(address: string, linkHost: string | undefined):
   if (!isOwnAddress(address, linkHost)) return false;
   const { pathname, username, password } = new URL(address);
   return pathname !== "/" && username + password === "";
+}
+
+/** Whether this is the host name of a project under the link origin. */
+export function isLinkHostOf(
+  linkOrigin: string,
+  project: Pick<Project, "subdomain">,
+  hostname: string,
+): boolean {
+  return readUrl(fillSubdomain(linkOrigin, project))?.hostname === hostname;
 }
 
 /** A project's place under a link origin, whatever domain it has beside that. */

@@ -14,7 +14,8 @@ export const projectHandlers: GroupHandlers<typeof projects> = {
   },
 
   create: async ({ services, body, signal }) => {
-    const work = (db: Db) => makeProject(db, services, body);
+    const linkOrigins = [services.readLinkOrigin()];
+    const work = (db: Db) => makeProject(db, services, body, { linkOrigins });
     return { body: present(await services.store.write(work, { signal })) };
   },
 

@@ -1,0 +1,88 @@
+import { get } from "node:http";
+import { describe, expect, test } from "vitest";
+import { createFolder, run, runJson, startServe } from "../support/command.ts";
+import { findFreePort } from "../support/listening.ts";
+
+/** One domain for all links, and what a proxy asks before it gets a certificate. */
+
+const origin = "https://go.example.com";
+const publicUrl = ["--public-url", "https://waypost.example.com"];
+
+type Answer = { readonly status: number | undefined; readonly location: string | undefined };
+
+function ask(port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    get({ host: "127.0.0.1", port, path, headers }, (response) => {
+      response.resume();
+      resolve({ status: response.statusCode, location: response.headers.location });
+    }).on("error", reject);
+  });
+}
+
+describe("a link origin without {subdomain}", () => {
+  test("opens the links of the only project, and has no room for a second one", async () => {
+    await using folder = await createFolder();
+    const port = await findFreePort();
+    const words = ["--link-origin", origin, "--port", String(port)];
+    await using serving = await startServe(folder.path, words);
+    const made = await serving.call("POST", "/links", {
+      body: { path: "spring", url: "https://example.com/sale" },
+    });
+    expect(made.status).toBe(201);
+    const visited = await ask(port, "/spring", { host: "go.example.com" });
+    expect(visited).toEqual({ status: 302, location: "https://example.com/sale" });
+
+    const other = ["projects", "create", "--name", "Shop", "--subdomain", "shop"];
+    const refused = await run([...other, "--data", folder.path, ...words]);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        `Subdomain has no address of its own, because all links open at ${origin}`,
+      ),
+    });
+    expect((await runJson(["projects", "list", "--data", folder.path])).projects).toHaveLength(1);
+  });
+
+  test("is refused at the start when there are several projects", async () => {
+    await using folder = await createFolder();
+    await (await startServe(folder.path)).stop();
+    const other = ["projects", "create", "--name", "Shop", "--subdomain", "shop"];
+    await run([...other, "--data", folder.path]);
+    const { code, stderr } = await run(["tools", "--data", folder.path, "--link-origin", origin]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("has no {subdomain}, so it fits one project, but there are 2");
+  });
+});
+
+describe("GET /tls/ask", () => {
+  test("answers 200 for our own host names only", async () => {
+    await using folder = await createFolder();
+    const port = await findFreePort();
+    const origins = ["--link-origin", "https://{subdomain}.links.example.com", ...publicUrl];
+    const words = [...origins, "--port", String(port)];
+    await using serving = await startServe(folder.path, words);
+    expect(serving.places.url).toBe("https://waypost.example.com");
+    const update = ["projects", "update", "default", "--data", folder.path, ...words];
+    await run([...update, "--custom-domain", "go.example.com"]);
+    const read = async (domain: string) => (await ask(port, `/tls/ask?domain=${domain}`)).status;
+    expect(await read("waypost.example.com")).toBe(200);
+    expect(await read("default.links.example.com")).toBe(200);
+    expect(await read("shop.links.example.com")).toBe(404);
+    expect(await read("go.example.com")).toBe(404);
+    expect(await read("evil.example")).toBe(404);
+    expect(await read("")).toBe(404);
+    await run([...update, "--assume-verified"]);
+    expect(await read("go.example.com")).toBe(200);
+  });
+
+  test("answers nothing to a request that a proxy forwarded", async () => {
+    await using folder = await createFolder();
+    const port = await findFreePort();
+    await using serving = await startServe(folder.path, [...publicUrl, "--port", String(port)]);
+    expect(serving.places.url).toBe("https://waypost.example.com");
+    const path = "/tls/ask?domain=waypost.example.com";
+    expect((await ask(port, path)).status).toBe(200);
+    expect((await ask(port, path, { "x-forwarded-for": "203.0.113.9" })).status).toBe(404);
+    expect((await ask(port, path, { via: "1.1 proxy" })).status).toBe(404);
+  });
+});
