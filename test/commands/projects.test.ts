@@ -139,7 +139,7 @@ describe("a change reaches the running service within a second", () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(
-      "422 Url must point to one of the allowed hosts " +
+      "422 Url must lead to one of the allowed hosts " +
         "(shop.example, *.xn--mller-kva.example), not to evil.example",
     );
     expect(await create({ url: "https://a.müller.example/" })).toBe(201);
@@ -201,17 +201,17 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["create", ...names, "--verify-domain"], "create the project first"],
     [["create", ...names, "--assume-verified"], "--assume-verified needs a custom domain"],
     [["update", "default", "--verify-domain"], "--verify-domain needs a custom domain"],
-    [["create", ...names, "--destinations", "https://a.example"], "--destinations contains "],
-    [["update", "default", "--destinations", "*"], "--destinations contains "],
+    [["create", ...names, "--destinations", "https://a.example"], "--destinations has "],
+    [["update", "default", "--destinations", "*"], "--destinations has "],
     [["update", "default", "--home", "shop.example"], "Home url must be an http or https address"],
     [["update", "default", "--home", "market://details?id=a"], "Home url must be an http or https"],
     [
       ["update", "default", "--not-found", "http://Default.localhost:9/x"],
-      "Not found url is on the project's own link host: visitors would be redirected in a loop",
+      "Not found url is on the project's own link host: visitors would go in circles",
     ],
     [
       ["update", "default", "--home", "https://b.example", "--destinations", "a.example"],
-      "Home url must point to one of the allowed hosts (a.example), not to b.example",
+      "Home url must lead to one of the allowed hosts (a.example), not to b.example",
     ],
     [
       ["create", ...names, "--custom-domain", "a.shop.example", "--home", "https://a.shop.example"],

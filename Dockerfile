@@ -1,0 +1,26 @@
+# Builds Waypost, then copies the program into an image without the build tools.
+FROM node:24-slim AS build
+WORKDIR /src
+COPY package.json package-lock.json ./
+RUN npm ci
+COPY src src
+COPY test/tools test/tools
+COPY docs docs
+RUN npm run build
+
+FROM node:24-slim
+LABEL org.opencontainers.image.title="Waypost" \
+      org.opencontainers.image.description="Dynamic links that an assistant can manage" \
+      org.opencontainers.image.licenses="MIT" \
+      io.modelcontextprotocol.server.name="io.github.waypost-links/waypost"
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY --from=build /src/dist dist
+RUN mkdir /data && chown node:node /data && chmod 700 /data
+USER node
+VOLUME /data
+ENV NODE_ENV=production WAYPOST_DATA=/data WAYPOST_HOST=0.0.0.0
+EXPOSE 8787
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "dist/waypost.js", "health"]
+ENTRYPOINT ["node", "/app/dist/waypost.js"]
+CMD ["serve"]

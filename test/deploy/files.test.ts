@@ -1,0 +1,118 @@
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { Ajv } from "ajv";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { createFolder, run } from "../support/command.ts";
+import { startProxy } from "./proxy.ts";
+import { findFreePort } from "../support/listening.ts";
+
+/** The files for a server: they are what their programs read, and they fit each other. */
+
+const compose = parse(readFileSync("compose.yaml", "utf8"));
+const hasCaddy = spawnSync("caddy", ["version"]).status === 0;
+const hasNginx = spawnSync("nginx", ["-v"]).status === 0;
+const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
+
+test("compose.yaml follows the Compose specification", () => {
+  const path = "test/node_modules/dclint/schemas/compose.schema.json";
+  const { $schema: _, ...schema } = JSON.parse(readFileSync(path, "utf8"));
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  const check = ajv.compile(schema);
+  check(compose);
+  expect(check.errors).toBeNull();
+  expect(check({ ...compose, services: { waypost: { volume: [] } } })).toBe(false);
+});
+
+test("the Waypost service of compose.yaml cannot write outside its volume, nor gain rights", () => {
+  const { waypost, caddy, postgres } = compose.services;
+  expect(waypost).toMatchObject({
+    read_only: true,
+    cap_drop: ["ALL"],
+    security_opt: ["no-new-privileges:true"],
+    volumes: ["data:/data"],
+  });
+  expect(waypost).not.toHaveProperty("ports");
+  expect(caddy.depends_on).toEqual({ waypost: { condition: "service_healthy" } });
+  expect(postgres.profiles).toEqual(["postgres"]);
+});
+
+describe("the topology of compose.yaml, started without containers", () => {
+  test("opens a link through a proxy that asked for the host name first", async () => {
+    await using folder = await createFolder();
+    const port = await findFreePort();
+    const names = {
+      WAYPOST_PUBLIC_URL: "https://waypost.example.com",
+      WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example.com",
+    };
+    const { environment } = compose.services.waypost;
+    const env = {
+      ...fill(environment, names),
+      // The containers' network exists only there.
+      WAYPOST_TRUSTED_PROXIES: "loopback",
+      WAYPOST_DATA: folder.path,
+      WAYPOST_PORT: String(port),
+      PATH: process.env["PATH"] ?? "",
+    };
+    const server = spawn(process.execPath, ["dist/waypost.js", "serve"], { env, stdio: "ignore" });
+    try {
+      const isReady = async () => (await run(["health", "--port", String(port)])).code === 0;
+      await expect.poll(isReady, { timeout: 60_000, interval: 200 }).toBe(true);
+      await using proxy = await startProxy(port);
+      const key = readFileSync(`${folder.path}/owner.key`, "utf8").trim();
+      const made = await proxy.send("waypost.example.com", "/api/v1/links", {
+        key,
+        body: { path: "spring", url: "https://example.com/sale" },
+      });
+      expect(made.status).toBe(201);
+      const visited = await proxy.send("default.links.example.com", "/spring");
+      expect(visited).toMatchObject({ status: 302, location: "https://example.com/sale" });
+      expect((await proxy.send("evil.example", "/spring")).status).toBe(525);
+      const asked = await proxy.send("waypost.example.com", "/tls/ask?domain=waypost.example.com");
+      expect(asked.status).toBe(404);
+    } finally {
+      server.kill("SIGKILL");
+    }
+  });
+});
+
+test.skipIf(!hasCaddy)("Caddy accepts its configuration", () => {
+  const words = ["validate", "--adapter", "caddyfile", "--config", "deploy/Caddyfile"];
+  const { status, stderr } = spawnSync("caddy", words, { encoding: "utf8" });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+});
+
+test("the Caddyfile asks Waypost before it gets a certificate", () => {
+  const text = readFileSync("deploy/Caddyfile", "utf8");
+  expect(text).toContain("ask http://{$WAYPOST_UPSTREAM:127.0.0.1:8787}/tls/ask\n");
+  expect(text.split("{").length).toBe(text.split("}").length);
+});
+
+test.skipIf(!hasNginx)("nginx accepts the site", () => {
+  const text = readFileSync("deploy/nginx.conf", "utf8").replace(/ssl|http2 on;/g, "");
+  const main = `events {}\nhttp {\n${text.replace(/_certificate.*;/g, "")}\n}\n`;
+  const { status, stderr } = spawnSync("nginx", ["-t", "-c", "/dev/stdin"], {
+    input: main,
+    encoding: "utf8",
+  });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+});
+
+test.skipIf(!hasSystemd)("systemd accepts the unit, and its sandbox is tight", () => {
+  const verify = spawnSync("systemd-analyze", ["verify", "deploy/waypost.service"]);
+  expect(verify.status).toBe(0);
+  const words = ["security", "--offline=true", "--threshold=25", "deploy/waypost.service"];
+  expect(spawnSync("systemd-analyze", words).status).toBe(0);
+});
+
+/** `${NAME:-default}` and `${NAME:?message}` as Compose fills them in. */
+function fill(
+  environment: Readonly<Record<string, string>>,
+  names: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const entries = Object.entries(environment).map(([name, value]) => {
+    const filled = value.replace(/\$\{(\w+):[-?][^}]*\}/g, (_, variable) => names[variable] ?? "");
+    return [name, filled];
+  });
+  return Object.fromEntries(entries);
+}

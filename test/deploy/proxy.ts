@@ -1,0 +1,77 @@
+import { once } from "node:events";
+import {
+  createServer,
+  request as sendRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+
+/**
+ * A proxy like Caddy with on-demand TLS, without the TLS: it asks Waypost about each host name,
+ * and passes a request on with the visitor's address and its own name.
+ */
+
+type Sent = { readonly key?: string; readonly body?: object };
+type Answer = { readonly status: number; readonly location: string | undefined };
+
+export type Proxy = {
+  readonly send: (host: string, path: string, sent?: Sent) => Promise<Answer>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** What a visitor gets from a proxy that has no certificate for the host name. */
+const noCertificate = 525;
+
+export async function startProxy(upstream: number): Promise<Proxy> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const { host = "", ...headers } = request.headers;
+      const asked = await ask(upstream, `/tls/ask?domain=${host}`, {}, undefined);
+      if (asked.status !== 200) return response.writeHead(noCertificate).end();
+      const forwarding = { host, "x-forwarded-for": "203.0.113.9", via: "1.1 Caddy" };
+      const body = request.method === "POST" ? await readAll(request) : undefined;
+      const answer = await ask(upstream, request.url ?? "/", { ...headers, ...forwarding }, body);
+      const location = answer.location === undefined ? {} : { location: answer.location };
+      return response.writeHead(answer.status, location).end();
+    })();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  return {
+    send: (host, path, { key, body } = {}) => {
+      const headers = {
+        host,
+        ...(key !== undefined && { authorization: `Token ${key}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      };
+      return ask(port, path, headers, body === undefined ? undefined : JSON.stringify(body));
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function ask(
+  port: number,
+  path: string,
+  headers: OutgoingHttpHeaders,
+  body: string | undefined,
+): Promise<Answer> {
+  const method = body === undefined ? "GET" : "POST";
+  const sent = sendRequest({ host: "127.0.0.1", port, path, method, headers });
+  sent.end(body);
+  // The event's only argument is the response.
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  response.resume();
+  return { status: response.statusCode ?? 0, location: response.headers.location };
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
