@@ -9,11 +9,11 @@ export function describeForeignHost(
   /** Our own host, the address with the same path there, and what the link there is called. */
   ours: { readonly host: string; readonly place: string; readonly there?: string } | undefined,
 ): string {
-  if (ours === undefined) return `whether ${quote(host)} is its host is not known here`;
+  if (ours === undefined) return `it is unknown whether ${quote(host)} is the link host`;
   const { place, there } = ours;
   const told =
     there === undefined
-      ? `There is nothing at ${quote(place)}`
-      : `At ${quote(place)} is the link ${quote(there)}`;
-  return `${quote(host)} is not its host, which is ${quote(ours.host)}. ${told}`;
+      ? `No link exists at ${quote(place)}`
+      : `The link at ${quote(place)} is ${quote(there)}`;
+  return `the link host is ${quote(ours.host)}, not ${quote(host)}. ${told}`;
 }

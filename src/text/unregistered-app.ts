@@ -25,7 +25,7 @@ export function describeUnregistered(
   const told = named.slice(0, mostTold);
   const more = registered.length - told.length;
   const all = more > 0 ? [...told, `${more} more`] : told;
-  const others = all.length === 0 ? `no ${label} is` : `registered are ${all.join(", ")}`;
+  const others = all.length === 0 ? `no ${label} is registered` : `registered: ${all.join(", ")}`;
   return `The ${label} ${writeIdentifier(identifier)} is not registered; ${others}`;
 }
 
@@ -36,7 +36,7 @@ export function adviseUnregistered(
 ): string {
   const meant = findMeant(identifier, registered);
   const hint = meant === undefined ? "" : `did you mean ${writeNamedApp(meant)}? `;
-  return `${hint}A new app needs its exact ${needs}: do not guess it`;
+  return `${hint}A new app needs its exact ${needs} from the developer: do not guess`;
 }
 
 /** `"Acme Shop" (com.acme.shop)`. */

@@ -139,7 +139,7 @@ describe("filters", () => {
     ["name_cont", "has no value"],
     ["name_cont=", "needs a value"],
     ["clicks_gt=many", "needs a whole number"],
-    ["created_via_eq=mail", "is api or console"],
+    ["created_via_eq=mail", "must be api or console"],
     ["url_empty=perhaps", "needs true or false"],
     ["created_at_gt=soon", "needs a date"],
     ["name_present=perhaps", "needs true or false"],

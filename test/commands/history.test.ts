@@ -6,7 +6,7 @@ import { connectV1 } from "../support/mcp-clients.ts";
 /** What the operator does at the terminal stands in the history that an assistant reads. */
 
 const env = { WAYPOST_MODE: "full" };
-const by = "the operator, at the terminal";
+const by = "the operator, in the CLI";
 
 test("what an operator does at the terminal is in the history, and no key's token is", async () => {
   await using folder = await createUsedFolder();

@@ -52,7 +52,7 @@ test("a name that there is not is refused with the one that was meant", async ()
   const finished = await run(["tools", "--data", folder.path, "--tools", "list_link"]);
   expect(finished).toMatchObject({ code: 2, stdout: "" });
   expect(finished.stderr).toBe(
-    'waypost: --tools (WAYPOST_TOOLS): there is no tool or group "list_link"; ' +
+    'waypost: --tools (WAYPOST_TOOLS): unknown tool or group "list_link"; ' +
       "did you mean list_links\n",
   );
 });

@@ -117,7 +117,7 @@ test("each kind is taken back; what cannot be has no button, and says why", asyn
   expect((await tab.post("/history/undo", form)).status).toBe(200);
   const again = await tab.post("/history/undo", { ...form, form_token: await readFormToken(tab) });
   expect(again.status).toBe(422);
-  expect(again.text).toContain("It is undone already");
+  expect(again.text).toContain("It was already undone");
   expect(again.text).toContain('href="/history?kind=link"');
   expect((await tab.open("/history")).text).toContain(">undone<");
 });

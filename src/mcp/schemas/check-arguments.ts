@@ -36,7 +36,7 @@ export function checkArguments(
 /** Nothing that comes after this meets values that are nested without an end. */
 function requireFlat(tool: string, value: unknown): void {
   if (!isNestedTooDeep(value)) return;
-  const message = `arguments are nested too deep: at most ${limits.json_levels} levels`;
+  const message = `arguments are nested too deeply: at most ${limits.json_levels} levels`;
   throw refuseArguments(tool, [{ message }]);
 }
 
@@ -110,8 +110,8 @@ function explainUnknown(path: readonly PropertyKey[], known: readonly string[]):
   const meant = suggestNames(name, known, fieldMeanings).join(" or ");
   return {
     field: writePath(path),
-    message: `there is no argument ${quote(name)}`,
-    fix: meant === "" ? `Known are ${known.join(", ") || "none"}.` : `Use ${meant}.`,
+    message: `unknown argument ${quote(name)}`,
+    fix: meant === "" ? `Known arguments: ${known.join(", ") || "none"}.` : `Use ${meant}.`,
   };
 }
 
@@ -121,7 +121,7 @@ function explainFault(issue: Issue, value: unknown): string {
     if (value === undefined) return "is required";
     return `must be ${typeNames[issue.expected] ?? issue.expected}`;
   }
-  if (issue.code === "invalid_union") return "must be a text, a number, true or false, or a list";
+  if (issue.code === "invalid_union") return "must be text, a number, true or false, or a list";
   if (issue.code === "too_small") return `must be at least ${issue.minimum}`;
   if (issue.code !== "too_big") return "has the wrong type";
   const isList = Array.isArray(value);
@@ -131,7 +131,7 @@ function explainFault(issue: Issue, value: unknown): string {
 const typeNames: Readonly<Partial<Record<string, string>>> = {
   int: "a whole number",
   number: "a number",
-  string: "a text",
+  string: "text",
   array: "a list",
   object: "an object",
   record: "an object",

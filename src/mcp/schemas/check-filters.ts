@@ -41,11 +41,11 @@ export function findFilterFault(
   { field, condition, value }: FilterInput,
 ): string | undefined {
   const kind = fields[field];
-  if (kind === undefined) return "is no filter";
+  if (kind === undefined) return "is not a filter";
   if (booleanConditions.has(condition)) {
     return typeof value === "boolean" ? undefined : `needs true or false with ${condition}`;
   }
-  if (typeof value === "boolean") return `takes no boolean with ${condition}`;
+  if (typeof value === "boolean") return `does not take true or false with ${condition}`;
   const isList = typeof value === "object";
   if (isList !== (condition === "in")) {
     return isList ? `takes one value with ${condition}` : "needs a list with in";
@@ -67,7 +67,7 @@ function findChoiceFault(
   const known = fieldValues[field];
   if (known === undefined || !["eq", "not_eq", "in"].includes(condition)) return undefined;
   const isKnown = values.every((value) => known.includes(String(value).trim()));
-  return isKnown ? undefined : `is ${known.join(" or ")}`;
+  return isKnown ? undefined : `must be ${known.join(" or ")}`;
 }
 
 /** The API takes one filter of a field and condition: of two, the last, and of lists, both. */
@@ -78,8 +78,8 @@ export function findRepeated(filters: readonly FilterInput[]): readonly number[]
 }
 
 function findValueFault(kind: FieldKind, value: string): string | undefined {
-  if (value === "") return "needs a value; for what is empty use present with false";
-  if (!isStorable(value)) return "has characters that no text can have";
+  if (value === "") return "needs a value; to find empty fields, use present with false";
+  if (!isStorable(value)) return "has invalid characters";
   if (kind === "integer" && !/^[+-]?\d+$/.test(value)) return "needs a whole number";
   if (kind === "time" && parseTime(value) === null) {
     return "needs a date or time such as 2026-03-01T12:00:00Z";

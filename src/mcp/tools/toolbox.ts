@@ -134,9 +134,8 @@ function readSelection(selection: readonly string[], tools: readonly Tool[]) {
     const name = word.replace(/^-/, "");
     if (names.includes(name)) continue;
     const nearest = findNearest(name, names);
-    const hint =
-      nearest === undefined ? `known are ${names.join(", ")}` : `did you mean ${nearest}`;
-    throw new UnknownTool(`there is no tool or group ${quote(name)}; ${hint}`);
+    const hint = nearest === undefined ? `known: ${names.join(", ")}` : `did you mean ${nearest}`;
+    throw new UnknownTool(`unknown tool or group ${quote(name)}; ${hint}`);
   }
   const chosen = selection.filter((word) => !word.startsWith("-"));
   const isExcluded = (name: string) => selection.includes(`-${name}`);

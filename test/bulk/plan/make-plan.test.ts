@@ -190,8 +190,11 @@ describe("an app that a row names", () => {
       { path: "b", android_app: { package_name: "com.example.shop" } },
     ];
     expect(await plan("upsert", rows)).toEqual([
-      ["conflict", `The iOS app ${missing}; no iOS app is; ${adviseNew("Team ID")}`],
-      ["conflict", `The Android app ${missing}; no Android app is; ${adviseNew(prints)}`],
+      ["conflict", `The iOS app ${missing}; no iOS app is registered; ${adviseNew("Team ID")}`],
+      [
+        "conflict",
+        `The Android app ${missing}; no Android app is registered; ${adviseNew(prints)}`,
+      ],
     ]);
   });
 
@@ -327,5 +330,5 @@ async function applyFree(rows: readonly object[], max_links: number) {
 }
 
 function adviseNew(needs: string): string {
-  return `A new app needs its exact ${needs}: do not guess it`;
+  return `A new app needs its exact ${needs} from the developer: do not guess`;
 }

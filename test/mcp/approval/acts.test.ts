@@ -157,7 +157,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "create a link with new apps": [
-    "Create link, register 2 apps",
+    "Create link and register 2 apps",
     async () =>
       ask("create_link", {
         path: "spring",

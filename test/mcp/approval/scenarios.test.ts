@@ -282,6 +282,6 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
     expect(text).toContain('Delete the project "Shop" for ever');
     expect(text).toContain("no, it is deleted for ever");
     const { message } = await callRefused(client, "undo");
-    expect(message).toContain("cannot be brought back");
+    expect(message).toContain("cannot be restored");
   });
 });

@@ -233,7 +233,7 @@ test("an audit elsewhere counts nothing by filters that are not known there", as
   ignoreOwn(strange);
   const elsewhere = await read();
   expect(elsewhere).toMatchObject({ checked: own.checked, never: undefined });
-  expect(elsewhere.not).toContain("Never visited: this deployment cannot count");
+  expect(elsewhere.not).toContain("Links never visited: this server cannot count");
 });
 
 describe("a list that is too long to be read for one answer", () => {
@@ -251,7 +251,7 @@ describe("a list that is too long to be read for one answer", () => {
       if (meta.complete !== false) break;
       expect(meta.of).toBe(seeds.length);
       expect(meta.checked).toBeGreaterThan(after ?? 0);
-      expect(next).toContain(`${meta.checked} of ${seeds.length} links were checked`);
+      expect(next).toContain(`time to check ${meta.checked} of ${seeds.length} links`);
       expect(next).toContain(`call list_links with after ${meta.checked}`);
       after = meta.checked;
     }
@@ -288,7 +288,7 @@ test("an audit that is not complete says so, and next goes on to the end", async
   expect(first).toMatchObject({ complete: false, next: { tool: "audit_links" } });
   expect(first.checked).toBeGreaterThan(0);
   expect(first.checked).toBeLessThan(all);
-  expect(JSON.stringify(first.not_checked)).toContain(`after these ${first.checked} links`);
+  expect(JSON.stringify(first.not_checked)).toContain(`after the first ${first.checked}`);
   proxy.setAlter((_, reply) => reply);
   const rest = (await callDone(strange, first.next.tool, first.next.arguments)).audit;
   expect(rest).toMatchObject({ complete: true });
@@ -339,7 +339,10 @@ test("arguments that no list could answer are refused before anything is asked",
   const before = listAsked().length;
   for (const [args, message] of [
     [{ search: " " }, "needs a text"],
-    [{ filters: [{ field: "created_via", condition: "eq", value: "mail" }] }, "is api or console"],
+    [
+      { filters: [{ field: "created_via", condition: "eq", value: "mail" }] },
+      "must be api or console",
+    ],
     [{ filters: [{ field: "url", condition: "empty", value: "yes" }] }, "true or false"],
     [{ sort: { field: "url", direction: "asc" } }, "sort.field"],
   ] as const) {

@@ -79,5 +79,5 @@ test("an audit says that the unvisited links were not listed in time", async () 
   });
   const { audit } = await callDone(strange, "audit_links");
   expect(audit).toMatchObject({ checked: expect.any(Number), complete: false });
-  expect(audit.not_checked).toContain("Never visited: the deployment did not answer in time.");
+  expect(audit.not_checked).toContain("Links never visited: the server did not answer in time.");
 });

@@ -133,7 +133,7 @@ describe("an undo", () => {
     const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
     isOdd = false;
     const error = await callRefused(strange, "undo", { change_id: change.id });
-    expect(error.message).toBe("It is not known what its name was before.");
+    expect(error.message).toBe("The value of name before the change is unknown.");
     expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
   });
 
@@ -142,7 +142,7 @@ describe("an undo", () => {
     const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
     strange.proxy.setAlter(alterLinks(isHidden));
     const error = await callRefused(strange, "undo", { change_id: change.id });
-    expect(error.message).toBe("It could not be read what its name is now.");
+    expect(error.message).toBe("The current value of name could not be read.");
   });
 
   test("of a creation whose answer was lost finds what was made", async () => {

@@ -89,15 +89,15 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
   ])("%s %j", async (tool, args, field, nearest) => {
     const name = field.split(".").at(-1);
     expect(await refuse(tool, args)).toEqual([
-      { field, message: `there is no argument "${name}"`, fix: `Use ${nearest}.` },
+      { field, message: `unknown argument "${name}"`, fix: `Use ${nearest}.` },
     ]);
   });
 
   test("and where none is near, all of them", async () => {
     const [problem] = await refuse("shorten_link", { url: "https://a.example", colour: "red" });
-    expect(problem?.fix).toBe("Known are url, prefix.");
+    expect(problem?.fix).toBe("Known arguments: url, prefix.");
     const [other] = await refuse("explain_access", { colour: "red" });
-    expect(other?.fix).toBe("Known are none.");
+    expect(other?.fix).toBe("Known arguments: none.");
   });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "prototype", ""])(
@@ -119,7 +119,7 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
     const [problem] = await refuse("get_link", { id: "a", "i\u202ed\n": "b" });
     expect(problem).toMatchObject({
       field: "i\\\\u{202e}d ",
-      message: 'there is no argument "i\\\\u{202e}d "',
+      message: 'unknown argument "i\\\\u{202e}d "',
     });
   });
 });
@@ -127,11 +127,11 @@ describe("an unknown argument is refused, and the nearest right one is told", ()
 describe("a wrong type or value is refused", () => {
   test.each([
     ["get_link", {}, "id", "id is required"],
-    ["get_link", { id: 5 }, "id", "id must be a text"],
-    ["get_link", { id: null }, "id", "id must be a text"],
+    ["get_link", { id: 5 }, "id", "id must be text"],
+    ["get_link", { id: null }, "id", "id must be text"],
     ["upsert_link", { url: "https://a.example" }, "path", "path is required"],
-    ["upsert_link", { path: null }, "path", "path must be a text"],
-    ["create_link", { name: ["a"] }, "name", "name must be a text"],
+    ["upsert_link", { path: null }, "path", "path must be text"],
+    ["create_link", { name: ["a"] }, "name", "name must be text"],
     [
       "create_link",
       { enable_forced_redirect: "perhaps" },
@@ -150,7 +150,7 @@ describe("a wrong type or value is refused", () => {
       "create_link",
       { android_app: { fingerprints: [1] } },
       "android_app.fingerprints[0]",
-      "android_app.fingerprints[0] must be a text",
+      "android_app.fingerprints[0] must be text",
     ],
     ["list_links", { page: 0 }, "page", "page must be at least 1"],
     ["list_links", { page: 1.5 }, "page", "page must be a whole number"],
@@ -162,13 +162,13 @@ describe("a wrong type or value is refused", () => {
       "list_links",
       { filters: [{ field: "name", condition: "eq", value: {} }] },
       "filters[0].value",
-      "filters[0].value must be a text, a number, true or false, or a list",
+      "filters[0].value must be text, a number, true or false, or a list",
     ],
     ["list_links", { sort: "name" }, "sort", "sort must be an object"],
     ["plan_links", { operation: "upsert", rows: "a" }, "rows", "rows must be a list"],
     ["plan_links", { operation: "upsert", rows: {} }, "rows", "rows must be a list"],
     ["plan_links", { operation: "upsert", rows: [7] }, "rows[0]", "rows[0] must be an object"],
-    ["plan_links", { operation: "upsert", csv: 5 }, "csv", "csv must be a text"],
+    ["plan_links", { operation: "upsert", csv: 5 }, "csv", "csv must be text"],
     ["plan_links", { operation: "update", changes: [] }, "changes", "changes must be an object"],
     [
       "plan_links",
@@ -176,43 +176,39 @@ describe("a wrong type or value is refused", () => {
       "operation",
       "operation must be one of upsert, update, delete",
     ],
-    ["plan_links", { undo: 5 }, "undo", "undo must be a text"],
+    ["plan_links", { undo: 5 }, "undo", "undo must be text"],
     ["apply_plan", {}, "plan_id", "plan_id is required"],
-    ["apply_plan", { plan_id: null }, "plan_id", "plan_id must be a text"],
+    ["apply_plan", { plan_id: null }, "plan_id", "plan_id must be text"],
     ["get_job", { job_id: "a", page: 0 }, "page", "page must be at least 1"],
     ["list_jobs", { page: "two" }, "page", "page must be a number"],
-    ["cancel_job", { job_id: 7 }, "job_id", "job_id must be a text"],
+    ["cancel_job", { job_id: 7 }, "job_id", "job_id must be text"],
     ["export_links", { format: "xml" }, "format", "format must be one of csv, json"],
   ])("%s %j", async (tool, args, field, message) => {
     expect(await refuse(tool, args)).toEqual([{ field, message }]);
   });
 
   test.each([
-    [{}, "operation", "operation is required, but with undo"],
-    [
-      { operation: "upsert" },
-      "rows",
-      "plan_links takes one of rows, csv and filters, and just one",
-    ],
+    [{}, "operation", "operation is required, except with undo"],
+    [{ operation: "upsert" }, "rows", "plan_links takes exactly one of rows, csv and filters"],
     [
       { operation: "upsert", rows: [], csv: "" },
       "rows",
-      "plan_links takes one of rows, csv and filters, and just one",
+      "plan_links takes exactly one of rows, csv and filters",
     ],
     [
       { operation: "update", rows: [], changes: { name: "a" } },
       "changes",
-      "changes and rules go with filters; a row has its own fields",
+      "changes and rules need filters; with rows or csv, each row sets its own fields",
     ],
     [
       { operation: "delete", filters: [] },
       "filters",
-      "an empty list would mean every link; give at least one filter",
+      "an empty list would match every link; give at least one filter",
     ],
     [
       { operation: "upsert", filters: spring },
       "operation",
-      "filters go with update or delete; upsert takes rows or csv",
+      "filters work with update or delete; upsert takes rows or csv",
     ],
     [
       { operation: "update", filters: spring, changes: {} },
@@ -224,11 +220,7 @@ describe("a wrong type or value is refused", () => {
       "changes",
       "update by filters needs changes, replace, add_query or path_prefix, and delete takes none",
     ],
-    [
-      { operation: "upsert", undo: "a" },
-      "undo",
-      "undo stands alone; leave the other arguments out",
-    ],
+    [{ operation: "upsert", undo: "a" }, "undo", "undo takes no other arguments; leave them out"],
   ])("and so are arguments of a plan that do not go together: %j", async (args, field, message) => {
     expect(await refuse("plan_links", args)).toEqual([{ field, message }]);
   });
@@ -351,7 +343,7 @@ describe("arguments that nobody means", () => {
   test("of a great depth are refused without a crash", async () => {
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
     const [problem] = await refuse("create_link", { ios_app: deep });
-    expect(problem?.message).toBe("arguments are nested too deep: at most 32 levels");
+    expect(problem?.message).toBe("arguments are nested too deeply: at most 32 levels");
     await refuse("list_links", { filters: [{ field: "name", condition: "in", value: deep }] });
   });
 

@@ -285,15 +285,15 @@ describe("a selection", () => {
   });
 
   test.each([
-    ["delete_lnk", 'there is no tool or group "delete_lnk"; did you mean delete_link'],
-    ["-short_link", 'there is no tool or group "short_link"; did you mean short_links'],
-    ["links,Apps", 'there is no tool or group "Apps"; did you mean apps'],
+    ["delete_lnk", 'unknown tool or group "delete_lnk"; did you mean delete_link'],
+    ["-short_link", 'unknown tool or group "short_link"; did you mean short_links'],
+    ["links,Apps", 'unknown tool or group "Apps"; did you mean apps'],
   ])("%s is refused with the nearest name", (selection, message) => {
     expect(() => choose(selection)).toThrow(new UnknownTool(message));
   });
 
   test("of what is like nothing names all that there is", () => {
-    expect(() => choose("kubernetes")).toThrow(/known are links, short_links, apps, .*list_links/);
+    expect(() => choose("kubernetes")).toThrow(/known: links, short_links, apps, .*list_links/);
   });
 });
 

@@ -43,7 +43,7 @@ describe.each(calls)("%s", (tool, args) => {
     expect(status).toBe(200);
     const { error } = JSON.parse(text).result.structuredContent;
     expect(error).toMatchObject({ code: "invalid_arguments", effect: "none", retry: "now" });
-    expect(error.message).toBe("arguments are nested too deep: at most 32 levels");
+    expect(error.message).toBe("arguments are nested too deeply: at most 32 levels");
   });
 });
 

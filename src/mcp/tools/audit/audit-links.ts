@@ -147,11 +147,11 @@ function listUnjudged(
   linkHost: string | undefined,
 ): readonly string[] {
   const lost = unread + unjudged;
-  const onward = reached === undefined ? "name fewer by filters" : "call next";
+  const onward = reached === undefined ? "select fewer with filters" : "call next";
   return [
-    ...(isWhole ? [] : [`What comes after these ${checked} links: the time was up; ${onward}.`]),
-    ...(lost === 0 ? [] : [`${lost} links, which could not be read.`]),
-    ...(linkHost === undefined ? ["Loops: it is not known at which address links are."] : []),
+    ...(isWhole ? [] : [`Links after the first ${checked}: time ran out; ${onward}.`]),
+    ...(lost === 0 ? [] : [`${lost} of the links could not be read.`]),
+    ...(linkHost === undefined ? ["Loops: the address of the links is unknown."] : []),
   ];
 }
 

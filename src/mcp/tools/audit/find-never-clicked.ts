@@ -18,9 +18,9 @@ type Looked = {
 };
 
 const nothing: Looked = { groups: [], notChecked: [] };
-const uncounted = "Never visited: this deployment cannot count links by these filters.";
+const uncounted = "Links never visited: this server cannot count links by these filters.";
 
-const late = "Never visited: the deployment did not answer in time.";
+const late = "Links never visited: the server did not answer in time.";
 
 export async function findNeverClicked(
   given: readonly FilterInput[],
@@ -60,8 +60,8 @@ async function findByFilters(
   // A deployment that ignores filters answers with links that were visited.
   if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return nothing;
   const message =
-    `Made more than ${days} days ago, and never visited. If nobody needs them any more, a plan ` +
-    "can delete them by these filters.";
+    `Created more than ${days} days ago and never visited. If the links are no longer needed, ` +
+    "a plan can delete them by these filters.";
   const ids = rows.map(({ id }) => id);
   return { groups: [{ code: "never_clicked", count, message, filters, ids }], notChecked: [] };
 }

@@ -74,8 +74,7 @@ async function explain(tool: string, work: () => Promise<JsonObject>): Promise<J
   }
 }
 
-const otherKey =
-  "See with the user whether this is the API key that the plan was made with; if so, plan again.";
+const otherKey = "Ask the user whether this API key made the plan. If it did, make the plan again.";
 
 function refuseBusy(tool: string, { message, retry_after_s }: LineBusy): ToolFailure {
   const { failure } = fail(tool, "overloaded", message);
@@ -123,7 +122,7 @@ export function listActs({ registrations, ...counts }: Acts): readonly Endpoint[
 export async function requireJob(args: JsonObject, call: Call): Promise<Job> {
   const job = await call.keyContext.bulk.findJob(String(args["job_id"]), call.keyContext);
   if (job !== undefined) return job;
-  throw refuseMissing("This key has no such job.", "Find the right id in the list of jobs.");
+  throw refuseMissing("This key has no job with this id.", "Find the id in the list of jobs.");
 }
 
 export function refuseMissing(message: string, next: string): ToolFailure {

@@ -82,10 +82,11 @@ function listOwnFields(isTerse: boolean): Fields {
 }
 
 function describeNext(pages: number, file: string | undefined): string {
-  const others = pages === 1 ? "" : `; its last number goes up to ${pages}`;
+  const others =
+    pages === 1 ? "" : ` For the other pages, raise the last number of uri up to ${pages}.`;
   return file === undefined
-    ? `Read the resource at uri within the hour${others}.`
-    : `For an hour it is whole in file, and a resource at uri${others}.`;
+    ? `Read the resource at uri within an hour.${others}`
+    : `The whole export is in file and in the resource at uri, for an hour.${others}`;
 }
 
 type ExportArguments = {

@@ -41,7 +41,7 @@ function createApplyPlan(): Tool {
       const { bulk } = owner;
       const plan = await bulk.findPlan(String(args["plan_id"]), owner);
       if (plan === undefined) {
-        throw refuseMissing("This key has no such plan.", "Make a plan first.");
+        throw refuseMissing("This key has no plan with this id.", "Make a plan first.");
       }
       refuseFaulty(plan);
       const seen = await bulk.findJobOf(plan, owner);
@@ -68,14 +68,14 @@ function refuseFaulty(plan: Plan): void {
   const { problems } = plan;
   throw new ToolFailure({
     code: "invalid_arguments",
-    message: "The plan has faults, so that none of it can be applied.",
+    message: "The plan has problems, so none of it can be applied.",
     problems: problems.slice(0, mostProblems).map(({ row, link, field, message }) => ({
       ...(field !== undefined && { field }),
       message: `${writePlace(row, link)}${message}`,
     })),
     effect: "none",
     retry: "never",
-    next: "Mend what problems name with the user, and make a new plan.",
+    next: "Fix the problems with the user, then make a new plan.",
   });
 }
 
@@ -130,7 +130,7 @@ function describeProgress(first: Job, now: Job): Progress {
   const rate = seconds > 0 ? (first.counts.left - left) / seconds : 0;
   const time = rate > 0 ? `, about ${Math.ceil(left / rate)} s left` : "";
   const total = progress + left;
-  const message = `${progress} of ${total} links, ${rate.toFixed(1)} a second${time}`;
+  const message = `${progress} of ${total} links, ${rate.toFixed(1)} per second${time}`;
   return { progress, total, message };
 }
 

@@ -134,21 +134,21 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   const filters = given.filters ?? (search === undefined ? undefined : []);
   if (undo !== undefined) {
     if (Object.keys(given).length > 1) {
-      throw refuseField("undo", "undo stands alone; leave the other arguments out");
+      throw refuseField("undo", "undo takes no other arguments; leave them out");
     }
     const job = await requireJob({ job_id: undo }, call);
     if (!job.isHeld) return { undo: job };
-    throw refuseField("undo", "the job is running; wait for its end, or cancel it first");
+    throw refuseField("undo", "the job is still running; wait until it ends, or cancel it first");
   }
   if (operation === undefined) {
-    throw refuseField("operation", "operation is required, but with undo");
+    throw refuseField("operation", "operation is required, except with undo");
   }
   // Each link is read again by its id before it is written.
   for (const needed of [links.show, endpoints[operation]]) refuseDeniedEndpoint(name, needed, call);
   if (operation !== "upsert") call.requireAct(endpoints[operation]);
   const sources = [given.rows, given.csv, filters].filter((source) => source !== undefined);
   if (sources.length !== 1) {
-    throw refuseField("rows", `${name} takes one of rows, csv and filters, and just one`);
+    throw refuseField("rows", `${name} takes exactly one of rows, csv and filters`);
   }
   const { skip_invalid: skipsInvalid = false } = given;
   if (filters !== undefined) {
@@ -156,7 +156,10 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
   }
   const stray = ["changes", ...ruleNames].find((each) => each in given);
   if (stray !== undefined) {
-    throw refuseField(stray, "changes and rules go with filters; a row has its own fields");
+    throw refuseField(
+      stray,
+      "changes and rules need filters; with rows or csv, each row sets its own fields",
+    );
   }
   const linkHosts = listLinkHosts(call.keyContext.known);
   return { operation, source: await readSource(name, given), linkHosts, skipsInvalid };
@@ -172,10 +175,10 @@ function readFilterSource(
   { search, changes = {}, replace, add_query, path_prefix }: PlanArguments,
 ): FilterWanted {
   if (filters.length === 0 && search === undefined) {
-    throw refuseField("filters", "an empty list would mean every link; give at least one filter");
+    throw refuseField("filters", "an empty list would match every link; give at least one filter");
   }
   if (operation === "upsert") {
-    throw refuseField("operation", "filters go with update or delete; upsert takes rows or csv");
+    throw refuseField("operation", "filters work with update or delete; upsert takes rows or csv");
   }
   const rules: LinkRules = {
     ...(replace && { replace }),
@@ -199,7 +202,7 @@ function findTwice(rules: LinkRules, changes: LinkFields): readonly FieldProblem
   return twice.map((field) => {
     return {
       field: `changes.${field}`,
-      message: `${field} is changed by a rule; keep one of them`,
+      message: `${field} is also changed by a rule; keep only one of the two`,
     };
   });
 }

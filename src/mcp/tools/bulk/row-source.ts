@@ -37,7 +37,7 @@ function refuseLarge(tool: string, field: string) {
   const rows = mostRows.toLocaleString("en");
   const message = `${field} has more than ${rows} rows or ${mostBytes / 1_000_000} MB`;
   const fix =
-    "Plan it in parts, name the links by filters, or have the user run `waypost import` " +
-    "in a terminal, which takes larger files.";
+    "Split it into several plans, select the links with filters, or ask the user to run " +
+    "`waypost import` in a terminal, which takes larger files.";
   return refuseArguments(tool, [{ field, message, fix }]);
 }

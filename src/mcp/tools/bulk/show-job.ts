@@ -68,16 +68,16 @@ function shortenTexts(record: JsonObject): JsonObject {
 
 function describeProgress({ state, counts }: Job): { readonly next?: string } {
   if (state === "running") {
-    return { next: "It runs by itself. Read it by its id to see how far it is." };
+    return { next: "The job runs by itself. Read it by its id to see its progress." };
   }
   const failed = counts.rejected + counts.unknown;
-  return failed === 0 ? {} : { next: "Page 1 of the job shows what became of each row." };
+  return failed === 0 ? {} : { next: "Page 1 of the job shows the result of each row." };
 }
 
 function describeRest({ counts }: Job, page: number): { readonly next?: string } {
   const rows = counts.done + counts.rejected + counts.unknown + counts.left;
   const last = Math.ceil(rows / receiptsPerPage);
-  if (page > last && last > 0) return { next: `Its rows end with page ${last}.` };
+  if (page > last && last > 0) return { next: `The last page is ${last}.` };
   if (page >= last) return {};
   return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
 }
@@ -89,11 +89,11 @@ function describeNext({ state, isHeld, counts }: Job): { readonly next?: string 
   }
   if (state !== "cancelled") return {};
   if (isHeld) {
-    return { next: "Its last rows are on the way: read it again to see how they ended." };
+    return { next: "Its last rows are still in progress. Read it again to see their results." };
   }
-  const undo = counts.done === 0 ? "" : " A plan that undoes the job takes back what is done.";
+  const undo = counts.done === 0 ? "" : " A plan that undoes the job reverts its finished rows.";
   const rest = counts.left + counts.unknown;
   if (rest === 0) return {};
   const resuming = "Applying its plan again resumes it, if the user wants that.";
-  return { next: `It was cancelled. ${resuming}${undo}` };
+  return { next: `The job was cancelled. ${resuming}${undo}` };
 }

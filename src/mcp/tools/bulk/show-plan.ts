@@ -37,15 +37,15 @@ function describeNext(plan: Plan): string {
     // With it the plan would be the same, where nothing else is left or no single row is at fault.
     const isAsked = request.skips_invalid === true;
     const helps = !isAsked && counts.invalid > 0 && countPlannedWrites(counts) > 0;
-    const leaveOut = helps ? ", or leave those rows out with skip_invalid" : "";
-    const mend = `mend what problems name with the user${leaveOut}`;
-    return `None of it can be applied: ${mend}, and plan again.`;
+    const leaveOut = helps ? ", or leave the invalid rows out with skip_invalid" : "";
+    const mend = `fix its problems with the user${leaveOut}`;
+    return `This plan cannot be applied: ${mend}, then plan again.`;
   }
   if (countPlannedWrites(plan.counts) === 0) return "There is nothing to apply.";
   const { conflict, invalid } = plan.counts;
   const left = [
     ...(conflict > 0 ? ["the rows in conflict"] : []),
-    ...(invalid > 0 ? [invalid === 1 ? "the faulty row" : `the ${invalid} faulty rows`] : []),
+    ...(invalid > 0 ? [invalid === 1 ? "the invalid row" : `the ${invalid} invalid rows`] : []),
   ];
   const rest = left.length === 0 ? "" : `, without ${left.join(" and ")}`;
   return `Show it to the user, then apply it by its id${rest}.`;

@@ -67,7 +67,7 @@ async function hasId(
 }
 
 export function refuseSeveral(kind: ResourceKind, given: string, rows: readonly JsonObject[]) {
-  return refuse(kind, `More than one ${kind.label} is meant by ${quote(given)}.`, rows);
+  return refuse(kind, `More than one ${kind.label} matches ${quote(given)}.`, rows);
 }
 
 async function refuseUnknown(
@@ -102,7 +102,7 @@ function refuse(
     retry: "never",
     next:
       some.length > 0
-        ? "Ask the user which of the candidates is meant, and call again with its id."
+        ? "Ask the user which of these is meant, then call again with its id."
         : advise("not_found", { tool: show.tool, endpoint: show }),
   });
 }
@@ -111,5 +111,5 @@ function describeCandidate({ names }: ResourceKind, row: JsonObject): CallProble
   const filled = names.filter((name) => readText(row, name) !== "");
   const texts = filled.map((name) => `${name} ${quote(readText(row, name))}`);
   const fix = `Use id ${quote(readText(row, "id"))}.`;
-  return { field: "id", message: `near: ${texts.join(", ")}`, fix };
+  return { field: "id", message: `similar: ${texts.join(", ")}`, fix };
 }

@@ -40,7 +40,7 @@ function describeReached(meta: Awaited<ReturnType<typeof findInList>>["meta"]): 
   if (complete === undefined) return {};
   const all = of === undefined ? "" : ` of ${of}`;
   const next =
-    `This deployment does not know the filters, and ${checked}${all} links were checked in time: ` +
-    `call ${index.tool} with after ${checked}, and no page, for the rest.`;
+    `This server does not know these filters. Waypost had time to check ${checked}${all} links. ` +
+    `For the rest, call ${index.tool} with after ${checked} and no page.`;
   return { meta: { page, limit, count, checked, ...(of !== undefined && { of }), complete }, next };
 }

@@ -44,5 +44,5 @@ function addApps(preview: Preview, brought: readonly Preview[]): Preview {
   const whole = { ...addFacts(preview, facts), title: [title, ...rest].join(", and ") };
   if (brought.length === 0) return whole;
   const apps = brought.length === 1 ? "app" : `${brought.length} apps`;
-  return { ...whole, button: `${preview.button}, register ${apps}` };
+  return { ...whole, button: `${preview.button} and register ${apps}` };
 }

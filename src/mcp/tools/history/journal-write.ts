@@ -139,7 +139,7 @@ function describeEnd<E extends Endpoint>(
   return { ...target, state: "done", effects: [...apps, describeEffect(kind, id, before, after)] };
 }
 
-const shortPathStays = "A link's short path cannot be taken back.";
+const shortPathStays = "A link's short path cannot be removed.";
 
 /** Where nobody could look before, an app may have been there already, and is none of these. */
 async function readRegistered(
@@ -172,5 +172,5 @@ function describeLoss(endpoint: Endpoint): string | undefined {
   const { path, method } = endpoint;
   if (path === pageTemplate.save.path) return undefined;
   const isProject = findKind(endpoint).name === "project";
-  return isProject && method === "DELETE" ? "A deleted project cannot be brought back." : undefined;
+  return isProject && method === "DELETE" ? "A deleted project cannot be restored." : undefined;
 }

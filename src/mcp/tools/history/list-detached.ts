@@ -52,8 +52,10 @@ export async function listDetached(
   const { count, next } = page.meta;
   if (isRead && typeof next !== "number") return { detached };
   if (!isRead || typeof count !== "number") return { detached, note: someNoted };
-  return { detached, note: `Of the ${count} links that opened it, undo puts it back on ${most}.` };
+  return { detached, note: `${count} links opened this app. Undo restores it on ${most} of them.` };
 }
 
-const someNoted = "Not all of the links that opened it could be read: undo puts it back on some.";
-const noneNoted = "Which links opened it could not be read: undo does not put it back on them.";
+const someNoted =
+  "Not all links that opened this app could be read. Undo restores it only on some.";
+const noneNoted =
+  "The links that opened this app could not be read. Undo does not restore it on them.";

@@ -63,9 +63,9 @@ export function planStep(effect: Effect, now: Reading, restores: boolean): StepP
   const { kind, id, before, after } = effect;
   const endpoints = endpointsOf[kind];
   if (endpoints === undefined || id === null) {
-    return { why: "It is not known what it was done to." };
+    return { why: "It is unknown what this change affected." };
   }
-  if (before === undefined) return { why: "This key could not read what it was before." };
+  if (before === undefined) return { why: "This key could not read the values before the change." };
   const why = explainUnread(effect, endpoints, now, restores);
   if (why !== undefined) return { why };
   if (before === null) return planRemoval(effect, endpoints, now);
@@ -86,12 +86,12 @@ function explainUnread(
   const isReturn = after === null && (now ?? null) === null;
   const lost = listWritable(update, Object.fromEntries(unknown.map((name) => [name, null])));
   if (lost.length > 0 && !(isReturn && restores)) {
-    return `It is not known what its ${toSentence(lost)} was before.`;
+    return `The value of ${toSentence(lost)} before the change is unknown.`;
   }
   const involved = Object.keys({ ...before, ...after });
   const unread = listUnreadFields(now).filter((name) => involved.includes(name));
   if (unread.length === 0) return undefined;
-  return `It could not be read what its ${toSentence(unread)} is now.`;
+  return `The current value of ${toSentence(unread)} could not be read.`;
 }
 
 /** Away with what was made. */
@@ -115,7 +115,7 @@ function planReturn(
   restores: boolean,
 ): StepPlan {
   if ((now ?? null) !== null) return nothing;
-  if (kind === "project") return { why: "A deleted project cannot be brought back." };
+  if (kind === "project") return { why: "A deleted project cannot be restored." };
   const wanted = before ?? {};
   const lost = {};
   if (restores && restore !== undefined && id !== null) {
@@ -133,7 +133,7 @@ function planChange(effect: Effect, { update }: Endpoints, now: Reading): StepPl
   const { kind, id } = effect;
   const before = effect.before ?? {};
   const after = effect.after ?? {};
-  if (now === null) return { why: `The ${kind} is gone: undo its deletion first.` };
+  if (now === null) return { why: `The ${kind} was deleted. Undo its deletion first.` };
   const writable = listWritable(update, before);
   const names =
     now === undefined ? writable : writable.filter((name) => !isSame(before[name], now[name]));

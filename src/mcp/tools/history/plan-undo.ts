@@ -133,10 +133,12 @@ async function settleEffect(
   if (before === null) {
     const key = after?.[kind.key ?? ""];
     if (typeof key !== "string") {
-      throw new NotUndoable("It is not known whether it was done, nor how to find what it made.");
+      throw new NotUndoable(
+        "It is unknown whether this change was made, and what it created cannot be found.",
+      );
     }
     const made = await findRecord(kind, key, call);
-    if (made === undefined) throw new NotUndoable("It cannot be read whether it was done.");
+    if (made === undefined) throw new NotUndoable("It is unknown whether this change was made.");
     if (made === null) throw refuseUndone();
     return describeEffect(kind, String(made["id"]), null, made);
   }
@@ -151,7 +153,7 @@ async function settleEffect(
 
 function refuseUndone(): NotUndoable {
   return new NotUndoable(
-    "It was never done: everything is as it was before.",
-    "Tell the user so. What was done before it is in the list of changes; undo takes its id.",
+    "This change was never made: everything is as before.",
+    "Tell the user. To undo an earlier change, find its id in the list of changes.",
   );
 }

@@ -49,7 +49,7 @@ export function showChange(change: Change, readable: Readable): JsonObject {
 
 /** Who wrote what another key than the reader's did. */
 export function nameWriter({ key_print }: Change): string {
-  return key_print === operatorPrint ? "the operator, at the terminal" : "another key";
+  return key_print === operatorPrint ? "the operator, in the CLI" : "another key";
 }
 
 /** What changed of the target itself. */

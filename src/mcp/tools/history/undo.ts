@@ -52,8 +52,8 @@ export function createUndo(): Tool {
       const change = await findChange(args["change_id"], history, call);
       if (change.undone_by !== null) {
         throw refuse(
-          `It is undone already, by ${change.undone_by}.`,
-          "Undo that change to redo it.",
+          `It was already undone, by change ${change.undone_by}.`,
+          "To redo it, undo that change.",
         );
       }
       if (change.kind === "job") return planJobUndo(change, call);
@@ -71,11 +71,11 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
       : await history.findLast({ realm, key_print });
   if (found !== undefined && found !== false) return found;
   if (typeof id !== "string") {
-    throw refuseMissing("There is nothing to undo.", "Find the right id in the list of changes.");
+    throw refuseMissing("There is nothing to undo.", "Find the id in the list of changes.");
   }
   throw refuseMissing(
-    `No change has the id ${quote(id)}: undo takes that of a change, not of what was changed.`,
-    "Find it in the list of changes, whose target is a link or an app by any of its names.",
+    `No change has the id ${quote(id)}. undo takes the id of a change, not of a link or app.`,
+    "Find it in the list of changes, whose target can be any name of a link or app.",
   );
 }
 
@@ -157,10 +157,13 @@ async function planJobUndo({ target_id }: Change, call: Call): Promise<JsonObjec
   const { bulk } = keyContext;
   const job = await bulk.findJob(target_id ?? "", keyContext);
   if (job === undefined) {
-    throw refuseMissing("This key has no such job.", "It is undone with the key that began it.");
+    throw refuseMissing(
+      "This key has no job with this id.",
+      "Use the key that started the job to undo it.",
+    );
   }
   if (job.isHeld) {
-    throw refuse("The job is running.", "Wait for its end, or cancel it first.");
+    throw refuse("The job is still running.", "Wait until it ends, or cancel it first.");
   }
   const { plan: made } = await bulk.plan({ undo: job }, keyContext, signal);
   return { plan: await showPlan(made, bulk, {}) };

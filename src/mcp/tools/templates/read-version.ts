@@ -38,8 +38,8 @@ function present(text: object, { keyContext }: Call): JsonObject {
 function describeLack({ body, css }: { readonly body?: unknown; readonly css?: unknown }) {
   if (body !== "") return undefined;
   return css === ""
-    ? "Nothing is written yet: a preview shows the id starter."
-    : "Without a body the page is the starter's, with this css on top: read it with id starter.";
+    ? "The text is empty, so previews show the starter: read it with id starter."
+    : "Without a body, the page is the starter with this css added: read it with id starter.";
 }
 
 /** What a project without a template of its own shows is known of our own service alone. */
@@ -85,16 +85,16 @@ async function readStarter({ keyContext }: Call) {
     const { starter } = await import("../../../template/starter-template.ts");
     return starter;
   }
-  const message = "of a deployment elsewhere nobody knows the starter template";
+  const message = "the starter template of a remote server is unknown";
   throw refuseArguments(version.tool, [{ field: "id", message }]);
 }
 
 function refuseDraft(): ToolFailure {
   return new ToolFailure({
     code: "scope_missing",
-    message: "Only saving a draft shows it, which this server does not offer.",
+    message: "Reading the draft needs save_template, which is not available here.",
     effect: "none",
     retry: "never",
-    next: "Tell the user, or read what visitors see: the id live.",
+    next: "Tell the user, or read what visitors see, with id live.",
   });
 }

@@ -115,7 +115,7 @@ async function settleText(
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
   // What nobody can read, nobody can be asked to repeat: what is left out stays as it is.
   if (unread.length > 0 && isUnanswered !== true) {
-    const message = `${describeLack(call)}, so that what is published must be given`;
+    const message = `${describeLack(call)}, so you must pass the text to publish`;
     throw refuseArguments(
       publish.tool,
       unread.map((field) => ({ field, message })),
@@ -130,7 +130,7 @@ function describeLack({ keyContext }: Call): string {
   const isRight = keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
   return isRight
     ? "this API key may not read the draft"
-    : `the operator's WAYPOST_TOOLS leave out ${save.tool}, which reads the draft`;
+    : `WAYPOST_TOOLS leaves out ${save.tool}, which reads the draft`;
 }
 
 function refuseAbsent(endpoint: Endpoint): unknown {

@@ -37,11 +37,11 @@ const markup = `
 <button type="button" class="small" data-device="desktop" aria-pressed="false">Desktop</button>
 </div>
 <div class="stage"><div class="device">
-<iframe id="page" title="The page" sandbox referrerpolicy="no-referrer"></iframe>
+<iframe id="page" title="Preview page" sandbox referrerpolicy="no-referrer"></iframe>
 </div></div>
 </div>
 <div id="problems" hidden><h2>Problems</h2><table></table></div>
-<div id="changes" hidden><h2>Against the live page</h2><table></table></div>
+<div id="changes" hidden><h2>Compared with the live page</h2><table></table></div>
 <p id="state" role="status">Waiting for the page…</p>
 `;
 
@@ -146,7 +146,7 @@ export const templateViewHtml = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The links' page</title>
+<title>Preview page</title>
 <style>${style}</style>
 </head>
 <body>

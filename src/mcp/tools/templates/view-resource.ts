@@ -6,7 +6,7 @@ export const viewType = "text/html;profile=mcp-app";
 export const templateView = {
   uri: "ui://waypost/page-template",
   name: "page_template_view",
-  title: "The links' page",
-  description: "Shows a page template on iOS, Android and a desktop.",
+  title: "Preview page",
+  description: "Shows a page template on iOS, Android and desktop.",
   mimeType: viewType,
 } as const;

@@ -39,12 +39,22 @@ const refused = { effect: "none", retry: "never" };
 
 describe("what is not there", () => {
   test.each([
-    ["apply_plan", { plan_id: "nothing" }, "This key has no such plan.", "Make a plan first."],
-    ["get_job", { job_id: "nothing" }, "This key has no such job.", "list of jobs"],
-    ["cancel_job", { job_id: "nothing" }, "This key has no such job.", "list of jobs"],
-    ["plan_links", { undo: "nothing" }, "This key has no such job.", "list of jobs"],
-    ["apply_plan", { plan_id: "a\u0000b" }, "This key has no such plan.", "Make a plan first."],
-    ["get_job", { job_id: "\ud800" }, "This key has no such job.", "list of jobs"],
+    [
+      "apply_plan",
+      { plan_id: "nothing" },
+      "This key has no plan with this id.",
+      "Make a plan first.",
+    ],
+    ["get_job", { job_id: "nothing" }, "This key has no job with this id.", "list of jobs"],
+    ["cancel_job", { job_id: "nothing" }, "This key has no job with this id.", "list of jobs"],
+    ["plan_links", { undo: "nothing" }, "This key has no job with this id.", "list of jobs"],
+    [
+      "apply_plan",
+      { plan_id: "a\u0000b" },
+      "This key has no plan with this id.",
+      "Make a plan first.",
+    ],
+    ["get_job", { job_id: "\ud800" }, "This key has no job with this id.", "list of jobs"],
   ])("is not found: %s %j", async (tool, args, message, next) => {
     const error = await fail(tool, args);
     expect(error).toMatchObject({ ...refused, code: "not_found", message });
@@ -75,7 +85,7 @@ describe("a plan that cannot be applied", () => {
       operation: "upsert",
       rows: [...rows, { path: "b", url: "ftp://b.example" }, { paht: "c" }],
     });
-    expect(made.next).toContain("mend what problems name");
+    expect(made.next).toContain("fix its problems with the user");
     const error = await fail("apply_plan", { plan_id: made.id });
     expect(error).toMatchObject({
       ...refused,
@@ -122,7 +132,7 @@ describe("a plan that cannot be applied", () => {
     expect((await assistant.world.call("DELETE", `/links/${id}`)).status).toBe(204);
     const error = await fail("apply_plan", { plan_id: made.id });
     expect(error).toMatchObject({ ...refused, code: "plan_changed" });
-    expect(error.next).toContain("whether this is the API key that the plan was made with");
+    expect(error.next).toContain("whether this API key made the plan");
   });
 
   test("before a person has said yes asks for one, and a no ends it", async () => {

@@ -104,7 +104,7 @@ test.each(eras)("a client that asks is told how far a job is (%s)", async (era) 
   expect(told.every(({ total }) => total === count)).toBe(true);
   const steps = told.map(({ progress }) => progress);
   expect(steps).toEqual(steps.toSorted((one, other) => one - other));
-  expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d a second, about \d s left$/);
+  expect(told.at(-1)?.message).toMatch(/^\d of 8 links, \d\.\d per second, about \d s left$/);
 });
 
 describe("a client that takes tasks", () => {

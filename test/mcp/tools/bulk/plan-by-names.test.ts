@@ -150,8 +150,8 @@ describe("a row's link is named", () => {
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
     expect(JSON.stringify(plan.sample)).toContain(
-      'is not its host, which is \\"default.localhost:8787\\". ' +
-        'At \\"http://default.localhost:8787/spring\\" is the link \\"Spring\\"',
+      'the link host is \\"default.localhost:8787\\", not \\"elsewhere.example\\". ' +
+        'The link at \\"http://default.localhost:8787/spring\\" is \\"Spring\\"',
     );
   });
 

@@ -196,7 +196,7 @@ describe("a link that a rule would spoil", () => {
   test("keeps the whole plan from being applied, and is named", async () => {
     const { plan: made } = await plan(rule);
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
-    expect(made.next).toContain("leave those rows out with skip_invalid");
+    expect(made.next).toContain("leave the invalid rows out with skip_invalid");
     expect(made.problems).toEqual([
       { link: "p1", message: "Url is too long (maximum is 8192 characters)" },
     ]);
@@ -209,7 +209,7 @@ describe("a link that a rule would spoil", () => {
     const { plan: made } = await plan(rule, { skip_invalid: true });
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.problems).toMatchObject([{ link: "p1" }]);
-    expect(made.next).toContain("without the faulty row");
+    expect(made.next).toContain("without the invalid row");
     const { error } = await call("apply_plan", { plan_id: made.id });
     expect(error.approval.preview).toContain("left out, faulty: 1");
     expect(await applyApproved(made.id)).toMatchObject({ state: "done", counts: { done: 1 } });
@@ -243,7 +243,10 @@ describe("faulty rows that are left out", () => {
       rows: bad,
       skip_invalid: true,
     });
-    expect(made).toMatchObject({ counts: { invalid: 1 }, next: "There is nothing to apply." });
+    expect(made).toMatchObject({
+      counts: { invalid: 1 },
+      next: "There is nothing to apply.",
+    });
     expect((await call("list_links")).meta.count).toBe(0);
   });
 
@@ -284,14 +287,14 @@ describe("arguments that cannot be followed are refused before anything is read"
   const replace = [move("url")];
 
   test.each<[object, RegExp]>([
-    [{ replace, changes: { url: "https://x.example" } }, /url is changed by a rule/],
+    [{ replace, changes: { url: "https://x.example" } }, /url is also changed by a rule/],
     [
       { path_prefix: "a", replace, changes: { url: "https://x.example" } },
-      /url is changed by a rule/,
+      /url is also changed by a rule/,
     ],
     [{ replace, operation: "delete" }, /delete takes none/],
-    [{ replace, filters: undefined, rows: [{ path: "a" }] }, /rules go with filters/],
-    [{ path_prefix: "a", filters: undefined, csv: "path\na" }, /rules go with filters/],
+    [{ replace, filters: undefined, rows: [{ path: "a" }] }, /rules need filters/],
+    [{ path_prefix: "a", filters: undefined, csv: "path\na" }, /rules need filters/],
     [{ replace: [{ ...move("url"), from: "https://old.example.com" }] }, /is an address/],
     [{ replace: [move("clicks")] }, /replace/],
     [{ replace: [{ ...move("url"), match: "regex" }] }, /match/],
@@ -300,7 +303,7 @@ describe("arguments that cannot be followed are refused before anything is read"
     [{}, /needs changes, replace, add_query or path_prefix/],
     [
       { undo: "job_1", skip_invalid: true, operation: undefined, filters: undefined },
-      /undo stands alone/,
+      /undo takes no other arguments/,
     ],
   ])("%j", async (given, message) => {
     const { error } = await call("plan_links", { operation: "update", filters, ...given });

@@ -90,7 +90,7 @@ describe("every link whose name contains spring", () => {
     expect(paths).toEqual(["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"]);
     const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
     const reading = stranger.readResource(`waypost://plans/${plan.id}`);
-    await expect(reading).rejects.toThrow(/no such resource/);
+    await expect(reading).rejects.toThrow(/resource does not exist/);
   });
 
   test("is told first of all where it was not to be had any more", async () => {
@@ -205,7 +205,7 @@ describe("an export", () => {
       invalid: 0,
     });
     const stranger = await assistant.connect({ key: await assistant.world.addKey({}) });
-    await expect(stranger.readResource(file.uri)).rejects.toThrow(/no such resource/);
+    await expect(stranger.readResource(file.uri)).rejects.toThrow(/resource does not exist/);
   });
 });
 

@@ -103,12 +103,12 @@ describe("not exactly one match is none", () => {
       message: 'No link has the UUID, name, (short) path or address "prin".',
       effect: "none",
       retry: "never",
-      next: "Ask the user which of the candidates is meant, and call again with its id.",
+      next: "Ask the user which of these is meant, then call again with its id.",
     });
     expect(structured.error.problems).toHaveLength(4);
     expect(structured.error.problems).toContainEqual({
       field: "id",
-      message: 'near: name "spring/new shoes", path "spring/new shoes"',
+      message: 'similar: name "spring/new shoes", path "spring/new shoes"',
       fix: `Use id "${ids["spring/new shoes"]}".`,
     });
   });
@@ -159,7 +159,7 @@ describe("not exactly one match is none", () => {
     expect(structured.error).toMatchObject({
       code: "not_found",
       message: 'No project has the UUID, name or subdomain "defaul".',
-      problems: [{ message: 'near: name "Default", subdomain "default"' }],
+      problems: [{ message: 'similar: name "Default", subdomain "default"' }],
     });
     for (const id of ["default", "Default", "DEFAULT", world.project.id]) {
       const { project } = (await masters.callTool("get_project", { id })).structured;
@@ -215,7 +215,7 @@ test("a key that may not list is told to bring the UUID", async () => {
   expect(structured.error).toMatchObject({
     code: "scope_missing",
     message: 'The server at deployment.example answered: "API key lacks the scope links.index."',
-    next: "This key may not look for a link by its path: call again with the UUID.",
+    next: "This key may not find a link by its path. Call again with its UUID.",
   });
   expect((await other.callTool("get_link", { id: ids["spring"] })).isError).toBe(false);
 });

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 const known = '"Acme Shop" (com.acme.shop), com.acme.legacy';
-const message = `The iOS app com.acme.shpo is not registered; registered are ${known}`;
+const message = `The iOS app com.acme.shpo is not registered; registered: ${known}`;
 const meant = 'did you mean "Acme Shop" (com.acme.shop)?';
 
 describe.each([
@@ -31,14 +31,14 @@ describe.each([
 ])("%s", (tool, args) => {
   test("tells which apps are registered, and which was most likely meant", async () => {
     const { structured } = await assistant.callTool(tool, { ...args, ios_app: mistyped });
-    const fix = `${meant} A new app needs its exact Team ID: do not guess it`;
+    const fix = `${meant} A new app needs its exact Team ID from the developer: do not guess`;
     expect(structured.error).toEqual({
       code: "validation_failed",
       message,
       problems: [{ field: "ios_app.bundle_id", message, fix }],
       effect: "none",
       retry: "now",
-      next: "Ask the user which iOS app is meant, or for the Team ID of a new one.",
+      next: "Ask the user which iOS app is meant, or for the Team ID of a new one. Do not guess.",
     });
     expect(assistant.writes).toEqual([]);
   });
@@ -47,10 +47,11 @@ describe.each([
     const android_app = { package_name: "org.other" };
     const { error } = (await assistant.callTool(tool, { ...args, android_app })).structured;
     expect(error.message).toBe(
-      'The Android app org.other is not registered; registered are "Acme Shop" (com.acme.shop)',
+      'The Android app org.other is not registered; registered: "Acme Shop" (com.acme.shop)',
     );
     expect(error.next).toBe(
-      "Ask the user which Android app is meant, or for the SHA-256 fingerprints of a new one.",
+      "Ask the user which Android app is meant, or for the SHA-256 fingerprints of a new one. " +
+        "Do not guess.",
     );
   });
 });
@@ -75,7 +76,7 @@ describe("an app's own name in place of its bundle id", () => {
     await assistant.plant("ios_app", { ...shop, bundle_id: "com.acme.other" });
     const ios_app = { bundle_id: "Acme Shop" };
     const { error } = (await assistant.callTool("create_link", { ios_app })).structured;
-    expect(error.message).toBe('More than one iOS app is meant by "Acme Shop".');
+    expect(error.message).toBe('More than one iOS app matches "Acme Shop".');
     expect(error.problems).toHaveLength(2);
     expect(assistant.writes).toEqual([]);
   });
@@ -92,7 +93,9 @@ test("of many apps the first are told, and how many there are besides", async ()
 test("a project without apps says so", async () => {
   await using empty = await createAssistantWorld();
   const { error } = (await empty.callTool("create_link", { ios_app: mistyped })).structured;
-  expect(error.message).toBe("The iOS app com.acme.shpo is not registered; no iOS app is");
+  expect(error.message).toBe(
+    "The iOS app com.acme.shpo is not registered; no iOS app is registered",
+  );
 });
 
 test("a stranger's name of an app is shown harmless", async () => {

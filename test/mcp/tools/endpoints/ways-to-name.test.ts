@@ -84,7 +84,7 @@ test("a link's whole name names it, unless two have it or a path is the same", a
   }
   await plant("/links", { path: "twice", name: "Spring sale" });
   const { error } = (await get(assistant, "Spring sale")).structured;
-  expect(error.message).toBe('More than one link is meant by "Spring sale".');
+  expect(error.message).toBe('More than one link matches "Spring sale".');
   expect(JSON.stringify(error.problems)).toMatch(/spring.*twice|twice.*spring/);
   await plant("/links", { path: "Spring sale", name: "Another" });
   const { structured, lookups } = await get(assistant, "Spring sale");
@@ -98,13 +98,13 @@ test("links with such a text in their names are told where none has it for a nam
     expect(error).toMatchObject({
       code: "not_found",
       problems: [
-        { message: 'near: name "Spring sale", path "spring"', fix: `Use id "${spring.id}".` },
+        { message: 'similar: name "Spring sale", path "spring"', fix: `Use id "${spring.id}".` },
       ],
     });
     const { problems } = (await get(world, "Spring")).structured.error;
     expect(problems.map(({ message }: { message: string }) => message).toSorted()).toEqual([
-      'near: name "Last spring", path "x1"',
-      'near: name "Spring sale", path "spring"',
+      'similar: name "Last spring", path "x1"',
+      'similar: name "Spring sale", path "spring"',
     ]);
   }
 });
@@ -117,25 +117,25 @@ describe("an address on another host", () => {
     expect(error).toMatchObject({
       code: "not_found",
       effect: "none",
-      next: "Ask the user which of the candidates is meant, and call again with its id.",
+      next: "Ask the user which of these is meant, then call again with its id.",
       problems: [{ field: "id", fix: `Use id "${spring.id}".` }],
     });
     expect(error.message).toBe(
       `No link has the UUID, name, (short) path or address "${id}": ` +
-        '"elsewhere.example" is not its host, ' +
-        `which is "${host}". At "http://${host}/spring" is the link "Spring sale".`,
+        `the link host is "${host}", not "elsewhere.example". ` +
+        `The link at "http://${host}/spring" is "Spring sale".`,
     );
   });
 
   test("also where it has no scheme, and where nothing is there", async () => {
     const { error } = (await get(assistant, "elsewhere.example/winter")).structured;
-    expect(error.message).toContain(`There is nothing at "http://${host}/winter".`);
+    expect(error.message).toContain(`No link exists at "http://${host}/winter".`);
     expect(error.next).toContain("Look up the right id");
   });
 
   test("is not taken for ours where nobody knows our host", async () => {
     const { error } = (await get(remote, id)).structured;
-    expect(error.message).toContain('whether "elsewhere.example" is its host is not known here');
+    expect(error.message).toContain('it is unknown whether "elsewhere.example" is the link host');
     expect(error.problems).toHaveLength(1);
   });
 });
@@ -159,7 +159,7 @@ test("the subdomain is ours beside a domain of its own", async () => {
     expect((await get(fresh, id)).structured.link?.id, id).toBe(spring.id);
   }
   const { error } = (await get(fresh, "elsewhere.example/spring")).structured;
-  expect(error.message).toContain('which is "go.acme.example"');
+  expect(error.message).toContain('the link host is "go.acme.example"');
   await fresh[Symbol.asyncDispose]();
 });
 
@@ -195,7 +195,7 @@ describe("an app is named", () => {
     const { structured } = await assistant.callTool("delete_ios_app", { id: "Twin" });
     expect(structured.error).toMatchObject({
       code: "not_found",
-      message: 'More than one iOS app is meant by "Twin".',
+      message: 'More than one iOS app matches "Twin".',
       problems: [
         { message: expect.stringContaining('name "Twin", bundle_id "com.acme.') },
         { message: expect.stringContaining('name "Twin", bundle_id "com.acme.') },

@@ -75,8 +75,8 @@ test("what is no change's id is told from it, with how to find that", async () =
   await makeChanged();
   expect(await fail("undo", { change_id: "spring" })).toMatchObject({
     code: "not_found",
-    message: 'No change has the id "spring": undo takes that of a change, not of what was changed.',
-    next: "Find it in the list of changes, whose target is a link or an app by any of its names.",
+    message: 'No change has the id "spring". undo takes the id of a change, not of a link or app.',
+    next: "Find it in the list of changes, whose target can be any name of a link or app.",
   });
 });
 
@@ -201,9 +201,9 @@ test("of a change whose end was never seen, the target tells whether it was done
   const { changes } = await call("list_changes");
   expect(changes[0]).toMatchObject({ end: "unknown" });
   const refused = await fail("undo");
-  expect(refused.message).toContain("It was never done");
+  expect(refused.message).toContain("This change was never made");
   // What was done before it can be undone all the same.
-  expect(refused.next).toContain("What was done before it is in the list of changes");
+  expect(refused.next).toContain("find its id in the list of changes");
   await edit(id, { name: "Newer" });
   await call("undo");
   expect(asked[0]).toContain("not known: whether this change was ever done");
@@ -242,7 +242,7 @@ test("a job is undone by a plan, and then by nobody else", async () => {
   expect(await fail("undo")).toMatchObject({ code: "not_found" });
   expect(await fail("undo", { change_id: changes[0].id })).toMatchObject({
     code: "invalid_arguments",
-    message: expect.stringContaining("undone already"),
+    message: expect.stringContaining("already undone"),
   });
 });
 
@@ -250,11 +250,11 @@ test("what cannot be undone says so", async () => {
   const { project, master } = assistant.world;
   const { address } = (await call("create_link", { path: "spring" })).link;
   await call("shorten_link", { url: address });
-  expect((await fail("undo")).message).toContain("short path cannot be taken back");
+  expect((await fail("undo")).message).toContain("short path cannot be removed");
   const client = await assistant.connect({ key: master, elicit: approve });
   await client.callTool("delete_project", { id: project.id });
   const { structured } = await client.callTool("undo");
-  expect(structured.error.message).toContain("cannot be brought back");
+  expect(structured.error.message).toContain("cannot be restored");
 });
 
 test("what a master key did to a project is undone, and what it made deleted", async () => {

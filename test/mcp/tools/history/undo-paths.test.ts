@@ -23,8 +23,8 @@ test("a short path of an address with its query says that it cannot be taken bac
   expect(shortened.link).toMatchObject({ id: link.id, shortened_path: expect.any(String) });
   const { changes } = await call("list_changes");
   expect(changes[0]).toMatchObject({ tool: "shorten_link", fields: {} });
-  expect(changes[0].note).toContain("short path cannot be taken back");
-  expect((await fail("undo")).message).toContain("short path cannot be taken back");
+  expect(changes[0].note).toContain("short path cannot be removed");
+  expect((await fail("undo")).message).toContain("short path cannot be removed");
   const { short_address: address } = shortened.link;
   const resolved = (await call("resolve_short_link", { url: address })).link;
   expect(resolved).toMatchObject({ id: link.id, query: "id=1" });

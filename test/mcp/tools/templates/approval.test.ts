@@ -115,7 +115,7 @@ test("a draft that the operator's selection hides is not blamed on the key", asy
   await assistant.world.call("PATCH", "/page_template", { body: { body: first } });
   const { error } = await call("publish_template", {});
   expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
-  expect(error.message).toContain("the operator's WAYPOST_TOOLS leave out save_template");
+  expect(error.message).toContain("WAYPOST_TOOLS leaves out save_template");
 });
 
 test.each([false, true])(

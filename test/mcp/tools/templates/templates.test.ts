@@ -99,13 +99,13 @@ test("of a project without a template the default page is what there is to read"
 test("a text without a body tells whose page is shown", async () => {
   await callApproved("publish_template", { css });
   const live = await read("live");
-  expect(live).toMatchObject({ css, note: expect.stringContaining("with this css on top") });
+  expect(live).toMatchObject({ css, note: expect.stringContaining("with this css added") });
   expect(live).not.toHaveProperty("body");
   expect((await read(live.id)).note).toBe(live.note);
   expect((await read("draft")).note).toBe(live.note);
   expect(await read("starter")).not.toHaveProperty("note");
   await call("save_template", { css: "" });
-  expect((await read("draft")).note).toContain("Nothing is written yet");
+  expect((await read("draft")).note).toContain("The text is empty");
 });
 
 describe("publishing", () => {
@@ -229,7 +229,9 @@ describe("a version that a word names", () => {
     await using reader = await createAssistantWorld({ mode: "read-only", beside: assistant.world });
     const { error } = (await reader.callTool("get_template_version", { id: "draft" })).structured;
     expect(error).toMatchObject({ code: "scope_missing", effect: "none" });
-    expect(error.message).toBe("Only saving a draft shows it, which this server does not offer.");
+    expect(error.message).toBe(
+      "Reading the draft needs save_template, which is not available here.",
+    );
     expect(reader.writes).toEqual([]);
   });
 
@@ -238,7 +240,7 @@ describe("a version that a word names", () => {
     await far.callTool("save_template", { body: first, css });
     const { structured } = await far.callTool("get_template_version", { id: "starter" });
     expect(structured.error).toMatchObject({ code: "invalid_arguments", effect: "none" });
-    expect(structured.error.message).toContain("elsewhere");
+    expect(structured.error.message).toContain("remote server");
     const draft = await far.callTool("get_template_version", { id: "draft" });
     expect(draft.structured.version).toEqual({ id: "draft", body: first, css });
     await far[Symbol.asyncDispose]();
@@ -257,7 +259,7 @@ test("css alone is published on the starter's body, once a person has seen it", 
     published_by: "owner",
     live: true,
     css,
-    note: expect.stringContaining("the starter's"),
+    note: expect.stringContaining("the page is the starter"),
   });
   const { html } = await call("preview_template", { html: true });
   expect(html).toContain('class="card"');
