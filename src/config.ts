@@ -12,8 +12,9 @@ import { findDataFolder } from "./start/find-data-folder.ts";
 export type Config = {
   /** The data folder. */
   readonly data: string;
-  /** Whether a flag named it, or the database: then other commands have to be told as well. */
+  /** Whether it differs from the default: then commands shown to the user have to name it. */
   readonly isDataNamed: boolean;
+  /** Whether a flag named the database. */
   readonly isDatabaseNamed: boolean;
   readonly host: string;
   readonly port: number;
@@ -135,7 +136,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     country_header,
     console,
     machine_zone,
-    isDataNamed: isSet(flags["data"]),
+    isDataNamed: rest.data !== findDataFolder(environment),
     isDatabaseNamed: isSet(flags["database-url"]),
     given: { flags: listSet(flags, ""), variables: listSet(environment, "WAYPOST_") },
   };

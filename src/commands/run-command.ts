@@ -20,7 +20,6 @@ import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import {
   locateProgram,
   nameCommand,
-  nameCommandAnywhere,
   nameData,
 } from "./terminal/command-name.ts";
 import type { Flags, FlagValues } from "./terminal/flags.ts";
@@ -92,8 +91,7 @@ type Command = (words: readonly string[], host: Host) => Promise<boolean | numbe
 const commands: Readonly<Record<string, Command>> = {
   stdio: (words, host) => {
     const { config } = readAlone("stdio", words, {}, host);
-    // The client starts it in another folder than the one in which the user types commands.
-    const command = nameCommandAnywhere(host.program);
+    const command = nameCommand(host.program);
     const program = locateProgram(host.program);
     const { version, keepCompiled } = host;
     return runStdio({ config, version, command, program, keepCompiled, ...openTerminal(host) });
@@ -101,7 +99,7 @@ const commands: Readonly<Record<string, Command>> = {
   serve: (words, host) => {
     const { config, values } = readAlone("serve", words, jsonFlag, host);
     const json = values.json === true;
-    const command = nameOwn(host);
+    const command = nameCommand(host.program);
     const consoleCommand = `${command} console${nameData(config)}`;
     const named = { command, consoleCommand, program: locateProgram(host.program) };
     return serve({ config, version: host.version, json, ...named, stopped: host.waitForStop() });
@@ -112,7 +110,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   console: (words, host) => {
     const { config } = readAlone("console", words, {}, host);
-    const serveCommand = `${nameOwn(host)} serve${nameData(config)}`;
+    const serveCommand = `${nameCommand(host.program)} serve${nameData(config)}`;
     return runConsole({ config, serveCommand });
   },
   connect: (words, host) => {
@@ -123,7 +121,8 @@ const commands: Readonly<Record<string, Command>> = {
   },
   doctor: (words, host) => {
     const { config, values: flags } = readAlone("doctor", words, doctorFlags, host);
-    return runDoctor({ config, version: host.version, command: nameOwn(host), flags });
+    const command = nameCommand(host.program);
+    return runDoctor({ config, version: host.version, command, flags });
   },
   health: (words, host) => runHealth(readAlone("health", words, {}, host).config),
   keys: (words, host) => {
@@ -175,11 +174,6 @@ const commands: Readonly<Record<string, Command>> = {
     return runMigrate({ config, stopped: host.waitForStop() }, values);
   },
 };
-
-/** How the user of this process runs another command. */
-function nameOwn({ program }: Host): string {
-  return nameCommand(program, process.cwd());
-}
 
 /** How the user answers questions, and stops the command. */
 function openTerminal({ input, waitForStop }: Host) {
