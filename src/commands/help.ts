@@ -180,5 +180,6 @@ migrate
 
   --help               this text  --version
 
-Exit codes: 0 done; 1 unexpected error, a fault that doctor found, or a row that failed;
-2 a mistake in the input or settings, explained in one line on stderr; 130 stopped by Ctrl-C.`;
+Exit codes: 0 done; 1 unexpected error, an unreachable database, a fault that doctor found, or
+a row that failed; 2 a mistake in the input or settings, explained in one line on stderr;
+130 stopped by Ctrl-C.`;

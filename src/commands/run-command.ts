@@ -17,11 +17,7 @@ import { serve } from "./serve.ts";
 import { runStats, statsFlags } from "./stats.ts";
 import { runStdio } from "./stdio.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
-import {
-  locateProgram,
-  nameCommand,
-  nameData,
-} from "./terminal/command-name.ts";
+import { locateProgram, nameCommand, nameData } from "./terminal/command-name.ts";
 import type { Flags, FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
 import { showTools } from "./tools.ts";
@@ -31,6 +27,7 @@ import { Problem } from "../contract/problem.ts";
 import { listHelpTopics, readHelpTopic } from "../help/help-topics.ts";
 import { NoEngine } from "../sql/engine.ts";
 import { readOutage, StoreUnusable } from "../sql/faults.ts";
+import { isUnreachable } from "../sql/postgres-faults.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 
@@ -253,13 +250,14 @@ function explain(error: unknown): number {
   const outage = error instanceof StoreUnusable ? undefined : readOutage(error);
   if (outage !== undefined) {
     say(`waypost: ${outages[outage] ?? message}`);
-    return 2;
+    return isUnreachable(error) ? 1 : 2;
   }
   const isKnown = [UsageFault, StoreUnusable, NoEngine, Problem].some(
     (kind) => error instanceof kind,
   );
   say(`waypost: ${isKnown ? "" : "unexpected error: "}${message}`);
-  return isKnown ? 2 : 1;
+  // A service manager starts the process again after 1, but not after 2.
+  return isKnown && !isUnreachable(error) ? 2 : 1;
 }
 
 /** Where the error's own words are not for the person. */

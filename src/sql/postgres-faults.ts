@@ -1,4 +1,4 @@
-import { Duplicate, StoreBusy } from "./faults.ts";
+import { Duplicate, StoreBusy, StoreUnusable } from "./faults.ts";
 
 /** What the errors of PostgreSQL and of the way to it mean (its manual, appendix A). */
 
@@ -62,6 +62,13 @@ export function isLost(error: unknown): boolean {
   if (code.startsWith("08") || network.has(code)) return true;
   if (error instanceof AggregateError) return error.errors.every(isLost);
   return code === "" && endings.some((ending) => error.message.startsWith(ending));
+}
+
+/** The server is down, cannot be reached, or has no connection left, so a later try may help. */
+export function isUnreachable(error: unknown): boolean {
+  const isOurs = error instanceof StoreUnusable || error instanceof StoreBusy;
+  if (isOurs) return isUnreachable(error.cause);
+  return isLost(error) || readCode(error).startsWith("53");
 }
 
 /** The connection was there, and is no more: one that is made now may serve. */

@@ -12,6 +12,16 @@ import { waitUntil } from "../support/wait-until.ts";
 /** What a folder holds that was served, and in which nothing was approved or changed. */
 const servedFiles = ["listener.json", "listener.key", "listener.lock", "owner.key", "waypost.db"];
 
+test("a start without its database exits with 1, so that a service manager tries again", async () => {
+  await using folder = await createFolder();
+  const env = { WAYPOST_DATABASE_URL: "postgres://waypost@127.0.0.1:1/waypost" };
+  const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(
+    /^waypost: postgres:\/\/waypost@127\.0\.0\.1:1\/waypost cannot be opened: [^\n]+\n$/,
+  );
+});
+
 describe("the first start", () => {
   test("makes a project and its owner's key, and says what to do next", async () => {
     await using folder = await createFolder();
