@@ -27,5 +27,14 @@ export type CopiedSum = TablePlace & TableSum;
 
 /** The copy cannot be made or read; the message is for whoever asked for it. */
 export class CopyFault extends Error {
-  override readonly name = "CopyFault";
+  override readonly name: string = "CopyFault";
+}
+
+/** The copy would overwrite the data of the database or folder. */
+export class TargetTaken extends CopyFault {
+  override readonly name = "TargetTaken";
+
+  constructor() {
+    super("the target already contains Waypost data");
+  }
 }

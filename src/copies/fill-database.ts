@@ -3,7 +3,7 @@ import { listTables } from "../sql/list-tables.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import { readCopyMark, writeCopyMark, type CopyMark } from "../sql/copy-mark.ts";
 import { readDone, runMigrations } from "../sql/migrate.ts";
-import { CopyFault, type CopiedDatabase } from "./copied-database.ts";
+import { CopyFault, TargetTaken, type CopiedDatabase } from "./copied-database.ts";
 import type { Row } from "./row-digest.ts";
 
 /**
@@ -33,8 +33,6 @@ export type Claim = { readonly id: string; readonly now: () => number };
 const lease_ms = 15_000;
 /** Every engine takes so many values with one statement. */
 const mostValues = 8000;
-
-const taken = "it already contains Waypost data; choose an empty folder or database";
 
 /** Whether a copy into it was begun and did not end; nothing else may be in it. */
 export async function isHalfFilled({ sql: { db }, copied }: CopiedDatabase) {
@@ -114,7 +112,7 @@ async function requireFree(
   const tables = await listTables(db);
   if (!tables.some((name) => own.includes(name))) return;
   const mark = await readMark(db, marks);
-  if (mark === undefined) throw new CopyFault(taken);
+  if (mark === undefined) throw new TargetTaken();
   if (mark.until <= now) return;
   const seconds = Math.ceil((mark.until - now) / 1000);
   throw new CopyFault(

@@ -159,7 +159,7 @@ describe("a store that takes a while", () => {
     const { code, stdout, stderr } = await going.finished;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(
-      "nothing was copied: another process wrote to the old data during the copy",
+      "Nothing was copied: another process wrote to the old data during the copy",
     );
     expect(await start(other.path).finished).toMatchObject({ code: 0 });
   });

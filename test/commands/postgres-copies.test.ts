@@ -65,7 +65,18 @@ test("a store goes to PostgreSQL and back, row for row", async () => {
   }
   const twice = await run(to);
   expect(twice).toMatchObject({ code: 2, stdout: "" });
-  expect(twice.stderr).toContain("it already contains Waypost data");
+  const { username, host, pathname } = new URL(database.url);
+  const taken =
+    `waypost: Nothing was copied: the database postgres://${username}@${host}${pathname} ` +
+    "already contains Waypost data. Use an empty database.\n";
+  expect(twice.stderr).toBe(taken);
+  const full = new URL(database.url);
+  full.password = "so-secret";
+  await using empty = await createFolder();
+  const backup = await backUp(folder.path);
+  const restore = ["restore", backup.file, "--data", empty.path];
+  const refused = await run(restore, { env: { WAYPOST_DATABASE_URL: full.href } });
+  expect(refused).toMatchObject({ code: 2, stdout: "", stderr: taken });
   const file = await backUp(folder.path, env);
   // Whoever asked for the links has used the key, and serve has tried to tell the webhook.
   expect(file.tables.filter(isUnused)).toEqual(before.tables.filter(isUnused));
@@ -141,7 +152,7 @@ test("a migration whose way to PostgreSQL is cut says which, and what to do", as
   proxy.cut();
   const { code, stdout, stderr } = await going.finished;
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toMatch(/nothing was copied: |the copy may or may not be complete; /);
+  expect(stderr).toMatch(/Nothing was copied: |the copy may or may not be complete; /);
   expect(stderr).toMatch(/the same command (again: it starts over|reports how many seconds)/);
   if (stderr.includes("nothing")) expect(stderr).toContain(new URL(proxy.url).host);
 });

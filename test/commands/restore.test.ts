@@ -195,7 +195,7 @@ describe("a file whose sums are right is looked at row by row", () => {
     await forgeBackup(forged(), twice);
     const failed = await restore(forged(), other.path);
     expect(failed.code).toBe(2);
-    expect(failed.stderr).toMatch(/^waypost: nothing was copied[^\n]+\n$/);
+    expect(failed.stderr).toMatch(/^waypost: Nothing was copied[^\n]+\n$/);
     expect((await readdir(other.path)).filter((name) => name.endsWith(".key"))).toEqual([]);
     expect(await restore(file, other.path)).toMatchObject({ code: 0 });
     expect(await listEmbedded(other.path)).toEqual(await listEmbedded(folder.path));
@@ -207,7 +207,10 @@ describe("a folder that is not empty is refused, and left as it is", () => {
     const before = await listEmbedded(folder.path);
     const refused = await restore(file, folder.path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("it already contains Waypost data");
+    expect(refused.stderr).toBe(
+      `waypost: Nothing was copied: the folder "${folder.path}" already contains Waypost data. ` +
+        "Use an empty folder.\n",
+    );
     expect(await listEmbedded(folder.path)).toEqual(before);
     await using other = await createFolder();
     await plantEmbedded(other.path, []);
@@ -215,9 +218,7 @@ describe("a folder that is not empty is refused, and left as it is", () => {
     await rm(join(other.path, "owner.key"));
     const alone = await restore(file, other.path);
     expect(alone).toMatchObject({ code: 2, stdout: "" });
-    expect(alone.stderr).toContain(
-      "it already contains Waypost data; choose an empty folder or database",
-    );
+    expect(alone.stderr).toContain(`the folder "${other.path}" already contains Waypost data`);
     expect(await listNames(join(other.path, "waypost.db"))).toContain("links");
   });
 

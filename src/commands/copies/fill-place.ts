@@ -10,6 +10,7 @@ import { UsageFault } from "../../config.ts";
 import {
   CopyFault,
   databaseNames,
+  TargetTaken,
   type CopiedDatabase,
   type DatabaseName,
 } from "../../copies/copied-database.ts";
@@ -23,6 +24,7 @@ import {
   StoreBusy,
   StoreUnusable,
 } from "../../sql/faults.ts";
+import { describeDatabase } from "../../sql/postgres.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { Interrupted } from "../terminal/ask-to-go-on.ts";
 
@@ -71,7 +73,7 @@ export async function fillPlace<Result>(
     });
   } catch (error) {
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
-    throw explainFault(error, place.data);
+    throw explainFault(error, place);
   }
 }
 
@@ -144,10 +146,16 @@ const mayBeCopied =
   "the database stopped responding, and the copy may or may not be complete; run the same " +
   "command again: it starts over, or reports that the complete copy already exists";
 
-function explainFault(error: unknown, data: string): unknown {
-  const place = quote(data, 200);
+function explainFault(error: unknown, target: DataPlace): unknown {
+  const place = quote(target.data, 200);
   const fail = (message: string) =>
-    new UsageFault(`nothing was copied: ${message}`, { cause: error });
+    new UsageFault(`Nothing was copied: ${message}`, { cause: error });
+  if (error instanceof TargetTaken) {
+    const url = readDatabaseUrl(target);
+    const [kind, name] =
+      url === undefined ? ["folder", place] : ["database", describeDatabase(url)];
+    return fail(`the ${kind} ${name} already contains Waypost data. Use an empty ${kind}.`);
+  }
   if (error instanceof CopyFault) return fail(error.message);
   if (error instanceof StoreBusy && error.outage !== "busy") {
     return fail(`${error.message}; ${goesAgain}`);
