@@ -67,6 +67,8 @@ test("a copy that lost its claim fails, and leaves the next one alone", async ()
     await next.makeTables();
     await insert(next);
     await next.finish();
-    await expect(claim(database, "third")).rejects.toThrow("the target already contains Waypost data");
+    await expect(claim(database, "third")).rejects.toThrow(
+      "the target already contains Waypost data",
+    );
   });
 });
