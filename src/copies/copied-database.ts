@@ -27,14 +27,11 @@ export type CopiedSum = TablePlace & TableSum;
 
 /** The copy cannot be made or read; the message is for whoever asked for it. */
 export class CopyFault extends Error {
-  override readonly name: string = "CopyFault";
+  override readonly name = "CopyFault";
 }
 
 /** The copy would overwrite the data of the database or folder. */
-export class TargetTaken extends CopyFault {
+export class TargetTaken extends Error {
   override readonly name = "TargetTaken";
-
-  constructor() {
-    super("the target already contains Waypost data");
-  }
+  override readonly message = "the target already contains Waypost data";
 }
