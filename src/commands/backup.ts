@@ -142,7 +142,9 @@ function countBytes(whole: Hash, add: (size: number) => void): Transform {
 /** Refused before anything is read. */
 async function checkPlace(file: string): Promise<void> {
   const found = await lstat(file).catch(() => undefined);
-  if (found !== undefined) throw refuseOther(file, found);
+  if (found !== undefined) {
+    throw new UsageFault(`${quote(file, 200)} already exists. Choose a new name.`);
+  }
   const folder = dirname(file);
   const isFolder = await stat(folder).then(
     (one) => one.isDirectory(),
@@ -152,15 +154,6 @@ async function checkPlace(file: string): Promise<void> {
   throw new UsageFault(
     `the folder ${quote(folder, 200)} does not exist; create it, or choose another`,
   );
-}
-
-function refuseOther(
-  file: string,
-  found: { isDirectory(): boolean; isFile(): boolean },
-): UsageFault {
-  const kind = found.isDirectory() ? "a folder" : found.isFile() ? "a file" : "not a regular file";
-  const advice = "backup does not overwrite files; name a new file";
-  return new UsageFault(`${quote(file, 200)} already exists, and is ${kind}; ${advice}`);
 }
 
 function explainFault(error: unknown, file: string): unknown {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, inspectTools } from "../compose/assistant.ts";
 import { fetchPublicFile } from "../compose/public-files.ts";
@@ -148,7 +149,10 @@ function noteFirstStart(config: Config, note: Note): void {
   const fault =
     "is set, but a new database does not have this key; unset WAYPOST_API_KEY and " +
     "WAYPOST_API_KEY_FILE, or set WAYPOST_BASE_URL";
-  const said = `the first start creates it in ${findOwnerKeyFile(data)}`;
+  const file = findOwnerKeyFile(data);
+  const said = existsSync(file)
+    ? `the first start uses the key in ${file}`
+    : `the first start creates it in ${file}`;
   note({ about: "key", said, ...(isGiven && { fault }) });
   note({ about: "approvals", said: keptLater });
 }
@@ -170,10 +174,11 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
 
 function describeAccess({ toolbox, keyContext: { access } }: Inspected): string {
   const states = toolbox.tools.map((tool) => tool.readAccess(access).state);
-  const counts = (["granted", "denied", "unknown"] as const).map((state) => {
-    return `${states.filter((each) => each === state).length} ${state}`;
-  });
-  return `${keyKinds[access.readKind()]}; tools: ${counts.join(", ")} (details: waypost tools)`;
+  const count = (state: string) => states.filter((each) => each === state).length;
+  const unknown = count("unknown");
+  const also = unknown === 0 ? "" : `, and perhaps ${unknown} more`;
+  const kind = keyKinds[access.readKind()];
+  return `${kind}; ${count("granted")} tools can be used${also} (waypost tools lists them)`;
 }
 
 const keyKinds = {

@@ -46,7 +46,7 @@ Settings (a flag overrides its variable)
   --host HOST          WAYPOST_HOST         the address to listen on (127.0.0.1)
   --port PORT          WAYPOST_PORT         the port to listen on (8787); 0 picks a free one
   --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback) or number of the
-                                            proxies whose client addresses are trusted
+                                            proxies whose X-Forwarded-For is believed
   --webhook-private A,B  WAYPOST_WEBHOOK_PRIVATE  private networks (10.0.0.0/8,loopback) that
                                             webhooks may reach, as well as the public internet
   --link-origin URL    WAYPOST_LINK_ORIGIN  the origin of links (http://{subdomain}.localhost:PORT);

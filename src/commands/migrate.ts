@@ -102,5 +102,5 @@ function describeTarget({ data, secrets }: DataPlace): string {
 function nextStep({ data, secrets }: DataPlace): string {
   return secrets?.database_url === undefined
     ? `Start with --data ${quote(data, 200)} from now on.`
-    : "Start with WAYPOST_DATABASE_URL from now on.";
+    : "Start with WAYPOST_DATABASE_URL_FILE or WAYPOST_DATABASE_URL from now on.";
 }

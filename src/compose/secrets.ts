@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { findHttpTokenFile, findOwnerKeyFile, keepToken } from "./data-folder.ts";
@@ -64,10 +65,15 @@ function readSecretFile(path: string, name: string): string {
     return checkSecret(readFileSync(path, "utf8").trim(), name);
   } catch (error) {
     if (error instanceof UsageFault) throw error;
-    // What a variable names is not shown: the secret itself may have been put there.
-    const file = name === path ? path : `the file of ${name}`;
-    throw new UsageFault(`${file} ${explainUnread(error)}`, { cause: error });
+    throw new UsageFault(`${nameFile(path, name)} ${explainUnread(error)}`, { cause: error });
   }
+}
+
+/** What a variable names may be the secret itself. A path has no room for a database's address. */
+function nameFile(path: string, name: string): string {
+  if (name === path) return path;
+  const isShown = name === "WAYPOST_DATABASE_URL_FILE" && /^[\w./-]+$/.test(path);
+  return isShown ? `${resolve(path)} (${name})` : `the file of ${name}`;
 }
 
 function explainUnread(error: unknown): string {

@@ -123,7 +123,7 @@ describe("a file that cannot be written is refused, and what is there stays", ()
     await make(path);
     const refused = await backUp(path);
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/^waypost: .* already exists, and is .*name a new file\n$/);
+    expect(refused.stderr).toBe(`waypost: "${path}" already exists. Choose a new name.\n`);
     if (what === "a file") expect(await readFile(path, "utf8")).toBe("mine");
     if (what === "a link that leads nowhere") expect(existsSync(beside("nowhere"))).toBe(false);
   });

@@ -3,7 +3,15 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
-import { query, takeDatabase } from "../support/postgres.ts";
+import { query, takeDatabase, takeEmptyDatabase } from "../support/postgres.ts";
+
+/** The last line of a start on a database. */
+function inDatabase(url: string): RegExp {
+  const { username, host, pathname } = new URL(url);
+  return new RegExp(
+    `\nThe data is in the database postgres://${username}@${host}${pathname}\\.\n$`,
+  );
+}
 
 /** Many first starts at once on one database, each with a folder of its own. */
 
@@ -31,7 +39,27 @@ test("make one owner's key, which one of them writes and the others name", async
     text.includes(`(the key is in ${hostname()}:${files[0]}, or`),
   );
   expect(named).toHaveLength(2);
-  expect(said.filter((text) => text.includes(database.url))).toEqual([]);
+  for (const text of said) expect(text).toMatch(inDatabase(database.url));
+  await database.giveBack();
+});
+
+test("a start on a database names the file that it does not use", async () => {
+  const database = await takeEmptyDatabase();
+  await using folder = await createFolder();
+  await using alone = await startServe(folder.path);
+  await alone.stop();
+  const env = { WAYPOST_DATABASE_URL: database.url };
+  const looked = await run(["doctor", "--data", folder.path], { env });
+  const key = `${folder.path}/owner.key`;
+  expect(looked.stdout).toMatch(
+    new RegExp(`^ok +key +the first start uses the key in ${key}$`, "m"),
+  );
+  const said = `${folder.path}/waypost.db is not used; to move its data, see: `;
+  for (let start = 0; start < 2; start += 1) {
+    await using serving = await startServe(folder.path, [], { env });
+    expect(serving.key).toBe(alone.key);
+    expect((await serving.stop()).stderr).toContain(said);
+  }
   await database.giveBack();
 });
 

@@ -47,6 +47,17 @@ test("comes from a file with the address, or from PGPASSWORD beside one without 
   await database.giveBack();
 });
 
+test("whose file does not exist is missed by its path", async () => {
+  await using folder = await createFolder();
+  const missing = join(folder.path, "no.url");
+  const env = { WAYPOST_DATABASE_URL_FILE: missing };
+  expect(await run(["keys", "list", "--data", folder.path], { env })).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `waypost: ${missing} (WAYPOST_DATABASE_URL_FILE) does not exist\n`,
+  });
+});
+
 test("in a flag is left out of the commands that a first start names", async () => {
   const database = await takeGuarded();
   await using folder = await createFolder();

@@ -12,7 +12,7 @@ import { waitUntil } from "../support/wait-until.ts";
 /** What a folder holds that was served, and in which nothing was approved or changed. */
 const servedFiles = ["listener.json", "listener.key", "listener.lock", "owner.key", "waypost.db"];
 
-test("a start without its database exits with 1, so that a service manager tries again", async () => {
+test("a start without its database exits with 1, and may be tried again", async () => {
   await using folder = await createFolder();
   const env = { WAYPOST_DATABASE_URL: "postgres://waypost@127.0.0.1:1/waypost" };
   const refused = await run(["serve", "--data", folder.path, "--port", "0"], { env });

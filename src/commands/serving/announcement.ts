@@ -1,5 +1,6 @@
 import { isOpenToOthers, type Addresses } from "../../compose/addresses.ts";
 import { findHttpTokenFile } from "../../compose/data-folder.ts";
+import { describeDataPlace } from "../../compose/describe-data-place.ts";
 import { explainOwnerKey } from "../../compose/explain-owner-key.ts";
 import type { OwnerKey } from "../../compose/first-start.ts";
 import type { Config } from "../../config.ts";
@@ -61,12 +62,14 @@ function describeOwn(
   command: string,
 ): Described {
   const makeKey = nameMakeKey(config, command);
+  const place = describeDataPlace(config);
+  const places = place === undefined ? [] : [place];
   const { file: keyFile, state } = ownerKey;
   const json = { key_file: state === "opens" ? keyFile : null };
   if (!isFirstStart) {
     const key = explainOwnerKey(ownerKey, makeKey);
-    const line = `Waypost serves links at ${links}, ${api} and MCP at ${mcp} (${key}).`;
-    return { json, lines: [`${line} Ctrl-C stops it.`] };
+    const line = `Links open at ${links}. The API is at ${api}, MCP at ${mcp} (${key}).`;
+    return { json, lines: [`${line} Ctrl-C stops Waypost.`, ...places] };
   }
   // The header goes through a pipe: an argument would show the key to every other process.
   const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
@@ -74,10 +77,11 @@ function describeOwn(
   return {
     json,
     lines: [
-      `Waypost serves your links at ${links?.replace("{subdomain}", "default")}.`,
+      `Your links open at ${links?.replace("{subdomain}", "default")}.`,
       `Assistants: MCP at ${mcp}, with the key of your project "default" in ${keyFile}.`,
       `Make your first link: ${header} | curl -H @- ${api}/links ${body}`,
       `More keys: ${makeKey}. All commands: ${command} --help.`,
+      ...places,
     ],
   };
 }

@@ -1,0 +1,15 @@
+import { join, resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { describeDatabase } from "../sql/postgres.ts";
+import { databaseFile, hasDatabase } from "./data-folder.ts";
+import { readDatabaseUrl } from "./secrets.ts";
+
+/** Undefined when the data is in the data folder. Users may expect that of an older file there. */
+export function describeDataPlace(config: Config): string | undefined {
+  const url = readDatabaseUrl(config);
+  if (url === undefined) return undefined;
+  const place = `The data is in the database ${describeDatabase(url)}.`;
+  if (!hasDatabase(config.data)) return place;
+  const file = join(resolve(config.data), databaseFile);
+  return `${place} ${file} is not used; to move its data, see: waypost help postgresql`;
+}
