@@ -4,8 +4,11 @@ import { journalCommand } from "../compose/journal-command.ts";
 import { readTimeZone } from "../compose/time-zone.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
+import type { JsonObject } from "../contract/json.ts";
 import { writeLocalTime, type TimeZone } from "../contract/local-time.ts";
 import type { Link } from "../contract/links.ts";
+import { findKindNamed } from "../contract/resource-kind.ts";
+import { isBlank } from "../contract/text.ts";
 import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
 import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
 import { countBin, describeEmptying, findBinKind, listBin, type BinEntry } from "../store/bin.ts";
@@ -132,14 +135,22 @@ async function restore(session: Session, id: string, isJson: boolean): Promise<v
   if (kind === undefined) throw refuseMissing(id);
   const { restored, chore } = await journalCommand(
     config,
-    { tool: "bin restore", realm: project.id, kind, id, name: null },
+    { tool: "bin restore", realm: project.id, kind, id, name: null, isRestore: true },
     () => store.write((db) => restoreOne({ db, projectId: project.id }, project, { kind, id })),
     (done) => ({ id, name: done.restored.name, before: null, after: done.restored }),
   );
   if (chore !== undefined) await store.finishChore(chore, longestChore_ms);
   if (isJson) return printJson(restored);
   print(restored.id);
-  say(`Restored to the project ${project.subdomain}.`);
+  say(`Restored ${describe(kind, restored)} in project ${quote(project.subdomain)}.`);
+}
+
+/** `the link "Newsletter"`; without a name, its path or identifier. */
+function describe(kind: BinKind, restored: RestoredOne["restored"]): string {
+  const { label = kind } = findKindNamed(kind) ?? {};
+  const record: JsonObject = { ...restored };
+  const name = [record["name"], record[identifiers[kind]]].find((text) => !isBlank(text));
+  return typeof name === "string" ? `the ${label} ${quote(name)}` : `the ${label}`;
 }
 
 type RestoredOne = {
@@ -168,7 +179,7 @@ async function restoreOne(
 
 function refuseMissing(id: string): UsageFault {
   return new UsageFault(
-    `the bin has no entry with the id ${quote(id)}; waypost bin list shows all entries`,
+    `the bin has no entry with the id ${quote(id)}; pass the UUID that waypost bin list prints`,
   );
 }
 

@@ -94,7 +94,7 @@ doctor
 
 keys create
   --project NAME       id or subdomain; needed only if there are several projects
-  --scopes A,B         only these scopes; without this flag, full access
+  --scopes A,B         only these scopes; without this flag, all scopes
   --role ROLE          viewer, manager or owner (owner); a viewer reads links, statistics and apps,
                        and changes nothing
   --master             a master key, which manages projects and nothing else
@@ -158,6 +158,7 @@ jobs, jobs show ID, jobs resume ID, jobs cancel ID, jobs undo ID
   --json               {jobs, meta}, {job, meta}, {job} or {plan, job}
 
 bin list, bin restore ID, bin empty
+  ID                   the UUID that waypost bin list prints
   --project NAME       id or subdomain; needed only if there are several projects
   --page N             list: a page of 100 entries
   --yes                empty: do not ask

@@ -164,13 +164,9 @@ async function bringBack(
   const { restore } = endpoints[kind];
   const noting = await readNoting(acting);
   const { realm } = keyContext;
-  // Where it was the last thing that Waypost did to it, the deletion is taken back by this.
-  const [last] = await noting.history.list({ realm }, { target: id, from: 0, limit: 1 });
-  const isDeletion = last?.tool === `delete_${kind}` && last.undone_by === null;
-  const undoes = isDeletion ? last.id : undefined;
   await journalAct(
     noting,
-    { tool: restore.tool, realm, kind, id, name, undoes },
+    { tool: restore.tool, realm, kind, id, name, isRestore: true },
     async () => keyContext.call<Endpoint>(restore, { id }),
     // Each of these endpoints answers what it has brought back.
     (restored) => ({ id, name, before: null, after: restored as unknown as JsonObject }),

@@ -88,7 +88,12 @@ function readWanted(args: JsonObject): Wanted {
     ...(found === undefined ? [faultOf("role", `must be one of ${roles.join(", ")}`)] : []),
     // None would be all of them.
     ...(Array.isArray(given) && granted.length === 0
-      ? [faultOf("scopes", "can't be blank: choose at least one, or full access")]
+      ? [
+          faultOf(
+            "scopes",
+            "can't be blank: choose at least one, or everything that the role allows",
+          ),
+        ]
       : []),
     ...(granted.length < new Set(words).size ? [faultOf("scopes", "is invalid")] : []),
   ];

@@ -28,8 +28,8 @@ type Command = {
   readonly name: string | null;
   /** How it is put back, where undo cannot. */
   readonly note?: string;
-  /** The change that it takes back. */
-  readonly undoes?: string | undefined;
+  /** It restores from the bin, which undoes the deletion if that was the target's last change. */
+  readonly isRestore?: boolean;
 };
 
 type Done = Pick<Effect, "before" | "after"> & {
@@ -62,12 +62,14 @@ type Noting = Pick<Writer, "key_print" | "client"> & {
 /** The row is there before anything is done, so that nothing is done that is not in it. */
 export async function journalAct<Result>(
   { history, report, key_print, client }: Noting,
-  { id, name, ...command }: Command,
+  { id, name, isRestore = false, ...command }: Command,
   run: () => Promise<Result>,
   describe: (result: Result) => Done,
 ): Promise<Result> {
   const target = { target_id: id, target_key: null, name };
-  const change = await history.begin({ key_print, client, ...command, ...target, effects: [] });
+  const undoes = isRestore ? await findDeletion(history, command, id) : undefined;
+  const writer = { key_print, client };
+  const change = await history.begin({ ...writer, ...command, undoes, ...target, effects: [] });
   const result = await run().catch(async (error: unknown) => {
     // A transaction that failed has changed nothing; one whose end is not known stays noted so.
     if (!mayBeDone(error)) await history.drop(change).catch(report);
@@ -76,6 +78,17 @@ export async function journalAct<Result>(
   // What was done stays done, and its row stays as one whose end is unknown.
   await history.note(change, describeEnd(change, describe(result))).catch(report);
   return result;
+}
+
+async function findDeletion(
+  history: History,
+  { realm, kind }: Pick<Command, "realm" | "kind">,
+  id: string | null,
+): Promise<string | undefined> {
+  if (id === null) return undefined;
+  const [last] = await history.list({ realm }, { target: id, from: 0, limit: 1 });
+  const isDeletion = last?.tool === `delete_${kind}` && last.undone_by === null;
+  return isDeletion ? last.id : undefined;
 }
 
 /** As the store says it, or the service that asked it. */

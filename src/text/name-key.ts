@@ -7,5 +7,5 @@ export function nameKey({ id }: { readonly id: string }): string {
 
 /** No scopes are all of them. */
 export function describeKeyAccess(role: string, scopes: readonly string[]): string {
-  return `${role}, ${scopes.length === 0 ? "full access" : scopes.join(", ")}`;
+  return `role ${role}, ${scopes.length === 0 ? "all scopes" : scopes.join(", ")}`;
 }

@@ -60,16 +60,20 @@ describe("what was deleted", () => {
   });
 
   test("is brought back by its id, for the running service too", async () => {
-    const link = await make("/links", { path: "summer" });
+    const link = await make("/links", { path: "summer", name: "Newsletter" });
     const app = await make("/ios_apps", { ios_app: { ...iosApp.ios_app, bundle_id: "com.two" } });
     const path = `/links/${link.id}`;
     await serving.call("PATCH", path, { body: { ios_app: { id: app.id } } });
     await remove(`/ios_apps/${app.id}`);
     await remove(path);
-    for (const id of [link.id, app.id]) {
+    for (const [id, name] of [
+      [link.id, 'the link "Newsletter"'],
+      [app.id, 'the iOS app "com.two"'],
+    ]) {
       expect(await run(bin("restore", id.toUpperCase()))).toMatchObject({
         code: 0,
         stdout: `${id}\n`,
+        stderr: `Restored ${name} in project "default".\n`,
       });
     }
     await untilSeen();
@@ -81,7 +85,7 @@ describe("what was deleted", () => {
 
   test.each([
     ["taken", "Path has already been taken"],
-    ["unknown", "the bin has no entry with the id"],
+    ["unknown", "; pass the UUID that waypost bin list prints"],
   ])("does not come back where it is %s, and a line says why", async (why, said) => {
     const { id } = await make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);

@@ -69,7 +69,10 @@ test("what comes back from the bin can be undone, and its emptying cannot", asyn
   expect((await run(["bin", "restore", link.id, ...data])).code).toBe(0);
   const { changes } = await callDone(client, "list_changes");
   const target = { kind: "link", id: link.id };
-  expect(changes[0]).toMatchObject({ tool: "bin restore", by, target });
+  expect(changes[0]).toMatchObject({ tool: "bin restore", by, target, undoes: changes[1].id });
+  expect(changes[1]).toMatchObject({ tool: "delete_link", undone_by: changes[0].id });
+  const again = await callRefused(client, "undo", { change_id: changes[1].id });
+  expect(again.message).toBe(`It is undone already, by ${changes[0].id}.`);
   await callDone(client, "undo", { change_id: changes[0].id });
   expect((await callRefused(client, "get_link", { id: link.id })).code).toBe("not_found");
   expect((await run(["bin", "empty", "--yes", ...data])).code).toBe(0);

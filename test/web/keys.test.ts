@@ -296,7 +296,7 @@ test("in read-only mode keys are shown and stay as they are", async () => {
   await using reading = await startServe(place.path, ["--mode", "read-only"]);
   const tab = await signInAt(reading);
   const { text } = await tab.open("/keys");
-  expect(text).toContain("owner, full access");
+  expect(text).toContain("role owner, all scopes");
   expect(text).not.toMatch(/\/keys\/new|Revoke/);
   const form = { form_token: await readFormToken(tab), once: "x", role: "owner", access: "full" };
   expect((await tab.post("/keys/new", form)).status).toBe(404);
