@@ -19,7 +19,7 @@ import { runStdio } from "./stdio.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import { locateProgram, nameCommand, nameData } from "./terminal/command-name.ts";
 import type { Flags, FlagValues } from "./terminal/flags.ts";
-import { print, say } from "./terminal/output.ts";
+import { formatTable, print, say } from "./terminal/output.ts";
 import { showTools } from "./tools.ts";
 import { runWebhooks, webhookFlags } from "./webhooks.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "../config.ts";
@@ -73,13 +73,21 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
 }
 
 async function showTopic(name: string): Promise<void> {
+  const topics = await listHelpTopics();
+  if (name === "topics") {
+    const rows = topics.map((each) => [each.name, each.title]);
+    return print(formatTable([["TOPIC", "TITLE"], ...rows]));
+  }
   const topic = await readHelpTopic(name, "md");
   if (topic !== undefined) return print(topic.text.trimEnd());
-  const names = (await listHelpTopics()).map((other) => other.name);
-  const list = `The topics are: ${names.join(", ")}.`;
-  if (name === "topics") return print(list);
-  const hint = suggest(findNearest(name, names));
-  throw new UsageFault(`unknown help topic ${quote(name)}${hint || "."} ${list}`);
+  const hint = suggest(
+    findNearest(
+      name,
+      topics.map((other) => other.name),
+    ),
+  );
+  const advice = "waypost help topics lists all topics";
+  throw new UsageFault(`unknown help topic ${quote(name)}${hint}${hint ? "" : ";"} ${advice}`);
 }
 
 type Command = (words: readonly string[], host: Host) => Promise<boolean | number | void>;

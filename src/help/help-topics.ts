@@ -20,13 +20,24 @@ export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];
 }
 
-/** Finds `reference/tools` by `tools`, too. Undefined if there is no such topic. */
+/**
+ * Finds `reference/tools` by `tools`, too, and a topic by a word that only its name and title have.
+ * Undefined if there is no such topic.
+ */
 export async function readHelpTopic(
   name: string,
   format: "md" | "html",
 ): Promise<(HelpTopic & { readonly text: string }) | undefined> {
   const topics = await listHelpTopics();
-  const topic = topics.find((other) => other.name === name || other.name === `reference/${name}`);
-  if (topic === undefined) return undefined;
+  const named = topics.find((other) => other.name === name || other.name === `reference/${name}`);
+  const [topic, ...others] = named ? [named] : topics.filter((other) => hasWord(other, name));
+  if (topic === undefined || others.length > 0) return undefined;
   return { ...topic, text: await readFile(new URL(`${topic.name}.${format}`, folder), "utf8") };
+}
+
+function hasWord({ name, title }: HelpTopic, word: string): boolean {
+  return `${name} ${title}`
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .includes(word.toLowerCase());
 }

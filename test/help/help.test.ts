@@ -21,6 +21,22 @@ test("waypost help TOPIC finds a reference page by the last part of its name", a
   expect(stdout.trim()).toBe(readFileSync("docs/reference/settings.md", "utf8").trim());
 });
 
+test.each([
+  ["undo", "history-and-undo"],
+  ["Bulk", "bulk-and-import"],
+  ["rest", "reference/rest"],
+])(
+  "waypost help %s finds the only page with this word in its name or title",
+  async (word, name) => {
+    const { stdout } = await run(["help", word]);
+    expect(stdout.trim()).toBe(readFileSync(`docs/${name}.md`, "utf8").trim());
+  },
+);
+
+test("waypost help with a word that several pages have is refused", async () => {
+  expect((await run(["help", "and"])).code).toBe(2);
+});
+
 test("waypost help with the name of a command prints the help text", async () => {
   expect(await run(["help", "backup"])).toEqual(await run(["--help"]));
 });
@@ -28,16 +44,20 @@ test("waypost help with the name of a command prints the help text", async () =>
 test("waypost help topics lists every page of docs/", async () => {
   const { code, stdout } = await run(["help", "topics"]);
   expect(code).toBe(0);
-  for (const name of names) expect(stdout).toContain(name);
+  const lines = stdout.trimEnd().split("\n");
+  const topics = lines.slice(1).map((line) => line.split(" ")[0]);
+  expect(new Set(topics)).toEqual(new Set(names));
+  expect(topics).toHaveLength(names.length);
+  expect(stdout).toMatch(/^bulk-and-import +Bulk work and imports$/m);
 });
 
 test.each(["glosary", "../package", "/etc/passwd"])(
-  "waypost help %s is refused with the list of topics",
+  "waypost help %s is refused with the command that lists the topics",
   async (name) => {
     const { code, stdout, stderr } = await run(["help", name]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(`unknown help topic "${name}"`);
-    expect(stderr).toContain("The topics are: ");
+    expect(stderr).toContain("waypost help topics lists all topics");
   },
 );
 
