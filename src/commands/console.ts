@@ -16,7 +16,7 @@ export async function runConsole({ config, serveCommand }: Options): Promise<voi
   if (!config.console) throw new UsageFault("the console is off; set WAYPOST_CONSOLE to on");
   if (!isReadByPerson()) {
     throw new UsageFault(
-      "console prints its address only to a terminal, because the address signs anyone in",
+      "console prints its address only to a terminal, because anyone with the address can sign in",
     );
   }
   const url = await findUrl(config);

@@ -237,11 +237,12 @@ function read<Known extends Flags>(
 function explainFlag(found: string, options: Flags): string {
   const [sentence = ""] = found.split(/\. |\.?\n/);
   const [, name = "", value] = /^Option '(--[\w-]+)( <value>)?'/.exec(sentence) ?? [];
-  const [, unknown] = /^Unknown option '--([^']+)'$/.exec(sentence) ?? [];
+  const [, unknown] = /^Unknown option '([^']+)'$/.exec(sentence) ?? [];
   if (sentence.endsWith(" does not take an argument")) return `${name} takes no value`;
   if (value !== undefined || sentence.endsWith(" is ambiguous")) return `${name} needs a value`;
-  const nearest = unknown && findNearest(unknown, Object.keys(options));
-  return sentence + suggest(nearest && `--${nearest}`);
+  if (unknown === undefined) return sentence;
+  const nearest = findNearest(unknown.replace(/^-+/, ""), Object.keys(options));
+  return `unknown flag ${unknown}${suggest(nearest && `--${nearest}`)}`;
 }
 
 function suggest(nearest: string | undefined): string {

@@ -27,7 +27,7 @@ export function writeSentence(told: Told): string {
 }
 
 function tellTotal({ subject, total, when, previous, isOver }: Told): string {
-  const sofar = isOver ? "" : " so far";
+  const soFar = isOver ? "" : " (so far)";
   const apps = [
     ...(total.open > 0 ? [`${countOf(total.open, "open")} of installed apps`] : []),
     ...(total.install > 0 ? [countOf(total.install, "install")] : []),
@@ -35,7 +35,7 @@ function tellTotal({ subject, total, when, previous, isOver }: Told): string {
   const also = apps.length === 0 ? "" : `, ${apps.join(" and ")}`;
   const compared = previous === undefined ? "" : `, ${compare(total.click, previous)}`;
   const had = `${subject} had ${countOf(total.click, "click")}${also}`;
-  return `${had}${sofar} ${when}${compared}.`;
+  return `${had} ${when}${soFar}${compared}.`;
 }
 
 function countOf(count: number, noun: string): string {

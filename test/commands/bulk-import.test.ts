@@ -255,7 +255,7 @@ describe("a file", () => {
     [["a.csv", "b.csv"], "import needs one FILE"],
     [["package.json", "--operation", "drop"], "choose one of upsert, update, delete"],
     [["package.json", "--mode", "read-only"], "read-only"],
-    [["package.json", "--format", "csv"], "Unknown option '--format'"],
+    [["package.json", "--format", "csv"], "unknown flag --format"],
   ])("import %j is refused in one line", async (words, message) => {
     const finished = await run(["import", ...words, "--yes", ...data()]);
     expect(finished).toMatchObject({ code: 2, stdout: "" });

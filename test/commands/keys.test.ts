@@ -139,7 +139,7 @@ describe.concurrent("what cannot be made is refused in one line with exit code 2
     [["--project", "nowhere"], "the project nowhere does not exist"],
     [["--master", "--role", "owner"], "use --master without"],
     [["--master", "--project", "default"], "use --master without"],
-    [["--name", "x"], "Unknown option '--name'"],
+    [["--name", "x"], "unknown flag --name"],
     [["more"], "use keys create"],
     [["--client", "--role", "viewer"], "--client has no --scopes"],
   ])("keys create %j", async (words, message) => {

@@ -220,7 +220,7 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["create", "shop", ...names], "use projects create"],
     [["update", "nowhere", "--plan", "pro"], "the project nowhere does not exist"],
     [["update"], "use projects create"],
-    [["update", "default", "--role", "owner"], "Unknown option '--role'"],
+    [["update", "default", "--role", "owner"], "unknown flag --role"],
     [["delete", "default"], "use projects create"],
   ])("projects %j", async (words, message) => {
     const { code, stdout, stderr } = await run(inFolder(...words));

@@ -14,7 +14,7 @@ export function renderVisits(result: JsonObject): Html {
       <ul class="list">
         ${renderMobile("iPhone", readRecord(visits, "ios"))}
         ${renderMobile("Android", readRecord(visits, "android"))}
-        ${renderPlatform("Desktop", readRecord(visits, "desktop"))}
+        ${renderPlatform("Computer", readRecord(visits, "desktop"))}
       </ul>
       ${problems.map((problem) => html`<p class="warning">${readText(problem, "message")}</p>`)}
     </div>
