@@ -28,7 +28,7 @@ const rooms: Readonly<Record<string, string>> = {
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules stats",
-  service: "text qr contract contract/rules network attribution visit stats template store",
+  service: "text qr contract contract/rules network attribution visit stats template store help",
   host: "text look qr contract contract/rules network attribution visit stats template store",
   webhooks: "contract contract/rules network network/hosts store",
 

@@ -1,3 +1,4 @@
+import { apiDescription } from "./api-description.ts";
 import { appSdk } from "./app-sdk.ts";
 import { androidApps, iosApps } from "./apps.ts";
 import { browserPaths } from "./browser-paths.ts";
@@ -20,11 +21,12 @@ export const contract = {
 
 export type Contract = typeof contract;
 
-/** What our own service answers: also what apps ask it, and what it tells nobody but Waypost. */
+/** Everything that Waypost's own service answers, with the endpoints that have no tool. */
 export const served = {
   ...contract,
   appSdk,
   browserPaths,
+  apiDescription,
 } as const satisfies Record<string, Record<string, Endpoint>>;
 
 export type Served = typeof served;

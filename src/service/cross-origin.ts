@@ -1,6 +1,6 @@
 import type { ApiReply } from "../contract/api-message.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { listEndpoints } from "../contract/index.ts";
+import { served } from "../contract/index.ts";
 import { createRouter } from "./router.ts";
 
 /** What lets a page of any site read a reply; it names no credentials, so that none are sent. */
@@ -9,7 +9,9 @@ const anyOrigin = { "access-control-allow-origin": "*" } as const;
 /** For so long a browser does not ask again. */
 const preflightKept_s = 3600;
 
-const openEndpoints = listEndpoints().filter(({ cross_origin }) => cross_origin === true);
+const openEndpoints = Object.values(served)
+  .flatMap((group) => Object.values<Endpoint>(group))
+  .filter(({ cross_origin }) => cross_origin === true);
 const router = createRouter(openEndpoints.map((endpoint) => [endpoint, endpoint] as const));
 
 /** Lets pages of other sites read what was meant for them, and what refuses them as well. */

@@ -22,7 +22,7 @@ export function createRouter<Target>(
   const targets = new Map<string, Target>();
   const allowed = new Map<string, readonly string[]>();
   for (const [entry, target] of entries) {
-    const path = apiPrefix + entry.path;
+    const path = dropEnding(apiPrefix + entry.path);
     const methods = listMethods(entry);
     for (const method of methods) targets.set(`${method} ${path}`, target);
     allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
@@ -64,8 +64,11 @@ function listPatterns(path: string): readonly Pattern[] {
 /** `/links/` and `/links.json` are other spellings of `/links`. */
 function readPath(url: string): string {
   const path = decode(cutPath(url));
-  const open = path.endsWith("/") ? path.slice(0, -1) : path;
-  return open.endsWith(".json") ? open.slice(0, -".json".length) : open;
+  return dropEnding(path.endsWith("/") ? path.slice(0, -1) : path);
+}
+
+function dropEnding(path: string): string {
+  return path.endsWith(".json") ? path.slice(0, -".json".length) : path;
 }
 
 function cutPath(url: string): string {

@@ -10,6 +10,7 @@ import { methodNotAllowed, notFound, Problem } from "../contract/problem.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { fillLinkOrigin, fillSubdomain } from "../contract/rules/link-address.ts";
 import type { Report, WatchRequest } from "../contract/watch.ts";
+import { readApiDescription } from "../help/api-description.ts";
 import type { KeyHolder } from "../store/keys.ts";
 import { createCheckQueue } from "../template/check-queue.ts";
 import { answerInTime } from "./answer-in-time.ts";
@@ -62,6 +63,9 @@ const handlers: Handlers = {
   pageTemplate: pageTemplateHandlers,
   appSdk: appSdkHandlers,
   browserPaths: browserPathHandlers,
+  apiDescription: {
+    show: async () => ({ body: JSON.parse(await readApiDescription()) }),
+  },
 };
 
 const router = createRouter(pairHandlers().map((pair) => [pair[0], pair] as const));

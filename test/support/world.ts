@@ -14,6 +14,7 @@ import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts
 import { openStore, type Store } from "../../src/store/store.ts";
 import { requestIdHeader } from "../../src/text/request-id.ts";
 import { createAlarms, neverRing } from "./alarms.ts";
+import { checkExchange } from "./api-description.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "./store-place.ts";
 
 /**
@@ -158,7 +159,10 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     addKey,
     call: async (method, path, given = {}) => {
       const request = buildRequest(method, path, { key, ...given });
-      return readReply(await fetch(request));
+      const { url } = request;
+      const reply = await readReply(await fetch(request));
+      checkExchange({ method, url, body: writeBody(given.body) }, reply);
+      return reply;
     },
     now: clock.now,
     advance: (milliseconds) => {
@@ -193,8 +197,12 @@ function buildRequest(method: string, path: string, { key, body, query, headers 
       ...(body !== undefined && { "content-type": "application/json" }),
       ...headers,
     },
-    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: writeBody(body) }),
   });
+}
+
+function writeBody(body: unknown): string {
+  return body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
 }
 
 async function readReply(response: Response): Promise<Reply> {

@@ -11,7 +11,8 @@ import { writeDocs } from "./write-docs.js";
 
 /**
  * Writes everything that runs into `dist`, with all packages in it: the check of the Node version,
- * the program, the thread for long reads, SQLite for older Nodes, the documentation, and licenses.
+ * the program, the thread for long reads, SQLite for older Nodes, the documentation, the
+ * description of the API, and licenses.
  */
 
 const { version, engines } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -42,6 +43,11 @@ await bundle({
 await bundleReaderThread();
 await vendorSqlite();
 
+writeFileSync(
+  "dist/openapi.json",
+  (await runSource(new URL("./published-api.ts", import.meta.url))).description,
+);
+
 const program = "dist/program.js";
 await bundle({
   entryPoints: ["src/main.ts"],
@@ -55,7 +61,9 @@ await bundle({
     "import.meta.url": "programUrl",
     WAYPOST_DOCS: JSON.stringify("docs/"),
     WAYPOST_VERSION: JSON.stringify(version),
-    WAYPOST_SCHEMAS: JSON.stringify(await writeSchemas()),
+    WAYPOST_SCHEMAS: JSON.stringify(
+      (await runSource(new URL("./published-schemas.ts", import.meta.url))).schemas,
+    ),
   },
   alias: {
     // The SDK loads a validator of JSON Schema with it, which we have our own ways for.
@@ -102,15 +110,15 @@ function escapeUnit(unit) {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** The source itself is run for them. */
-async function writeSchemas() {
+/** Runs a file of this folder with the source that it imports, and returns its exports. */
+async function runSource(file) {
   const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("./published-schemas.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(file)],
     bundle: true,
     write: false,
     platform: "node",
     format: "esm",
   });
   const code = Buffer.from(outputFiles[0].contents).toString("base64");
-  return (await import(`data:text/javascript;base64,${code}`)).schemas;
+  return import(`data:text/javascript;base64,${code}`);
 }

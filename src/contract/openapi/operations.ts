@@ -1,0 +1,202 @@
+import { budgets } from "../budgets.ts";
+import { idParameter, listMethods, type Endpoint } from "../endpoint.ts";
+import type { JsonObject } from "../json.ts";
+import { links } from "../links.ts";
+import type { Role } from "../scopes-and-roles.ts";
+import { describeErrors } from "./errors.ts";
+import { requestExamples, responseExamples } from "./examples.ts";
+import { own } from "./field-notes.ts";
+import { describeParameters } from "./parameters.ts";
+import { findName, readProperties, refer } from "./schemas.ts";
+
+export type Schemas = Readonly<Record<string, JsonObject>>;
+
+/** The operations of an endpoint by their methods, in lower case. */
+export function describeOperations(endpoint: Endpoint, tag: string, schemas: Schemas): JsonObject {
+  // HEAD is GET without a body, at every path.
+  const methods = listMethods(endpoint).filter((method) => method !== "HEAD");
+  return Object.fromEntries(
+    methods.map((method) => [
+      method.toLowerCase(),
+      describeOperation({ endpoint, method, tag, schemas }),
+    ]),
+  );
+}
+
+/** `/links/{id}` */
+export function writePath({ path }: Endpoint): string {
+  return path.replace(idParameter, "{id}");
+}
+
+type Described = {
+  readonly endpoint: Endpoint;
+  readonly method: string;
+  readonly tag: string;
+  readonly schemas: Schemas;
+};
+
+function describeOperation({ endpoint, method, tag, schemas }: Described): JsonObject {
+  const parameters = describeParameters(endpoint);
+  const isPut = method === "PUT";
+  const body = describeBody(endpoint, schemas);
+  return {
+    operationId: isPut ? `${endpoint.tool}_by_put` : endpoint.tool,
+    tags: [tag],
+    summary: endpoint.title,
+    description: listSentences(endpoint, isPut).join(" "),
+    security: describeSecurity(endpoint),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: body }),
+    responses: { ...describeSuccess(endpoint), ...describeErrors(endpoint) },
+    ...listMarks(endpoint, isPut),
+  };
+}
+
+/** What a program may want to know of the operation beyond OpenAPI's own members. */
+function listMarks(endpoint: Endpoint, isPut: boolean): JsonObject {
+  const { auth, scope, role, plan, budget, hidden, documented, tool } = endpoint;
+  const isOwn = isOwnEndpoint(endpoint) || (isPut && !isSpecifiedPut(endpoint));
+  return {
+    "x-key": auth,
+    ...(scope !== undefined && { "x-scope": scope }),
+    ...(role !== undefined && { "x-role": role }),
+    ...(plan !== undefined && { "x-plan": plan }),
+    ...(budget !== undefined && { "x-rate-limit": describeBudget(budget) }),
+    ...(hidden !== true && { "x-tool": tool }),
+    ...(isOwn && own),
+    ...(documented === false && !isOwn && { "x-waypost-path": true }),
+  };
+}
+
+function describeBudget(name: keyof typeof budgets): JsonObject {
+  const { limit, window_ms } = budgets[name];
+  return { name, requests: limit, seconds: window_ms / 1000 };
+}
+
+/** The other paths that the specification does not show belong to operations that it has. */
+function isOwnEndpoint({ documented, hidden }: Endpoint): boolean {
+  return documented === false && hidden === true;
+}
+
+/** For projects and page templates the specification has PATCH only. */
+function isSpecifiedPut({ path }: Endpoint): boolean {
+  return !/^\/(projects|page_template)/.test(path);
+}
+
+const keys = {
+  project: "Needs a key of the project.",
+  master: "Needs a master key.",
+  client: "Needs a client key.",
+  none: "Needs no key.",
+} as const;
+
+const roleNames: Readonly<Record<Role, string>> = {
+  viewer: "Viewer",
+  manager: "Manager or Owner",
+  owner: "Owner",
+};
+
+function listSentences(endpoint: Endpoint, isPut: boolean): readonly string[] {
+  const { summary, auth, scope, overwrite_scope, link_scope, role, plan, budget } = endpoint;
+  const isGuess = endpoint.documented === false && !isOwnEndpoint(endpoint);
+  return [
+    summary,
+    ...(isPut ? ["The same as PATCH."] : []),
+    ...(summary.includes(keys[auth]) ? [] : [keys[auth]]),
+    ...(scope === undefined ? [] : [`Its scope is \`${scope}\`.`]),
+    ...(overwrite_scope === undefined
+      ? []
+      : [`Also needs \`${overwrite_scope}\` if the path exists.`]),
+    ...(link_scope === undefined ? [] : [`Also needs \`${link_scope}\` with \`link_id\`.`]),
+    ...(endpoint.body === links.create.body
+      ? ["Registering an app also needs `ios_apps.create` or `android_apps.create`."]
+      : []),
+    ...(role === undefined ? [] : [`The key's owner needs the ${roleNames[role]} role.`]),
+    ...(plan === undefined ? [] : ["Needs the Pro plan."]),
+    ...(budget === undefined
+      ? []
+      : [
+          `At most ${budgets[budget].limit} requests a minute for each key, together with the ` +
+            `other endpoints of the limit \`${budget}\`.`,
+        ]),
+    ...(isOwnEndpoint(endpoint) ? ["Only Waypost has this endpoint."] : []),
+    ...(isGuess ? ["The path is Waypost's own; other servers may have another one."] : []),
+  ];
+}
+
+/** The scope is the role of the key, as OpenAPI 3.1 has it for keys. */
+function describeSecurity({ auth, scope }: Endpoint): readonly JsonObject[] {
+  const scopes = scope === undefined ? [] : [scope];
+  if (auth === "none") return [];
+  if (auth === "client") return [{ ClientKey: [] }];
+  return [{ Token: scopes }, { Bearer: scopes }, { ApiKeyParameter: scopes }];
+}
+
+function describeBody(endpoint: Endpoint, schemas: Schemas): JsonObject | undefined {
+  const { body, body_optional, wrapper, optional_wrapper, tool } = endpoint;
+  if (body === undefined) return undefined;
+  const name = findName(body);
+  const demanded = [...(endpoint.required ?? []), ...(endpoint.needed ?? []), ...neededHere(tool)];
+  const fields = demanded.length === 0 ? { $ref: refer(name) } : demand(demanded, name, schemas);
+  const schema =
+    wrapper !== undefined
+      ? wrap(wrapper, fields)
+      : optional_wrapper === undefined
+        ? fields
+        : { anyOf: [fields, { ...wrap(optional_wrapper, fields), ...own }] };
+  return {
+    required: body_optional !== true,
+    content: { "application/json": { schema, example: requestExamples[tool] } },
+  };
+}
+
+/** "Which project request fields are required: not shown": these are Waypost's reading. */
+function neededHere(tool: string): readonly string[] {
+  return tool === "create_project" ? ["name", "subdomain"] : [];
+}
+
+function wrap(name: string, fields: JsonObject): JsonObject {
+  return { type: "object", required: [name], properties: { [name]: fields } };
+}
+
+/** The same fields, where some must be there and must not be null. */
+function demand(names: readonly string[], body: string, schemas: Schemas): JsonObject {
+  const fields = readProperties(schemas[body]);
+  const demanded = names.map((name) => {
+    const type = fields[name]?.["type"];
+    return [name, { type: Array.isArray(type) ? type[0] : type }] as const;
+  });
+  const properties = Object.fromEntries(demanded);
+  return { allOf: [{ $ref: refer(body) }, { type: "object", required: names, properties }] };
+}
+
+function describeSuccess({ success, response, type, tool, ...rest }: Endpoint): JsonObject {
+  const { status, also } = success;
+  const content = describeContent(response, type);
+  const takes = rest.body !== undefined || rest.list !== undefined;
+  const headers = takes ? { headers: { Warning: { $ref: "#/components/headers/Warning" } } } : {};
+  const describe = (description: string) => ({ description, ...headers, ...content });
+  const isUpsert = also !== undefined && tool.startsWith("upsert");
+  const words = status === 201 ? "Created." : status === 204 ? "Deleted. No body." : "Done.";
+  return {
+    [status]: describe(isUpsert ? "The link existed and was updated." : words),
+    ...(also !== undefined && { [also]: describe("Created.") }),
+  };
+}
+
+function describeContent(response: Endpoint["response"], type: Endpoint["type"]): JsonObject {
+  if (response === null) return {};
+  if (type !== undefined) {
+    return { content: { [type]: { schema: { type: "string" }, example: "<!doctype html>…" } } };
+  }
+  const name = findName(response);
+  const example = responseExamples[name];
+  return {
+    content: {
+      "application/json": {
+        schema: { $ref: refer(name) },
+        ...(example !== undefined && { example }),
+      },
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import type { Endpoint } from "../endpoint.ts";
+import { askedConditions, conditions, searchName, type FilterFields } from "../filters.ts";
+import type { JsonObject } from "../json.ts";
+import { paging } from "../limits.ts";
+import { own, statsNotes } from "./field-notes.ts";
+
+/** The parameters of an endpoint: its path, its query, and the conditions of a write. */
+export function describeParameters(endpoint: Endpoint): readonly JsonObject[] {
+  const { params, list, selects, query } = endpoint;
+  const isStats = selects !== undefined;
+  const { filters = {}, own: ours = {} } = list ?? selects ?? {};
+  return [
+    ...(params === undefined ? [] : [idParameter]),
+    ...(list === undefined ? [] : [pageParameter, limitParameter]),
+    ...Object.keys(query?.shape ?? {}).map(describeNamed),
+    ...(Object.keys(filters).length === 0 ? [] : [describeFilters(filters, !isStats)]),
+    ...(Object.keys(ours).length === 0 ? [] : [describeOwnFilters(ours)]),
+    ...listConditions(endpoint),
+  ];
+}
+
+const idParameter = {
+  name: "id",
+  in: "path",
+  required: true,
+  description: "The UUID that a list or a creation returned.",
+  schema: { type: "string", format: "uuid" },
+} as const;
+
+const pageParameter = {
+  name: "page",
+  in: "query",
+  description: "The page. A page past the end has no rows.",
+  schema: { type: "integer", minimum: 1, default: 1 },
+} as const;
+
+const limitParameter = {
+  name: "limit",
+  in: "query",
+  description: `Rows per page. Values above ${paging.max_limit} mean ${paging.max_limit}.`,
+  schema: { type: "integer", minimum: 1, default: paging.default_limit },
+} as const;
+
+function describeNamed(name: string): JsonObject {
+  const { description, ...schema } = statsNotes[name] ?? {};
+  return { name, in: "query", description, schema: { type: "string", ...schema } };
+}
+
+/** `q[field_condition]`, which is an object in brackets to OpenAPI. */
+function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
+  const sort = {
+    type: ["string", "array"],
+    items: { type: "string" },
+    description: "The order: a field, then `asc` or `desc`. A list sorts by several.",
+    examples: ["created_at desc"],
+  };
+  return {
+    name: "q",
+    in: "query",
+    style: "deepObject",
+    explode: true,
+    description:
+      "Filters, written `q[FIELD_CONDITION]=VALUE`; all must match. A list for `in` is written " +
+      "`q[FIELD_in][]=VALUE`, once for each value. Filters on other fields are ignored. " +
+      `The fields are ${nameAll(fields)}. The conditions are ${conditions.join(", ")}.` +
+      (isSorted
+        ? " `q[s]` is the order: a field, then `asc` or `desc`; several are `q[s][]`."
+        : ""),
+    schema: {
+      type: "object",
+      properties: {
+        ...(isSorted && { s: sort }),
+        ...describeConditions(fields, conditions, values),
+      },
+    },
+  };
+}
+
+function describeOwnFilters(fields: FilterFields): JsonObject {
+  const search = { type: "string", description: "Words of the name, path, destination or title." };
+  return {
+    name: "f",
+    in: "query",
+    style: "deepObject",
+    explode: true,
+    description:
+      "Filters that only Waypost has, written like those in `q`. " +
+      `The fields are ${nameAll(fields)}. \`f[${searchName}]\` finds words of a link.`,
+    schema: {
+      type: "object",
+      properties: { [searchName]: search, ...describeConditions(fields, askedConditions, text) },
+    },
+    ...own,
+  };
+}
+
+function nameAll(fields: FilterFields): string {
+  return Object.keys(fields).join(", ");
+}
+
+const text = { type: "string" } as const;
+const values = { $ref: "#/components/schemas/FilterValue" } as const;
+
+/** The schemas of parameters that have a name. */
+export const parameterSchemas: Readonly<Record<string, JsonObject>> = {
+  FilterValue: {
+    type: ["string", "array"],
+    items: text,
+    description: "One value or a list. Of a list, conditions other than `in` use the first value.",
+  },
+};
+
+/** `plain` is the schema of every condition except `in`. */
+function describeConditions(
+  fields: FilterFields,
+  known: readonly string[],
+  plain: JsonObject,
+): JsonObject {
+  return Object.fromEntries(
+    Object.keys(fields).flatMap((field) =>
+      known.map((condition) => [`${field}_${condition}`, condition === "in" ? values : plain]),
+    ),
+  );
+}
+
+/** What a write may be bound to. A creation replaces nothing, so it has no condition. */
+export function listConditions({ effect, hidden, params, path }: Endpoint): readonly JsonObject[] {
+  const isUpsert = path.endsWith("/upsert");
+  const replaces = params !== undefined || isUpsert || path.startsWith("/page_template");
+  if (effect === "read" || hidden === true || !replaces) return [];
+  return isUpsert ? [ifMatch, ifNoneMatch] : [ifMatch];
+}
+
+const ifMatch = {
+  name: "If-Match",
+  in: "header",
+  description: "Write only if the record still has this tag.",
+  schema: { type: "string" },
+  ...own,
+} as const;
+
+const ifNoneMatch = {
+  name: "If-None-Match",
+  in: "header",
+  description: "Write only if no link has this path.",
+  schema: { type: "string", const: "*" },
+  ...own,
+} as const;

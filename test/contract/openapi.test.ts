@@ -1,0 +1,148 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
+import { served } from "../../src/contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
+import { checkExchange, description } from "../support/api-description.ts";
+
+/** The OpenAPI document against the contract, and against Redocly's rules. */
+
+const text = JSON.stringify(description);
+const endpoints = Object.values(served).flatMap((group) => Object.values<Endpoint>(group));
+const operations = Object.entries(readObject(description["paths"])).flatMap(([path, methods]) =>
+  Object.entries(readObject(methods)).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    operation: readObject(operation),
+  })),
+);
+
+test("Redocly finds nothing to improve in the document", async () => {
+  const config = await createConfig({ extends: ["recommended"] });
+  const found = await lintFromString({ source: text, absoluteRef: "openapi.json", config });
+  expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+});
+
+test("the build writes the document to dist/openapi.json", () => {
+  expect(JSON.parse(readFileSync("dist/openapi.json", "utf8"))).toEqual(JSON.parse(text));
+});
+
+test("the document has every method of every endpoint, and no other", () => {
+  const expected = endpoints.flatMap((endpoint) => {
+    const path = endpoint.path.replace(":id", "{id}");
+    const methods = listMethods(endpoint).filter((method) => method !== "HEAD");
+    return methods.map((method) => `${method} ${path}`);
+  });
+  expect(operations.map(({ name }) => name).toSorted()).toEqual(expected.toSorted());
+  const ids = operations.map(({ operation }) => operation["operationId"]);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("every operation names the scope of its endpoint, in its mark and its security", () => {
+  for (const { tool, scope, auth } of endpoints) {
+    const { operation } = findOperation(tool);
+    expect([tool, operation["x-scope"], operation["x-key"]]).toEqual([tool, scope, auth]);
+    const named = new Set(
+      (operation["security"] as readonly JsonObject[]).flatMap(Object.values).flat(),
+    );
+    expect([...named]).toEqual(scope === undefined ? [] : [scope]);
+  }
+});
+
+test("what the specification does not have is marked as Waypost's own", () => {
+  const own = operations.filter(({ operation }) => operation["x-waypost-own"] === true);
+  expect(own.map(({ name }) => name).toSorted()).toEqual([
+    "GET /browser_paths",
+    "GET /link_stats",
+    "GET /openapi.json",
+    "POST /android_apps/{id}/restore",
+    "POST /fingerprints/match",
+    "POST /ios_apps/{id}/restore",
+    "POST /links/attribute",
+    "POST /links/{id}/restore",
+    "PUT /page_template",
+    "PUT /projects/{id}",
+  ]);
+  const elsewhere = operations.filter(({ operation }) => operation["x-waypost-path"] === true);
+  expect(elsewhere.map(({ name }) => name)).toEqual([
+    "POST /page_template/versions/{id}/restore",
+    "POST /page_template/preview",
+  ]);
+});
+
+test("every body has an example, in requests, responses and errors", () => {
+  const without = operations.flatMap(({ name, operation }) => {
+    const responses = Object.entries(readObject(operation["responses"]));
+    const bodies = [["request", operation["requestBody"]] as const, ...responses];
+    return bodies.flatMap(([place, body]) =>
+      listMedia(body).some((media) => !("example" in media || "examples" in media))
+        ? [`${name} ${place}`]
+        : [],
+    );
+  });
+  expect(without).toEqual([]);
+});
+
+describe("the check of the REST tests", () => {
+  const link = readExample("get_link");
+  const url = `http://localhost/api/v1/links/${String(link["id"])}`;
+  const checkGet = (body: JsonObject, status = 200) => {
+    const headers = new Headers({ "content-type": "application/json" });
+    const sent = { method: "GET", url, body: undefined };
+    checkExchange(sent, { status, headers, text: JSON.stringify(body), body });
+  };
+
+  test("accepts a response that is as described", () => {
+    expect(() => checkGet(link)).not.toThrow();
+    expect(() => checkGet({ error: "Link not found" }, 404)).not.toThrow();
+  });
+
+  test.each([
+    ["a missing field", { ...link, clicks: undefined }, 200],
+    ["a field of another type", { ...link, clicks: "many" }, 200],
+    ["a field that is not described", { ...link, secret: "x" }, 200],
+    ["a status that is not described", link, 206],
+    ["an error without a sentence", {}, 404],
+  ])("refuses a response with %s", (_, body, status) => {
+    const sent = JSON.parse(JSON.stringify(body));
+    expect(() => checkGet(sent, status)).toThrow("not as the OpenAPI document describes it");
+  });
+
+  test("refuses a request that was accepted and is not described", () => {
+    const received = {
+      status: 200,
+      headers: new Headers({ "content-type": "application/json" }),
+      text: JSON.stringify(link),
+      body: link,
+    };
+    const send = (body: object) =>
+      checkExchange({ method: "PATCH", url, body: JSON.stringify(body) }, received);
+    expect(() => send({ name: "Spring" })).not.toThrow();
+    expect(() => send({ name: ["Spring"] })).toThrow("body is not as");
+  });
+});
+
+function findOperation(id: string) {
+  const found = operations.find(({ operation }) => operation["operationId"] === id);
+  if (found === undefined) throw new Error(`no operation ${id}`);
+  return found;
+}
+
+function readExample(id: string): JsonObject {
+  const { operation } = findOperation(id);
+  const [media] = listMedia(readObject(operation["responses"])["200"]);
+  return readObject(media?.["example"]);
+}
+
+/** The contents of a request or response, which may be shared. */
+function listMedia(body: unknown): readonly JsonObject[] {
+  const { $ref, content } = readObject(body);
+  const name = String($ref).split("/").at(-1) ?? "";
+  const shared = readObject(readObject(description["components"])["responses"]);
+  const own = $ref === undefined ? content : readObject(shared[name])["content"];
+  return Object.values(readObject(own)).map(readObject);
+}
+
+function readObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { description } from "../support/api-description.ts";
+import { createWorld } from "../support/world.ts";
+
+/** The OpenAPI document, as the API itself returns it. */
+
+test("GET /openapi.json returns the document to anyone, and to pages of other sites", async () => {
+  await using world = await createWorld();
+  const reply = await world.call("GET", "/openapi.json", { key: null });
+  expect(reply.status).toBe(200);
+  expect(reply.body).toEqual(JSON.parse(JSON.stringify(description)));
+  expect(reply.headers.get("content-type")).toBe("application/json");
+  expect(reply.headers.get("access-control-allow-origin")).toBe("*");
+});
+
+test("HEAD /openapi.json has no body, and other methods are refused", async () => {
+  await using world = await createWorld();
+  const head = await world.call("HEAD", "/openapi.json", { key: null });
+  expect([head.status, head.text]).toEqual([200, ""]);
+  const post = await world.call("POST", "/openapi.json", { key: null, body: {} });
+  expect(post.status).toBe(405);
+  expect(post.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+});

@@ -1,0 +1,194 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { uuidPattern } from "../../src/contract/fields.ts";
+import { apiPrefix } from "../../src/contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
+import { describeApi } from "../../src/contract/openapi/openapi.ts";
+
+/**
+ * Checks requests and responses against the OpenAPI document. Each response must be as described,
+ * without any field that the document does not have, and so must each request that was accepted.
+ */
+
+type Sent = { readonly method: string; readonly url: string; readonly body: string | undefined };
+
+type Received = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: unknown;
+};
+
+export function checkExchange({ method, url, body }: Sent, received: Received): void {
+  const { pathname, searchParams } = new URL(url);
+  const member = method === "HEAD" ? "get" : method.toLowerCase();
+  const path = findPath(pathname, member);
+  const operation = operations[path]?.[member];
+  const name = `${method} ${path === "" ? pathname : path} → ${received.status}`;
+  if (operation === undefined) return checkUnknown(name, path !== "", method, received);
+  checkResponse(name, operation, method, received);
+  if (received.status >= 300) return;
+  checkQuery(name, operation, searchParams);
+  checkBody(name, operation, body ?? "");
+}
+
+type Operation = JsonObject & {
+  readonly responses: Readonly<Record<string, JsonObject>>;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: JsonObject;
+};
+type Parameter = { readonly name: string; readonly in: string; readonly schema: JsonObject };
+
+export const description = describeApi();
+// The document is our own, and Redocly checks its form.
+const operations = description["paths"] as Readonly<Record<string, Record<string, Operation>>>;
+const patterns = Object.keys(operations).map((path) => {
+  const start = apiPrefix + path.replace(/\.json$/, "").replace("{id}", "[^/]+");
+  return { path, pattern: new RegExp(`^${start}(\\.json)?/?$`) };
+});
+
+/** The path of the document, with the method if possible, or an empty text. */
+function findPath(pathname: string, member: string): string {
+  const matching = patterns
+    .filter(({ pattern }) => pattern.test(decode(pathname)))
+    .toSorted((one, other) => one.path.indexOf("{") - other.path.indexOf("{"));
+  const having = matching.find(({ path }) => operations[path]?.[member] !== undefined);
+  return (having ?? matching[0])?.path ?? "";
+}
+
+function decode(pathname: string): string {
+  try {
+    return decodeURI(pathname);
+  } catch {
+    return pathname;
+  }
+}
+
+/** What the document does not list is refused in the same form. */
+function checkUnknown(name: string, isPath: boolean, method: string, received: Received): void {
+  if (method === "OPTIONS" && received.status === 204) return;
+  const expected = isPath ? 405 : 404;
+  if (received.status !== expected) fail(name, `expected ${expected}`);
+  if (method === "HEAD") return;
+  check(name, responseSchemas({ $ref: "#/components/schemas/Error" }), received.body);
+}
+
+function checkResponse(
+  name: string,
+  operation: Operation,
+  method: string,
+  { status, headers, text, body }: Received,
+): void {
+  const response = operation.responses[status];
+  if (response === undefined) return fail(name, "the status is not described");
+  const { content } = resolve(response);
+  if (content === undefined || method === "HEAD") {
+    if (text !== "") fail(name, "a body is not described");
+    return;
+  }
+  const type = headers.get("content-type")?.split(";")[0] ?? "";
+  const described = isJsonObject(content) ? content[type] : undefined;
+  if (!isJsonObject(described)) return fail(name, `the type "${type}" is not described`);
+  check(name, responseSchemas(described["schema"]), body);
+}
+
+/** `q[name]` is a member of the object `q`, and `q[name][]` a list in it. */
+function checkQuery(name: string, operation: Operation, query: URLSearchParams): void {
+  for (const { name: parameter, in: place, schema } of operation.parameters ?? []) {
+    if (place !== "query") continue;
+    const value =
+      schema["type"] === "object" ? readGroup(parameter, query) : query.getAll(parameter).at(-1);
+    if (value === undefined) continue;
+    // Numbers in an address are texts.
+    const given = schema["type"] === "integer" ? Number(value) : value;
+    check(`${name}, parameter ${parameter}`, requestSchemas(schema), given);
+  }
+}
+
+function readGroup(letter: string, query: URLSearchParams): JsonObject {
+  const group: Record<string, unknown> = {};
+  for (const [key, value] of query) {
+    const [, first, name = "", list] = /^(\w)\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
+    if (first !== letter) continue;
+    const before = group[name];
+    group[name] = list === undefined ? value : [...(Array.isArray(before) ? before : []), value];
+  }
+  return group;
+}
+
+function checkBody(name: string, { requestBody }: Operation, text: string): void {
+  if (requestBody === undefined) return;
+  if (text === "") {
+    if (requestBody["required"] === true) fail(name, "the body is missing");
+    return;
+  }
+  const { content } = requestBody as { readonly content: Readonly<Record<string, JsonObject>> };
+  const validate = requestSchemas(content["application/json"]?.["schema"]);
+  check(`${name}, body`, validate, JSON.parse(text, readFlag));
+}
+
+/** Flags may be sent as texts in any case. The validator knows the other forms. */
+function readFlag(_: string, value: unknown): unknown {
+  const [, yes, no] =
+    /^(?:(true|1)|(false|0))$/i.exec(typeof value === "string" ? value : "") ?? [];
+  return yes !== undefined || no !== undefined ? yes !== undefined : value;
+}
+
+/** A response of the document, or the shared one that it refers to. */
+function resolve(response: JsonObject): JsonObject {
+  const name = String(response["$ref"]).split("/").at(-1) ?? "";
+  return shared[name] ?? response;
+}
+
+type Components = Readonly<Record<"schemas" | "responses", Readonly<Record<string, JsonObject>>>>;
+const { schemas, responses: shared } = description["components"] as Components;
+
+const requestSchemas = createCompiler(schemas, true);
+const responseSchemas = createCompiler(
+  Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      name === "ApiDescription" ? schema : forbidMore(schema),
+    ]),
+  ),
+  false,
+);
+
+type Compile = (schema: unknown) => ValidateFunction;
+
+/** Each schema is compiled once. In requests, a text may be sent as a number, a flag as a text. */
+function createCompiler(of: JsonObject, coerceTypes: boolean): Compile {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, coerceTypes });
+  ajv.addFormat("uuid", uuidPattern);
+  ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+  ajv.addSchema({ $id: "api", components: { schemas: of } });
+  const compiled = new Map<unknown, ValidateFunction>();
+  return (schema) => {
+    const known = compiled.get(schema);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/');
+    const validate = ajv.compile(JSON.parse(text));
+    compiled.set(schema, validate);
+    return validate;
+  };
+}
+
+/** The same schema, which allows only the fields that it names. */
+function forbidMore(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(forbidMore);
+  if (!isJsonObject(schema)) return schema;
+  const members = Object.entries(schema).map(([name, member]) => [name, forbidMore(member)]);
+  const isObject = schema["type"] === "object" && isJsonObject(schema["properties"]);
+  return { ...Object.fromEntries(members), ...(isObject && { additionalProperties: false }) };
+}
+
+function check(name: string, validate: ValidateFunction, value: unknown): void {
+  if (validate(value)) return;
+  const faults = (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    return `${instancePath} ${message} ${JSON.stringify(params)}`;
+  });
+  fail(name, `${faults.join("; ")} in ${JSON.stringify(value).slice(0, 1000)}`);
+}
+
+function fail(name: string, fault: string): never {
+  throw new Error(`${name} is not as the OpenAPI document describes it: ${fault}`);
+}
