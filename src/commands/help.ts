@@ -5,6 +5,7 @@ export const help = `Waypost: dynamic links that an assistant can manage and tha
                            /healthz and /readyz, approval pages, and the console for a browser
   waypost connect CLIENT   print the entry for an MCP client, or write it into the client's file
   waypost tools            list the tools of this configuration, their access and token cost
+  waypost openapi          print the OpenAPI document of the REST API
   waypost console          print an address that signs you in to the console, once
   waypost doctor           check the whole setup, without changing anything
   waypost health           check that serve is ready at --host and --port; exit code 0 or 1

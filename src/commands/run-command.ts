@@ -24,6 +24,7 @@ import { showTools } from "./tools.ts";
 import { runWebhooks, webhookFlags } from "./webhooks.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "../config.ts";
 import { Problem } from "../contract/problem.ts";
+import { readApiDescription } from "../help/api-description.ts";
 import { listHelpTopics, readHelpTopic } from "../help/help-topics.ts";
 import { NoEngine } from "../sql/engine.ts";
 import { readOutage, StoreUnusable } from "../sql/faults.ts";
@@ -90,6 +91,10 @@ async function showTopic(name: string): Promise<void> {
   throw new UsageFault(`unknown help topic ${quote(name)}${hint}${hint ? "" : ";"} ${advice}`);
 }
 
+async function showApiDescription(): Promise<void> {
+  print((await readApiDescription()).trimEnd());
+}
+
 type Command = (words: readonly string[], host: Host) => Promise<boolean | number | void>;
 
 /** All are imported at once: the build defers what only some of them need. */
@@ -112,6 +117,10 @@ const commands: Readonly<Record<string, Command>> = {
   tools: (words, host) => {
     const { config, values } = readAlone("tools", words, jsonFlag, host);
     return showTools({ config, version: host.version, json: values.json === true });
+  },
+  openapi: (words, host) => {
+    readAlone("openapi", words, {}, host);
+    return showApiDescription();
   },
   console: (words, host) => {
     const { config } = readAlone("console", words, {}, host);

@@ -29,6 +29,7 @@ import { blocks, type Block } from "./pages.ts";
 const json = { json: { type: "boolean" } } as const;
 const flagsOf: Readonly<Record<string, Flags>> = {
   stdio: {},
+  openapi: {},
   console: {},
   health: {},
   serve: json,
