@@ -1,5 +1,6 @@
 import type { Account } from "./account.ts";
 import { isThere, type Page, type Visit } from "./page.ts";
+import { apiPage } from "./pages/api.ts";
 import { appPage, deleteAppPage, newAppPage } from "./pages/app.ts";
 import { appsPage } from "./pages/apps.ts";
 import { auditPage } from "./pages/audit.ts";
@@ -77,6 +78,7 @@ export const pages: readonly Page[] = [
   auditPage,
   settingsPage,
   helpPage,
+  apiPage,
   waitingPage,
 ];
 

@@ -20,6 +20,7 @@ async function showTopics() {
   const body = html`<div class="head"><h1>Help</h1></div>
     <section class="card inside" aria-label="Topics">
       <ul>
+        <li><a href="/api">API</a></li>
         ${topics.map(({ name, title }) => html`<li><a href="/help/${name}">${title}</a></li>`)}
       </ul>
     </section>`;

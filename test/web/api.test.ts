@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
+import { served } from "../../src/contract/index.ts";
+import { createFolder, run, startServe } from "../support/command.ts";
+import { signInAt } from "../support/console-http.ts";
+
+/** The description of the REST API, in the console and from the command. */
+
+test("the console's pages of the API show every endpoint with its body and responses", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const tab = await signInAt(serving);
+  const help = await tab.open("/help");
+  expect(help.text).toContain('href="/api"');
+  const start = await tab.open("/api");
+  const addresses = new Set(
+    [...start.text.matchAll(/href="(\/api\/[a-z-]+)[#"]/g)].map(([, to]) => to ?? ""),
+  );
+  const pages = [];
+  for (const address of addresses) pages.push(await tab.open(address));
+  expect(pages.map(({ status }) => status)).toEqual(pages.map(() => 200));
+  const text = pages.map((page) => page.text).join("");
+  for (const endpoint of Object.values(served).flatMap((group) => Object.values<Endpoint>(group))) {
+    const methods = listMethods(endpoint).filter((method) => method !== "HEAD");
+    const name = `${methods.join(", ")} ${endpoint.path.replace(":id", "{id}")}`;
+    expect(text).toContain(`<h2 id="${endpoint.tool}">${name}</h2>`);
+    for (const field of Object.keys(endpoint.body?.shape ?? {})) {
+      const { wrapper } = endpoint;
+      expect(text).toContain(`<code>${wrapper === undefined ? "" : `${wrapper}.`}${field}</code>`);
+    }
+  }
+  expect(text).toContain("<td>422</td>");
+  expect(text).not.toContain("undefined");
+  expect((await tab.open("/api/nothing")).status).toBe(404);
+});
+
+test("waypost openapi prints the document that the server returns", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const printed = await run(["openapi"]);
+  expect(printed.code).toBe(0);
+  const response = await fetch(`${serving.places.api}/openapi.json`);
+  expect(await response.json()).toEqual(JSON.parse(printed.stdout));
+  expect(response.headers.get("content-type")).toBe("application/json");
+});
