@@ -35,7 +35,7 @@ export const naming: readonly Task[] = [
       (await call("get_link", { id: "https://links.other.example/spring" })).error.message,
     check: ({ told }) => {
       expect(told).toContain('not "links.other.example"');
-      expect(told).toContain('the link "Spring sale"');
+      expect(told).toContain('is "Spring sale"');
     },
     least: 1,
     because: "the refusal says which host is ours, and what is there",
