@@ -42,14 +42,19 @@ const systems: readonly (Machine & { readonly files: readonly string[] })[] = [
   {
     platform: "linux",
     home: "/home/me",
-    env: { XDG_CONFIG_HOME: "/xdg", CLAUDE_CONFIG_DIR: "/claude", CODEX_HOME: "/codex" },
+    env: {
+      XDG_CONFIG_HOME: "/xdg",
+      CLAUDE_CONFIG_DIR: "/claude",
+      CODEX_HOME: "/codex",
+      GEMINI_CLI_HOME: "/google",
+    },
     files: [
       "/xdg/Claude/claude_desktop_config.json",
       "/claude/.claude.json",
       "/home/me/.cursor/mcp.json",
       "/xdg/Code/User/mcp.json",
       "/codex/config.toml",
-      "/home/me/.gemini/settings.json",
+      "/google/.gemini/settings.json",
       "/home/me/.codeium/windsurf/mcp_config.json",
       "/xdg/zed/settings.json",
     ],

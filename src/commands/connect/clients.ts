@@ -55,7 +55,7 @@ export const clients = {
     title: "Gemini CLI",
     format: "json",
     key: "mcpServers",
-    userFile: ["home", ".gemini", "settings.json"],
+    userFile: ["gemini", ".gemini", "settings.json"],
     workspaceFile: ".gemini/settings.json",
   },
   windsurf: {
@@ -93,6 +93,7 @@ const folders = {
   codex: ({ env, home, platform }: Machine) => {
     return env["CODEX_HOME"] || choosePath({ platform }).join(home, ".codex");
   },
+  gemini: ({ env, home }: Machine) => env["GEMINI_CLI_HOME"] || home,
   /** Where Electron keeps the data of applications. */
   applications: (machine: Machine) => {
     const { home, platform } = machine;
