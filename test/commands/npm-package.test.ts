@@ -37,6 +37,12 @@ test("the npm package is an MCP server in an empty folder, without other package
     "package.json",
   ]);
   expect(readScripts(installed)).not.toContain("install");
+  const printed = execFileSync(join(place, "node_modules/.bin/waypost"), ["connect", "cursor"], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  // A client would not find what npm's link is called.
+  expect(JSON.parse(printed).mcpServers.waypost.args).toEqual([join(installed, "dist/waypost.js")]);
   await createLink(join(place, "node_modules/.bin/waypost"), folder.path);
 });
 
