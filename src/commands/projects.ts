@@ -16,6 +16,7 @@ import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
+import { quote, showHidden } from "../text/show-hidden.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
@@ -127,7 +128,7 @@ async function writeProject(
   command: Pick<Parameters<typeof journalCommand>[1], "tool" | "realm" | "id" | "name">,
   write: (db: Db) => Promise<Written>,
 ): Promise<void> {
-  const { project } = await journalCommand(
+  const { before, project } = await journalCommand(
     config,
     { ...command, ...projectSettings },
     () => store.write(write),
@@ -144,11 +145,35 @@ async function writeProject(
     return print(JSON.stringify({ ...project, ...(record && { domain_record: record }) }));
   }
   print(id);
-  say(`Project ${project.subdomain} (${describe(project)}).`);
+  say(`Project ${nameProject(project)}: ${describe(project)}.`);
+  if (before !== null) say(describeChanges(before, project));
+  if (before !== null && before.subdomain !== project.subdomain) {
+    const [old, current] = [before, project].map(({ subdomain }) =>
+      listLinkOrigins(config)[0]?.replace("{subdomain}", subdomain),
+    );
+    say(`The old addresses of its links, at ${old}, no longer open. They are at ${current} now.`);
+  }
   if (record === undefined) return;
   say(`To verify ${custom_domain}, add this record to its DNS:`);
   say(`  ${record.name}  TXT  "${record.value}"`);
   say(`Then run: waypost projects update ${project.subdomain} --verify-domain`);
+}
+
+function nameProject({ name, subdomain }: StoredProject): string {
+  return name === "" ? subdomain : `${quote(name)} (${subdomain})`;
+}
+
+/** Old and new values of what the command changed. */
+function describeChanges(
+  { links_count: _before, ...before }: StoredProject,
+  { links_count: _after, ...after }: StoredProject,
+): string {
+  const changed = compareRecords(before, after);
+  const show = (value: unknown) => (value === null ? "none" : quote(String(value)));
+  const parts = Object.keys(changed.after).map(
+    (field) => `${field} from ${show(changed.before[field])} to ${show(changed.after[field])}`,
+  );
+  return parts.length === 0 ? "Nothing changed." : `Changed ${parts.join(", ")}.`;
 }
 
 async function showProjects(config: Config, flags: ProjectFlags): Promise<void> {
@@ -157,10 +182,11 @@ async function showProjects(config: Config, flags: ProjectFlags): Promise<void> 
   const rows = projects.map((project) => [
     project.id,
     project.subdomain,
+    showHidden(project.name),
     String(project.links_count),
     describe(project),
   ]);
-  print(formatTable([["ID", "SUBDOMAIN", "LINKS", "SETTINGS"], ...rows]));
+  print(formatTable([["ID", "SUBDOMAIN", "NAME", "LINKS", "SETTINGS"], ...rows]));
 }
 
 async function readAll(db: Db): Promise<readonly StoredProject[]> {
@@ -182,7 +208,7 @@ function describe(project: StoredProject): string {
   const { plan, max_links, custom_domain } = project;
   const domain = `${custom_domain} ${project.custom_domain_verified ? "verified" : "unverified"}`;
   return [
-    plan === "free" ? `free plan, at most ${max_links} links` : "pro plan",
+    plan === "free" ? `free tier, at most ${max_links} links` : "pro tier",
     `templates ${project.templates_enabled ? "on" : "off"}`,
     ...(project.link_in_referrer ? ["link in referrer"] : []),
     ...(project.clipboard ? ["clipboard"] : []),

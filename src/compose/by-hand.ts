@@ -24,5 +24,7 @@ export function describeReceiver(url: string, events: readonly string[]) {
 
 export const projectSettings = {
   kind: "project_settings",
-  note: "It cannot be undone. Change it back in the console, or with waypost projects update.",
+  note:
+    "It cannot be undone. Change it back in the console with a master key, or with waypost " +
+    "projects update.",
 } as const;

@@ -90,7 +90,7 @@ function prepareRows(config: Config) {
       const { variable, flag } = settings[setting];
       return { name, value, variable, flag: `--${flag}`, from: findSource(config, variable, flag) };
     },
-    /** What no option sets. */
+    /** What no flag sets. */
     by,
     secret: (name: string, variable: string): Row =>
       by(name, variable, config.given.variables.has(variable) ? "set" : "not set"),
@@ -98,7 +98,7 @@ function prepareRows(config: Config) {
 }
 
 function findSource({ given }: Config, variable: string, flag?: string): string {
-  if (flag !== undefined && given.flags.has(flag)) return "option";
+  if (flag !== undefined && given.flags.has(flag)) return "flag";
   return given.variables.has(variable) ? "environment" : "default";
 }
 

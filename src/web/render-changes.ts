@@ -11,8 +11,12 @@ import { readRecord, readRecords, readText } from "./read.ts";
 
 /** What was changed: what it was, when and by whom, and how it is taken back. */
 
-export function renderChanges(changes: readonly JsonObject[], visit: Visit): Html {
-  if (changes.length === 0) return html`<p class="soft">No changes yet.</p>`;
+export function renderChanges(
+  changes: readonly JsonObject[],
+  visit: Visit,
+  empty = "No changes yet.",
+): Html {
+  if (changes.length === 0) return html`<p class="soft">${empty}</p>`;
   const list = html`<ul class="list">
     ${changes.map((change) => renderChange(change, visit))}
   </ul>`;
@@ -36,7 +40,11 @@ function writeHere({ pathname, searchParams }: URL): string {
 const mostInCard = 6;
 
 /** The last changes of one thing, and the way to all of them. */
-export async function renderHistory(visit: Visit, target: string): Promise<Html | string> {
+export async function renderHistory(
+  visit: Visit,
+  target: string,
+  empty?: string,
+): Promise<Html | string> {
   const { account } = visit;
   if (!account.mayUse("list_changes")) return "";
   const answer = await account.listChanges({ target, page: 1 });
@@ -46,7 +54,7 @@ export async function renderHistory(visit: Visit, target: string): Promise<Html 
   return html`<section class="card" aria-labelledby="history">
     <h2 id="history">History</h2>
     <div class="inside">
-      ${renderChanges(changes.slice(0, mostInCard), visit)}
+      ${renderChanges(changes.slice(0, mostInCard), visit, empty)}
       ${changes.length > mostInCard ? html`<p><a href="${all}">View all changes</a></p>` : ""}
     </div>
   </section>`;

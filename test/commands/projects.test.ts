@@ -75,18 +75,33 @@ describe("a project", () => {
     const { stdout, stderr } = await run(inFolder("list"));
     expect(stderr).toBe("");
     const [head, ...rows] = stdout.trimEnd().split("\n");
-    expect(head).toMatch(/^ID +SUBDOMAIN +LINKS +SETTINGS$/);
+    expect(head).toMatch(/^ID +SUBDOMAIN +NAME +LINKS +SETTINGS$/);
     expect(rows).toHaveLength(projects.length);
-    expect(rows[0]).toMatch(/ default +1 +pro plan, templates on$/);
+    expect(rows[0]).toMatch(/ default +Default +1 +pro tier, templates on$/);
   });
 
   test("without --json its id is alone on stdout", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
-    expect(stderr).toMatch(/^Project default \([^\n]+\)\.\n$/);
+    expect(stderr).toBe(
+      'Project "Renamed" (default): pro tier, templates on.\n' +
+        'Changed name from "Default" to "Renamed".\n',
+    );
+    const again = await run(inFolder("update", "default", "--name", "Renamed"));
+    expect(again.stderr).toMatch(/\nNothing changed\.\n$/);
     const { projects } = await runJson(inFolder("list"));
     expect(projects[0]).toMatchObject({ id: stdout.trim(), name: "Renamed" });
   });
+});
+
+test("a new subdomain says that the old addresses no longer open", async () => {
+  await runJson(inFolder("create", "--name", "Winter", "--subdomain", "winter"));
+  const { code, stderr } = await run(inFolder("update", "winter", "--subdomain", "summer"));
+  expect(code).toBe(0);
+  expect(stderr).toContain('Changed subdomain from "winter" to "summer".\n');
+  expect(stderr).toMatch(
+    /at http:\/\/winter\.localhost\S*, no longer open\. They are at http:\/\/summer\.\S* now\.\n$/,
+  );
 });
 
 async function create(body: object): Promise<number | string> {
@@ -207,7 +222,7 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["update", "default", "--home", "market://details?id=a"], "Home url must be an http or https"],
     [
       ["update", "default", "--not-found", "http://Default.localhost:9/x"],
-      "Not found url is on the project's own link host: visitors would go in circles",
+      "Not found url is on the project's own link host, so visitors would be redirected in a loop",
     ],
     [
       ["update", "default", "--home", "https://b.example", "--destinations", "a.example"],

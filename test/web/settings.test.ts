@@ -34,7 +34,7 @@ test("every setting is told with where it came from, and no secret", async () =>
   const variables = documented.flatMap((cell) => cell.match(/WAYPOST_\w+/g) ?? []);
   expect(variables.length).toBeGreaterThan(25);
   expect(variables.filter((name) => !rows.has(name))).toEqual([]);
-  expect(rows.get("WAYPOST_LOG")).toMatch(/--log error .*option/);
+  expect(rows.get("WAYPOST_LOG")).toMatch(/--log error .*flag/);
   expect(rows.get("WAYPOST_TIME_ZONE")).toMatch(/Europe\/Berlin .*environment/);
   expect(rows.get("WAYPOST_MODE")).toMatch(/guarded .*default/);
   expect(rows.get("WAYPOST_DATA")).toContain(folder.path);

@@ -70,7 +70,7 @@ function findPageFault(
   const fault = findAddressFault(field, address);
   if (fault !== undefined) return fault;
   if (isOwnHost(readUrl(address)?.hostname ?? "")) {
-    return "is on the project's own link host: visitors would go in circles";
+    return "is on the project's own link host, so visitors would be redirected in a loop";
   }
   return destinations && judgeBy(destinations)(address);
 }

@@ -95,6 +95,11 @@ export const deleteProjectPage: Page = {
   submit: remove,
 };
 
+/** A change of settings belongs to the history of the project, which a master key cannot read. */
+const noChanges =
+  "No changes with a master key yet. To see changes of the settings, open History with a key of " +
+  "this project.";
+
 const gone = tellGone({
   thing: "project",
   why: "It was deleted, or the address is wrong.",
@@ -202,7 +207,7 @@ async function renderSide(visit: Visit, project: JsonObject): Promise<Html> {
         </dl>
       </div>
     </section>
-    ${keys} ${await renderHistory(visit, id)}`;
+    ${keys} ${await renderHistory(visit, id, noChanges)}`;
 }
 
 async function save(visit: Visit, form: Form, part: Part): Promise<Reply> {

@@ -41,8 +41,8 @@ function renderSettings(result: JsonObject): Html {
     </section>
     ${renderFindings(readRecords(result, "findings"))}
     <p class="soft">
-      You set these where you start Waypost, with an option or an environment variable. An option
-      takes precedence. Secrets have no option and are not shown.
+      You set these where you start Waypost, with a flag or an environment variable. A flag takes
+      precedence. Secrets have no flag and are not shown.
     </p>
     ${readRecords(result, "groups").map(renderGroup)}`;
 }
