@@ -169,11 +169,16 @@ function describeChanges(
   { links_count: _after, ...after }: StoredProject,
 ): string {
   const changed = compareRecords(before, after);
-  const show = (value: unknown) => (value === null ? "none" : quote(String(value)));
   const parts = Object.keys(changed.after).map(
-    (field) => `${field} from ${show(changed.before[field])} to ${show(changed.after[field])}`,
+    (field) =>
+      `${field} from ${showValue(changed.before[field])} to ${showValue(changed.after[field])}`,
   );
   return parts.length === 0 ? "Nothing changed." : `Changed ${parts.join(", ")}.`;
+}
+
+function showValue(value: unknown): string {
+  if (value === null) return "none";
+  return typeof value === "string" ? quote(value) : JSON.stringify(value);
 }
 
 async function showProjects(config: Config, flags: ProjectFlags): Promise<void> {
