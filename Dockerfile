@@ -6,13 +6,13 @@ RUN npm ci
 COPY src src
 COPY test/tools test/tools
 COPY docs docs
+COPY llms.txt ./
 RUN npm run build
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="Waypost" \
       org.opencontainers.image.description="Dynamic links that an assistant can manage" \
-      org.opencontainers.image.licenses="MIT" \
-      io.modelcontextprotocol.server.name="io.github.waypost-links/waypost"
+      org.opencontainers.image.licenses="MIT"
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY --from=build /src/dist dist

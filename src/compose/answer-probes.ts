@@ -8,6 +8,10 @@ import { respondJson } from "./respond-json.ts";
 /** Why nothing is to be sent, in words that give nothing away; undefined where all is well. */
 export type ReadUnready = () => Promise<string | undefined>;
 
+/** Set by the build. The source itself has no version. */
+declare const WAYPOST_VERSION: string;
+const version = typeof WAYPOST_VERSION === "undefined" ? "source" : WAYPOST_VERSION;
+
 const alivePath = "/healthz";
 const readyPath = "/readyz";
 
@@ -19,7 +23,7 @@ export function answerProbe(
 ): boolean {
   const path = url.split("?", 1)[0];
   if ((method !== "GET" && method !== "HEAD") || !isProbePath(path)) return false;
-  if (path === alivePath) respondJson(response, 200, { status: "ok" });
+  if (path === alivePath) respondJson(response, 200, { status: "ok", version });
   else void answerReady(response, readUnready);
   return true;
 }

@@ -8,6 +8,7 @@ import {
   type Socket,
 } from "node:net";
 import { apiPrefix } from "../contract/index.ts";
+import { readLlmsText } from "../help/help-topics.ts";
 import type { Host } from "../host/host.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
@@ -234,6 +235,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     if (answerProbe(request, response, readUnready)) return;
+    if (path === "/llms.txt") return void answerLlmsText(request, response);
     if (path === "/metrics" && answerScrape !== undefined) return answerScrape(request, response);
     if (path === tlsAskPath && answerTlsAsk !== undefined) return answerTlsAsk(request, response);
     if (path === "/mcp") nameRequest(request, response);
@@ -246,6 +248,14 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   function findRest(request: IncomingMessage, path: string) {
     return (wantsPage(request, path) ? openConsole() : undefined) ?? answerApi;
   }
+}
+
+async function answerLlmsText(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  const text = isRead ? await readLlmsText().catch(() => undefined) : undefined;
+  if (text === undefined) return respondJson(response, 404, { error: "Not found." });
+  const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-cache" };
+  response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : text);
 }
 
 /** A program takes JSON, or whatever there is; a person's browser says that it wants a page. */

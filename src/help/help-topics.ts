@@ -20,6 +20,11 @@ export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];
 }
 
+/** The page for assistants that look at the server's root. */
+export function readLlmsText(): Promise<string> {
+  return readFile(new URL("llms.txt", folder), "utf8");
+}
+
 /**
  * Finds `reference/tools` by `tools`, too, and a topic by a word that only its name and title have.
  * Undefined if there is no such topic.

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
   createUsedFolder,
@@ -44,9 +45,10 @@ test("the server's own names are no link host, and a project's has no API", asyn
   await using folder = await createUsedFolder();
   await using serving = await startServe(folder.path);
   await addLink(serving, "healthz");
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   for (const name of ["localhost", "127.0.0.1", "[::1]", "10.0.0.7", "proxy.example"]) {
     const { status, text } = await visit(serving, "/healthz", name);
-    expect([name, status, text]).toEqual([name, 200, '{"status":"ok"}']);
+    expect([name, status, JSON.parse(text)]).toEqual([name, 200, { status: "ok", version }]);
   }
   expect((await visit(serving, "/healthz")).headers.location).toBe(url);
   expect((await visit(serving, "/healthz", "default.localhost.")).headers.location).toBe(url);

@@ -11,7 +11,7 @@ import { waitUntil } from "../support/wait-until.ts";
 
 /** What a balancer asks of `waypost serve`: whether it lives, and whether it is ready. */
 
-const alive = { status: 200, body: { status: "ok" } };
+const alive = { status: 200, body: { status: "ok", version: expect.stringMatching(/^\d/) } };
 const ready = { status: 200, body: { status: "ready" } };
 
 describe("a process that serves", () => {

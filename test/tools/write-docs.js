@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { Marked } from "marked";
 
@@ -19,6 +19,7 @@ export function writeDocs(from, to) {
   }
   const topics = pages.map(({ name, text }) => ({ name, title: /^# (.+)$/m.exec(text)[1] }));
   writeFileSync(join(to, "topics.json"), JSON.stringify(topics));
+  copyFileSync("llms.txt", join(to, "llms.txt"));
 }
 
 /** Links to other pages of docs/ become links within the console. */
@@ -36,6 +37,11 @@ function renderPage(name, text) {
           .replace(/<[^>]+>|&\w+;|[^\w\- ]/g, "")
           .replaceAll(" ", "-");
         return `<h${depth} id="${id}">${title}</h${depth}>\n`;
+      },
+      // The console has no other files of the repository.
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens);
+        return /^(?:[a-z]+:|[#/])/.test(href) ? `<a href="${escapeHtml(href)}">${text}</a>` : text;
       },
     },
     walkTokens(token) {
