@@ -1,0 +1,149 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { createFolder, createUsedFolder, startServe } from "../support/command.ts";
+import { listFiles } from "../support/list-files.ts";
+
+/** The files by which MCP clients and registries find and install Waypost. */
+
+const { version } = readJson("package.json");
+const local = "http://127.0.0.1:8787/mcp";
+const readme = readFileSync("README.md", "utf8");
+
+test.each([
+  "server.json",
+  "manifest.json",
+  "gemini-extension.json",
+  ".claude-plugin/plugin.json",
+  ".cursor-plugin/plugin.json",
+])("%s has the version of the package", (path) => {
+  expect(readJson(path).version).toBe(version);
+});
+
+describe("server.json", () => {
+  const server = readJson("server.json");
+
+  test("names the image and the bundle of this version, and no npm package", () => {
+    const packages = server.packages.map(({ registryType, identifier }: Package) => {
+      return [registryType, identifier];
+    });
+    expect(packages).toEqual([
+      ["oci", `ghcr.io/OWNER/waypost:${version}`],
+      ["mcpb", `https://github.com/OWNER/waypost/releases/download/v${version}/waypost.mcpb`],
+    ]);
+    expect(server.description.length).toBeLessThanOrEqual(100);
+    expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
+  });
+
+  test("gets the owner and the bundle's digest when a release is made", async () => {
+    await using folder = await createUsedFolder();
+    const bundle = join(folder.path, "waypost.mcpb");
+    await writeFile(bundle, "a bundle");
+    const words = ["test/tools/release-server.js", "acme", bundle];
+    const { stdout } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    const released = JSON.parse(stdout);
+    const digest = createHash("sha256").update("a bundle").digest("hex");
+    expect(released.name).toBe("io.github.acme/waypost");
+    expect(released.packages[1]).toMatchObject({ registryType: "mcpb", fileSha256: digest });
+    expect(stdout).not.toContain("OWNER");
+  });
+});
+
+type Package = { readonly registryType: string; readonly identifier: string };
+
+describe("plugins and extensions reach a running server with a key from the environment", () => {
+  const headers = (value: string) => ({ Authorization: value });
+
+  test("Claude Code", () => {
+    const { mcpServers } = readJson(".claude-plugin/plugin.json");
+    expect(mcpServers.waypost).toEqual({
+      type: "http",
+      url: `\${WAYPOST_MCP_URL:-${local}}`,
+      headers: headers("Bearer ${WAYPOST_API_KEY}"),
+    });
+    const { plugins } = readJson(".claude-plugin/marketplace.json");
+    expect(plugins).toMatchObject([{ name: "waypost", source: "./" }]);
+  });
+
+  test("Cursor", () => {
+    const { mcpServers } = readJson(".cursor-plugin/plugin.json");
+    const expected = { url: local, headers: headers("Bearer ${env:WAYPOST_API_KEY}") };
+    expect(mcpServers.waypost).toEqual(expected);
+  });
+
+  test("Gemini", () => {
+    const { mcpServers } = readJson("gemini-extension.json");
+    const expected = { httpUrl: local, headers: headers("Bearer $WAYPOST_API_KEY") };
+    expect(mcpServers.waypost).toEqual(expected);
+  });
+});
+
+describe("the install links of README", () => {
+  test("Cursor's has the address of a running server", () => {
+    const [, link = ""] = /\((https:\/\/cursor\.com\/\S+)\)/.exec(readme) ?? [];
+    const query = new URL(link).searchParams;
+    expect(query.get("name")).toBe("waypost");
+    const config = JSON.parse(Buffer.from(query.get("config") ?? "", "base64").toString());
+    expect(config).toEqual({ url: local, headers: { Authorization: "Bearer <your key>" } });
+  });
+
+  test("VS Code's asks for the key", () => {
+    const [, link = ""] = /\((https:\/\/vscode\.dev\/\S+)\)/.exec(readme) ?? [];
+    const query = new URL(link).searchParams;
+    const config = JSON.parse(query.get("config") ?? "");
+    const [input] = JSON.parse(query.get("inputs") ?? "");
+    expect(config.url).toBe(local);
+    expect(config.headers.Authorization).toBe(`Bearer \${input:${input.id}}`);
+    expect(input.password).toBe(true);
+  });
+});
+
+test("llms.txt is at the root of the API's host, as in the repository", async () => {
+  await using folder = await createFolder();
+  await using serving = await startServe(folder.path);
+  const response = await fetch(`${serving.places.url}/llms.txt`);
+  expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  const text = await response.text();
+  expect(text).toBe(readFileSync("llms.txt", "utf8"));
+  const topics = listFiles("docs").map((path) => path.slice("docs/".length, -".md".length));
+  const named =
+    text
+      .split("\n\n")
+      .at(-1)
+      ?.match(/[a-z-]+(?:\/[a-z-]+)?(?=,|$)/gm) ?? [];
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !topics.includes(name))).toEqual([]);
+});
+
+describe("the workflows", () => {
+  const workflows = ["test", "release"].map((name) => {
+    const path = `.github/workflows/${name}.yml`;
+    return { name, jobs: parse(readFileSync(path, "utf8")).jobs };
+  });
+
+  test("run the tests on every supported Node", () => {
+    const [{ jobs } = { jobs: {} }] = workflows;
+    expect(jobs.test.strategy.matrix.node).toEqual([20, 22, 24]);
+    expect(jobs.test.steps).toContainEqual({ run: ".ci/run" });
+  });
+
+  test("name scripts and files that exist", () => {
+    const { scripts } = readJson("package.json");
+    const text = JSON.stringify(workflows);
+    const named = [...text.matchAll(/npm run (\w+)/g)].map(([, script = ""]) => script);
+    expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
+    const paths = [...text.matchAll(/node (test\/[\w./-]+)/g)].map(([, path = ""]) => path);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+    expect(named.length + paths.length).toBeGreaterThan(1);
+  });
+});
+
+// A test reads these files as freely as their programs do.
+// oxlint-disable-next-line typescript/no-explicit-any
+function readJson(path: string): any {
+  return JSON.parse(readFileSync(path, "utf8"));
+}

@@ -1,0 +1,16 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+/**
+ * `node test/tools/release-server.js OWNER waypost.mcpb` prints server.json for the registry of MCP
+ * servers: with the repository's owner and the bundle's digest.
+ */
+
+const [owner, bundle] = process.argv.slice(2);
+const digest = createHash("sha256").update(readFileSync(bundle)).digest("hex");
+const text = readFileSync("server.json", "utf8").replaceAll("OWNER", owner);
+const server = JSON.parse(text);
+const packages = server.packages.map((each) =>
+  each.registryType === "mcpb" ? { ...each, fileSha256: digest } : each,
+);
+console.log(JSON.stringify({ ...server, packages }, null, 2));
