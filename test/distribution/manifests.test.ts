@@ -56,14 +56,12 @@ describe("server.json", () => {
 type Package = { readonly registryType: string; readonly identifier: string };
 
 describe("plugins and extensions reach a running server with a key from the environment", () => {
-  const headers = (value: string) => ({ Authorization: value });
-
   test("Claude Code", () => {
     const { mcpServers } = readJson(".claude-plugin/plugin.json");
     expect(mcpServers.waypost).toEqual({
       type: "http",
       url: `\${WAYPOST_MCP_URL:-${local}}`,
-      headers: headers("Bearer ${WAYPOST_API_KEY}"),
+      headers: { Authorization: "Bearer ${WAYPOST_API_KEY}" },
     });
     const { plugins } = readJson(".claude-plugin/marketplace.json");
     expect(plugins).toMatchObject([{ name: "waypost", source: "./" }]);
@@ -71,13 +69,13 @@ describe("plugins and extensions reach a running server with a key from the envi
 
   test("Cursor", () => {
     const { mcpServers } = readJson(".cursor-plugin/plugin.json");
-    const expected = { url: local, headers: headers("Bearer ${env:WAYPOST_API_KEY}") };
+    const expected = { url: local, headers: { Authorization: "Bearer ${env:WAYPOST_API_KEY}" } };
     expect(mcpServers.waypost).toEqual(expected);
   });
 
   test("Gemini", () => {
     const { mcpServers } = readJson("gemini-extension.json");
-    const expected = { httpUrl: local, headers: headers("Bearer $WAYPOST_API_KEY") };
+    const expected = { httpUrl: local, headers: { Authorization: "Bearer $WAYPOST_API_KEY" } };
     expect(mcpServers.waypost).toEqual(expected);
   });
 });
@@ -109,14 +107,16 @@ test("llms.txt is at the root of the API's host, as in the repository", async ()
   expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   const text = await response.text();
   expect(text).toBe(readFileSync("llms.txt", "utf8"));
-  const topics = listFiles("docs").map((path) => path.slice("docs/".length, -".md".length));
+  const topics = new Set(
+    listFiles("docs").map((path) => path.slice("docs/".length, -".md".length)),
+  );
   const named =
     text
       .split("\n\n")
       .at(-1)
       ?.match(/[a-z-]+(?:\/[a-z-]+)?(?=,|$)/gm) ?? [];
   expect(named.length).toBeGreaterThan(20);
-  expect(named.filter((name) => !topics.includes(name))).toEqual([]);
+  expect(named.filter((name) => !topics.has(name))).toEqual([]);
 });
 
 describe("the workflows", () => {
