@@ -83,7 +83,7 @@ const rooms: Readonly<Record<string, string>> = {
     text qr sql copies contract contract/rules network network/hosts client state store service host
     webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools mcp/tools/tool mcp/tools/bulk
-    mcp/protocol web config`,
+    mcp/protocol help web config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/terminal": "text contract state config",
   "commands/bulk": `
