@@ -56,3 +56,16 @@ export function refuseDeclined({ tool }: ApprovalRequest, message: string): Tool
   const next = advise(code, { tool });
   return new ToolFailure({ code, message, effect: "none", retry: "never", next });
 }
+
+/** The user may have meant to approve, which only they can say. */
+export function refuseUnticked({ tool }: ApprovalRequest): ToolFailure {
+  return new ToolFailure({
+    code: "approval_declined",
+    message: "The form was sent without the tick, so nothing was done.",
+    effect: "none",
+    retry: "never",
+    next:
+      `Ask the user whether to call ${tool} again. To approve, they tick "Approve" in the form ` +
+      "before they accept it.",
+  });
+}

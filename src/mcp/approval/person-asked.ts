@@ -34,7 +34,7 @@ export type Answer = {
    * Yes comes from a form alone. To have opened the page says nothing of what was pressed there,
    * and where nothing was said no person has seen the question.
    */
-  readonly said: "yes" | "no" | "opened" | "nothing";
+  readonly said: "yes" | "no" | "unticked" | "opened" | "nothing";
   /** The number that the person typed, where one was asked for. */
   readonly count?: number | undefined;
 };

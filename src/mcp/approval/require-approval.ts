@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import { refuseDeclined } from "./approval-failures.ts";
+import { refuseDeclined, refuseUnticked } from "./approval-failures.ts";
 import {
   digestRequest,
   fitsText,
@@ -61,6 +61,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     if (answer.said === "nothing") {
       return requirePage({ ...asking, person: { ...person, canOpen: false } });
     }
+    if (answer.said === "unticked") throw refuseUnticked(request);
     if (answer.said !== "yes") throw refuseDeclined(request, "The user did not approve.");
     const { count } = request.preview;
     if (count !== undefined && answer.count !== count) {

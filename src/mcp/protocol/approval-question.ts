@@ -112,7 +112,8 @@ export function readAnswer(reply: Reply, timing: Timing): Answer {
   if (to === "form") {
     const isYes = tickedForm.safeParse(said).success;
     const count = typedCount.safeParse(said).data?.content.count;
-    return { token, said: isYes ? "yes" : "no", count };
+    const isUnticked = !isYes && action === "accept";
+    return { token, said: isYes ? "yes" : isUnticked ? "unticked" : "no", count };
   }
   // Whoever closes the question, or whose browser fails, has not said what they think of it.
   return { token, said: action === "accept" ? "opened" : action === "decline" ? "no" : "nothing" };

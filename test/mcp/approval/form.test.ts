@@ -86,6 +86,17 @@ describe.each(eras)("in front of a %s client", (era) => {
     await expectUntouched();
   });
 
+  test("a form accepted without the tick says so, and how to approve", async () => {
+    const reply = { action: "accept", content: { approve: false } } as const;
+    const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
+    const { error } = (await callTool("delete_link", { id })).structured;
+    expect(error.message).toBe("The form was sent without the tick, so nothing was done.");
+    expect(error.next).toBe(
+      "Ask the user whether to call delete_link again. " +
+        'To approve, they tick "Approve" in the form before they accept it.',
+    );
+  });
+
   test("a target that changed meanwhile is asked about again, as it is now", async () => {
     const asked: string[] = [];
     const elicit: Elicit = async (message) => {
