@@ -37,7 +37,7 @@ export const approvalRules = {
     ),
   },
   changes_app: {
-    when: "changes what identifies an app, or what it opens",
+    when: "changes any field of an app but its name",
     tools: [iosApps.update.tool, androidApps.update.tool],
   },
   changes_domain: {
