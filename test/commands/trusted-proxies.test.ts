@@ -76,11 +76,11 @@ test("the log says from which address an approval page was answered, and no more
   const address = "203.0.113.9";
   const lines = stderr.split("\n").filter((line) => line.includes("approval page"));
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { address, msg: "approval page refused an answer", reason: "This approval is over." },
+    { address, msg: "approval page refused an answer", reason: "This approval has expired." },
     {
       address,
       msg: "approval page refused an answer",
-      reason: "That did not come from this page. Press one of its buttons.",
+      reason: "The answer did not come from this page. Press one of its buttons.",
     },
     { address, msg: "approval page answered", decision: "declined" },
   ]);

@@ -104,7 +104,7 @@ test("a page is written, seen, published, and met by visitors", async () => {
   await page.getByLabel("Body", { exact: true }).fill(text);
   await saveShot(page, "first-day 6");
   await press("button", "Publish…");
-  await untilTitle(/^Show this page on all links/);
+  await untilTitle(/^Publish this page for all links/);
   await saveShot(page, "first-day 7");
   await press("button", "Publish page");
   await page.getByText("Published.").waitFor();

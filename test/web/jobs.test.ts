@@ -68,7 +68,7 @@ test("a plan is applied, stopped and gone on with by the keyboard alone", async 
 
   // Whoever has stopped it is asked before it goes on.
   await pressOnto(page, /^Resume…$/);
-  await page.getByRole("heading", { name: /^Go on with a cancelled job/ }).waitFor();
+  await page.getByRole("heading", { name: /^Resume a cancelled job/ }).waitFor();
   await pressOnto(page, /^Create/);
   await page.waitForURL("**/jobs/*");
   await page.getByText("Running").waitFor();

@@ -93,7 +93,7 @@ test("a page is written, mended, published and restored with the keyboard alone"
   expect([await readDraft(), await readLive()]).toEqual([first, undefined]);
 
   await pressOnto(page, /^Publish…$/);
-  await page.getByRole("heading", { name: /^Show this page on all links/ }).waitFor();
+  await page.getByRole("heading", { name: /^Publish this page for all links/ }).waitFor();
   await page.frameLocator("iframe").nth(1).getByText("First on ios").waitFor();
   await lookAtPage(page, "template publish");
   expect(await readLive()).toBeUndefined();
@@ -106,8 +106,8 @@ test("a page is written, mended, published and restored with the keyboard alone"
   expect(await page.getByLabel("Body").inputValue()).toBe(second);
   await tabTo(page, /^Restore the version/);
   await pressOnto(page, /^Restore the version/);
-  await page.getByRole("heading", { name: /^Replace the draft/ }).waitFor();
-  await pressOnto(page, /^Replace draft$/);
+  await page.getByRole("heading", { name: /^Restore an older version/ }).waitFor();
+  await pressOnto(page, /^Restore version$/);
   await page.getByText("Restored.").waitFor();
   expect([await readDraft(), await readLive()]).toEqual([first, second]);
   // The frames of the question block the picture of the default page's sample link.
@@ -207,7 +207,7 @@ describe.each(Object.entries(windows))("in a %s window", (_, options) => {
     await shown.goto(`${serving.places.url}/template`);
     await shown.getByLabel("Body").fill(second);
     await shown.getByRole("button", { name: "Publish…", exact: true }).click();
-    await shown.getByRole("heading", { name: /^Show this page on all links/ }).waitFor();
+    await shown.getByRole("heading", { name: /^Publish this page for all links/ }).waitFor();
     const frames = [0, 1].map((index) => shown.locator("iframe").nth(index));
     await frames[0]?.contentFrame().getByText("First on ios").waitFor();
     await frames[1]?.contentFrame().getByText("Second on ios").waitFor();
@@ -387,8 +387,8 @@ test("the page is taken down when that is agreed to", async () => {
   await serving.call("POST", "/page_template/publish", { body: { body: first } });
   await go("/template");
   await page.getByRole("button", { name: "Unpublish…" }).click();
-  await page.getByRole("heading", { name: /^Take the project's page down/ }).waitFor();
-  await page.getByRole("button", { name: "Take page down" }).click();
+  await page.getByRole("heading", { name: /^Unpublish the project's page/ }).waitFor();
+  await page.getByRole("button", { name: "Unpublish page" }).click();
   await page.getByText("Unpublished.").waitFor();
   await page.getByText("Links show the default page.", { exact: true }).waitFor();
   expect(await readLive()).toBeUndefined();

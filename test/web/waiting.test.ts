@@ -210,7 +210,7 @@ test("it is told who asks, for whose links, by which key, and for how long it wa
     const shown = await hand.open(path);
     expect(shown.text).toMatch(lead);
     expect(shown.text).toMatch(origin);
-    expect(shown.text).toMatch(/Answer within 4 minutes; without an answer nothing happens\./);
+    expect(shown.text).toMatch(/Answer within 5 minutes\. Without an answer, nothing happens\./);
   }
 });
 

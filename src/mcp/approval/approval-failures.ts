@@ -11,7 +11,7 @@ export class NowhereToAsk extends Error {
   readonly serveCommand: string;
 
   constructor(serveCommand: string) {
-    super("nothing may listen");
+    super("this process may not open a port");
     this.serveCommand = serveCommand;
   }
 }
@@ -29,7 +29,7 @@ export function refuseUnapproved(
     retry: "later",
     approval: { preview: writePreview(preview), expires_at: until, url },
     next:
-      "Give the user approval.url to open in a browser; when they have approved, " +
+      "Give the user approval.url to open in a browser. When they have approved, " +
       `call ${tool} again with the same arguments.`,
   });
 }
@@ -41,13 +41,13 @@ export function refuseUnasked(
 ): ToolFailure {
   return new ToolFailure({
     code: "approval_required",
-    message: "A person has to approve this first, and WAYPOST_SERVE is off: no page can ask them.",
+    message: "A person has to approve this first, but WAYPOST_SERVE is off: no page can be shown.",
     effect: "none",
     retry: "later",
     approval: { preview: writePreview(preview), expires_at: new Date(expires_at).toISOString() },
     next:
-      `Tell the user to run \`${serveCommand}\`, which has the page; while it runs, call ${tool} ` +
-      "again with the same arguments.",
+      `Tell the user to run \`${serveCommand}\`, which serves the page. While it runs, ` +
+      `call ${tool} again with the same arguments.`,
   });
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { digestOf } from "../../text/digest.ts";
 import { countLines, type DiffLine, type Hunk } from "../../text/diff-lines.ts";
 import { quote } from "../../text/show-hidden.ts";
+import { writeWords } from "../../text/write-label.ts";
 
 /** What a person is asked to approve: this tool, with these arguments, on this target as it is. */
 export type ApprovalRequest = {
@@ -111,11 +112,12 @@ const mostNamed = 20;
 export function writePreview(preview: Preview): string {
   const facts = listFacts(preview);
   const count = countFitting(facts);
-  const omitted = facts.slice(count).map(({ name }) => name);
+  const omitted = facts.slice(count).map(({ name }) => writeFactName(name, writeWords));
   const named = [...omitted.slice(0, mostNamed), ...(omitted.length > mostNamed ? ["…"] : [])];
   const uri = fitsText(preview) ? undefined : preview.rows?.uri;
-  const where = uri === undefined ? [] : [`- not all of it is shown here; every row is in: ${uri}`];
-  const rest = omitted.length === 0 ? [] : [`- too long to be shown here: ${named.join("; ")}`];
+  const where = uri === undefined ? [] : [`- only a part is shown here; all rows: ${uri}`];
+  const rest =
+    omitted.length === 0 ? [] : [`- left out because of their length: ${named.join("; ")}`];
   return [preview.title, ...facts.slice(0, count).map(writeFact), ...rest, ...where].join("\n");
 }
 
@@ -129,7 +131,7 @@ export function fitsText(preview: Preview): boolean {
 function listFacts({ facts, recent }: Preview): readonly Fact[] {
   if (recent === undefined) return facts;
   const { time, by, was } = recent;
-  return [{ name: "changed", text: `${time} by ${by}: was ${was}` }, ...facts];
+  return [{ name: "changed", text: `${time} by ${by}; before that: ${was}` }, ...facts];
 }
 
 function countFitting(facts: readonly Fact[]): number {
@@ -141,8 +143,16 @@ function countFitting(facts: readonly Fact[]): number {
 function writeFact(fact: Fact): string {
   const text = writeFactText(fact);
   const note = fact.note === undefined ? "" : ` (${fact.note})`;
-  const warnings = (fact.warnings ?? []).map((warning) => ` (beware: ${warning})`).join("");
-  return `- ${fact.name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
+  const warnings = (fact.warnings ?? []).map((warning) => ` (warning: ${warning})`).join("");
+  const name = writeFactName(fact.name, writeWords);
+  return `- ${name}: ${text.includes("\n") ? `\n${text}` : text}${note}${warnings}`;
+}
+
+/** In people's words, except for file names and for names that a person gave, which are quoted. */
+export function writeFactName(name: string, write: (words: string) => string): string {
+  if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
+  const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
+  return write(ours) + quoted;
 }
 
 export function writeFactText(fact: Fact): string {

@@ -39,9 +39,9 @@ const { most, granted, window_ms } = unaskedOverwrites;
 const minutes = window_ms / 60_000;
 const alsoAllowed: Fact = {
   name: "also allows",
-  text: `up to ${granted} further such overwrites within ${minutes} minutes`,
+  text: `up to ${granted} more overwrites within ${minutes} minutes`,
   warnings: [
-    `this key has overwritten ${most} things in ${minutes} minutes without being asked, ` +
-      "and a yes lets it go on",
+    `this key has made ${most} overwrites in ${minutes} minutes without approval; ` +
+      "your approval allows more",
   ],
 };

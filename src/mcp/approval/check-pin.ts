@@ -21,13 +21,13 @@ export async function findPinFault(
   if (pin.trim() === "") return "Type the PIN to approve.";
   const { pinTries } = await openState();
   const taken = await pinTries.take(id);
-  if (taken === undefined) return "This PIN was not looked at.";
+  if (taken === undefined) return "This PIN was not checked.";
   if (!(await checkPin(pin, hash))) return "The PIN is wrong.";
   await taken.giveBack();
   return undefined;
 }
 
-export const askAgain = "Then ask your assistant again.";
+export const askAgain = "You can only decline this. Then ask your assistant again.";
 
 /** Why no PIN is taken any more, and until when. */
 export function describeBlock(
@@ -38,9 +38,9 @@ export function describeBlock(
   if (tries === undefined || tries.left > 0) return undefined;
   const { blocked_until } = tries;
   if (blocked_until === undefined) {
-    return `There were too many wrong PINs: this can only be declined. ${next}`;
+    return `Too many wrong PINs were entered. ${next}`;
   }
   const span = writeSpan(blocked_until - now);
-  return `There were too many wrong PINs for this API key: its approvals can only be declined \
-for now. A PIN can be tried again in ${span}.`;
+  return `Too many wrong PINs were entered for this API key. You can only decline its approvals \
+now. You can enter a PIN again in ${span}.`;
 }

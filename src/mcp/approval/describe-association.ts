@@ -22,7 +22,7 @@ export function describeAssociation(
   const warning = after && file.findWarning?.(after);
   const warnings = warning === undefined ? [] : [warning];
   if (lines.length > 0) return [{ name: file.name, kind: "lines", lines, warnings }];
-  return warning === undefined ? [] : [{ name: file.name, text: "stays as it is", warnings }];
+  return warning === undefined ? [] : [{ name: file.name, text: "unchanged", warnings }];
 }
 
 function listMissing(lines: readonly string[], others: readonly string[]): readonly string[] {

@@ -4,7 +4,14 @@ import { countLines, type Hunk } from "../../text/diff-lines.ts";
 import { showAddress } from "../../text/show-address.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 import { writeLabel } from "../../text/write-label.ts";
-import { signs, writeLine, writePlace, type Fact, type Line } from "./approval-request.ts";
+import {
+  signs,
+  writeFactName,
+  writeLine,
+  writePlace,
+  type Fact,
+  type Line,
+} from "./approval-request.ts";
 
 /** What a person reads on the approval page before they decide, fact by fact. */
 
@@ -48,11 +55,7 @@ function renderFact(fact: Fact): string {
 }
 
 function writeName(name: string): string {
-  // A file is called as it is called.
-  if (/^[a-z]+[-.][-.a-z]+$/.test(name)) return name;
-  // What a person has named is quoted, and stays as it is.
-  const [, ours = "", quoted = ""] = /^([^"]*)(.*)$/s.exec(name) ?? [];
-  return writeLabel(ours) + quoted;
+  return writeFactName(name, writeLabel);
 }
 
 function renderValue(fact: Fact): string {
@@ -102,13 +105,14 @@ function markParts(parts: readonly Part[], mark: "del" | "ins"): string {
 function renderAddress(address: string): string {
   const shown = showAddress(address);
   const typed = shown?.typed ?? address;
-  const sent = typed === address ? "" : `<div class="also">sent as ${escapeText(address)}</div>`;
+  const sent =
+    typed === address ? "" : `<div class="also">browsers send ${escapeText(address)}</div>`;
   return markParts([{ text: typed, isChanged: false }], "ins") + sent;
 }
 
 export function renderWarnings(warnings: readonly string[]): string {
   return warnings
-    .map((warning) => `<p class="warning"><strong>Beware:</strong> ${escapeText(warning)}.</p>`)
+    .map((warning) => `<p class="warning"><strong>Warning:</strong> ${escapeText(warning)}.</p>`)
     .join("");
 }
 

@@ -25,19 +25,19 @@ function describeOutage(outage: Outage, kept: string): PageFault {
   const problem = explainOutage(outage);
   const [title, text] =
     outage === "unknown"
-      ? ["It is not known whether this counted", lookAgain]
+      ? ["Your answer may not have been saved", lookAgain]
       : [titles[outage], `${kept} Open the address again in a moment.`.trim()];
   const html = renderNotice(title, `${text} (${readOutageCode(problem)})`);
   return { status: problem.status, html, headers: problem.headers };
 }
 
 const titles = {
-  busy: "The store is busy now",
-  held: "Writes are held now",
-  locked: "The database has this locked now",
-  away: "The database does not answer now",
+  busy: "The database is busy",
+  held: "Changes are paused at the moment",
+  locked: "The database is locked",
+  away: "The database is not responding",
 } as const;
 
 const lookAgain =
-  "The database stopped answering while your answer was written. Open the address again: it " +
-  "shows whether it counted.";
+  "The database stopped responding while your answer was being saved. Open the address again " +
+  "to see whether it was saved.";

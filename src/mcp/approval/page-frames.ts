@@ -35,7 +35,7 @@ export function renderFrames(frames: Frames | undefined, address = ""): string {
       ? `<p>${escapeText(frames.left_out)}</p>`
       : `${renderDevice(frames.pages, "phone", address)}
 ${renderDevice(frames.pages, "desktop", address)}
-<p class="hint">Pictures and scripts are off. Buttons do nothing.</p>`;
+<p class="hint">Images and scripts are turned off here, and buttons do nothing.</p>`;
   const head = `<h2 id="look">How the page looks</h2>`;
   return `<section aria-labelledby="look">\n${head}\n${body}\n</section>`;
 }

@@ -88,7 +88,7 @@ type End = { readonly act: string; readonly look: "approved" | "declined" };
 export function renderRecent({ recent }: Pick<Preview, "recent">, now: number): string {
   if (recent === undefined) return "";
   const { at, by, was } = recent;
-  const text = ` ${writeAgo(now - at)} by ${by}: was ${was}`;
+  const text = ` ${writeAgo(now - at)} by ${by}. Before that: ${was}`;
   return `<p class="warning"><strong>Changed</strong>${escapeText(text)}</p>`;
 }
 
@@ -130,7 +130,7 @@ function renderPinField({ left }: PinField): string {
   return `<div class="field">
 <label for="pin">PIN</label>
 <input id="pin" type="password" name="pin" autocomplete="off" required aria-describedby="tries">
-<p class="hint" id="tries">The PIN that the operator of this server set. ${tries}.</p>
+<p class="hint" id="tries">The PIN set by the operator of this server. ${tries}.</p>
 </div>`;
 }
 
@@ -159,7 +159,10 @@ ${body.replace(/\n{2,}/g, "\n")}
 
 /** What every page says to a request under a name that is not ours, or of another method. */
 export const elsewhere = renderNotice(
-  "Not from here",
+  "Wrong address",
   "Open the address exactly as your assistant gave it to you.",
 );
-export const wrongMethod = renderNotice("Not in this way", "Open the address in a browser.");
+export const wrongMethod = renderNotice(
+  "This is a page for browsers",
+  "Open the address in a browser.",
+);

@@ -80,14 +80,15 @@ export function renderPlanPage(plan: PlanPage): string {
 <ol class="rows">
 ${rows.map(render).join("\n")}
 </ol>
-<nav aria-label="Pages of links"><a href="?page=1">Show all</a></nav>
+<nav aria-label="Pages of links"><a href="?page=1">Show all links</a></nav>
 </section>`;
   }
   const first = (page - 1) * rowsPerPage + 1;
-  const range = total === 0 ? "none" : `${first} to ${first + rows.length - 1} of ${total}`;
+  const heading =
+    total === 0 ? "No links left" : `Links ${first} to ${first + rows.length - 1} of ${total}`;
   return `${best.length === 0 ? "" : renderBest(best.map(render))}
 <section aria-labelledby="rows">
-<h2 id="rows">Links ${range}</h2>
+<h2 id="rows">${heading}</h2>
 <ol class="rows" start="${first}">
 ${rows.map(render).join("\n")}
 </ol>
@@ -112,7 +113,7 @@ const mostOfText = 80;
 function renderShort(row: PlanRow, names: Names): string {
   const whole = renderRow(row, names);
   if (whole.length <= longestRow) return whole;
-  const more = `<p><a href="?row=${row.position}">Show all of this link</a></p></li>`;
+  const more = `<p><a href="?row=${row.position}">Show this link in full</a></p></li>`;
   return renderRow(row, names, mostOfText).replace(/<\/li>$/, more);
 }
 

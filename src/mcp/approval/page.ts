@@ -60,7 +60,7 @@ type Asked = {
 async function answerSafely(asked: Asked): Promise<Response> {
   const { request, options } = asked;
   if (isFromElsewhere(request, options.hostnames)) {
-    noteRefused(asked, "That came from another page.");
+    noteRefused(asked, "The answer came from another page.");
     return show(403, elsewhere);
   }
   if (!methods.includes(request.method)) {
@@ -93,11 +93,11 @@ async function answer(asked: Asked): Promise<Response> {
   const { pathname, searchParams } = new URL(request.url);
   const approval = await findApproval(pathname, options);
   if (approval === undefined || (isByHand(approval) && !searchParams.has("frame"))) {
-    noteRefused(asked, "This approval is over.");
+    noteRefused(asked, "This approval has expired.");
     return show(404, over);
   }
   if (approval.status !== "waiting") {
-    noteRefused(asked, "This was answered before.");
+    noteRefused(asked, "This was already answered.");
     return show(200, renderEnd(approval));
   }
   if (searchParams.has("frame")) {
@@ -136,7 +136,7 @@ async function ask({ approval, part, options }: Visit, fault?: string): Promise<
     pin: tries,
     blocked:
       preview.rows !== undefined && plan === undefined
-        ? `The plan is no longer there: this can only be declined. ${askAgain}`
+        ? `The plan no longer exists. ${askAgain}`
         : describeBlock(tries, now),
     plan,
     now,
@@ -154,7 +154,7 @@ async function decide(visit: Visit): Promise<Response> {
   const isFromPage = isMasked(form.get("token") ?? "", await signPage(approval, options));
   const decision = form.get("decision");
   if (!isFromPage || (decision !== "approve" && decision !== "decline")) {
-    return refuse(visit, "That did not come from this page. Press one of its buttons.");
+    return refuse(visit, "The answer did not come from this page. Press one of its buttons.");
   }
   // The PIN and the number are only asked for a yes.
   const fault = decision === "approve" ? await findYesFault(approval, form, options) : undefined;
@@ -163,7 +163,7 @@ async function decide(visit: Visit): Promise<Response> {
   const said = decision === "approve" ? "approved" : "declined";
   const isFirst = await approvals.decidePage(approval.id, said);
   if (isFirst) options.onDecided(approval.id, said, address);
-  else noteRefused(visit, "This was answered before.");
+  else noteRefused(visit, "This was already answered.");
   if (isFirst) return show(200, renderEnd({ ...approval, status: said }));
   // Two persons who press at once are both shown the decision of the first.
   const decided = await approvals.findPage(approval.id);
@@ -186,10 +186,10 @@ export async function findYesFault(
   if (rows !== undefined) {
     const { plans } = await options.openState();
     // Nobody has seen what it would do.
-    if ((await plans.find(rows.plan_id)) === undefined) return "The plan is no longer there.";
+    if ((await plans.find(rows.plan_id)) === undefined) return "The plan no longer exists.";
   }
   if (count !== undefined && form.get("count")?.trim() !== String(count)) {
-    return `Type the number of links, ${count}, to approve.`;
+    return `To approve, type the number of links: ${count}.`;
   }
   return findPinFault(approval, form.get("pin") ?? "", options);
 }
@@ -216,8 +216,9 @@ async function signPage({ id }: Approval, { openState }: PageOptions): Promise<B
 const undecided = "Nothing was decided.";
 
 const over = renderNotice(
-  "This approval is over",
-  "It has expired, or it never was. If you still want this, ask your assistant again.",
+  "This approval has expired",
+  "It was open for five minutes, or its address is incomplete. If you still want this, ask your " +
+    "assistant again.",
 );
 
 type End = Exclude<Approval["status"], "waiting">;
@@ -226,18 +227,15 @@ type End = Exclude<Approval["status"], "waiting">;
 const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text: string]>> = {
   approved: [
     "Approved",
-    "Your assistant may do this now, once. If it does not go on by itself, tell it to go on. " +
-      "You can close this page.",
+    "Your assistant may do this once. If it does not continue by itself, return to it and ask " +
+      "it to continue. You can close this page.",
   ],
   used: [
     "Approved",
-    "Your assistant has gone on, and cannot do it once more. You can close this page.",
+    "Your assistant has used this approval, and cannot use it again. You can close this page.",
   ],
-  declined: [
-    "Declined",
-    "Nothing will happen: your assistant will not do this. You can close this page.",
-  ],
-  told: ["Declined", "Nothing has happened, and your assistant knows it. You can close this page."],
+  declined: ["Declined", "Your assistant will not do this. You can close this page."],
+  told: ["Declined", "Your assistant was informed, and did nothing. You can close this page."],
 };
 
 function renderEnd(approval: Approval): string {

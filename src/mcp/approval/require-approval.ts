@@ -54,7 +54,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     const { request, digest, person } = asking;
     const token = await readToken(answer.token, openState);
     if (token === undefined) {
-      throw refuseDeclined(request, "The answer does not belong to a question of ours.");
+      throw refuseDeclined(request, "The answer does not match any question that Waypost asked.");
     }
     const isFirst = await useToken(token, openState);
     // The user can still be given the page's address, whatever their client is able to show.
@@ -70,7 +70,7 @@ export function createRequireApproval(options: ApprovalOptions): RequireApproval
     // The target changed, or the question grew old, while the person thought about it.
     const isStale = token.digest !== digest || token.expires_at <= clock.now();
     if (isStale) throw await askClient(request, digest);
-    if (!isFirst) throw refuseDeclined(request, "This approval was used already, or is over.");
+    if (!isFirst) throw refuseDeclined(request, "This approval was already used, or has expired.");
   }
 
   async function askClient(request: ApprovalRequest, digest: string): Promise<PersonAsked> {

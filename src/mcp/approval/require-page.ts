@@ -53,7 +53,7 @@ export function createRequirePage({
       throw refuseDeclined(request, "The user declined this on the approval page.");
     }
     if (asked.said === "used") {
-      throw refuseDeclined(request, "This approval let the same call through already.");
+      throw refuseDeclined(request, "This approval was already used for the same call.");
     }
   };
 
@@ -82,4 +82,4 @@ function storePreview(preview: Preview, asker: Asker): StoredPreview {
   return { ...preview, facts: preview.facts.filter(({ isRow }) => isRow !== true), asker };
 }
 
-const askToDecide = "The page shows what will happen; approve or decline it there.";
+const askToDecide = "The page shows what will happen. Approve or decline it there.";

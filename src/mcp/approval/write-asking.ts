@@ -28,7 +28,7 @@ export function writeOrigin({ asker, now, created_at }: Omit<Asked, "expires_at"
 
 /** How long a person may take. */
 export function writeTerm({ now, expires_at }: Pick<Asked, "now" | "expires_at">): string {
-  return `Answer within ${writeSpan(expires_at - now)}; without an answer nothing happens.`;
+  return `Answer within ${writeSpan(expires_at - now)}. Without an answer, nothing happens.`;
 }
 
-export const whatYesDoes = "This lets exactly what is shown happen, once.";
+export const whatYesDoes = "Your approval covers exactly what is shown, and works once.";

@@ -2,12 +2,12 @@
 
 const minute_ms = 60_000;
 
-/** Rounded down: who is told that there are four minutes has at least these. */
+/** Rounded to the nearest minute, or below one minute to the nearest second. */
 export function writeSpan(milliseconds: number): string {
   if (milliseconds < minute_ms) {
-    return writeCount(Math.max(1, Math.floor(milliseconds / 1000)), "second");
+    return writeCount(Math.max(1, Math.round(milliseconds / 1000)), "second");
   }
-  return writeCount(Math.floor(milliseconds / minute_ms), "minute");
+  return writeCount(Math.round(milliseconds / minute_ms), "minute");
 }
 
 export function writeAgo(milliseconds: number): string {

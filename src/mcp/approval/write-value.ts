@@ -10,7 +10,7 @@ export type Names = Readonly<Record<string, string>>;
 
 /** A text in quotes, a list or an app by its members, and whatever else as it is written. */
 export function writeValue(value: unknown, names: Names = {}): string {
-  if (value === null || value === undefined || value === "") return "nothing";
+  if (value === null || value === undefined || value === "") return "none";
   if (typeof value === "string") {
     return Object.hasOwn(names, value)
       ? String(names[value])

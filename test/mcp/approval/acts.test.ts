@@ -125,7 +125,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "point a link elsewhere": [
-    "seconds ago by this key: was web address",
+    "seconds ago by this key. Before that: web address",
     async () => {
       const { id } = await plantLink();
       await act("update_link", { id, url: "https://example.com/summer?utm_source=mail" });
@@ -192,7 +192,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "delete a project": [
-    'Delete the project "Default" for ever',
+    'Delete the project "Default" permanently',
     async () => {
       await plantLink();
       const { master, project } = assistant.world;
@@ -215,7 +215,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "one overwrite too many": [
-    "up to 100 further such overwrites",
+    "up to 100 more overwrites",
     async () => {
       const { id } = await plantLink();
       for (let done = 0; done < 20; done += 1) {
@@ -297,14 +297,14 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "publish a page": [
-    "As it will be",
+    "After approval",
     async () => {
       await act("publish_template", { body: writeBody("Spring sale"), css });
       return ask("publish_template", { body: writeBody("Summer sale"), css: `${css}\n` });
     },
   ],
   "publish a page half read": [
-    "may not read",
+    "This API key cannot read it",
     async () => {
       await act("publish_template", { body: writeBody("Spring sale"), css });
       const scopes = ["page_templates.publish", "links.show"] as const;
@@ -313,14 +313,14 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     },
   ],
   "take a page down": [
-    "Take the project's page down",
+    "Unpublish the project's page",
     async () => {
       await act("publish_template", { body: writeBody("Spring sale"), css });
       return ask("unpublish_template", {});
     },
   ],
   "restore a page": [
-    "Replace the draft",
+    "Restore an older version",
     async () => {
       const { page_template } = await act("publish_template", { body: writeBody("Spring"), css });
       await act("save_template", { body: writeBody("Summer") });

@@ -91,15 +91,17 @@ describe("what changes", () => {
     expect(html).toContain("one two &lt;<ins>four</ins>&gt;");
     expect(html).toContain("<li>iPhone: the &lt;app&gt;</li>");
     expect(html).toContain("<dt>iOS app</dt>");
-    expect(html).toContain("</strong> 20 seconds ago by this key: was &quot;https://a.example");
+    expect(html).toContain(
+      "</strong> 20 seconds ago by this key. Before that: &quot;https://a.example",
+    );
   });
 
   test("is told in a text as well", () => {
     expect(writePreview(preview).split("\n")).toEqual([
       "Change it",
-      '- changed: 2026-01-15T12:59:40+01:00 by this key: was "https://a.example"',
-      '- url: "https://a.example/x" → "https://a.example/y"',
-      "- ios_app: becomes nothing",
+      '- changed: 2026-01-15T12:59:40+01:00 by this key; before that: "https://a.example"',
+      '- web address: "https://a.example/x" → "https://a.example/y"',
+      "- iOS app: becomes nothing",
       "- file: ",
       '− "one two <three>"',
       '+ "one two <four>"',
@@ -159,33 +161,33 @@ describe("of a link that changes", () => {
 
   test("apps are told by name, and never by a UUID", async () => {
     const text = writePreview(await write({ ios_app: { id: other?.id } }));
-    expect(text).toContain('- ios_app: "Example" ("com.example.app") → "Other" ("com.other.app")');
+    expect(text).toContain('- iOS app: "Example" ("com.example.app") → "Other" ("com.other.app")');
     expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
     expect(text).not.toContain("{");
     const none = writePreview(await write({ ios_app: null }));
-    expect(none).toContain('- ios_app: "Example" ("com.example.app") → nothing');
+    expect(none).toContain('- iOS app: "Example" ("com.example.app") → none');
     const fresh = writePreview(await write({ ios_app: { bundle_id: "com.new.app" } }));
     expect(fresh).toContain('→ "com.new.app"');
   });
 
-  test("what visitors will meet is told for each system", async () => {
+  test("what visitors will see is told for each system", async () => {
     const text = writePreview(await write({ url: "https://example.com/new", ios_app: null }));
-    expect(text).toContain('iPhone: goes to "https://example.com/new"');
-    expect(text).toContain('Desktop: goes to "https://example.com/new"');
+    expect(text).toContain('iPhone: a redirect to "https://example.com/new"');
+    expect(text).toContain('Desktop: a redirect to "https://example.com/new"');
     const kept = writePreview(await write({ url: "https://example.com/new" }));
-    expect(kept).toContain('iPhone: the link\'s page, and on to "https://example.com/new"');
+    expect(kept).toContain('iPhone: the preview page, then "https://example.com/new"');
   });
 
   test("a host that reads like another is warned of", async () => {
     const text = writePreview(await write({ url: "https://\u0430pple.com/" }));
-    expect(text).toContain('(host "xn--pple-43d.com") (beware: "\u0430pple" in the host mixes');
+    expect(text).toContain('(host "xn--pple-43d.com") (warning: "\u0430pple" in the host mixes');
   });
 
   test("the old address is told to lead nowhere", async () => {
     const text = writePreview(await write({ path: "summer" }));
     expect(text).toContain("- address: https://go.example.com/spring");
     expect(text).toContain("- new address: https://go.example.com/summer");
-    expect(text).toContain("- old address: visitors are told that there is no such link");
+    expect(text).toContain("- old address: visitors see the 404 page");
   });
 });
 
@@ -221,14 +223,14 @@ describe("a page template", () => {
     page.on("requestfinished", (request) => hosts.add(new URL(request.url()).host));
     await page.goto(url);
     await page.waitForLoadState();
-    const titles = ["Live now", "As it will be"];
+    const titles = ["Now", "After approval"];
     const frames = page.locator("iframe");
     expect(await frames.count()).toBe(4);
     for (const [index, title] of [...titles, ...titles].entries()) {
       expect(await frames.nth(index).getAttribute("title")).toContain(title);
       expect(await frames.nth(index).getAttribute("sandbox")).toBe("");
       const heading = frames.nth(index).contentFrame().locator("h1");
-      expect(await heading.innerText()).toBe(title === "Live now" ? "Before" : "After");
+      expect(await heading.innerText()).toBe(title === "Now" ? "Before" : "After");
     }
     expect([...hosts]).toEqual([new URL(url).host]);
     await page.close();
@@ -293,7 +295,7 @@ describe("a page template", () => {
     const { error } = (await callTool("publish_template", text)).structured;
     const { html } = await assistant.visit(error.approval.url);
     expect(html).not.toContain("<iframe");
-    expect(html).toMatch(/This API key may not|This deployment could not show the page/);
+    expect(html).toMatch(/This API key cannot|The server could not render the page/);
   });
 });
 

@@ -85,7 +85,7 @@ describe("a page that waits", () => {
     expect(html).toContain("Answer within 5 minutes");
     assistant.advance(61_000);
     const later = (await assistant.visit(url)).html;
-    expect(later).toContain("Answer within 3 minutes");
+    expect(later).toContain("Answer within 4 minutes");
     expect(later).toContain("asked 1 minute ago");
   });
 
@@ -110,7 +110,7 @@ describe("a page that waits", () => {
     const other = readToken((await assistant.visit(structured.error.approval.url)).html);
     const page = await assistant.visit(url, { token: other, decision: "approve" });
     expect(page.status).toBe(403);
-    expect(page.html).toContain("That did not come from this page.");
+    expect(page.html).toContain("The answer did not come from this page.");
     expect(await ask()).toBe(url);
   });
 
@@ -170,11 +170,11 @@ describe("a page that is over", () => {
     expect(readTitle(await assistant.press(url, "approve"))).toBe("Approved");
     const approved = await assistant.visit(url);
     expect([approved.status, readTitle(approved)]).toEqual([200, "Approved"]);
-    expect(approved.html).toContain("tell it to go on");
+    expect(approved.html).toContain("ask it to continue");
     await call();
     const used = await assistant.visit(url);
     expect(readTitle(used)).toBe("Approved");
-    expect(used.html).toContain("has gone on");
+    expect(used.html).toContain("has used this approval");
   });
 
   test("stays declined, also when the assistant was told", async () => {
@@ -198,8 +198,8 @@ describe("a page that is over", () => {
     assistant.advance(5 * 60_000);
     for (const form of [undefined, { token, decision: "approve" }]) {
       const page = await assistant.visit(url, form);
-      expect([page.status, readTitle(page)]).toEqual([404, "This approval is over"]);
-      expect(page.html).toContain("It has expired");
+      expect([page.status, readTitle(page)]).toEqual([404, "This approval has expired"]);
+      expect(page.html).toContain("It was open for five minutes");
       expectGuarded(page);
     }
     expect(await ask()).not.toBe(url);
@@ -212,7 +212,7 @@ describe("a page that is over", () => {
     const others = ["x", "", id, `${url.split("/").at(-1)}/`, "..", "%00"];
     for (const other of others) {
       const page = await assistant.visit(`http://127.0.0.1:8787/approve/${other}`);
-      expect([page.status, readTitle(page)]).toEqual([404, "This approval is over"]);
+      expect([page.status, readTitle(page)]).toEqual([404, "This approval has expired"]);
     }
     const elsewhere = await assistant.visit(url.replace("/approve/", "/another/"));
     expect(elsewhere.status).toBe(404);
@@ -240,7 +240,7 @@ test("the caller is told what was decided, once, and why other answers were refu
   await fetch(new Request(url, { headers: { host: "127.0.0.1" } }), from);
   expect(told).toEqual([]);
 
-  const foreign = "That did not come from this page. Press one of its buttons.";
+  const foreign = "The answer did not come from this page. Press one of its buttons.";
   expect(await press({ decision: "maybe" })).toBe(403);
   expect(await press({ decision: "decline", token: "x" })).toBe(403);
   expect(told.splice(0)).toEqual([
@@ -248,14 +248,14 @@ test("the caller is told what was decided, once, and why other answers were refu
     [foreign, from],
   ]);
   expect(await press({ decision: "approve" }, { origin: "http://evil.example" })).toBe(403);
-  expect(told.splice(0)).toEqual([["That came from another page.", from]]);
+  expect(told.splice(0)).toEqual([["The answer came from another page.", from]]);
   expect(await press({ decision: "decline" })).toBe(200);
   expect(told.splice(0)).toEqual([[url.split("/").at(-1), "declined", from]]);
   expect(await press({ decision: "approve" })).toBe(200);
-  expect(told.splice(0)).toEqual([["This was answered before.", from]]);
+  expect(told.splice(0)).toEqual([["This was already answered.", from]]);
   assistant.advance(5 * 60_000);
   expect(await press({ decision: "approve" })).toBe(404);
-  expect(told.splice(0)).toEqual([["This approval is over.", from]]);
+  expect(told.splice(0)).toEqual([["This approval has expired.", from]]);
 });
 
 test("a person who leaves while the form is on its way has answered nothing", async () => {

@@ -104,7 +104,7 @@ describe("every row of a plan", () => {
     const url = await open(await plan([change, { path: "row/2" }]));
     const { html } = await assistant.visit(url);
     expect([html.includes(tail), listPaths(html)]).toEqual([false, ["row/1", "row/2"]]);
-    const [, one = ""] = /<a href="(\?row=\d+)">Show all of this link<\/a>/.exec(html) ?? [];
+    const [, one = ""] = /<a href="(\?row=\d+)">Show this link in full<\/a>/.exec(html) ?? [];
     const whole = await assistant.visit(url + one);
     expect([whole.html.includes(tail), listPaths(whole.html)]).toEqual([true, ["row/1"]]);
     const form = { token: readToken(html), decision: "approve" };
@@ -169,7 +169,7 @@ describe("every row of a plan", () => {
 test("a plan that is gone can only be declined", async () => {
   const url = await open("plan_gone");
   const { html } = await assistant.visit(url);
-  expect(html).toContain("this can only be declined");
+  expect(html).toContain("You can only decline this");
   const forced = await assistant.visit(url, { token: readToken(html), decision: "approve" });
   expect([forced.status, forced.html]).toEqual([403, expect.not.stringContaining("<h1>Approved")]);
   expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");

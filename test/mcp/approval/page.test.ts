@@ -281,9 +281,9 @@ describe("a page of a stranger", () => {
     await page.goto(stranger.replace("127.0.0.1", "rebound.localhost"));
     await page.getByRole("button").click();
     await page.getByRole("heading").waitFor();
-    expect(await readHeading(page)).toBe("Not from here");
+    expect(await readHeading(page)).toBe("Wrong address");
     await page.goto(url.replace("127.0.0.1", "rebound.localhost"));
-    expect(await readHeading(page)).toBe("Not from here");
+    expect(await readHeading(page)).toBe("Wrong address");
   });
 });
 
@@ -309,7 +309,7 @@ describe("a person who comes late", () => {
     const page = await open(await ask());
     assistant.advance(5 * 60_000);
     faults = [];
-    expect(await press(page, "Delete link")).toBe("This approval is over");
+    expect(await press(page, "Delete link")).toBe("This approval has expired");
     expect((await call()).error.code).toBe("approval_required");
     expect(faults.splice(0)).toEqual([expect.stringContaining("404")]);
   });
@@ -345,7 +345,7 @@ describe("the built command", () => {
     await using server = await startServe(elsewhere.path);
     const env = { WAYPOST_BASE_URL: server.places.url, WAYPOST_API_KEY: server.key };
     await using client = await connectV2({ transport: "stdio", data: folder.path, env });
-    const url = await approveOne(client, 'Delete the link "Spring" for ever');
+    const url = await approveOne(client, 'Delete the link "Spring" permanently');
     expect(url).not.toContain(server.places.url);
     expect(new URL(url).hostname).toBe("127.0.0.1");
     // It says goodbye for two seconds.

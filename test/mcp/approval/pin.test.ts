@@ -136,13 +136,13 @@ describe("a page that asks for a PIN", () => {
     const url = await ask("a");
     expect((await assistant.visit(url)).html).toContain("5 tries are left");
     const lefts = ["4 tries are left", "3 tries are left", "2 tries are left", "One try is left"];
-    for (const left of [...lefts, "this can only be declined"]) {
+    for (const left of [...lefts, "You can only decline this"]) {
       const page = await assistant.press(url, "approve", "000000");
       expect(page.html).toContain("The PIN is wrong.");
       expect(page.html).toContain(left);
     }
     const page = await assistant.press(url, "approve", pin);
-    expect(page.html).toContain("There were too many wrong PINs");
+    expect(page.html).toContain("Too many wrong PINs were entered");
     expect(page.html).not.toContain('name="pin"');
     expect(page.html).not.toContain('name="decision" value="approve"');
     expect(looked).toHaveLength(5);
@@ -184,8 +184,8 @@ describe("a page that asks for a PIN", () => {
     const url = await ask("e");
     for (let guess = 0; guess < 4; guess += 1) await assistant.press(url, "approve", "000000");
     const page = await assistant.press(url, "approve", pin);
-    expect(page.html).toContain("There were too many wrong PINs for this API key");
-    expect(page.html).toContain("tried again in 60 minutes");
+    expect(page.html).toContain("Too many wrong PINs were entered for this API key");
+    expect(page.html).toContain("enter a PIN again in 60 minutes");
     expect(looked).toHaveLength(24);
     expect((await assistant.press(url, "decline")).html).toContain("<h1>Declined");
   });
@@ -195,7 +195,7 @@ describe("a page that asks for a PIN", () => {
       const url = await ask(path);
       for (let guess = 0; guess < 5; guess += 1) await assistant.press(url, "approve", "000000");
     }
-    expect((await assistant.visit(await ask("e"))).html).toContain("can only be declined");
+    expect((await assistant.visit(await ask("e"))).html).toContain("can only decline");
 
     const { callTool } = await assistant.connect({ key: await assistant.world.addKey() });
     const callOther = async () => (await callTool("delete_link", { id: "e" })).structured;
@@ -214,7 +214,7 @@ describe("a page that asks for a PIN", () => {
     // The clock stands still here, so the tries of both keys have the same time.
     const { url } = (await callTool("delete_link", { id: "e" })).structured.error.approval;
     expect((await assistant.press(url, "approve", pin)).html).toContain("<h1>Approved");
-    expect((await assistant.visit(await ask("f"))).html).toContain("can only be declined");
+    expect((await assistant.visit(await ask("f"))).html).toContain("can only decline");
     expect(looked).toHaveLength(21);
   });
 
@@ -230,7 +230,7 @@ describe("a page that asks for a PIN", () => {
     const press = (more: Record<string, string>) =>
       assistant.visit(url, { token, decision: "approve", ...more });
     for (let guess = 0; guess < 6; guess += 1) {
-      expect((await press({ pin: "000000", count: "50" })).html).toContain("Type the number");
+      expect((await press({ pin: "000000", count: "50" })).html).toContain("type the number");
     }
     expect(looked).toEqual([]);
     expect((await press({ count: "51" })).html).toContain("Type the PIN");

@@ -25,9 +25,9 @@ async function readPreview(tool: string, args: Args, key?: string): Promise<stri
 
 /** As the embedded service, which keeps a bin, lets it be said. */
 const linkComesBack =
-  "- can it come back: yes, for 30 days, with its clicks and short address, " +
-  "unless its path is taken by then";
-const anew = "no, it is deleted for ever; undo can only make it anew";
+  "- undo: possible for 30 days, with its clicks and short path, " +
+  "unless another link has its path by then";
+const anew = "only creates it again";
 
 const prints = ["AA:BB:01", "AA:BB:02"];
 const iosApp = { bundle_id: "com.example.app", team_id: "ABCDE12345", name: "Example" };
@@ -35,10 +35,10 @@ const androidApp = { package_name: "com.example.app", fingerprints: prints, name
 
 describe("an update that many links hang on is asked about", () => {
   test.each([
-    ["bundle_id", "com.other", '- bundle_id: "com.example.app" → "com.other"'],
-    ["team_id", "NEWTEAM123", '- team_id: "ABCDE12345" → "NEWTEAM123"'],
-    ["app_store_id", "123", '- app_store_id: nothing → "123"'],
-    ["custom_scheme", "other", '- custom_scheme: nothing → "other"'],
+    ["bundle_id", "com.other", '- bundle ID: "com.example.app" → "com.other"'],
+    ["team_id", "NEWTEAM123", '- team ID: "ABCDE12345" → "NEWTEAM123"'],
+    ["app_store_id", "123", '- App Store ID: none → "123"'],
+    ["custom_scheme", "other", '- URL scheme: none → "other"'],
     ["clip_bundle_id", "com.clip", '+ "App Clip ABCDE12345.com.clip"'],
   ])("an iOS app's %s", async (field, value, line) => {
     const { id } = await assistant.plant("ios_app", iosApp);
@@ -47,9 +47,9 @@ describe("an update that many links hang on is asked about", () => {
   });
 
   test.each([
-    ["custom_scheme", "other", '- custom_scheme: nothing → "other"'],
-    ["package_name", "com.other", '- package_name: "com.example.app" → "com.other"'],
-    ["fingerprints", ["AA:BB:02"], '- fingerprints: "AA:BB:01", "AA:BB:02" → "AA:BB:02"'],
+    ["custom_scheme", "other", '- URL scheme: none → "other"'],
+    ["package_name", "com.other", '- package name: "com.example.app" → "com.other"'],
+    ["fingerprints", ["AA:BB:02"], '- SHA-256 fingerprints: "AA:BB:01", "AA:BB:02" → "AA:BB:02"'],
   ])("an Android app's %s", async (field, value, line) => {
     const { id } = await assistant.plant("android_app", androidApp);
     expect(await readPreview("update_android_app", { id, [field]: value })).toContain(line);
@@ -58,9 +58,9 @@ describe("an update that many links hang on is asked about", () => {
 
   test.each([
     [{ subdomain: "fresh" }, '- subdomain: "spring" → "fresh"'],
-    [{ custom_domain: "go.other.com" }, '- custom_domain: "go.example.com" → "go.other.com"'],
-    [{ custom_domain: null }, '- custom_domain: "go.example.com" → nothing'],
-    [{ custom_domain: "" }, '- custom_domain: "go.example.com" → ""'],
+    [{ custom_domain: "go.other.com" }, '- custom domain: "go.example.com" → "go.other.com"'],
+    [{ custom_domain: null }, '- custom domain: "go.example.com" → none'],
+    [{ custom_domain: "" }, '- custom domain: "go.example.com" → ""'],
   ])("a project's domains: %o", async (change, line) => {
     const { id } = await assistant.world.addProject({
       subdomain: "spring",
@@ -86,10 +86,10 @@ describe("an update that many links hang on is asked about", () => {
       "- apple-app-site-association: ",
       '− "app ABCDE12345.com.example.app"',
       '+ "app NEWTEAM123.com.example.app"',
-      '- team_id: "ABCDE12345" → "NEWTEAM123"',
+      '- team ID: "ABCDE12345" → "NEWTEAM123"',
       '- name: "Example" → "Other"',
-      '- custom_scheme: nothing → "other"',
-      '- bundle_id: "com.example.app"',
+      '- URL scheme: none → "other"',
+      '- bundle ID: "com.example.app"',
     ]);
   });
 });
@@ -132,7 +132,7 @@ describe("no one is asked about", () => {
 });
 
 test("the approval of an Android app says which fingerprints Android will ignore", async () => {
-  const all = "(beware: Android will ignore all fingerprints and not open the app: ";
+  const all = "(warning: Android will ignore all fingerprints and not open the app: ";
   expect(await readPreview("register_android_app", androidApp)).toContain(all);
   const brought = { path: "a", android_app: { package_name: "com.new.app", fingerprints: prints } };
   expect(await readPreview("create_link", brought)).toContain(all);
@@ -140,12 +140,12 @@ test("the approval of an Android app says which fingerprints Android will ignore
   const { id } = await assistant.plant("android_app", androidApp);
   const update = (fingerprints: readonly string[]) =>
     readPreview("update_android_app", { id, fingerprints });
-  expect(await update(["AA:BB:02"])).toContain(`- assetlinks.json: stays as it is ${all}`);
-  const one = "(beware: Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs))";
+  expect(await update(["AA:BB:02"])).toContain(`- assetlinks.json: unchanged ${all}`);
+  const one = "(warning: Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs))";
   expect(await update([sha256, "AA:BB:02"])).toContain(
     `- assetlinks.json: + "com.example.app ${sha256}" ${one}`,
   );
-  expect(await update([sha256])).not.toContain("beware");
+  expect(await update([sha256])).not.toContain("warning");
 });
 
 test("the result of a write says once which fingerprints Android will ignore", async () => {
@@ -198,9 +198,9 @@ describe("what is shown", () => {
         'Delete the link "Spring"',
         "- address: http://default.localhost:8787/spring%20sale/%C3%BC",
         '- path: "spring sale/ü"',
-        '- url: "https://example.com/spring"',
+        '- web address: "https://example.com/spring"',
         "- clicks: 1234",
-        "- visitors: are told that there is no such link",
+        "- visitors: see the 404 page",
         linkComesBack,
       ].join("\n"),
     );
@@ -239,8 +239,8 @@ describe("what is shown", () => {
     expect(preview).toContain('Delete the Android app "Example"');
     expect(preview).toContain("- links that open this app: 0");
     expect(preview).toContain(
-      "- can it come back: yes, for 30 days, with the links that open it, " +
-        "unless its package name is taken by then",
+      "- undo: possible for 30 days, with the links that open it, " +
+        "unless another app has its package name by then",
     );
   });
 
@@ -248,10 +248,10 @@ describe("what is shown", () => {
     const { master, project, call } = assistant.world;
     await call("POST", "/links", { body: { path: "spring" } });
     const preview = await readPreview("delete_project", { id: project.id }, master);
-    expect(preview).toContain('Delete the project "Default" for ever');
-    expect(preview).toContain("- concerns: everything in the project: its links, apps and keys");
+    expect(preview).toContain('Delete the project "Default" permanently');
+    expect(preview).toContain("- affects: everything in the project: its links, apps and keys");
     expect(preview).toContain("- links: 1");
-    expect(preview).toContain("- can it come back: no, it is deleted for ever");
+    expect(preview).toContain("- undo: not possible");
   });
 
   test("of a domain, to its very end, however long it is", async () => {
@@ -259,17 +259,17 @@ describe("what is shown", () => {
     const domain = `${"go.example.com.".repeat(15)}attacker.example`;
     const { master } = assistant.world;
     const preview = await readPreview("update_project", { id, custom_domain: domain }, master);
-    expect(preview).toContain(`nothing → "${domain}"`);
+    expect(preview).toContain(`none → "${domain}"`);
   });
 
   test.each([
-    ["a link", contract.links.show, `${anew}, with a new id and without its clicks`],
-    ["an app", contract.iosApps.show, `${anew}, with a new id`],
-    ["a project", contract.projects.show, "no, it is deleted for ever"],
+    ["a link", contract.links.show, `${anew}, with a new ID and no clicks`],
+    ["an app", contract.iosApps.show, `${anew}, with a new ID`],
+    ["a project", contract.projects.show, "not possible"],
   ])("of %s on a deployment that keeps no bin: that nothing brings it back", (_, show, text) => {
     const known = { facts: undefined, linkHost: undefined, hasSecondHost: false };
     const { ending, fact } = describeReturn(findKind(show), { ...known, linkInReferrer: false });
-    expect([ending, writeFactText(fact)]).toEqual([" for ever", text]);
+    expect([ending, writeFactText(fact)]).toEqual([" permanently", text]);
   });
 
   test("of a stranger's text: inert, in quotes, on one line", async () => {
@@ -304,9 +304,9 @@ describe("a key that may act but not look", () => {
     expect(error.approval.preview).toBe(
       [
         "Delete the link that this API key may not read",
-        "- details: this API key may act on it, but not read it",
-        `- id: "${id}"`,
-        "- visitors: are told that there is no such link",
+        "- details: this API key has no permission to read it",
+        `- ID: "${id}"`,
+        "- visitors: see the 404 page",
         linkComesBack,
       ].join("\n"),
     );
@@ -321,9 +321,9 @@ describe("a key that may act but not look", () => {
     const { id } = await assistant.plant("ios_app", iosApp);
     const key = await assistant.world.addKey({ scopes: ["ios_apps.update"] });
     const preview = await readPreview("update_ios_app", { id, team_id: iosApp.team_id }, key);
-    expect(preview).toContain('- team_id: becomes "ABCDE12345"');
+    expect(preview).toContain('- team ID: becomes "ABCDE12345"');
     const emptied = await readPreview("update_ios_app", { id, custom_scheme: "" }, key);
-    expect(emptied).toContain('- custom_scheme: becomes ""');
+    expect(emptied).toContain('- URL scheme: becomes ""');
     expect(await readPreview("update_ios_app", { id, name: "Other" }, key)).toBeUndefined();
   });
 
@@ -347,7 +347,7 @@ test("nobody is asked about what is not there, or what the key may not do", asyn
 });
 
 describe("a link that would register an app", () => {
-  test("is shown whole, with what its visitors will meet", async () => {
+  test("is shown whole, with what its visitors will see", async () => {
     const preview = await readPreview("create_link", {
       path: "spring",
       url: "https://shop.example/spring",
@@ -355,10 +355,10 @@ describe("a link that would register an app", () => {
       ios_app: { bundle_id: "com.example.shop", team_id: "ABCDE12345" },
     });
     const lines = preview?.split("\n");
-    expect(lines).toContain("- enable_forced_redirect: true");
-    expect(lines).toContain('- ios_app: "com.example.shop"');
-    expect(lines).toContain("- visitors will meet: ");
-    expect(lines).toContain('Desktop: goes to "https://shop.example/spring"');
+    expect(lines).toContain("- skip the preview page: true");
+    expect(lines).toContain('- iOS app: "com.example.shop"');
+    expect(lines).toContain("- visitors will see: ");
+    expect(lines).toContain('Desktop: a redirect to "https://shop.example/spring"');
     expect(preview).toMatch(/^- address: .*\/spring$/m);
     expect(assistant.writes).toEqual([]);
   });

@@ -53,7 +53,7 @@ const asker = {
   key: "019bc1a2-3d4e-7f00-8a1b-2c3d4e5f6071",
 };
 const removal: Preview = {
-  title: 'Delete the link "Spring" for ever',
+  title: 'Delete the link "Spring" permanently',
   button: "Delete link",
   destroys: true,
   facts: [
@@ -99,9 +99,12 @@ const change: Preview = {
       ],
     },
     {
-      name: "visitors will meet",
+      name: "visitors will see",
       kind: "list",
-      items: ["iPhone: the app opens", `Desktop: goes to "https://example.com/${"x".repeat(90)}"`],
+      items: [
+        "iPhone: the app opens",
+        `Desktop: a redirect to "https://example.com/${"x".repeat(90)}"`,
+      ],
     },
     { name: '"a link of mine"', text: "1 click" },
   ],
@@ -207,7 +210,7 @@ const states: Readonly<Record<string, () => Promise<Page>>> = {
     open((await ask({ ...removal, rows: { plan_id: "plan_gone" } })).url),
   "a page template": publish,
   "a page template that is too long": async () => {
-    const left_out = "The page is too long to be shown here.";
+    const left_out = "The page is too long to show here.";
     return open((await ask({ ...removal, frames: { left_out } })).url);
   },
   "long texts": async () => {
@@ -246,17 +249,17 @@ const said: Readonly<Record<string, string>> = {
   fault: "Press one of its buttons",
   "PIN asked": "5 tries are left",
   "PIN wrong": "3 tries are left",
-  "PIN used up": "too many wrong PINs",
-  "PIN blocked": "tried again in 60 minutes",
+  "PIN used up": "Too many wrong PINs",
+  "PIN blocked": "enter a PIN again in 60 minutes",
   "a plan's rows": "Links 101 to 105 of 105",
-  "a plan that is gone": "no longer there",
-  "a page template that is too long": "too long to be shown",
+  "a plan that is gone": "no longer exists",
+  "a page template that is too long": "too long to show",
   "long texts": "899 zwkbHSENjvRx7",
-  approved: "tell it to go on",
-  used: "has gone on",
-  declined: "Nothing will happen",
-  told: "your assistant knows it",
-  over: "It has expired",
+  approved: "ask it to continue",
+  used: "has used this approval",
+  declined: "Your assistant will not do this",
+  told: "Your assistant was informed",
+  over: "It was open for five minutes",
   "from elsewhere": "Open the address exactly",
   error: "Reference a1b2c3",
   "a page template": "How the page looks",

@@ -216,9 +216,9 @@ describe("an app", () => {
     expect(await readPreview("register_ios_app", { ...iosApp, clip_bundle_id: "com.clip" })).toBe(
       [
         'Register the iOS app "com.example.app"',
-        '- bundle_id: "com.example.app"',
-        '- team_id: "ABCDE12345"',
-        '- clip_bundle_id: "com.clip"',
+        '- bundle ID: "com.example.app"',
+        '- team ID: "ABCDE12345"',
+        '- App Clip bundle ID: "com.clip"',
         "- apple-app-site-association: ",
         '+ "app ABCDE12345.com.example.app"',
         '+ "App Clip ABCDE12345.com.clip"',
@@ -274,7 +274,7 @@ describe("overwrites that nobody is asked about", () => {
     await renameTimes(20);
     const { error } = await rename("next");
     expect(error).toMatchObject({ code: "approval_required" });
-    expect(error.approval.preview).toContain("up to 100 further such overwrites within 10 minutes");
+    expect(error.approval.preview).toContain("up to 100 more overwrites within 10 minutes");
     await assistant.press(error.approval.url, "approve");
     expect(await rename("next")).toHaveProperty("link");
     await renameTimes(100);
@@ -336,7 +336,7 @@ describe("overwrites that nobody is asked about", () => {
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("a yes for them is none for what asks by itself", async () => {
+  test("a yes for them is none for what needs approval itself", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     await renameTimes(20);
     const { error } = await rename("next");

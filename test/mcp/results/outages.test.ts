@@ -138,10 +138,7 @@ describe("a person", () => {
     const url = await ask();
     vi.spyOn(assistant.state.approvals, "findPage").mockRejectedValueOnce(away);
     const page = await assistant.visit(url);
-    expect([page.status, readHeading(page.html)]).toEqual([
-      503,
-      "The database does not answer now",
-    ]);
+    expect([page.status, readHeading(page.html)]).toEqual([503, "The database is not responding"]);
     expect(page.headers.get("retry-after")).toBe("1");
     expect(page.html).toContain("Nothing was decided. Open the address again in a moment.");
     expect(page.html).toContain("(overloaded)");
@@ -160,7 +157,7 @@ describe("a person", () => {
     const page = await assistant.press(url, "approve");
     expect([page.status, readHeading(page.html)]).toEqual([
       503,
-      "It is not known whether this counted",
+      "Your answer may not have been saved",
     ]);
     expect(page.html).toContain("(outcome_unknown)");
     expect(page.html).not.toContain("Nothing was decided");
@@ -181,7 +178,7 @@ describe("a person", () => {
     const { preview_url } = (await assistant.callTool("preview_template")).structured;
     vi.spyOn(assistant.state.previews, "find").mockRejectedValueOnce(held);
     const page = await assistant.visit(preview_url);
-    expect([page.status, readHeading(page.html)]).toEqual([503, "The store is busy now"]);
+    expect([page.status, readHeading(page.html)]).toEqual([503, "The database is busy"]);
     expect((await assistant.visit(preview_url)).status).toBe(200);
   });
 });

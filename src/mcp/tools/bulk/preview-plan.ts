@@ -13,7 +13,7 @@ import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
-import { writeLabel } from "../../../text/write-label.ts";
+import { writeLabel, writeWords } from "../../../text/write-label.ts";
 import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
 import { writePlanUri } from "./uris.ts";
 
@@ -58,7 +58,7 @@ export function previewPlan(
       ...summary.rows.map((row) => describeRow(row, told)),
       ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared), isRow: true }] : []),
       ...describeLeftOut(plan),
-      { name: "takes about", text: `${estimatePart(plan.counts, total)} s` },
+      { name: "estimated time", text: `${estimatePart(plan.counts, total)} s` },
     ],
   };
 }
@@ -76,7 +76,7 @@ function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | 
   const told = pointed ?? moved ?? describeActs(summary);
   if (job !== undefined) {
     const named = job.state === "cancelled" ? "a cancelled job" : "an interrupted job";
-    return `Go on with ${named}: ${told}`;
+    return `Resume ${named}: ${told}`;
   }
   return undoes === null ? told : `Undo a job: ${told}`;
 }
@@ -96,15 +96,15 @@ function readMove(request: Plan["request"], { fields }: PlanSummary): string | u
 /** What is another value for each link is the same rule for all. */
 function describeRules({ request }: Plan): readonly Fact[] {
   return (request.rules ?? []).slice(0, mostNamed).map(({ field, kind, from, to }) => ({
-    name: `${field} by rule`,
+    name: `${writeWords(field)}, by rule`,
     text: writeRule(kind, quote(from, mostShown), quote(to, mostShown)),
   }));
 }
 
 function writeRule(kind: PlanRule["kind"], from: string, to: string): string {
-  if (kind === "prefix") return `begins with ${to}`;
-  if (kind === "query") return `the parameter ${from} is ${to}`;
-  return `${kind === "host" ? "the host " : ""}${from} → ${to}`;
+  if (kind === "prefix") return `starts with ${to}`;
+  if (kind === "query") return `query parameter ${from} becomes ${to}`;
+  return `${kind === "host" ? "host " : ""}${from} → ${to}`;
 }
 
 function describeActs(summary: PlanSummary, { hasSum = true } = {}): string {
@@ -126,6 +126,10 @@ function countLinks(count: number): string {
   return count === 1 ? "1 link" : `${count} links`;
 }
 
+function countClicks(count: number): string {
+  return count === 1 ? "1 click" : `${count} clicks`;
+}
+
 function describeHosts({ hosts, otherHosts, looked }: PlanSummary): readonly Fact[] {
   const named = hosts.slice(0, mostNamed).map((each) => describeHost(each, looked));
   const others = hosts.slice(mostNamed);
@@ -135,25 +139,25 @@ function describeHosts({ hosts, otherHosts, looked }: PlanSummary): readonly Fac
   const marked = others.filter(({ isNew }) => isNew).length;
   const news = marked === 0 ? "" : `; NEW: ${marked} of them`;
   const fact = {
-    name: "to other hosts",
-    text: `${countLinks(left)}, ${some}${others.length} hosts${news}`,
+    name: "will redirect to other hosts",
+    text: `${countLinks(left)} to ${some}${others.length} hosts${news}`,
   };
   return [...named, fact];
 }
 
 function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["looked"]): Fact {
-  const place = looked.isWhole ? "links" : "most clicked links";
+  const compared = looked.isWhole ? "links" : "most clicked links";
   const unseen =
     looked.links === 0
-      ? "Waypost found no link unchanged for a day to compare it with"
-      : `not seen in the project's ${looked.links} ${place} that have not changed for a day`;
+      ? "no link has been unchanged for a day, so this could not be compared"
+      : `none of the ${looked.links} ${compared} unchanged for a day redirects there`;
   const news = isNew ? `; NEW: ${unseen}` : "";
   const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};
   const read = typed?.slice("https://".length) ?? host;
   return {
-    name: `would lead to ${quote(host, mostShown)}`,
+    name: `will redirect to ${quote(host, mostShown)}`,
     text: countLinks(links) + news,
-    ...(ascii !== undefined && { note: `reads ${quote(read, mostShown)}`, warnings }),
+    ...(ascii !== undefined && { note: `displayed as ${quote(read, mostShown)}`, warnings }),
   };
 }
 
@@ -174,10 +178,9 @@ function describeLoss(
   binDays: number | undefined,
 ): readonly Fact[] {
   if (count === 0) return [];
-  const clicks = clicksLost === 1 ? "1 click" : `${clicksLost} clicks`;
-  const text = `${countLinks(count)} with ${clicks}`;
-  if (binDays === undefined) return [{ name: "lost for ever", text }];
-  return [{ name: `kept for ${binDays} days, then lost`, text }];
+  const text = `${countLinks(count)} with ${countClicks(clicksLost)}`;
+  if (binDays === undefined) return [{ name: "deleted permanently", text }];
+  return [{ name: `kept in the bin for ${binDays} days`, text }];
 }
 
 function nameApps({ apps }: PlanSummary): Names {
@@ -191,10 +194,10 @@ function nameApps({ apps }: PlanSummary): Names {
 
 function describeFields({ fields, update }: PlanSummary, names: Names): readonly Fact[] {
   return fields.slice(0, mostNamed).map(({ field, links, to }) => {
-    const all = links === update && links > 1 ? `all ${links}` : countLinks(links);
+    const all = links === update && links > 1 ? `all ${links} links` : countLinks(links);
     const text =
-      to === undefined ? "to different values" : `becomes ${writeValue(to.value, names)}`;
-    return { name: `${field} changes`, text: `${text} on ${all}` };
+      to === undefined ? "gets different values" : `becomes ${writeValue(to.value, names)}`;
+    return { name: field, text: `${text} on ${all}` };
   });
 }
 
@@ -208,13 +211,13 @@ function describeRow(row: PlanRow, { isShared, names }: Told): Fact {
     const old = before === null ? "" : `${writeValue(from, names)} → `;
     // What all rows get was told above; what each of them has now was not.
     return isShared
-      ? `${field} is ${writeValue(from, names)}`
-      : `${field}: ${old}${writeValue(to, names)}`;
+      ? `current ${writeWords(field)}: ${writeValue(from, names)}`
+      : `${writeWords(field)}: ${old}${writeValue(to, names)}`;
   });
   const name = before?.["name"];
   const told = [
     ...(typeof name === "string" && name !== "" ? [`named ${quote(name)}`] : []),
-    ...(typeof before?.["clicks"] === "number" ? [`${before["clicks"]} clicks`] : []),
+    ...(typeof before?.["clicks"] === "number" ? [countClicks(before["clicks"])] : []),
     ...changes,
   ];
   const act = action === "update" ? "change" : action;
@@ -229,7 +232,7 @@ function listBest({ rows }: PlanSummary): readonly number[] {
 }
 
 function describeMore(more: number, isShared: boolean): string {
-  const links = more === 1 ? "1 link more" : `${more} links more`;
+  const links = more === 1 ? "1 more link" : `${more} more links`;
   return isShared ? `${links}, changed in the same way` : links;
 }
 
@@ -237,7 +240,7 @@ function describeLeftOut({ counts }: Plan): readonly Fact[] {
   const { unchanged, conflict, invalid } = counts;
   return [
     ...(unchanged > 0 ? [{ name: "unchanged", text: String(unchanged) }] : []),
-    ...(conflict > 0 ? [{ name: "left out, in conflict", text: String(conflict) }] : []),
-    ...(invalid > 0 ? [{ name: "left out, faulty", text: String(invalid) }] : []),
+    ...(conflict > 0 ? [{ name: "skipped because of conflicts", text: String(conflict) }] : []),
+    ...(invalid > 0 ? [{ name: "skipped because of errors", text: String(invalid) }] : []),
   ];
 }

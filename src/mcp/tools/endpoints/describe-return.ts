@@ -10,26 +10,23 @@ export type Return = {
 };
 
 export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownKey): Return {
-  const name = "can it come back";
-  if (kind === "project") return forEver(name, "no, it is deleted for ever");
+  const name = "undo";
+  if (kind === "project") return forEver(name, "not possible");
   const comesAlong = bringsBack[kind];
   if (binDays === undefined || comesAlong === undefined) {
-    const lost = kind === "link" ? " and without its clicks" : "";
-    return forEver(
-      name,
-      `no, it is deleted for ever; undo can only make it anew, with a new id${lost}`,
-    );
+    const lost = kind === "link" ? " and no clicks" : "";
+    return forEver(name, `only creates it again, with a new ID${lost}`);
   }
-  return { ending: "", fact: { name, text: `yes, for ${binDays} days, ${comesAlong}` } };
+  return { ending: "", fact: { name, text: `possible for ${binDays} days, ${comesAlong}` } };
 }
 
 /** What comes back with each kind, and what may keep it from coming. */
 const bringsBack: Readonly<Record<string, string>> = {
-  link: "with its clicks and short address, unless its path is taken by then",
-  ios_app: "with the links that open it, unless its bundle id is taken by then",
-  android_app: "with the links that open it, unless its package name is taken by then",
+  link: "with its clicks and short path, unless another link has its path by then",
+  ios_app: "with the links that open it, unless another app has its bundle ID by then",
+  android_app: "with the links that open it, unless another app has its package name by then",
 };
 
 function forEver(name: string, text: string): Return {
-  return { ending: " for ever", fact: { name, text } };
+  return { ending: " permanently", fact: { name, text } };
 }

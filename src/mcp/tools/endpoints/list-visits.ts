@@ -9,7 +9,7 @@ import type { Fact } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
 import type { LinkApps } from "./read-link-apps.ts";
 
-/** What visitors will meet once a link has changed or is there: a line for each system. */
+/** What visitors will see once a link has changed or is there: a line for each system. */
 
 type Changed = {
   readonly record: JsonObject;
@@ -42,7 +42,7 @@ export function listVisits(
     `Android: ${describeMobile(visits.android)}`,
     `Desktop: ${describeOutcome(visits.desktop)}`,
   ];
-  return [{ name: "visitors will meet", kind: "list", items }];
+  return [{ name: "visitors will see", kind: "list", items }];
 }
 
 type Visits = ReturnType<typeof explainVisits>["visits"];
@@ -50,19 +50,19 @@ type Outcome = Visits["desktop"];
 
 function describeMobile({ with_app, without_app }: Visits["ios"]): string {
   const rest = describeOutcome(without_app);
-  return with_app.action === "open_app" ? `the app opens; without it ${rest}` : rest;
+  return with_app.action === "open_app" ? `the app; without the app, ${rest}` : rest;
 }
 
 function describeOutcome({ action, to }: Outcome): string {
   const place = to === undefined ? undefined : quote(to, limits.web_address_characters);
   switch (action) {
     case "redirect":
-      return `goes to ${place}`;
+      return `a redirect to ${place}`;
     case "preview_page":
-      return place === undefined ? "the link's page" : `the link's page, and on to ${place}`;
+      return place === undefined ? "the preview page" : `the preview page, then ${place}`;
     case "open_app":
-      return "the app opens";
+      return "the app";
     case "default_page":
-      return "the project's default page, which leads nowhere";
+      return "the default page, because the link has no destination";
   }
 }

@@ -5,6 +5,7 @@ import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
+import { writeWords } from "../../../text/write-label.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
 import { describeReturn } from "./describe-return.ts";
@@ -34,7 +35,7 @@ export async function previewDeletion(
 ): Promise<Preview> {
   const { kind } = subject;
   const { ending, fact } = describeReturn(kind, call.keyContext.known);
-  const visits = { name: "visitors", text: "are told that there is no such link" };
+  const visits = { name: "visitors", text: "see the 404 page" };
   return {
     title: `Delete ${nameSubject(subject)}${ending}`,
     button: `Delete ${kind.label}`,
@@ -164,7 +165,7 @@ function describe({ kind, id, record }: Subject, call: Asking): readonly Fact[] 
   const path = record["path"];
   const address = kind.name === "link" && isFilled(path) ? describeAddress(path, call) : [];
   if (facts.length > 0) return [...address, ...facts];
-  const details = "this API key may act on it, but not read it";
+  const details = "this API key has no permission to read it";
   // Without a name, its id is all that tells it from others.
   return [
     { name: "details", text: details },
@@ -191,7 +192,7 @@ function describeAddress(
 /** What is known of the old address leads nowhere from then on. */
 function listNewAddress({ path }: JsonObject, call: Asking): readonly Fact[] {
   if (!isFilled(path)) return [];
-  const old = { name: "old address", text: "visitors are told that there is no such link" };
+  const old = { name: "old address", text: "visitors see the 404 page" };
   return [...describeAddress(path, call, "new address"), old];
 }
 
@@ -202,7 +203,7 @@ async function listTouched(
   known?: TouchedLinks,
 ): Promise<readonly Fact[]> {
   if (kind.name === "project") {
-    const all = { name: "concerns", text: "everything in the project: its links, apps and keys" };
+    const all = { name: "affects", text: "everything in the project: its links, apps and keys" };
     return [all, { name: "links", text: show(record["links_count"]) }];
   }
   if (findTouching(kind, record) === undefined) return [];
@@ -229,9 +230,11 @@ function isFilled(value: unknown): value is string {
 /** A text in quotes, a list or an object by its members, and whatever else as it is written. */
 function show(value: unknown): string {
   if (typeof value === "string") return quote(value, mostCharacters);
-  if (Array.isArray(value)) return value.length === 0 ? "nothing" : value.map(show).join(", ");
-  if (isBlank(value)) return "nothing";
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(show).join(", ");
+  if (isBlank(value)) return "none";
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, member]) => `${name} ${show(member)}`);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${writeWords(name)} ${show(member)}`,
+  );
   return members.join(", ");
 }

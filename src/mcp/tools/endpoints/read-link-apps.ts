@@ -49,7 +49,7 @@ async function readLinkApp(
 ): Promise<LinkApp | undefined> {
   const id = record[`${field}_id`];
   const before = typeof id === "string" ? await readApp(field, id, call) : undefined;
-  const from = typeof id === "string" ? nameApp(field, before, id) : "nothing";
+  const from = typeof id === "string" ? nameApp(field, before, id) : "none";
   const isKnown = Object.keys(record).length > 0;
   if (!Object.hasOwn(changes, field)) {
     if (typeof id !== "string") return undefined;
@@ -59,7 +59,7 @@ async function readLinkApp(
   const meant = typeof given === "object" && given !== null ? given : {};
   const change = (to: string) => ({ ...(isKnown && { from }), to });
   if (!Object.values(meant).some((value) => !isBlank(value))) {
-    return { after: undefined, after_id: null, change: change("nothing") };
+    return { after: undefined, after_id: null, change: change("none") };
   }
   const wanted = "id" in meant && typeof meant.id === "string" ? meant.id : undefined;
   const after = wanted === undefined ? { ...meant } : await readApp(field, wanted, call);
@@ -69,7 +69,7 @@ async function readLinkApp(
 
 /** The app with this id, for a person to read. */
 export async function readAppName(field: AppField, id: unknown, call: Asking): Promise<string> {
-  if (typeof id !== "string") return "nothing";
+  if (typeof id !== "string") return "none";
   return nameApp(field, await readApp(field, id, call), id);
 }
 

@@ -29,7 +29,7 @@ function describeRecent(change: Change, keyContext: KeyContext): Preview["recent
   const isChange = change.effects.every(({ before, after }) => before && after);
   const fields = Object.entries(showFields(change, keyContext)).slice(0, mostFields);
   if (!isChange || change.state !== "done" || fields.length === 0) return undefined;
-  const told = fields.map(([name, { from }]) => `${writeWords(name)} ${show(from)}`);
+  const told = fields.map(([name, { from }]) => describe(writeWords(name), from));
   const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : told.join(", ");
   const isOwn = change.key_print === keyContext.key_print;
   // The console saves the first draft itself before it asks about publishing it.
@@ -39,10 +39,14 @@ function describeRecent(change: Change, keyContext: KeyContext): Preview["recent
   return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };
 }
 
-function show(value: unknown): string {
-  if (isBlank(value)) return "nothing";
-  if (Array.isArray(value)) return quote(value.join(", "));
+function describe(name: string, value: unknown): string {
   // A version of a page has a body and css, which say nothing inside a sentence.
-  if (typeof value === "object") return "another one";
+  const isVersion = typeof value === "object" && !isBlank(value) && !Array.isArray(value);
+  return isVersion ? `another ${name} version` : `${name} ${show(value)}`;
+}
+
+function show(value: unknown): string {
+  if (isBlank(value)) return "none";
+  if (Array.isArray(value)) return quote(value.join(", "));
   return quote(typeof value === "string" ? value : JSON.stringify(value));
 }

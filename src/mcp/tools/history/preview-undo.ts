@@ -50,18 +50,19 @@ export async function previewUndo(
   const act = nameAct(change);
   const named = name === "" ? "" : ` ${quote(name)}`;
   const title = `Undo the ${act} of the ${nameKind(change.kind)}${named}`;
-  const doubt = "whether this change was ever done; what is there now differs from before";
+  const doubt =
+    "this change may never have been made, but the current state differs from the state before it";
   const facts: readonly Fact[] = [
-    ...(isDoubtful ? [{ name: "not known", text: doubt }] : []),
+    ...(isDoubtful ? [{ name: "uncertain", text: doubt }] : []),
     ...losses.flat(),
     ...(change.note === null ? [] : [{ name: "note", text: change.note }]),
-    ...[...new Set(lacking)].map((text) => ({ name: "stays as it is", text })),
+    ...[...new Set(lacking)].map((text) => ({ name: "not restored", text })),
     ...previews.flatMap(({ title: text, facts: each }, index) => [
-      { name: previews.length === 1 ? "undo" : `step ${index + 1}`, text },
+      { name: previews.length === 1 ? "action" : `step ${index + 1}`, text },
       ...each,
     ]),
     ...(steps.length > mostShown
-      ? [{ name: "and", text: `${steps.length - mostShown} more` }]
+      ? [{ name: "and", text: `${steps.length - mostShown} more steps` }]
       : []),
   ];
   return { ...first, title, button: `Undo ${act}`, facts };
@@ -80,8 +81,8 @@ const nouns: Readonly<Record<string, string>> = {
   shorten: "creation",
   register: "registration",
   delete: "deletion",
-  publish: "publication",
-  unpublish: "removal",
+  publish: "publishing",
+  unpublish: "unpublishing",
   restore: "restoration",
   undo: "undo",
 };
@@ -103,8 +104,8 @@ async function describeLosses({ lost }: Step, readName: ReadName): Promise<reado
       app === undefined ? writeValue(value) : readName(app, value);
     return {
       name: `${app ?? field}, changed since`,
-      text: `${await write(from)} is lost, and becomes ${await write(to)}`,
-      warnings: ["it was changed after the act that is undone"],
+      text: `${await write(from)} will be replaced by ${await write(to)}`,
+      warnings: ["this was changed after the change that you undo"],
     };
   });
   return Promise.all(losses);

@@ -20,8 +20,8 @@ import { userAgents } from "./user-agents.ts";
 /** What a person reads before the page of all links changes, or the draft is replaced. */
 
 const { pageTemplate, links } = contract;
-const now = "Live now";
-const then = "As it will be";
+const now = "Now";
+const then = "After approval";
 /** An approval keeps what it shows, so that this is bounded. */
 const mostFrameCharacters = 200_000;
 
@@ -34,11 +34,11 @@ export async function previewPublication(
   const seen = await findSeen(live, after, call);
   const changes = describeChanges(seen.now, seen.next);
   return {
-    title: "Show this page on all links of the project",
+    title: "Publish this page for all links of the project",
     button: "Publish page",
     facts: [
       await countLinks(call),
-      { name: "live now", text: describeLive(live, call) },
+      { name: "published now", text: describeLive(live, call) },
       ...changes,
     ],
     frames: await drawFrames({ [now]: seen.now, [then]: after }, call),
@@ -51,17 +51,17 @@ export async function previewUnpublication(
 ): Promise<Preview> {
   const seen = await findSeen(null, {}, call);
   return {
-    title: "Take the project's page down: all links show their default page",
-    button: "Take page down",
+    title: "Unpublish the project's page: all links will show the default page",
+    button: "Unpublish page",
     destroys: true,
-    facts: [await countLinks(call), { name: "live now", text: describeLive(live, call) }],
+    facts: [await countLinks(call), { name: "published now", text: describeLive(live, call) }],
     frames: await drawFrames({ [now]: live, [then]: seen.now }, call),
   };
 }
 
 export function previewSaving(given: JsonObject, { draft }: TemplateState): Preview {
   const changes = describeChanges(draft, { ...draft, ...pickText(given) });
-  return { title: "Replace the draft of the links' page", button: "Save draft", facts: changes };
+  return { title: "Save a new draft of the page template", button: "Save draft", facts: changes };
 }
 
 export async function previewRestoration(
@@ -72,25 +72,25 @@ export async function previewRestoration(
   const { ask } = call;
   const version = await readIfAllowed(() => ask(pageTemplate.version, { id }));
   return {
-    title: "Replace the draft of the page with an older version",
-    button: "Replace draft",
+    title: "Restore an older version of the page as the draft",
+    button: "Restore version",
     destroys: true,
     facts: [
       { name: "version", text: version === undefined ? quote(id) : describeLive(version, call) },
-      { name: "links", text: "No link changes, because nothing is published." },
+      { name: "links", text: "Unchanged, because nothing is published." },
       ...describeChanges(draft, pickText(version ?? {})),
     ],
-    frames: await drawFrames({ "The draft now": draft, [then]: version }, call),
+    frames: await drawFrames({ "Draft now": draft, [then]: version }, call),
   };
 }
 
-const unreadable = "This API key may not read it, or the server does not show it.";
+const unreadable = "Unknown. This API key cannot read it, or the server does not return it.";
 
 function describeLive(live: TemplateState["live"], { keyContext }: Asking): string {
   if (live === undefined) return unreadable;
-  if (live === null) return "Nothing is published. Links show their default page.";
+  if (live === null) return "Nothing is published. Links show the default page.";
   const { published_at } = live;
-  if (typeof published_at !== "string") return "A version is live, but its date is unknown.";
+  if (typeof published_at !== "string") return "A version is published, but its date is unknown.";
   const at = parseTime(published_at);
   // A deployment elsewhere may call anything a time.
   const time = at === null ? quote(published_at) : sayLocalTime(at, keyContext.timeZone);
@@ -105,13 +105,11 @@ export function describeChanges(
   return (["body", "css"] as const).map((name): Fact => {
     const text = after[name];
     if (text === undefined) {
-      return { name, text: "The draft's text is used, if one exists. It is not known here." };
+      return { name, text: "Taken from the current draft, which could not be read." };
     }
     const { [name]: old = "" } = pickText({ ...before });
     const hunks = diffLines(old, text);
-    return hunks.length === 0
-      ? { name, text: "It does not change." }
-      : { name, kind: "diff", hunks };
+    return hunks.length === 0 ? { name, text: "Unchanged." } : { name, kind: "diff", hunks };
   });
 }
 
@@ -140,7 +138,7 @@ async function drawFrames(
   { askFree, keyContext }: Asking,
 ): Promise<Frames> {
   if (!keyContext.mayAsk(pageTemplate.preview)) {
-    return { left_out: "This API key may not ask for previews of the page." };
+    return { left_out: "This API key cannot create previews of the page." };
   }
   const drawn = Object.entries(texts).flatMap(([name, text]) => {
     if (!text || !isText(text)) return [];
@@ -158,14 +156,14 @@ async function drawFrames(
         return { name, phone, desktop };
       }),
     );
-    if (pages.length === 0) return { left_out: "This API key may not read the page." };
+    if (pages.length === 0) return { left_out: "This API key cannot read the page." };
     const isLong = pages.some(
       ({ phone, desktop }) => Math.max(phone.length, desktop.length) > mostFrameCharacters,
     );
-    return isLong ? { left_out: "The page is too long to be shown here." } : { pages };
+    return isLong ? { left_out: "The page is too long to show here." } : { pages };
   } catch (error) {
     if (!(error instanceof ToolFailure)) throw error;
-    return { left_out: "This deployment could not show the page." };
+    return { left_out: "The server could not render the page." };
   }
 }
 
@@ -175,6 +173,6 @@ async function countLinks({ ask }: Asking): Promise<Fact> {
     if (error instanceof ToolFailure) return undefined;
     throw error;
   });
-  const count = page?.meta.count ?? "All of them. They could not be counted.";
-  return { name: "links that change", text: String(count) };
+  const count = page?.meta.count ?? "All links of the project. They could not be counted.";
+  return { name: "affected links", text: String(count) };
 }

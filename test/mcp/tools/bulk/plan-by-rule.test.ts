@@ -82,7 +82,7 @@ describe("every link of the old domain", () => {
     const { error } = await call("apply_plan", { plan_id: made.id });
     const { preview, url } = error.approval;
     expect(preview).toMatch(/^Move 2 links to "new\.example\.com"\n/);
-    expect(preview).toContain('url by rule: the host "old.example.com" → "new.example.com"');
+    expect(preview).toContain('web address, by rule: host "old.example.com" → "new.example.com"');
     const { html } = await assistant.visit(url);
     const text = html.replaceAll(/<[^>]*>/g, "");
     expect(text).toContain("https://old.example.com/a?b=c#d");
@@ -211,7 +211,7 @@ describe("a link that a rule would spoil", () => {
     expect(made.problems).toMatchObject([{ link: "p1" }]);
     expect(made.next).toContain("without the invalid row");
     const { error } = await call("apply_plan", { plan_id: made.id });
-    expect(error.approval.preview).toContain("left out, faulty: 1");
+    expect(error.approval.preview).toContain("skipped because of errors: 1");
     expect(await applyApproved(made.id)).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 });

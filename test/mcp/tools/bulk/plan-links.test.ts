@@ -177,7 +177,7 @@ describe("a plan of more than fifty links that are there", () => {
     const { id } = await plan(51);
     const { error } = await call("apply_plan", { plan_id: id });
     const { html } = await assistant.press(error.approval.url, "approve");
-    expect(html).toContain("Type the number of links, 51, to approve.");
+    expect(html).toContain("To approve, type the number of links: 51.");
     expect((await call("apply_plan", { plan_id: id })).error).toMatchObject({
       code: "approval_required",
     });

@@ -72,10 +72,10 @@ describe("of updates of which the last lead elsewhere", () => {
     const { text, way } = await askUpdates(45);
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
-      '- would lead to "evil.example": 25 links; NEW: not seen in the project\'s 45 links ' +
-        "that have not changed for a day",
-      '- would lead to "shop.example": 20 links',
-      "- url changes: to different values on all 45",
+      '- will redirect to "evil.example": 25 links; NEW: none of the 45 links ' +
+        "unchanged for a day redirects there",
+      '- will redirect to "shop.example": 20 links',
+      "- web address: gets different values on all 45 links",
     ]);
     for (const { path } of listPaths(45)) expect(text).toContain(`- change "${path}": `);
     expect(way).toBe("form");
@@ -83,7 +83,7 @@ describe("of updates of which the last lead elsewhere", () => {
 
   test("a form does not ask where it cannot show each of them", async () => {
     const { text, way } = await askUpdates(61);
-    expect(text).toContain("- and: 1 link more\n");
+    expect(text).toContain("- and: 1 more link\n");
     expect(way).toBe("page");
   });
 });
@@ -96,9 +96,9 @@ describe("a change that all links get", () => {
     const [first, host, field] = text.split("\n");
     expect(first).toBe('Point 70 links to "evil.example/login"');
     expect(host).toContain('"evil.example": 70 links; NEW');
-    expect(field).toBe(`- url changes: becomes "${other}" on all 70`);
+    expect(field).toBe(`- web address: becomes "${other}" on all 70 links`);
     expect(text.match(/evil\.example\/login/g)).toHaveLength(2);
-    expect(text).toContain("10 links more, changed in the same way");
+    expect(text).toContain("10 more links, changed in the same way");
     expect(way).toBe("page");
     const few = listPaths(60).map((row) => ({ ...row, url: other }));
     expect((await ask({ operation: "update", rows: few })).way).toBe("form");
@@ -108,8 +108,8 @@ describe("a change that all links get", () => {
     await plant(1);
     const rows = [{ path: "p0", url: "https://ѕhop.example/" }];
     const { text } = await ask({ operation: "update", rows });
-    const line = text.split("\n").find((each) => each.includes('lead to "xn--'));
-    expect(line).toContain('(reads "ѕhop.example") (beware: "ѕhop" in the host mixes ');
+    const line = text.split("\n").find((each) => each.includes('redirect to "xn--'));
+    expect(line).toContain('(displayed as "ѕhop.example") (warning: "ѕhop" in the host mixes ');
   });
 });
 
@@ -118,7 +118,7 @@ describe("a host is new", () => {
     await plant(22);
     const rows = listPaths(22).map((row, at) => ({ ...row, url: `https://host${at}.example/` }));
     const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain("- to other hosts: 2 links, 2 hosts; NEW: 2 of them\n");
+    expect(text).toContain("- will redirect to other hosts: 2 links to 2 hosts; NEW: 2 of them\n");
   });
 
   test("where no link leads to it, whether the plan has that link or not", async () => {
@@ -127,16 +127,16 @@ describe("a host is new", () => {
     passDay();
     const rows = [{ path: "p0", url: "https://known.example/a", ios_fallback_url: other }];
     const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain('- would lead to "known.example": 1 link\n');
-    expect(text).toContain('- would lead to "evil.example": 1 link; NEW');
+    expect(text).toContain('- will redirect to "known.example": 1 link\n');
+    expect(text).toContain('- will redirect to "evil.example": 1 link; NEW');
   });
 
   test("a project without an older link says that there is none to compare with", async () => {
     await assistant.plant("link", { path: "p0", url: old });
     const { text } = await ask({ operation: "update", rows: [{ path: "p0", url: other }] });
     expect(text).toContain(
-      '- would lead to "evil.example": 1 link; NEW: Waypost found no link unchanged for a day ' +
-        "to compare it with\n",
+      '- will redirect to "evil.example": 1 link; NEW: no link has been unchanged for a day, ' +
+        "so this could not be compared\n",
     );
   });
 
@@ -147,7 +147,7 @@ describe("a host is new", () => {
     expect(made.isError).toBe(false);
     const rows = listPaths(2).map((row) => ({ ...row, url: `${other}/2` }));
     const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain('- would lead to "evil.example": 2 links; NEW: not seen in the project');
+    expect(text).toContain('- will redirect to "evil.example": 2 links; NEW: none of the');
   });
 
   test("a host is new although an old link got its first destination there", async () => {
@@ -284,7 +284,7 @@ describe("the plan that undoes a job", () => {
     const { job } = (await callTool("apply_plan", args)).structured;
     expect(job.state).toBe("done");
     const { text } = await ask({ undo: job.id });
-    expect(text).toContain('would lead to "shop.example": 1 link');
+    expect(text).toContain('will redirect to "shop.example": 1 link');
     expect(text).not.toContain("NEW");
   });
 });
@@ -299,7 +299,7 @@ describe("a deletion", () => {
     const { text, way } = await ask({ operation: "delete", rows: listPaths(61) });
     const [first, loss, row] = text.split("\n");
     expect(first).toBe("Delete 61 links");
-    expect(loss).toBe("- kept for 30 days, then lost: 61 links with 7 clicks");
+    expect(loss).toBe("- kept in the bin for 30 days: 61 links with 7 clicks");
     expect(row).toBe('- delete "p60": 7 clicks');
     expect(way).toBe("page");
     expect((await ask({ operation: "delete", rows: listPaths(60) })).way).toBe("form");
@@ -321,7 +321,7 @@ describe("on the page of a plan that has more rows than are read at a glance", (
     expect(above).toContain("999999 clicks");
     expect(above).not.toContain("&quot;p0&quot;");
     expect(list).not.toContain("&quot;p129&quot;");
-    expect(html).not.toContain("links more");
+    expect(html).not.toContain("more links");
   });
 
   test("no link is called the most clicked where none has clicks", async () => {
@@ -341,8 +341,8 @@ describe("where a text has no room for all of a plan", () => {
     const { id } = planned.structured.plan;
     const { error } = (await asking.callTool("apply_plan", { plan_id: id })).structured;
     const { preview } = error.approval;
-    expect(preview).toContain("- and: 90 links more\n");
-    const where = `- not all of it is shown here; every row is in: waypost://plans/${id}`;
+    expect(preview).toContain("- and: 90 more links\n");
+    const where = `- only a part is shown here; all rows: waypost://plans/${id}`;
     expect(preview.split("\n").at(-1)).toBe(where);
     expect((await asking.readResource(`waypost://plans/${id}`)).contents[0]?.text).toContain("p0");
   });
@@ -364,8 +364,8 @@ describe("an app that links get or lose", () => {
 
   test("is told by its name, in the form and on the page", async () => {
     const { id, text } = await askApp();
-    expect(text).toContain('- change "has": 0 clicks; ios_app: "Shop" ("com.example.shop") →');
-    expect(text).toContain('- change "gets": 0 clicks; ios_app: nothing → "Shop" ("com.');
+    expect(text).toContain('- change "has": 0 clicks; iOS app: "Shop" ("com.example.shop") →');
+    expect(text).toContain('- change "gets": 0 clicks; iOS app: none → "Shop" ("com.');
     expect(text).not.toContain(id);
     expect(text).not.toContain("{");
   });
@@ -376,7 +376,7 @@ describe("an app that links get or lose", () => {
     const chosen = { bundle_id: "com.example.shop" };
     const rows = ["one", "two"].map((path) => ({ path, ios_app: chosen }));
     const { text } = await ask({ operation: "update", rows });
-    expect(text).toContain('ios_app changes: becomes "Shop" ("com.example.shop") on all 2');
+    expect(text).toContain('iOS app: becomes "Shop" ("com.example.shop") on all 2 links');
     expect(text).not.toContain("Bundle ID");
   });
 
@@ -384,7 +384,7 @@ describe("an app that links get or lose", () => {
     const scopes = ["links.index", "links.show", "links.update"] as const;
     const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
     const unread = "an app that this API key may not read";
-    expect(text).toContain(`ios_app: nothing → ${unread}`);
+    expect(text).toContain(`iOS app: none → ${unread}`);
     const { html } = await assistant.visit(url ?? "");
     expect(html).toContain(unread);
     expect(html).not.toContain("ID: ");
@@ -406,7 +406,7 @@ test("however long its texts are, little of a plan is kept with its approval", a
   let whole = "";
   for (const page of [1, 2, 3]) {
     const { html } = await assistant.visit(`${url}?page=${page}`);
-    for (const [, row = ""] of html.matchAll(/<a href="(\?row=\d+)">Show all of this link/g)) {
+    for (const [, row = ""] of html.matchAll(/<a href="(\?row=\d+)">Show this link in full/g)) {
       whole += (await assistant.visit(url + row)).html;
     }
   }

@@ -48,7 +48,7 @@ test("what was changed again since is not lost unasked", async () => {
   await edit(id, { name: "Newest" });
   answers = false;
   expect(await fail("undo")).toMatchObject({ code: "approval_declined", effect: "none" });
-  expect(asked[0]).toContain('- name, changed since: "Newest" is lost, and becomes "Old"');
+  expect(asked[0]).toContain('- name, changed since: "Newest" will be replaced by "Old"');
   expect(await readLink(id)).toMatchObject({ name: "Newest" });
   answers = true;
   await call("undo");
@@ -66,7 +66,7 @@ test("apps that were changed again since are told of by their names", async () =
   await call("undo");
   const [question] = asked.slice(-1);
   expect(question).toContain(
-    '- ios_app, changed since: "two" ("com.acme.two") is lost, and becomes "one" ("com.acme.one")',
+    '- iOS app, changed since: "two" ("com.acme.two") will be replaced by "one" ("com.acme.one")',
   );
   expect(question).not.toContain(two.id);
 });
@@ -133,7 +133,9 @@ test("what changes while a person thinks is asked about anew", async () => {
     elicit: async (message) => {
       answered += 1;
       if (answered === 1) await edit(id, { name: "Newest" });
-      expect(message).toContain(answered === 1 ? '"Newer" is lost' : '"Newest" is lost');
+      expect(message).toContain(
+        answered === 1 ? '"Newer" will be replaced' : '"Newest" will be replaced',
+      );
       return approve();
     },
   });
@@ -163,7 +165,7 @@ test("an undo that broke off half way is completed by another undo", async () =>
   expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
   await call("undo", { change_id: undone.id });
   await call("undo", { change_id: open.id });
-  expect(asked.at(-1)).toContain("not known: whether this change was ever done");
+  expect(asked.at(-1)).toContain("uncertain: this change may never have been made");
   expect(await readLink(link.id)).toMatchObject({ path: "spring" });
 });
 
@@ -183,7 +185,7 @@ test("an undo that is refused half way says so, and another one completes it", a
   expect(app).toMatchObject({ name: "Meanwhile" });
 
   await call("undo", { change_id: change.id });
-  expect(asked.at(-1)).toContain('"Meanwhile" is lost');
+  expect(asked.at(-1)).toContain('"Meanwhile" will be replaced');
   expect((await assistant.world.call("GET", "/ios_apps")).body.ios_apps).toEqual([]);
 });
 
@@ -206,14 +208,14 @@ test("of a change whose end was never seen, the target tells whether it was done
   expect(refused.next).toContain("find its id in the list of changes");
   await edit(id, { name: "Newer" });
   await call("undo");
-  expect(asked[0]).toContain("not known: whether this change was ever done");
+  expect(asked[0]).toContain("uncertain: this change may never have been made");
   expect(await readLink(id)).toMatchObject({ name: "New" });
 });
 
 test("who approves is told what the target was a short time ago", async () => {
   const { id } = await makeChanged();
   await call("delete_link", { id });
-  expect(asked[0]).toMatch(/changed: .* by this key: was name "Old"/);
+  expect(asked[0]).toMatch(/changed: .* by this key; before that: name "Old"/);
 });
 
 const writePage = (text: string) => {

@@ -72,7 +72,7 @@ describe("what is too long for a form", () => {
     const { error } = await call("publish_template", { body, css: "p { color: red }" });
     expect(error).toMatchObject({ code: "approval_required" });
     expect(asked).toEqual([]);
-    expect(error.approval.preview).toContain("too long to be shown here: body; css");
+    expect(error.approval.preview).toContain("left out because of their length: body; CSS");
     const { html } = await assistant.visit(error.approval.url);
     expect(html).toContain("https://phish.example/");
     expect(html).toContain("p { color: red }");
@@ -107,7 +107,7 @@ test("a posted text is shown even to whom the old one is not", async () => {
   const { callTool } = await assistant.connect({ key });
   const { error } = (await callTool("publish_template", { body: second, css: "" })).structured;
   expect(error.approval.preview).toContain('+ "<p>Spring sale</p>"');
-  expect(error.approval.preview).toContain("live now: This API key may not read it");
+  expect(error.approval.preview).toContain("published now: Unknown. This API key cannot read it");
 });
 
 test("a draft that the operator's selection hides is not blamed on the key", async () => {

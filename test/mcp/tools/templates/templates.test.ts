@@ -112,9 +112,9 @@ describe("publishing", () => {
   test("is asked of a person with the difference and how many links change", async () => {
     await call("save_template", { body: first, css });
     const { preview, result } = await callApproved("publish_template");
-    expect(preview).toContain("Show this page on all links of the project");
-    expect(preview).toContain("links that change: 2");
-    expect(preview).toContain("live now: Nothing is published. Links show their default page.");
+    expect(preview).toContain("Publish this page for all links of the project");
+    expect(preview).toContain("affected links: 2");
+    expect(preview).toContain("published now: Nothing is published. Links show the default page.");
     const lines = starter.body.trimEnd().split("\n").length;
     expect(preview).toContain(
       `body: \n@@ −1,${lines} +1,2 @@\n− all ${lines} lines\n` +
@@ -130,7 +130,7 @@ describe("publishing", () => {
     expect(again.preview).toContain(
       `body: \n@@ −1,2 +1,3 @@\n  "${title}"\n+ "<p>Spring sale</p>"\n  "${buttons}"`,
     );
-    expect(again.preview).toContain("css: It does not change.");
+    expect(again.preview).toContain("CSS: Unchanged.");
     expect((await call("list_template_versions")).versions).toHaveLength(2);
   });
 
@@ -171,7 +171,7 @@ describe("publishing", () => {
     }
     const text = { body: second, css };
     const { error } = (await callTool("publish_template", text)).structured;
-    expect(error.approval.preview).toContain("live now: This API key may not read it");
+    expect(error.approval.preview).toContain("published now: Unknown. This API key cannot read it");
     await assistant.press(error.approval.url, "approve");
     expect((await callTool("publish_template", text)).isError).toBe(false);
     expect(await read("live")).toMatchObject(text);
@@ -249,7 +249,7 @@ describe("a version that a word names", () => {
 
 test("css alone is published on the starter's body, once a person has seen it", async () => {
   const { preview, result } = await callApproved("publish_template", { css });
-  expect(preview).toContain("body: It does not change.");
+  expect(preview).toContain("body: Unchanged.");
   expect(preview).toContain(`+ "${css}"`);
   expect(preview).not.toContain('− "');
   expect(result.page_template.live_version).toMatchObject({ live: true });
@@ -289,8 +289,8 @@ describe("what was published", () => {
 
   test("is taken down when a person approves, and its versions stay", async () => {
     const { preview, result } = await callApproved("unpublish_template");
-    expect(preview).toContain("all links show their default page");
-    expect(preview).toContain("links that change: 2");
+    expect(preview).toContain("all links will show the default page");
+    expect(preview).toContain("affected links: 2");
     expect(result.page_template).not.toHaveProperty("live_version");
     const { versions } = await call("list_template_versions");
     expect(versions.map(({ live }: { live: boolean }) => live)).toEqual([undefined, undefined]);

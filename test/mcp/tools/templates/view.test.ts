@@ -70,7 +70,7 @@ test("nothing but the page is asked for where nothing may be written", async () 
   expect(new Set(reader.writes)).toEqual(new Set(["POST /api/v1/page_template/preview"]));
   const { changes } = viewData.parse(meta?.["waypost/view"]);
   expect(changes?.map(({ text }) => text)).toEqual(
-    Array(2).fill(expect.stringContaining("not known here")),
+    Array(2).fill(expect.stringContaining("which could not be read")),
   );
 });
 
