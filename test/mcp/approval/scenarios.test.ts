@@ -220,7 +220,7 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
     expect(moved.text).toContain("visitors see the 404 page");
   });
 
-  test("a loop of overwrites asks, and its yes covers nothing that needs approval itself", async () => {
+  test("a loop of overwrites asks, and its yes covers nothing that asks by itself", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: old });
     const rename = (name: string) => callDone(assistant, "update_link", { id, name });
     for (let done = 0; done < 20; done += 1) await rename(`${done}`);

@@ -336,7 +336,7 @@ describe("overwrites that nobody is asked about", () => {
     expect((await rename("next")).error).toMatchObject({ code: "approval_required" });
   });
 
-  test("a yes for them is none for what needs approval itself", async () => {
+  test("a yes for them is none for what asks by itself", async () => {
     const { id } = await assistant.plant("link", { path: "spring", url: there });
     await renameTimes(20);
     const { error } = await rename("next");
