@@ -123,10 +123,31 @@ describe("a plan", () => {
     const words = ["--operation", "update", "--yes"];
     const finished = await importText("path,name\na,New\nnone,New\n", ...words);
     expect(finished.code).toBe(1);
-    expect(finished.stdout).toMatch(/is done: 1 done, 0 rejected/);
-    expect(finished.stderr).toContain('conflict: line 3 "none"  There is no such link');
-    expect(finished.stderr).toContain("left out because of conflicts: 1.");
+    expect(finished.stdout).toMatch(/ is done: 1 of 1 link done\.$/m);
+    expect(finished.stderr).toContain('left out: line 3 "none"  There is no such link');
+    expect(finished.stderr).toContain("\n1 row was left out (line 3: There is no such link).\n");
     expect((await listLinks()).map(({ name }) => name)).toEqual(["New", "B"]);
+  });
+
+  test("with an invalid row still lists up to 50 rows that it leaves out, and why", async () => {
+    const rows = Array.from({ length: 53 }, (_, index) => `none-${index},New`);
+    const text = `path,name\n%zz,New\n${rows.join("\n")}\n`;
+    const { code, stderr } = await importText(text, "--operation", "update", "--yes");
+    expect(code).toBe(1);
+    expect(stderr).toContain("Plan: 53 left out, 1 invalid.\n");
+    expect(stderr).toContain("line 2, path: Path is not a valid percent-encoding");
+    expect(stderr).toContain('\nleft out: line 3 "none-0"  There is no such link\n');
+    expect(stderr.match(/^left out: line /gm)).toHaveLength(50);
+    expect(stderr).toContain("\nleft out: and 3 more\n");
+  });
+
+  test("says how many rows were left out, and why the first one was", async () => {
+    await importText(rows, "--yes");
+    const words = ["--operation", "update", "--yes"];
+    const { stderr } = await importText("path,name\na,New\nx,New\ny,New\n", ...words);
+    expect(stderr).toContain(
+      "\n2 rows were left out (the first is line 3: There is no such link).\n",
+    );
   });
 
   test("to delete deletes, and no more than its rows", async () => {

@@ -45,7 +45,8 @@ const many = 300;
 test.each(["SIGINT", "SIGTERM"] as const)("%s stops an import cleanly", async (signal) => {
   const stopped = await importHalf(signal);
   expect(stopped.code).toBe(130);
-  const [, id = "", done = ""] = /^Job (\S+) is interrupted: (\d+) done/.exec(stopped.stdout) ?? [];
+  const [, id = "", done = ""] =
+    /^Job (\S+) is interrupted: (\d+) of 300 links done, /.exec(stopped.stdout) ?? [];
   expect(stopped.stderr).toMatch(
     new RegExp(
       `\nwaypost: stopped after ${done} of ${many} links; run waypost jobs resume ${id} [^\n]*\n$`,
@@ -154,16 +155,14 @@ describe("a job that is stopped half way", () => {
     running.send("SIGINT");
     const stopped = await running.finished;
     expect(stopped.code).toBe(130);
-    expect(stopped.stdout).toMatch(
-      /^Job \S+ is interrupted: 3 done, 0 rejected, 0 unknown, 5 left/,
-    );
+    expect(stopped.stdout).toMatch(/^Job \S+ is interrupted: 3 of 8 links done, 5 left\.$/m);
     expect(stopped.stderr).toContain("\nwaypost: stopped after 3 of 8 links; ");
     expect(await countNamed("new")).toBe(done);
     const { id } = await findNewest();
     gate.open();
     const resumed = await command("jobs", "resume", id);
     expect(resumed.code).toBe(0);
-    expect(resumed.stdout).toBe(`Job ${id} is done: 8 done, 0 rejected, 0 unknown, 0 left.\n`);
+    expect(resumed.stdout).toBe(`Job ${id} is done: 8 of 8 links done.\n`);
     expect(resumed.stderr).toContain(`waypost jobs undo ${id}`);
     expect(await countNamed("new")).toBe(few);
     expect(await command("jobs", "resume", id)).toMatchObject({ code: 0 });

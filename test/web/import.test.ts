@@ -86,9 +86,9 @@ test("the faults of a file stand row by row, and the others are done where they 
 
   await page.goto(`${serving.places.url}/links/import`);
   await choose("faulty.csv", "path,url\ngood,https://example.com\nbad,nowhere\n");
-  await page.getByLabel("Skip invalid rows").check();
+  await page.getByLabel("Leave out invalid rows").check();
   await send();
-  await page.getByRole("heading", { name: "Invalid rows, which are skipped" }).waitFor();
+  await page.getByRole("heading", { name: "Invalid rows, which are left out" }).waitFor();
   await lookAtPage(page, "import-left-out");
   await pressOnto(page, /^Create 1 link$/);
   await untilDone();

@@ -5,7 +5,7 @@ import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { confirmAtTerminal } from "../terminal/ask-to-go-on.ts";
 import { openScreen, print, printJson, say } from "../terminal/output.ts";
-import { describeDuration, describePlan } from "./describe-plan.ts";
+import { describeDuration, describePlan, showLine } from "./describe-plan.ts";
 import { followJob } from "./follow-job.ts";
 import { reportJob } from "./report-job.ts";
 import type { BulkSession } from "./bulk-session.ts";
@@ -51,8 +51,17 @@ export async function confirmAndApply(
   }
   const job = await followJob(session, plan, openScreen());
   const isWhole = await reportJob(session, job, { unit, isJson, beside });
-  if (counts.conflict > 0) say(`Rows left out because of conflicts: ${counts.conflict}.`);
+  if (counts.conflict > 0) say(await describeLeftOut(session, plan, unit));
   return isWhole && counts.conflict === 0;
+}
+
+async function describeLeftOut({ bulk }: BulkSession, plan: Plan, unit: Unit): Promise<string> {
+  const { conflict } = plan.counts;
+  const count = conflict === 1 ? "1 row was left out" : `${conflict} rows were left out`;
+  const [first] = await bulk.listRows(plan, { actions: ["conflict"], limit: 1 });
+  const { row = null, message = null } = first ?? {};
+  const place = row === null ? "" : `${conflict === 1 ? "" : "the first is "}${unit} ${row}: `;
+  return `${count} (${place}${showLine(message ?? "conflict")}).`;
 }
 
 async function confirm(

@@ -11,6 +11,8 @@ import { describeSeconds } from "../terminal/describe-time.ts";
 /** A plan as a person reads it before they say yes. */
 
 const samplesEach = 3;
+/** These rows need someone to look at each of them. */
+const mostLeftOut = 50;
 const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
   ["create", "to create"],
   ["update", "to overwrite"],
@@ -19,6 +21,7 @@ const kinds: readonly (readonly [action: PlanAction, words: string])[] = [
   ["conflict", "left out"],
   ["invalid", "invalid"],
 ];
+const leftOut = kinds.filter(([action]) => action === "conflict");
 
 export async function describePlan(
   { plan, unmapped, warnings, format }: MadePlan,
@@ -32,7 +35,8 @@ export async function describePlan(
     const values = count === 1 ? "1 value" : `${count} values`;
     return `not imported: ${quote(field)} (${values}, such as ${quote(example)})`;
   });
-  const rows = problems.length > 0 ? [] : await sampleRows(plan, bulk, unit);
+  // What a faulty plan would write is no help in fixing it; what it leaves out is.
+  const rows = await listRows(plan, bulk, unit, problems.length > 0 ? leftOut : kinds);
   return [
     ...(format === undefined ? [] : [`The file is an export of ${format}.`]),
     `Plan: ${told === "" ? "no rows" : told}.`,
@@ -69,24 +73,34 @@ export function showLine(text: string): string {
   return showHidden(text).replace(/\s+/g, " ");
 }
 
-async function sampleRows(plan: Plan, bulk: Bulk, unit: Unit): Promise<readonly string[]> {
-  const samples = kinds
+async function listRows(
+  plan: Plan,
+  bulk: Bulk,
+  unit: Unit,
+  shown: typeof kinds,
+): Promise<readonly string[]> {
+  const lists = shown
     .filter(([action]) => action !== "unchanged" && plan.counts[action] > 0)
     .map(async ([action]) => {
-      const rows = await bulk.listRows(plan, { actions: [action], limit: samplesEach });
+      const limit = action === "conflict" ? mostLeftOut : samplesEach;
+      const rows = await bulk.listRows(plan, { actions: [action], limit });
       const more = plan.counts[action] - rows.length;
       const lines = rows.map((row) => describeRow(row, unit));
-      return more > 0 ? [...lines, `${action}: and ${more} more`] : lines;
+      return more > 0 ? [...lines, `${nameAction(action)}: and ${more} more`] : lines;
     });
-  return (await Promise.all(samples)).flat();
+  return (await Promise.all(lists)).flat();
 }
 
 function describeRow(row: PlanRow, unit: Unit): string {
   const { action, path, link_id, message } = row;
   const place = row.row === null ? "" : `${unit} ${row.row} `;
-  const told = [...describeChanges(row), ...(message === null ? [] : [showLine(message)])];
-  const name = `${action}: ${place}${quote(path ?? link_id ?? "")}`;
-  return told.length === 0 ? name : `${name}  ${told.join("; ")}`;
+  const details = [...describeChanges(row), ...(message === null ? [] : [showLine(message)])];
+  const name = `${nameAction(action)}: ${place}${quote(path ?? link_id ?? "")}`;
+  return details.length === 0 ? name : `${name}  ${details.join("; ")}`;
+}
+
+function nameAction(action: PlanAction): string {
+  return action === "conflict" ? "left out" : action;
 }
 
 function describeChanges(row: PlanRow): readonly string[] {

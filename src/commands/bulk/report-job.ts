@@ -62,8 +62,14 @@ export function isResumable({ state }: Job): boolean {
 
 export function describeJob({ id, state, counts }: Job): string {
   const { done, rejected, unknown, left } = counts;
-  const failed = `${rejected} rejected, ${unknown} unknown`;
-  return `Job ${id} is ${state}: ${done} done, ${failed}, ${left} left.`;
+  const { total } = sumUp(counts);
+  const parts = [
+    `${done} of ${total === 1 ? "1 link" : `${total} links`} done`,
+    ...(rejected > 0 ? [`${rejected} rejected`] : []),
+    ...(unknown > 0 ? [`${unknown} unknown`] : []),
+    ...(left > 0 ? [`${left} left`] : []),
+  ];
+  return `Job ${id} is ${state}: ${parts.join(", ")}.`;
 }
 
 function describeReceipt({ planned, status, link_id, message }: Receipt, unit: Unit): string {

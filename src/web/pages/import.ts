@@ -51,7 +51,7 @@ function show(
           </div>
           <div class="check">
             <input type="checkbox" id="skip" name="skip" ${skips} />
-            <label for="skip">Skip invalid rows</label>
+            <label for="skip">Leave out invalid rows</label>
           </div>
           <div class="field">
             <label for="file">File</label>

@@ -75,7 +75,7 @@ function renderEnd({ question, isFaulty, isOver, jobId, counts }: ShownPlan): Ht
   if (question !== undefined) return "";
   if (isFaulty) {
     return html`<p class="note">
-      Nothing was changed. Fix the rows below and try again, or skip the invalid rows.
+      Nothing was changed. Fix the rows below and try again, or leave out the invalid rows.
     </p>`;
   }
   if (isOver) {
@@ -127,7 +127,7 @@ const perPage = 25;
 
 function renderFaults({ problems, moreFaults, isFaulty }: ShownPlan, url: URL): Html | string {
   if (problems.length === 0) return "";
-  const text = isFaulty ? "Rows to fix" : "Invalid rows, which are skipped";
+  const text = isFaulty ? "Rows to fix" : "Invalid rows, which are left out";
   const page = readPage(url, "faults");
   const shown = problems.slice((page - 1) * perPage, page * perPage);
   const table = { title: text, faults: shown, count: problems.length, more: moreFaults };
@@ -137,7 +137,7 @@ function renderFaults({ problems, moreFaults, isFaulty }: ShownPlan, url: URL): 
 function renderConflicts({ conflicts, counts }: ShownPlan, url: URL): Html | string {
   const count = counts["conflict"] ?? 0;
   if (count === 0) return "";
-  const title = "Skipped, because of conflicts";
+  const title = "Left out, because of conflicts";
   return renderFaultTable("conflicts", { title, faults: conflicts, count, more: 0 }, url);
 }
 
