@@ -18,11 +18,11 @@ const iosApp = z.looseObject({
 export type IosApp = z.output<typeof iosApp>;
 
 const iosAppFields = z.object({
-  bundle_id: text("Bundle id, unique in the project."),
+  bundle_id: text("Bundle ID, unique in the project."),
   team_id: text("Team ID of 10 characters; ask the user."),
-  app_store_id: text("App Store id, digits; ask the user."),
+  app_store_id: text("App Store ID, digits; ask the user."),
   name: text("Display name."),
-  clip_bundle_id: text("Bundle id of the App Clip."),
+  clip_bundle_id: text("Bundle ID of the App Clip."),
   custom_scheme: text("Custom URL scheme."),
 });
 export type IosAppFields = z.output<typeof iosAppFields>;
@@ -142,7 +142,7 @@ function describeApps<const Kind extends AppKind>(kind: Kind) {
       path: `/${name}s/:id`,
       tool: `delete_${name}`,
       title: `Delete an ${label}`,
-      summary: `Delete an ${label}; its links stay and stop opening it.`,
+      summary: `Delete an ${label}. Its links stay, but no longer open it.`,
       scope: `${name}s.destroy`,
       params: byId,
     },
@@ -176,7 +176,7 @@ function describeRestore<const Name extends AppKind["name"], Resource extends z.
     path: `/${name}s/:id/restore`,
     tool: `restore_${name}`,
     title: `Restore an ${label}`,
-    summary: `Bring a deleted ${label} back, with the links that it was on.`,
+    summary: `Restore a deleted ${label} on its former links.`,
     auth: "project",
     role: "manager",
     scope: `${name}s.create`,

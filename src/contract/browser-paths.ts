@@ -18,7 +18,7 @@ export const browserPaths = {
     hidden: true,
     tool: "browser_paths",
     title: "Paths that stay in the browser",
-    summary: "The paths of links that name no app, as the association files tell them.",
+    summary: "The paths of links without an app, as the association files list them.",
     auth: "project",
     scope: "links.index",
     response: z.looseObject({ browser_paths: paths }),

@@ -75,12 +75,12 @@ export function describeFound(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
-  if (value === "") return "an empty text";
+  if (value === "") return "an empty string";
   return typeof value === "boolean" ? String(value) : (nouns[typeof value] ?? typeof value);
 }
 
 const nouns: Readonly<Record<string, string>> = {
   object: "an object",
-  string: "a text",
+  string: "a string",
   number: "a number",
 };

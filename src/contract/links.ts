@@ -32,7 +32,7 @@ export type ReadLink = Read<Link>;
 
 export const linkFields = z.object({
   name: text("Internal display name."),
-  path: text("Path, without the leading slash, ? or #; generated when it is left out."),
+  path: text("Path without leading slash, ? or #. Generated if omitted."),
   url: text("Opened on desktop; http or https."),
   social_title: text("Title that visitors see."),
   social_description: text("Description when shared on social media."),
@@ -44,8 +44,8 @@ export const linkFields = z.object({
   enable_forced_redirect: flag("Skip the preview page and go straight to the app or store."),
   referrer: text("Android deferred deep linking parameter. Pro plan."),
   ios_deferred_deep_linking_enabled: flag("iOS deferred deep linking. Pro plan."),
-  provider_token: text("App Store campaign provider; goes with campaign_token. Pro plan."),
-  campaign_token: text("App Store campaign; goes with provider_token. Pro plan."),
+  provider_token: text("App Store provider token; needs campaign_token. Pro plan."),
+  campaign_token: text("App Store campaign token; needs provider_token. Pro plan."),
   ios_app: z
     .object({
       id: z.string().nullish(),
@@ -54,7 +54,7 @@ export const linkFields = z.object({
       app_store_id: z.string().nullish(),
     })
     .nullish()
-    .describe("id: a registered app's name or bundle id. New: bundle_id, team_id; ask the user."),
+    .describe("id: a registered app's name or bundle ID. New: bundle_id, team_id; ask the user."),
   android_app: z
     .object({
       id: z.string().nullish(),
@@ -68,7 +68,7 @@ export const linkFields = z.object({
   options: z
     .object({ shorten: z.boolean().nullish() })
     .nullish()
-    .describe("shorten: make a shortened path on creation. Pro plan."),
+    .describe("shorten: generate a short path on creation. Pro plan."),
 });
 export type LinkFields = z.output<typeof linkFields>;
 
@@ -154,7 +154,7 @@ export const links = {
     path: "/links/:id/restore",
     tool: "restore_link",
     title: "Restore a link",
-    summary: "Bring a deleted link back, with its id, clicks and addresses.",
+    summary: "Restore a deleted link with its id, clicks and addresses.",
     auth: "project",
     role: "manager",
     scope: "links.create",
@@ -170,7 +170,7 @@ export const shortLinks = {
     path: "/short_links",
     tool: "shorten_link",
     title: "Shorten an address",
-    summary: "Make a shortened path for a link's address, or for any web address.",
+    summary: "Create a short path for a link's address or any web address.",
     auth: "project",
     role: "manager",
     scope: "short_links.create",
@@ -178,7 +178,7 @@ export const shortLinks = {
     budget: "url_shortening",
     body: z.object({
       url: text("The address to shorten; http or https."),
-      prefix: text("The shortened path begins with it."),
+      prefix: text("The short path starts with it."),
     }),
     optional_wrapper: "short_link",
     required: ["url"],
@@ -191,11 +191,11 @@ export const shortLinks = {
     path: "/short_links/resolve",
     tool: "resolve_short_link",
     title: "Resolve a shortened address",
-    summary: "Find the link at a shortened or whole address. Needs no key.",
+    summary: "Find the link at a short or full address. Needs no key.",
     auth: "none",
     // api-spec.md, "Short links": meant for client-side use.
     cross_origin: true,
-    body: z.object({ url: text("Its address.") }),
+    body: z.object({ url: text("The short or full address.") }),
     optional_wrapper: "short_link",
     required: ["url"],
     // Where an address with a query was shortened.

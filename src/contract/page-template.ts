@@ -43,7 +43,7 @@ const previewFields = templateFields.extend({
   link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
   link_fields: linkFields
     .optional()
-    .describe("A link that is not saved; beside link_id, what would be changed of that one."),
+    .describe("An unsaved link, or with link_id, changes to that link."),
 });
 
 const base = { auth: "project", role: "manager", plan: "pro", feature: "page_templates" } as const;
@@ -70,7 +70,7 @@ export const pageTemplate = {
     path: "/page_template/publish",
     tool: "publish_template",
     title: "Publish the page template",
-    summary: "Make the draft the page of every link of the project.",
+    summary: "Make the draft the page of all the project's links.",
     scope: "page_templates.publish",
     budget: "page_template_writes",
     body: templateFields,
@@ -88,7 +88,7 @@ export const pageTemplate = {
     path: "/page_template/unpublish",
     tool: "unpublish_template",
     title: "Unpublish the page template",
-    summary: "Give the links their default page back; draft and versions stay.",
+    summary: "Return links to the default page. The draft and versions stay.",
     scope: "page_templates.publish",
     response: template,
     effect: "destroy",
@@ -99,7 +99,7 @@ export const pageTemplate = {
     path: "/page_template/versions",
     tool: "list_template_versions",
     title: "List the page template's versions",
-    summary: "List the last 20 published versions, the newest first.",
+    summary: "List the last 20 published versions, newest first.",
     scope: "page_templates.show",
     response: z.looseObject({ versions: z.array(version) }),
   },
@@ -136,7 +136,7 @@ export const pageTemplate = {
     documented: false,
     tool: "preview_template",
     title: "Preview the page template",
-    summary: "Show a link's page as HTML, from what is given or the draft; nothing is saved.",
+    summary: "Show a link's page as HTML, from the given text or the draft. Nothing is saved.",
     scope: "page_templates.show",
     link_scope: "links.show",
     budget: "page_template_writes",

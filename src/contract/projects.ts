@@ -18,9 +18,9 @@ const project = z.looseObject({
 export type Project = z.output<typeof project>;
 
 const projectFields = z.object({
-  name: text("Its name."),
-  subdomain: text("The first label of the links' host."),
-  custom_domain: text("The links' own host, once verified."),
+  name: text("Name."),
+  subdomain: text("First label of the link host."),
+  custom_domain: text("Own link host, once verified."),
 });
 export type ProjectFields = z.output<typeof projectFields>;
 
@@ -88,7 +88,7 @@ export const projects = {
     path: "/projects/:id",
     tool: "delete_project",
     title: "Delete a project",
-    summary: "Delete a project with its links, apps and keys, for ever.",
+    summary: "Permanently delete a project with its links, apps and keys.",
     auth: "master",
     params: byId,
   },

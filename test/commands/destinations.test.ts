@@ -7,7 +7,7 @@ import { listEmbedded } from "../support/plant-embedded.ts";
 
 const env = { WAYPOST_DESTINATIONS: "shop.example,*.shop.example" };
 const rows = "path,url\na,https://shop.example/\nb,https://evil.example/\n";
-const refusal = "must lead to one of the allowed hosts (shop.example";
+const refusal = "must point to one of the allowed hosts (shop.example";
 
 test("doctor says where links may lead, and what is no list of hosts is refused", async () => {
   await using folder = await createFolder();
@@ -18,8 +18,8 @@ test("doctor says where links may lead, and what is no list of hosts is refused"
   const { code, stderr } = await run([...words, "--destinations", "*"]);
   expect([code, stderr]).toEqual([
     2,
-    'waypost: --destinations (WAYPOST_DESTINATIONS) has "*", which would be every host; ' +
-      "any says that\n",
+    'waypost: --destinations (WAYPOST_DESTINATIONS) contains "*", which would match every host; ' +
+      "write any instead\n",
   ]);
 });
 

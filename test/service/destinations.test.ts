@@ -12,7 +12,7 @@ const fields = {
   ios_fallback_url: "Ios fallback url",
   android_fallback_url: "Android fallback url",
 } as const;
-const refusal = "must lead to one of the allowed hosts (shop.example, *.shop.example), not to";
+const refusal = "must point to one of the allowed hosts (shop.example, *.shop.example), not to";
 const good = "https://shop.example/spring";
 const evil = "https://evil.example/spring";
 
@@ -130,7 +130,7 @@ test("a change holds for the next request, and other projects have none of it", 
 test("a long list is shortened where it is named", async () => {
   await allow("a.example,b.example,c.example,d.example,e.example,f.example,g.example");
   expect((await create({ url: evil })).body.error).toBe(
-    "Url must lead to one of the allowed hosts (a.example, b.example, c.example, d.example, " +
+    "Url must point to one of the allowed hosts (a.example, b.example, c.example, d.example, " +
       "e.example and 2 more), not to evil.example",
   );
 });

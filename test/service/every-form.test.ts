@@ -122,7 +122,7 @@ describe.each(forms)("a link that is sent %s", (_, form) => {
     });
     const fields = { url: "https://evil.example/" };
     expect(await writeAll({ world, form, key }, fields)).toEqual([
-      expect.stringMatching(/^422 Url must lead to one of the allowed hosts/),
+      expect.stringMatching(/^422 Url must point to one of the allowed hosts/),
     ]);
     const body = form("short_link", fields);
     const reply = await world.call("POST", "/short_links", { key, body });

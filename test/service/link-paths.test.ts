@@ -45,7 +45,7 @@ test.each(normalForms)("the path %j is kept as %j", async (given, kept) => {
 });
 
 const query = "Path can't contain a question mark or a hash sign: ";
-const behind = "parameters go behind the link's address";
+const behind = "add parameters to the link's address";
 const refusals = [
   ["a%3Fb%23c", query + behind],
   ["a?b=c", query + behind],

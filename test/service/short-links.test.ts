@@ -124,7 +124,7 @@ const refusals = [
   [{ url: `${host}/a`, prefix: "a\n" }, "Prefix contains control characters"],
   [
     { url: `${host}/a`, prefix: "a?b" },
-    "Prefix can't contain a question mark or a hash sign: parameters go behind the link's address",
+    "Prefix can't contain a question mark or a hash sign: add parameters to the link's address",
   ],
   [{ url: `${host}/a`, prefix: [5] }, "Prefix must be a string"],
   [{ url: [5] }, "Url must be a string"],

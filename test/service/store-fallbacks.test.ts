@@ -67,7 +67,7 @@ describe("it is refused", () => {
     const reply = await create({ android_fallback_url: market });
     expect([reply.status, reply.body.error]).toEqual([
       422,
-      "Android fallback url must lead to one of the allowed hosts (shop.example), " +
+      "Android fallback url must point to one of the allowed hosts (shop.example), " +
         "not to play.google.com",
     ]);
     await allow("play.google.com");

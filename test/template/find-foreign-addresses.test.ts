@@ -133,7 +133,7 @@ describe("a template that leads elsewhere", () => {
         line: 2,
         column: 15,
         message:
-          "This address must lead to one of the allowed hosts (shop.example, *.shop.example), " +
+          "This address must point to one of the allowed hosts (shop.example, *.shop.example), " +
           "not to evil.example.",
       },
     ]);

@@ -25,15 +25,15 @@ const longestHost = 253;
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
   const given = words.filter((word) => word !== "");
-  if (given.length === 0) return { fault: "names no host; any allows every host" };
+  if (given.length === 0) return { fault: "needs at least one host; any allows all hosts" };
   if (given.length > mostHosts) return { fault: `can have at most ${mostHosts} hosts` };
   const isAny = given.some((word) => word.toLowerCase() === "any");
-  if (isAny && given.length > 1) return { fault: "says any beside hosts; any stands alone" };
+  if (isAny && given.length > 1) return { fault: "cannot combine any with other hosts" };
   if (isAny) return { destinations: undefined };
   const destinations = new Set<string>();
   for (const word of given) {
     const read = readEntry(word);
-    if ("fault" in read) return { fault: `has ${JSON.stringify(word)}, which ${read.fault}` };
+    if ("fault" in read) return { fault: `contains ${JSON.stringify(word)}, which ${read.fault}` };
     destinations.add(read.entry);
   }
   return { destinations: [...destinations] };
@@ -84,7 +84,7 @@ export function checkDestinations(
 /** Why an address is refused, as the end of a sentence. */
 function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
-  const wanted = `must lead to one of the allowed hosts (${writeHosts(destinations)})`;
+  const wanted = `must point to one of the allowed hosts (${writeHosts(destinations)})`;
   return shown === "" ? wanted : `${wanted}, not to ${shown}`;
 }
 
@@ -118,26 +118,26 @@ function readEntry(word: string): Entry {
   const host = readUrl(`https://${name}/`)?.hostname ?? "";
   // A comma would make two entries of it where it is kept, and no name has one.
   const isName = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])$/.test(host);
-  if (!isName) return { fault: "is no host name" };
+  if (!isName) return { fault: "is not a host name" };
   if (!isAddress(host)) return { entry: isBelow ? `*.${host}` : host };
-  if (isBelow) return { fault: "is an address, which has no hosts below it" };
+  if (isBelow) return { fault: "is an IP address, which has no subdomains" };
   // 127.1 and 0x7f.1 are 127.0.0.1 to a browser, and hardly what was meant.
   const isWhole = host === name || host.startsWith("[");
-  return isWhole ? { entry: host } : { fault: `is written in short; write ${host}` };
+  return isWhole ? { entry: host } : { fault: `is abbreviated; write ${host}` };
 }
 
 function findEntryFault(word: string): string | undefined {
-  if (word.includes("://")) return "is an address; write its host alone, such as example.com";
+  if (word.includes("://")) return "is a web address; write only its host, such as example.com";
   if (/[/?#\\@%\s\p{Cc}]/u.test(word)) {
-    return "is more than a host; write example.com, or *.example.com for what is below it";
+    return "is not a plain host; write example.com, or *.example.com for its subdomains";
   }
-  if (word === "*" || word === "*.") return "would be every host; any says that";
+  if (word === "*" || word === "*.") return "would match every host; write any instead";
   if (word.replace(/^\*\./, "").includes("*")) {
-    return "can have * at its beginning alone, as in *.example.com";
+    return "can have * only at the beginning, as in *.example.com";
   }
   const isInBrackets = /^\[[^\]]*\]$/.test(word);
   if (!isInBrackets && word.includes(":")) {
-    return "has a port; every port of a host is allowed, so leave it out";
+    return "has a port; omit it, because all ports are allowed";
   }
   return undefined;
 }

@@ -55,7 +55,7 @@ export function findPathFault(path: string): string | undefined {
   if (path.includes("\\")) return "can't contain a backslash";
   // In an address, what follows either sign is the visit's own.
   if (/[?#]/.test(path)) {
-    return "can't contain a question mark or a hash sign: parameters go behind the link's address";
+    return "can't contain a question mark or a hash sign: add parameters to the link's address";
   }
   if (path.split("/").some((segment) => segment === "." || segment === "..")) {
     return "can't contain the segments . and ..";
@@ -72,7 +72,7 @@ export function isWholeAddress(path: string): boolean {
 }
 
 export const wholeAddressFault =
-  "is a whole address; give only what follows the host, such as spring";
+  "is a whole address; pass only the part after the host, such as spring";
 
 /** The path as it stands in an address. */
 export function encodePath(path: string): string {

@@ -52,7 +52,7 @@ describe("a row to upsert", () => {
 
   test("refuses a path with a question mark or a hash sign", async () => {
     const fault =
-      "Path can't contain a question mark or a hash sign: parameters go behind the link's address";
+      "Path can't contain a question mark or a hash sign: add parameters to the link's address";
     const { id } = await planner.make({ path: "plain" });
     expect(await plan("upsert", [{ path: "new#top", name: "New" }])).toEqual([["invalid", fault]]);
     expect(await plan("update", [{ id, path: "plain?id=1" }])).toEqual([["invalid", fault]]);

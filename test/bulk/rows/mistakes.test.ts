@@ -292,7 +292,7 @@ test("a row of JSON is told of all its faults at once", async () => {
 test("a whole address is no path for a link to get, by any way", async () => {
   const { id } = await planner.make({ path: "a" });
   const path = "https://bit.ly/abc";
-  const message = "Path is a whole address; give only what follows the host, such as spring";
+  const message = "Path is a whole address; pass only the part after the host, such as spring";
   const csv = `id,path\n${id},${path}\n`;
   for (const wanted of [
     { operation: "upsert", source: { rows: [{ path }] } },

@@ -44,7 +44,7 @@ describe("of a resource only the id is needed", () => {
     [{ url: ["a"] }, "field url of the third link is a list"],
     [
       { enable_forced_redirect: "often" },
-      "field enable_forced_redirect of the third link is a text",
+      "field enable_forced_redirect of the third link is a string",
     ],
     [{ clicks: 1.5 }, "field clicks of the third link is a number"],
   ])("and %j is named plainly, and left out", async (odd, message) => {
@@ -62,7 +62,7 @@ describe("of a resource only the id is needed", () => {
 describe("a list is salvaged row by row", () => {
   test.each([
     [null, "the second link is null"],
-    ["gone", "the second link is a text"],
+    ["gone", "the second link is a string"],
     [{ path: "b" }, "the second link is without an id"],
     [{ id: {}, path: "b" }, "the second link is without an id"],
   ])("%j among its rows is reported, and is not its end", async (row, message) => {

@@ -16,7 +16,7 @@ const destinations = ["shop.example", "*.shop.example"];
 const good = "https://shop.example/spring";
 const evil = "https://evil.example/spring";
 const refusal =
-  "must lead to one of the allowed hosts (shop.example, *.shop.example), not to evil.example";
+  "must point to one of the allowed hosts (shop.example, *.shop.example), not to evil.example";
 
 let assistant: AssistantWorld;
 
@@ -265,7 +265,7 @@ test("the list of an embedded project holds beside the operator's", async () => 
   assistant.advance(1000);
   assistant.world.advance(1000);
   expect(await fail("create_link", { url: evil })).toEqual(wrongUrl);
-  const only = "Url must lead to one of the allowed hosts (shop.example, evil.example)";
+  const only = "Url must point to one of the allowed hosts (shop.example, evil.example)";
   expect(await fail("create_link", { url: "https://a.shop.example" })).toEqual([
     { field: "url", message: `${only}, not to a.shop.example` },
   ]);

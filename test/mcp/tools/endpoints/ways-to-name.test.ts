@@ -319,7 +319,7 @@ describe("an address as the path of a link", () => {
     expect(error.problems).toEqual([
       {
         field: "path",
-        message: "Path is a whole address; give only what follows the host, such as spring",
+        message: "Path is a whole address; pass only the part after the host, such as spring",
       },
     ]);
   });
