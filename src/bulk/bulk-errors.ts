@@ -19,7 +19,7 @@ export class LineBusy extends Error {
   readonly retry_after_s: number;
 
   constructor(wait_ms: number) {
-    super("Too many plans and exports are being made at once; nothing was done.");
+    super("Too many plans and exports are running at once; nothing was done.");
     this.retry_after_s = Math.ceil(wait_ms / 1000);
   }
 }

@@ -59,7 +59,7 @@ export const approvalRules = {
     tools: ["apply_plan"],
   },
   undoes: {
-    when: "makes a change that needs approval itself, or replaces a value that changed since",
+    when: "makes a change that asks, or replaces a value that changed since",
     tools: ["undo"],
   },
   many_overwrites: {

@@ -64,7 +64,7 @@ const mistakes: readonly (readonly [string, RegExp])[] = [
   ],
   [writeRow({ path: "m15", url: "https://me:x@x.example/" }), /url: Url can't contain a user/],
   [writeRow({ path: "m16", id: "17" }), /id: Id is not a UUID/],
-  [writeRow({ path: "sound" }), /path: The same path is on line 2 and line 19/],
+  [writeRow({ path: "sound" }), /path: The same path is in lines 2 and 19/],
   ["m18,too,few", /cells/],
   [`${writeRow({ path: "m19" })},one,more`, /cells/],
   [`"m20"x${writeRow({})}`, /quote/],
@@ -124,8 +124,8 @@ describe("a plan", () => {
     const finished = await importText("path,name\na,New\nnone,New\n", ...words);
     expect(finished.code).toBe(1);
     expect(finished.stdout).toMatch(/ is done: 1 of 1 link done\.$/m);
-    expect(finished.stderr).toContain('left out: line 3 "none"  There is no such link');
-    expect(finished.stderr).toContain("\n1 row was left out (line 3: There is no such link).\n");
+    expect(finished.stderr).toContain('left out: line 3 "none"  This link does not exist');
+    expect(finished.stderr).toContain("\n1 row was left out (line 3: This link does not exist).\n");
     expect((await listLinks()).map(({ name }) => name)).toEqual(["New", "B"]);
   });
 
@@ -258,8 +258,8 @@ describe("a file", () => {
   });
 
   test.each([
-    ["empty.csv", "", "There is nothing in it"],
-    ["header.csv", "path,url\n", "There is no row in it"],
+    ["empty.csv", "", "It is empty"],
+    ["header.csv", "path,url\n", "It has no rows"],
     ["latin.csv", Buffer.from("path,name\na,é\n", "latin1"), "not UTF-8"],
     ["typo.csv", "path,urls\na,https://x.example/\n", "did you mean url?"],
   ])("%s has a fault that is named", async (name, text, message) => {

@@ -53,7 +53,7 @@ test("a write that meets a lock is not done and says why, and the next one is se
     effect: "none",
     retry: "later",
     retry_after_s: 1,
-    next: "Wait a little, then call create_link again.",
+    next: "Wait a moment, then call create_link again.",
   });
   // Who reads waits for them to be written, which they cannot be for now.
   const readClicks = async () => (await serving.call("GET", `/links/${two}`)).body.clicks;

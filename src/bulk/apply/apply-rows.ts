@@ -194,7 +194,7 @@ async function checkEarlierWrite(asking: Asking, planned: PlanRow, end: RowEnd):
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
     // The other rows need not wait for a right that this key may never have.
-    const message = `It cannot be looked whether it is done: ${error.message}`;
+    const message = `Waypost could not check whether this was done: ${error.message}`;
     return { status: "unknown", message };
   }
 }
@@ -212,9 +212,9 @@ function findChange(
   { action, before }: PlanRow,
   now: ReadLink | typeof unread | undefined,
 ): string | undefined {
-  if (now === unread) return "a link that could not be read may have the path by now";
-  if (action === "create") return now === undefined ? undefined : "the path has a link by now";
-  if (now === undefined) return "the link is gone";
+  if (now === unread) return "a link that could not be read may now have this path";
+  if (action === "create") return now === undefined ? undefined : "a link now has this path";
+  if (now === undefined) return "the link no longer exists";
   const edits = listEdits(before ?? {}, now);
   return edits.length === 0 ? undefined : `${edits.join(", ")} changed since`;
 }

@@ -112,12 +112,12 @@ async function findJobOf(
   plan: Plan,
   { origin }: Owner,
 ): Promise<Job | undefined> {
-  if (plan.origin !== origin) throw new OtherProject("The plan was made for another address.");
+  if (plan.origin !== origin) throw new OtherProject("The plan was made for another server.");
   const { jobs } = await openState();
   const job = await jobs.findOfPlan(plan.id);
   if (job !== undefined) return job;
   if (plan.expires_at <= clock.now()) {
-    throw new PlanExpired("The plan is too old: what it was made of may have changed.");
+    throw new PlanExpired("The plan has expired: its links may have changed since.");
   }
   await requireAsPlanned(jobs, plan);
   return undefined;
@@ -131,7 +131,9 @@ async function requireAsPlanned(jobs: Jobs, { undoes, request }: Plan): Promise<
   if (undone === undefined) return;
   const { done, left } = undone.counts;
   if (!undone.isHeld && done === planned.done && left === planned.left) return;
-  throw new PlanExpired("The job that it undoes has gone on since, and rows of it may be missing.");
+  throw new PlanExpired(
+    "The job that this plan undoes has continued since, so rows may be missing.",
+  );
 }
 
 async function apply(
@@ -142,7 +144,7 @@ async function apply(
   writer: JobWriter | undefined,
 ): Promise<Job> {
   const { openState, running, name } = runner;
-  if (isFaulty(plan)) throw new FaultyPlan("The plan has rows that cannot be done.");
+  if (isFaulty(plan)) throw new FaultyPlan("The plan has invalid rows.");
   const state = await openState();
   const { jobs } = state;
   const job = (await findJobOf(runner, plan, owner)) ?? (await openJob(jobs, plan, owner, writer));

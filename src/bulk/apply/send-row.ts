@@ -18,7 +18,7 @@ export async function sendRow(asking: Asking, row: PlanRow, condition: Condition
     return describeDone(row, await write(asking, row, condition));
   } catch (error) {
     if (error instanceof Problem && error.status === 412) {
-      return { status: "rejected", message: "plan_changed: it changed just now" };
+      return { status: "rejected", message: "plan_changed: the link changed just now" };
     }
     if (error instanceof Problem && concernsRowAlone(error)) {
       return { status: "rejected", message: error.message };
@@ -45,7 +45,7 @@ export function describeDone({ action, link_id }: PlanRow, link: WrittenLink | n
   if (id !== undefined) return { status: "done", link_id: id, made: link };
   return {
     status: "done",
-    message: "It is done, but its answer could not be read: its id is unknown",
+    message: "Done, but the response could not be read, so the ID is unknown",
   };
 }
 

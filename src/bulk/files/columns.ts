@@ -79,7 +79,7 @@ export function readHeader(cells: readonly string[]): Header {
     if (other === undefined) return column;
     const message =
       other === name
-        ? `The column ${name} is there twice`
+        ? `The column ${name} appears twice`
         : `The columns ${other} and ${name} mean the same; keep one of them`;
     problems.push({ field: name, message });
     return undefined;
@@ -134,7 +134,7 @@ export function explainUnknown(name: string, index?: number): FieldProblem {
   const nearest = findMeant(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
   const what = index === undefined ? "field" : "column";
-  return { field: name, message: `There is no ${what} ${quoteLine(name)}${hint}` };
+  return { field: name, message: `Unknown ${what} ${quoteLine(name)}${hint}` };
 }
 
 function findMeant(name: string): string | undefined {

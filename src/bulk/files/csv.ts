@@ -27,7 +27,7 @@ const takenInTurn = 1000;
 export async function openCsv(source: TextSource): Promise<CsvTable | CsvFault> {
   const items = readCsv(source);
   const first = await items.next();
-  if (first.done === true) return { line: 1, fault: "There is nothing in it" };
+  if (first.done === true) return { line: 1, fault: "It is empty" };
   if ("fault" in first.value) {
     await items.return(undefined);
     return first.value;
@@ -87,8 +87,8 @@ async function* readRest(
 }
 
 function explainCount(count: number, wanted: number): string {
-  const hint = count > wanted ? "; a cell with a comma in it must stand in quotes" : "";
-  return `The line has ${count} of ${wanted} cells${hint}`;
+  const hint = count > wanted ? "; put a cell that contains a comma in quotes" : "";
+  return `The line has ${count} instead of ${wanted} cells${hint}`;
 }
 
 /** What has come and is not read yet. */
@@ -135,10 +135,10 @@ function* takeRecords(window: Window, isEnd: boolean): Generator<CsvRecord | Csv
 }
 
 const misplaced =
-  "There is a quote inside a cell that does not begin with one; " +
-  'put the cell in quotes and write each quote in it twice ("")';
+  "A cell contains a quote but does not start with one; " +
+  'put the cell in quotes and double each quote in it ("")';
 const trailing =
-  'There is text behind the closing quote of a cell; write each quote inside a cell twice ("")';
+  'There is text after the closing quote of a cell; double each quote inside a cell ("")';
 const unclosed = "A quoted cell is never closed";
 const overlong = "The record is longer than 1 MiB; is a closing quote missing?";
 

@@ -10,7 +10,7 @@ type TextPiece = {
   readonly fault?: string;
 };
 
-const notUtf8 = "From here on it is not UTF-8 text; save the file as UTF-8 and try again";
+const notUtf8 = "From here on, the text is not UTF-8; save the file as UTF-8 and try again";
 
 /** Some spreadsheets write UTF-16, and a mark of the byte order that tells so. */
 export function findEncoding(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {

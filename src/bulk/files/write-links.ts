@@ -86,11 +86,13 @@ export function listLacks({ unread, unknown }: ExportCount): readonly string[] {
   const many = unread === 1 ? "1 link" : `${unread} links`;
   const columns = [...unknown].join(", ");
   return [
-    ...(unread > 0 ? [`${many} could not be read, and are not in the file`] : []),
+    ...(unread > 0
+      ? [`${many} could not be read, and ${unread === 1 ? "is" : "are"} not in the file`]
+      : []),
     ...(unknown.size > 0
       ? [
-          `The deployment did not tell ${columns} of every link: in CSV take these columns away ` +
-            "before you import it again, for an empty cell clears its field",
+          `The server did not return ${columns} for every link: remove these columns from a CSV ` +
+            "file before you import it again, because an empty cell clears its field",
         ]
       : []),
   ];

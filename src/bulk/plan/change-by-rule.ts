@@ -83,17 +83,17 @@ export function findRuleFaults(rules: LinkRules): readonly FieldProblem[] {
       return { field: `${place}.${field}`, message };
     });
   });
-  if (replace?.length === 0) faults.push({ field: "replace", message: "names nothing to replace" });
+  if (replace?.length === 0) faults.push({ field: "replace", message: "must not be empty" });
   if (add_query !== undefined) faults.push(...findQueryFaults(add_query));
   if (path_prefix !== undefined) faults.push(...findPrefixFaults(path_prefix));
   return faults.map(({ field, message }) => ({ field, message: `${field} ${message}` }));
 }
 
 function findReplacementFaults({ field, from, to, match }: Replacement): readonly FieldProblem[] {
-  if (from === "") return [{ field: "from", message: "is empty; say what is to be replaced" }];
+  if (from === "") return [{ field: "from", message: "is empty; give the text to replace" }];
   if (match === "text") return [];
   if (!isAddressField(field)) {
-    const message = `cannot be host: ${field} has none; text replaces what stands in it`;
+    const message = `cannot be host, because ${field} has no host; use text instead`;
     return [{ field: "match", message }];
   }
   return [
@@ -106,9 +106,9 @@ function findReplacementFaults({ field, from, to, match }: Replacement): readonl
 
 /** Of an address alone a port is a part of the host, and a star is one that no host has. */
 function findHostFault(host: string): string | undefined {
-  if (host.includes("://")) return "is an address; write its host alone, such as example.com";
-  if (/[/?#\\@%*\s\p{Cc}]/u.test(host)) return "is not one host, such as example.com";
-  return readHost("https://", host) === undefined ? "is no host name" : undefined;
+  if (host.includes("://")) return "is a whole address; give only its host, such as example.com";
+  if (/[/?#\\@%*\s\p{Cc}]/u.test(host)) return "is not a host such as example.com";
+  return readHost("https://", host) === undefined ? "is not a host name" : undefined;
 }
 
 function findQueryFaults({ field, values }: QueryRule): readonly FieldProblem[] {
@@ -118,16 +118,16 @@ function findQueryFaults({ field, values }: QueryRule): readonly FieldProblem[] 
   const entries = Object.entries(values);
   const isEmpty = entries.length === 0 || entries.some(([name]) => name === "");
   const isBroken = entries.flat().some((text) => !text.isWellFormed());
-  const message = isEmpty ? "needs a name for each value, and one at least" : brokenText;
+  const message = isEmpty ? "needs at least one parameter, and a name for each" : brokenText;
   return isEmpty || isBroken ? [{ field: "add_query.values", message }] : [];
 }
 
-const brokenText = "has a text that is no text: half of a character";
+const brokenText = "contains an incomplete character";
 
 function findPrefixFaults(prefix: string): readonly FieldProblem[] {
   const normal = decodePath(prefix);
   if (normal === undefined || normal.trim() === "") {
-    return [{ field: "path_prefix", message: "is no beginning of a path, such as promo/" }];
+    return [{ field: "path_prefix", message: "is not a valid start of a path, such as promo/" }];
   }
   // What it is the beginning of is not known yet: any letter shows what is wrong with itself.
   const fault = findPathFault(`${normal}a`);

@@ -55,7 +55,7 @@ function chooseApp(
   if (only !== undefined && others.length === 0) return { id: only.id };
   if (only !== undefined) {
     const all = found.map(writeNamedApp).toSorted();
-    return { message: `More than one ${kind} is called ${quote(text)}: ${all.join(", ")}` };
+    return { message: `More than one ${kind} is named ${quote(text)}: ${all.join(", ")}` };
   }
   if (isById ? takesAnyId : isIdentifier(app)) return undefined;
   return { message: explainUnregistered(app, text, registered) };

@@ -126,7 +126,7 @@ function explainChoice(app: AppChoice): string | undefined {
   if (!choice || known === undefined) return undefined;
   if (!isBlank(choice.id)) {
     const isThere = [...known.idsByName.values()].includes(normalizeId(choice.id ?? ""));
-    return isThere ? undefined : `There is no ${kind} with the id ${choice.id}`;
+    return isThere ? undefined : `No ${kind} has the ID ${choice.id}`;
   }
   if (known.idsByName.has(name ?? "")) return undefined;
   if (check().problems.length === 0) return undefined;
@@ -156,7 +156,7 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
       const first = firsts.get(app);
       if (first === undefined) firsts.set(app, { row, choice });
       else if (!isDeepStrictEqual(first.choice, choice)) {
-        return `It tells other things of the ${app} than number ${first.row}; make them the same`;
+        return `Its fields of the ${app} differ from those of number ${first.row}; use the same`;
       }
     }
     return undefined;

@@ -74,7 +74,7 @@ const noteUnread: UnnumberedRow = {
   path: null,
   fields: null,
   before: null,
-  message: "A link that the filters name could not be read",
+  message: "A link that matches the filters could not be read",
 };
 
 /** With each problem's place, so that it need not be read out of the sentence. */
@@ -147,7 +147,7 @@ function planRuledLink(
   }
   const goal = values.path;
   if (goal !== undefined && goal !== link.path && paths.given.has(goal)) {
-    return planRefusal("conflict", row, "Another link of the plan would move to the same path");
+    return planRefusal("conflict", row, "Another link of the plan moves to the same path");
   }
   const planned = planUpdate(row, link, { known: taken, apps, left: paths.left });
   if (goal !== undefined && planned.action === "update") paths.given.add(goal);

@@ -93,7 +93,7 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   }
   const first = context.earlier.rowsById.get(link.id);
   if (first !== undefined) {
-    const message = `It is about the same link as number ${first}; keep one of them`;
+    const message = `This is the same link as in number ${first}; keep one of them`;
     return planRefusal("invalid", row, message);
   }
   context.earlier.rowsById.set(link.id, row.row);
@@ -103,28 +103,28 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   }
   const isNamed = row.named?.by === "path";
   const isElsewhere = !isNamed && row.path !== undefined && link.path !== row.path;
-  const message = "The link with this id has another path now";
+  const message = "The link with this ID now has another path";
   return isElsewhere ? planRefusal("conflict", row, message) : planDeletion(row.row, link);
 }
 
 function explainMissing(row: CheckedRow, known: Known, { linkHost }: Planning): string {
   if (known.isPartial) return maybeUnread;
   const address = row.named?.address;
-  if (address === undefined || address.isOurs === true) return "There is no such link";
+  if (address === undefined || address.isOurs === true) return "This link does not exist";
   const here = placeHere(address, linkHost, findThere(row, known));
-  return `There is no such link: ${describeForeignHost(address.host, here)}`;
+  return `This link does not exist: ${describeForeignHost(address.host, here)}`;
 }
 
 function describeSeveral(meant: readonly ReadLink[]): string {
   const some = meant.slice(0, mostCandidates).map(({ path, id }) => quote(path ?? id));
   const more = meant.length > mostCandidates ? [`${meant.length - mostCandidates} more`] : [];
   const named = toSentence([...some, ...more]);
-  return `More than one link is meant, at ${named}; name it by its id, or by its whole path`;
+  return `Several links match, at ${named}; use the ID or the whole path`;
 }
 
 const mostCandidates = 5;
 
-const maybeUnread = "A link that could not be read may be this one";
+const maybeUnread = "This may be a link that could not be read";
 
 function planUpsert(
   { createPath }: Planning,
@@ -138,7 +138,7 @@ function planUpsert(
     return planRefusal("conflict", row, row.path === undefined ? pathless : mismatch);
   }
   if (known.byShort.has(path)) {
-    return planRefusal("conflict", row, "The path is another link's shortened path");
+    return planRefusal("conflict", row, "The path is the short path of another link");
   }
   const fault = findAppFault(fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
@@ -148,10 +148,10 @@ function planUpsert(
     : planChange(row.row, link, row, apps);
 }
 
-const pathless = "An upsert goes by path, and this row has none; the operation update goes by id";
+const pathless = "An upsert needs a path, and this row has none; the operation update works by ID";
 const mismatch =
-  "No link has both this id and this path; to rename the link, use the operation update; " +
-  "to write by the path alone, take the id away";
+  "No link has both this ID and this path; to change the path, use the operation update; " +
+  "to write by path, remove the ID";
 
 export function planUpdate(
   row: RowOfLink,
@@ -163,7 +163,7 @@ export function planUpdate(
   if (isMoved) {
     const isLinks = known.byPath.has(path) && !left.has(path);
     if (isLinks || known.byShort.has(path)) {
-      return planRefusal("conflict", row, "The path that it would move to is taken");
+      return planRefusal("conflict", row, "The new path is already taken");
     }
     if (known.isPartial) return planRefusal("conflict", row, maybeUnread);
   }
@@ -226,7 +226,7 @@ export function planDeletion(row: number | null, link: ReadLink): UnnumberedRow 
   const message =
     unread.length === 0
       ? null
-      : `Its ${toSentence(unread)} could not be read, so that it cannot be undone`;
+      : `Its ${toSentence(unread)} could not be read, so the deletion cannot be undone`;
   return { row, action: "delete", link_id, path, fields: null, before: link, message };
 }
 

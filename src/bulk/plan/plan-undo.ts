@@ -73,11 +73,11 @@ async function undoRow(
   const base = { row, link_id: id, path, before: known ?? null, fields: null, message: null };
   const refuse = (message: string): UnnumberedRow => ({ ...base, action: "conflict", message });
   if (isDoubtful(status)) {
-    return refuse("It is not known whether this was done; go on with the job to find out");
+    return refuse("It is uncertain whether this was done; resume the job to find out");
   }
-  if (now === unread) return refuse("It is not known which link this made");
+  if (now === unread) return refuse("It is unknown which link this created");
   if (action === "delete") return undoDeletion(asking, receipt, { ...context, now });
-  if (now === undefined) return refuse("The link is gone");
+  if (now === undefined) return refuse("The link no longer exists");
   const edits = listLaterEdits(now, receipt, context.apps);
   if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
   if (action === "create") return { ...base, action: "delete" };
@@ -85,7 +85,7 @@ async function undoRow(
   const names = listGiven(Object.keys(planned.fields ?? {}));
   const unknown = names.filter((name) => replaced[name] === undefined);
   if (unknown.length > 0) {
-    return refuse(`It is not known what its ${toSentence(unknown)} was before`);
+    return refuse(`The earlier value of ${toSentence(unknown)} is unknown`);
   }
   const fields: LinkFields = writeBack(links.update, replaced, names);
   return { ...base, path: now.path ?? null, action: "update", fields };
@@ -108,18 +108,18 @@ async function undoDeletion(
   const before = planned.before ?? {};
   const base = { row, link_id, path, before: null, fields: null };
   if (now !== undefined) {
-    return { ...base, before: now, action: "conflict", message: "The link is there after all" };
+    return { ...base, before: now, action: "conflict", message: "The link still exists" };
   }
   const other = path === null ? undefined : await findAtPath(asking, path);
   if (other === unread) {
     return {
       ...base,
       action: "conflict",
-      message: "A link that could not be read may have its path",
+      message: "A link that could not be read may use its path",
     };
   }
   if (other !== undefined && !later.has(other.id)) {
-    return { ...base, action: "conflict", message: "Its path is another link's by now" };
+    return { ...base, action: "conflict", message: "Another link now has its path" };
   }
   const fields = writeAnew(links.create, before);
   // A plan tells of a deletion only what nobody could read of the link.
@@ -127,13 +127,13 @@ async function undoDeletion(
     return { ...base, action: "conflict", message: planned.message };
   }
   if (asking.keepsBin) {
-    const message = "It returns as it was, with its id, its clicks and its short address";
+    const message = "It is restored with its ID, clicks and short path";
     return { ...base, action: "create", fields, message };
   }
   const isShortened = typeof before["shortened_path"] === "string";
   const message = isShortened
-    ? "It returns with a new id, without its shortened address and its clicks"
-    : "It returns with a new id and without its clicks";
+    ? "It is created again with a new ID, without its short path and clicks"
+    : "It is created again with a new ID, without its clicks";
   return { ...base, link_id: null, action: "create", fields, message };
 }
 

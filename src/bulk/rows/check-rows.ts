@@ -119,7 +119,7 @@ function isId(id: string, { linkHosts, takesAnyId }: Seen): boolean {
 /** Every rule that the same changes of many links would break. */
 export function checkChanges(fields: LinkFields, takesAnyId = false): readonly FieldProblem[] {
   const { path, ...others } = fields;
-  const message = "Path is one link's own, and cannot be set for many at once";
+  const message = "Path belongs to one link, and cannot be set for many at once";
   const problems = [
     ...(path === undefined ? [] : [{ field: "path", message }]),
     ...checkLink(others, "update").problems,
@@ -132,7 +132,7 @@ export function checkChanges(fields: LinkFields, takesAnyId = false): readonly F
 /** The API ignores `shorten` on a link that exists, without an error. */
 function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
   if (options?.shorten !== true) return [];
-  const message = "A link gets a shortened path when it is made and not later; take shorten away";
+  const message = "A link can only get a short path when it is created; remove shorten";
   return [{ field: "options.shorten", message }];
 }
 
@@ -161,12 +161,12 @@ function checkKeys(
     return takesAnyId || uuidPattern.test(id) ? [] : [{ field: "id", message: "Id is not a UUID" }];
   }
   if (path !== undefined && !isFindable(path)) {
-    const way = operation === "upsert" ? "" : ", or name the link by its id";
-    return [{ field: "path", message: `Path begins or ends with a space; take it away${way}` }];
+    const way = operation === "upsert" ? "" : ", or name the link by its ID";
+    return [{ field: "path", message: `Path starts or ends with a space; remove it${way}` }];
   }
   if (operation === "upsert" || isNamed) return [];
   return [
-    { field: "id", message: `The row names no link; a row to ${operation} needs id or path` },
+    { field: "id", message: `The row names no link; to ${operation} one, give its id or path` },
   ];
 }
 
@@ -185,7 +185,7 @@ export function isFindable(path: string): boolean {
 function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   const others = Object.keys(fields).filter((field) => field !== "path");
   if (others.length === 0) return [];
-  const message = `A row to delete has id or path and nothing else; take away ${others.join(", ")}`;
+  const message = `A row to delete has only id or path; remove ${others.join(", ")}`;
   return [{ field: others[0] ?? "", message }];
 }
 
@@ -203,8 +203,8 @@ function findDuplicates(
       seen.set(copyText(key), row);
       return;
     }
-    const both = `${unit} ${first} and ${unit} ${row}`;
-    problems.push({ field, message: `The same ${field} is on ${both}; keep one of them` });
+    const both = `${unit}s ${first} and ${row}`;
+    problems.push({ field, message: `The same ${field} is in ${both}; keep one of them` });
   };
   if (id !== "") noteKey(ids, "id", id);
   if (path !== undefined) noteKey(paths, "path", path);
@@ -254,19 +254,31 @@ function findFaults(
 
 /** How to mend what the API's own sentences only name, by how they end. */
 const hints: readonly (readonly [ending: string, hint: string])[] = [
-  ["must be an http or https address", "write it whole, such as https://shop.example/spring"],
-  ["must be a Google Play address", "write it whole, such as market://details?id=com.example.app"],
-  ["must be an App Store address", "write it whole, such as itms-apps://apps.apple.com/app/id123"],
-  ["Bundle is invalid", "it has letters, digits and hyphens with dots between them"],
-  ["Package name is invalid", "it has two parts or more, and each begins with a letter, as a.b"],
-  ["Fingerprints is invalid", "each has pairs of hexadecimal digits with colons between, as AB:CD"],
+  [
+    "must be an http or https address",
+    "write the whole address, such as https://shop.example/spring",
+  ],
+  [
+    "must be a Google Play address",
+    "write the whole address, such as market://details?id=com.example.app",
+  ],
+  [
+    "must be an App Store address",
+    "write the whole address, such as itms-apps://apps.apple.com/app/id123",
+  ],
+  ["Bundle is invalid", "use letters, digits and hyphens, separated by dots"],
+  [
+    "Package name is invalid",
+    "use two or more parts that start with a letter, such as com.example",
+  ],
+  ["Fingerprints is invalid", "use pairs of hexadecimal digits separated by colons, such as AB:CD"],
   [
     "Path is not a valid percent-encoding",
-    "write the letters themselves, without any percent sign",
+    "write the characters themselves, without percent signs",
   ],
-  ["Path is reserved", "the link host answers it by itself; choose another"],
-  ["Path can't be blank", "leave the path out where the link is to keep it"],
-  ["contains control characters", "take away line breaks and characters that cannot be seen"],
+  ["Path is reserved", "the link host uses it for something else; choose another"],
+  ["Path can't be blank", "leave it out to keep the current path"],
+  ["contains control characters", "remove line breaks and invisible characters"],
   ["is not a UUID", "copy it from an export, or leave it out"],
 ];
 

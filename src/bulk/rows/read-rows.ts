@@ -120,12 +120,13 @@ function explainHeader(
 ): PlanProblem | undefined {
   if (format !== undefined || readHeader(cells).isHeader) return undefined;
   // An argument that is a text may have been meant as the place of a file.
-  const hint = typeof source === "string" ? "; csv is the text itself, not the path of a file" : "";
+  const hint =
+    typeof source === "string" ? "; pass the CSV text itself, not the path of a file" : "";
   const message = "The first line must be a header of field names, such as path,name,url";
   return { row: line, message: message + hint };
 }
 
-const noRow = "There is no row in it";
+const noRow = "It has no rows";
 
 type ReadRow = (record: CsvRecord) => GivenRow;
 
@@ -165,7 +166,7 @@ function findExtra(column: Column | undefined): string | undefined {
 /** Columns that a deletion cannot use are refused once, and not again in every row. */
 function refuseExtra(names: readonly string[]) {
   const [field = ""] = names;
-  const message = "A list to delete has the column id or path and no field; take away";
+  const message = "A list to delete has only the column id or path; remove";
   return names.length === 0 ? [] : [{ field, message: `${message} ${names.join(", ")}` }];
 }
 
@@ -173,7 +174,9 @@ function refuseExtra(names: readonly string[]) {
 function noteFormat(format: Format | undefined, reading: Reading): PlanProblem | undefined {
   reading.format = format;
   if (format === undefined || reading.operation !== "delete") return undefined;
-  return { message: `This comes from ${format.title}; a list to delete has the column id or path` };
+  return {
+    message: `This is an export from ${format.title}; a list to delete needs the column id or path`,
+  };
 }
 
 function explainFault({ line, fault }: CsvFault): PlanProblem {

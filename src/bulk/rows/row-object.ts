@@ -87,12 +87,12 @@ function explain(issue: z.core.$ZodIssue): readonly FieldProblem[] {
   }
   const field = path.join(".");
   const wanted = issue.code === "invalid_type" ? kinds[issue.expected] : undefined;
-  const message = `${field || "The row"} must be ${wanted ?? "of another kind"}`;
+  const message = `${field || "The row"} must be ${wanted ?? "of another type"}`;
   return [{ field, message }];
 }
 
 const kinds: Readonly<Partial<Record<string, string>>> = {
-  string: "a text",
+  string: "text",
   boolean: "true or false",
   array: "a list",
   object: "an object of link fields",

@@ -120,6 +120,6 @@ async function readPages(
 }
 
 function refuseSame(): CallFailure {
-  const message = "The deployment answered the same links once more where the next were asked for.";
+  const message = "The server returned the same links again instead of the next ones.";
   return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
 }

@@ -65,8 +65,8 @@ export function limitTime({
 function endTime(hasRead: boolean): Error {
   if (hasRead) return new TimeIsUp();
   const message =
-    `The deployment did not answer within ${mostTime_ms / 1000} s, and no link was read. ` +
-    "Filters of name, path, clicks or created_at that name fewer may help.";
+    `The server did not respond within ${mostTime_ms / 1000} s, and no link was read. ` +
+    "Narrower filters on name, path, clicks or created_at may help.";
   return new CallFailure("timed_out", message, { effect: "none", retry: "later" });
 }
 

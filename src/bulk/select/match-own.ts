@@ -76,7 +76,7 @@ async function readNamed<Apps>({ scope }: Endpoint, read: () => Promise<Apps>): 
   } catch (error) {
     const isNamed = !(error instanceof Problem) || listNamedScopes(error.message).length > 0;
     if (isNamed || readCause(error.message) !== "scope_missing") throw error;
-    throw new Problem(error.status, `${error.message} (The apps' names need ${scope}.)`);
+    throw new Problem(error.status, `${error.message} (Reading the names of apps needs ${scope}.)`);
   }
 }
 

@@ -50,9 +50,7 @@ export async function readWholeList<Row extends { readonly id: string }>(
     if (count > most) return undefined;
     if (isWhole) return list;
   }
-  throw new ListChanging(
-    "Links or apps were added or deleted while they were read, again and again.",
-  );
+  throw new ListChanging("Links or apps kept changing while they were being read. Try again.");
 }
 
 type Found<Row> = WholeList<Row> & {

@@ -99,7 +99,7 @@ function addOwn(asking: Asking, { filters = [], search }: LinkSelection): Asking
 
 function refuseUntold(): CallFailure {
   const message =
-    "The deployment does not tell of every link what these filters ask; nothing was done.";
+    "The server does not return every field that these filters need; nothing was done.";
   return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
 }
 

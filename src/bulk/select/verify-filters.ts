@@ -32,8 +32,8 @@ export function createFilterCheck(asking: Asking): FilterCheck {
 }
 
 function refuseFilter(name: string): CallFailure {
-  const answer = `The deployment answered links that the filter ${name} does not name`;
-  const message = `${answer}; it may not know that filter.`;
+  const answer = `The server returned links that do not match the filter ${name}`;
+  const message = `${answer}; it may not support that filter.`;
   return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
 }
 

@@ -107,7 +107,7 @@ export function failForeign(problems: readonly PlacedProblem[]): ToolFailure {
     retry: "never",
     next:
       "Tell the user: only the operator can allow another host, with WAYPOST_DESTINATIONS or " +
-      "waypost projects update --destinations. Do not try another way to it.",
+      "waypost projects update --destinations. Do not try to reach it in another way.",
   });
 }
 

@@ -108,7 +108,7 @@ function note(endpoint: Endpoint, outcome: Outcome, access: Access): Noted {
     case "doubtful": {
       // Only a 503 asks us to wait.
       if (outcome.reason !== "failing" || outcome.wait_ms !== undefined) return "unanswered";
-      return settle(endpoint, `Asked, ${outcome.said}.`, access);
+      return settle(endpoint, `When Waypost checked, ${outcome.said}.`, access);
     }
     case "strange":
       return settle(endpoint, outcome.said, access);
@@ -116,7 +116,11 @@ function note(endpoint: Endpoint, outcome: Outcome, access: Access): Noted {
       const { status, message } = outcome.problem;
       if (status === 401) return noteUnauthorized(endpoint, message, access);
       if (!isKeyAccepted(endpoint, status)) {
-        return settle(endpoint, `Asked, it answered with the status ${status}: ${message}`, access);
+        return settle(
+          endpoint,
+          `When Waypost checked, the server answered with the status ${status}: ${message}`,
+          access,
+        );
       }
       access.noteAccepted(endpoint);
       return "told";

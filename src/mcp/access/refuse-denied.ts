@@ -6,22 +6,22 @@ import type { Reading } from "./key-access.ts";
 /** The operator took the act away, so that no other tool may do it either. */
 export function refuseTakenAway({ tool }: Endpoint): ToolFailure {
   return refuseSetting(
-    `The operator's WAYPOST_TOOLS leave out ${tool}, and this would do the same.`,
-    "Tell the user that this server's WAYPOST_TOOLS leave it out; do not try another way.",
+    `The operator's WAYPOST_TOOLS exclude ${tool}, and this would do the same.`,
+    "Tell the user that this server's WAYPOST_TOOLS exclude it. Do not try another way.",
   );
 }
 
 export function refuseUnchosen(tool: string): ToolFailure {
   return refuseSetting(
-    `The operator's WAYPOST_TOOLS leave out ${tool}.`,
-    "Tell the user that this server's WAYPOST_TOOLS leave it out; do not try another way.",
+    `The operator's WAYPOST_TOOLS exclude ${tool}.`,
+    "Tell the user that this server's WAYPOST_TOOLS exclude it. Do not try another way.",
   );
 }
 
 export function refuseWriting(tool: string): ToolFailure {
   return refuseSetting(
-    `This server's mode is read-only, and ${tool} writes or prepares writing.`,
-    "Tell the user that WAYPOST_MODE is read-only here, and that nothing can be changed in it.",
+    `This server is read-only, and ${tool} makes or prepares changes.`,
+    "Tell the user that WAYPOST_MODE is read-only here, so nothing can be changed.",
   );
 }
 
@@ -30,7 +30,7 @@ type Denied = Reading & { readonly state: "denied" };
 /** What the deployment would answer is known, or the operator forbids the call: nothing is sent. */
 export function refuseDenied(asked: Asked, { reason, isDeclared }: Denied): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));
-  const next = "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.";
+  const next = "Tell the user that this server's WAYPOST_SCOPES exclude it. Do not try again.";
   return refuseSetting(reason, next);
 }
 

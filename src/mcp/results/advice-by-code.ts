@@ -24,12 +24,12 @@ const advice = {
   key_missing: "Ask the user to set WAYPOST_API_KEY where this server is configured.",
   key_invalid: "Ask the user for another API key.",
   account_suspended:
-    "Tell the user that the account is suspended; no call will work until it is not.",
+    "Tell the user that the account is suspended. Until that changes, no call works.",
   scope_missing: (context) =>
     `Ask the user for a key with the scope ${nameScope(context)}; do not try again with this one.`,
   role_required:
     "Tell the user that the key's owner lacks the role; do not try again with this key.",
-  plan_required: "Tell the user what needs a better plan, or call again without those fields.",
+  plan_required: "Tell the user what needs the Pro tier, or call again without those fields.",
   unauthorized: "Look up what this key may do, and tell the user.",
   not_found: adviseNotFound,
   validation_failed: ({ tool, fields }) =>
@@ -37,30 +37,30 @@ const advice = {
       ? `Correct the fields and call ${tool} again.`
       : `${mend("fields", fields)} and call ${tool} again.`,
   rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
-  overloaded: ({ tool }) => `Wait a little, then call ${tool} again.`,
+  overloaded: ({ tool }) => `Wait a moment, then call ${tool} again.`,
   unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or tell the user.`,
   timed_out: ({ tool }) => `Nothing was changed: call ${tool} again later.`,
   outcome_unknown: adviseUnknown,
   bad_response: ({ effect }) =>
     effect === "unknown"
-      ? "Look whether it happened, and tell the user to check the deployment's base address."
-      : "Tell the user to check the deployment's base address.",
+      ? "Check whether it happened, and tell the user to check the server's base address."
+      : "Tell the user to check the server's base address.",
   approval_required: ({ tool }) =>
     `Ask the user to approve this; then call ${tool} again with the same arguments.`,
-  approval_declined: "The user said no: do not try again unless the user asks for it.",
+  approval_declined: "The user declined: do not try again unless the user asks for it.",
   plan_changed: ({ tool }) =>
     tool.includes("plan")
       ? "Make the plan again and show the user what it would do now."
       : `Read it again and show the user; call ${tool} again if it is still wanted.`,
   cancelled: ({ effect, tool }) =>
     effect === "unknown"
-      ? "Look whether it happened before you repeat it."
+      ? "Check whether it happened before you repeat it."
       : `Call ${tool} again if it is still wanted.`,
   internal: ({ tool, message, retry }) =>
     message === messages.store_full
       ? `Tell the user to make room on the disk that holds Waypost's data, then call ${tool} again.`
       : retry === "never"
-        ? "Look whether it happened before you repeat it, and tell the user the reference."
+        ? "Check whether it happened before you repeat it, and tell the user the reference."
         : "Try once more; if it fails again, tell the user the reference.",
 } satisfies Readonly<Record<string, string | ((context: Context) => string)>>;
 
@@ -76,7 +76,7 @@ export function advise(code: Code, context: Context): string {
 /** What only an app's maker knows would be made up by whoever is told to correct it. */
 function mend(what: string, fields: Context["fields"] = []): string {
   return fields.some(isKnownToMaker)
-    ? `Ask the user for what problems name, never make it up,`
+    ? `Ask the user for the values that problems name, never invent them,`
     : `Correct the ${what} named in problems`;
 }
 
@@ -88,18 +88,18 @@ function nameScope({ endpoint, message = "" }: Context): string {
 
 function adviseNotFound({ endpoint, tool, message }: Context): string {
   if (message === messages.not_offered) {
-    return `Tell the user that this deployment may not offer ${tool}.`;
+    return `Tell the user that this server may not offer ${tool}.`;
   }
   if (endpoint === contract.pageTemplate.preview) {
     const ids = describeIds(findKind(contract.links.show));
-    return `Give a link's ${ids} as link_id, or none at all for a sample.`;
+    return `Give a link's ${ids} as link_id, or leave it out for a sample.`;
   }
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
-    return "The project has no page template yet: a draft has to be saved first.";
+    return "The project has no page template yet. Save a draft first.";
   }
   // An endpoint without an id was not called with a wrong one.
   return endpoint?.params === undefined
-    ? "Check the argument; nothing has it."
+    ? "Check the argument: nothing matches it."
     : "Look up the right id, or ask the user for it.";
 }
 
@@ -107,12 +107,13 @@ function adviseNotFound({ endpoint, tool, message }: Context): string {
 function adviseUnknown({ endpoint, tool, retry }: Context): string {
   if (retry === "later") {
     return endpoint?.overwrites === true
-      ? `Read it first: call ${tool} again only if it is still as it was before.`
-      : `Call ${tool} again later: to repeat it does no harm.`;
+      ? `Read it first. Call ${tool} again only if it is unchanged.`
+      : `Call ${tool} again later; repeating it does no harm.`;
   }
-  return `Do not call ${tool} again yet: first look whether it happened, or ask the user to look.`;
+  const check = "First check whether it happened, or ask the user to check.";
+  return `Do not call ${tool} again yet. ${check}`;
 }
 
 function lookFirst(effect: Context["effect"]): string {
-  return effect === "unknown" ? "look whether it happened, " : "";
+  return effect === "unknown" ? "check whether it happened, " : "";
 }

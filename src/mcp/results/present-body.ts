@@ -53,7 +53,7 @@ function listProblems(endpoint: Endpoint, body: JsonObject): readonly CallProble
   return more > 0 ? [...problems, { message: `and ${more} more could not be read` }] : problems;
 }
 
-const accepted = "The deployment has done it, but what became of it could not be read";
+const accepted = "The server made the change, but its response could not be read";
 
 function presentRead(endpoint: Endpoint, body: JsonObject, reading: Reading): JsonObject {
   const kind = findKind(endpoint);

@@ -28,7 +28,7 @@ export const linkRow = z
     ios_app: z.string().optional(),
     android_app: z.string().optional(),
   })
-  .describe("Empty and false members left out; address where the list's is not it");
+  .describe("Empty and false fields left out; address only if unlike the list's");
 
 export const appFields = ["ios_app", "android_app"] as const;
 export type AppField = (typeof appFields)[number];

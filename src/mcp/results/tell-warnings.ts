@@ -20,7 +20,7 @@ export function tellWarnings(result: JsonObject, warned: Warned): JsonObject {
     known.some((problem) => isJsonObject(problem) && problem["message"] === text);
   const news = [...warned].filter((text) => !isKnown(text));
   const told = news.slice(0, mostTold).map((text): CallProblem => {
-    return { message: `The deployment warned: ${quote(text, mostCharacters)}` };
+    return { message: `The server warned: ${quote(text, mostCharacters)}` };
   });
   return tellProblems(result, told);
 }

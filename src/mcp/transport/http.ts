@@ -125,7 +125,7 @@ function explainRefusal(token: string | undefined): string {
   if (token === undefined) {
     return "A token is missing. Send it in the header Authorization: Bearer <token>.";
   }
-  return isClientToken(token) ? messages.client_key_here : "The token is not known here.";
+  return isClientToken(token) ? messages.client_key_here : "This server does not accept the token.";
 }
 
 /** Whether it stays open the server says: one that is asked to stop lets it end. */

@@ -13,8 +13,8 @@ export type OpenIds = {
 };
 
 export const idIsOpen =
-  "Another request with this id is not answered yet: each request of a session needs an id of " +
-  "its own. Nothing was done.";
+  "Another request with this id is still running. Each request of a session needs its own id. " +
+  "Nothing was done.";
 
 export function trackOpenIds(): OpenIds {
   const all = new Set<Id>();

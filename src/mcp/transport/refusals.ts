@@ -25,9 +25,9 @@ export function refuseStopping(): Response {
 /** A server is full for longer than it is busy. */
 export function refuseFull(body: unknown): Response {
   return refuseForNow(
-    "Too many sessions are open. End those that are not needed (DELETE with their " +
-      "Mcp-Session-Id), call in revision 2026-07-28, which needs none, or try again later: a " +
-      "session that is not used for five minutes makes room.",
+    "Too many sessions are open. End the ones you do not need (DELETE with their " +
+      "Mcp-Session-Id), use revision 2026-07-28, which needs no session, or try again later. " +
+      "Sessions unused for five minutes can end.",
     { wait_s: fullFor_s, id: listRequestIds(body)[0] },
   );
 }
@@ -35,14 +35,12 @@ export function refuseFull(body: unknown): Response {
 const fullFor_s = 30;
 
 export function refuseCalls(): Response {
-  return refuseForNow(
-    "Too many calls of this client are under way. Wait until some of them are answered.",
-  );
+  return refuseForNow("Too many calls of this client are running. Wait until some of them end.");
 }
 
 export function refuseLong(): Response {
   return refuseForNow(
-    "Too many long messages are under way. Send less at a time, or wait a moment.",
+    "Too many long messages are being read. Send less at a time, or wait a moment.",
   );
 }
 

@@ -42,7 +42,7 @@ const tooLong: Refusal = {
   code: INVALID_REQUEST,
   message:
     "The message is longer than 4 MiB. Send fewer rows at a time, " +
-    "or have a file imported with `waypost import FILE`.",
+    "or ask the user to run `waypost import FILE`.",
 };
 
 export function createStdioTransport(options: StdioOptions): StdioTransport {

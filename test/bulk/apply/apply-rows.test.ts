@@ -46,7 +46,7 @@ describe("a plan of rows", () => {
     const receipts = await planner.bulk.listReceipts(job, { limit: 10 });
     expect(receipts.map(({ status, message }) => [status, message])).toEqual([
       ["rejected", "plan_changed: name changed since"],
-      ["rejected", "plan_changed: the path has a link by now"],
+      ["rejected", "plan_changed: a link now has this path"],
       ["done", null],
     ]);
   });

@@ -80,7 +80,10 @@ test("undo tells of a row whose end is not known, and leaves it alone", async ()
   const undoing = await plan({ undo: job });
   expect(undoing.counts).toMatchObject({ update: 1, conflict: 1 });
   const [first] = await bulk.listRows(undoing, { actions: ["conflict"], limit: 1 });
-  expect(first).toMatchObject({ link_id: a.id, message: expect.stringContaining("not known") });
+  expect(first).toMatchObject({
+    link_id: a.id,
+    message: expect.stringContaining("uncertain whether this was done"),
+  });
   expect(await readName(a.id)).toBe("New");
 });
 
@@ -202,5 +205,5 @@ test("undo of a deletion tells that the shortened address does not come back", a
   const job = await run(await planRows("delete", [{ path: "s" }]));
   const undoing = await plan({ undo: job });
   const [row] = await bulk.listRows(undoing, { limit: 1 });
-  expect(row?.message).toContain("without its shortened address");
+  expect(row?.message).toContain("without its short path");
 });

@@ -110,11 +110,15 @@ describe("what people bring", () => {
 
 describe("a fault", () => {
   test.each([
-    ["a quote inside a bare cell", '1,x"y', "There is a quote inside a cell"],
-    ["text behind a closing quote", '1,"x"y', "There is text behind the closing quote"],
+    ["a quote inside a bare cell", '1,x"y', "A cell contains a quote"],
+    ["text behind a closing quote", '1,"x"y', "There is text after the closing quote"],
     ["a quote that is never closed", '1,"xy', "A quoted cell is never closed"],
-    ["too few cells", "1", "The line has 1 of 2 cells"],
-    ["too many cells", "1,2,3", "The line has 3 of 2 cells; a cell with a comma"],
+    ["too few cells", "1", "The line has 1 instead of 2 cells"],
+    [
+      "too many cells",
+      "1,2,3",
+      "The line has 3 instead of 2 cells; put a cell that contains a comma",
+    ],
   ])("%s costs its own line and names it", async (_, line, fault) => {
     const text = `a,b\n0,ok\n${line}\n2,ok\n3,ok\n`;
     for (const source of [text, cut(text, 1), cut(text, 3)]) {
@@ -146,7 +150,7 @@ describe("a fault", () => {
       line: 1,
       fault: "A quoted cell is never closed",
     });
-    expect(await openCsv("\n\n")).toEqual({ line: 1, fault: "There is nothing in it" });
+    expect(await openCsv("\n\n")).toEqual({ line: 1, fault: "It is empty" });
   });
 
   test.each(["at once", "byte by byte"])(

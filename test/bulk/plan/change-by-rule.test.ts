@@ -201,15 +201,15 @@ test("a prefix stands before each path that does not begin with it, in the path'
 });
 
 test.each<[LinkRules, string]>([
-  [move("https://old.example.com"), "replace.0.from is an address; write its host alone"],
-  [move("old.example.com/a"), "replace.0.from is not one host"],
-  [move("*.example.com"), "replace.0.from is not one host"],
-  [move("me@old.example.com"), "replace.0.from is not one host"],
-  [move("old example"), "replace.0.from is not one host"],
-  [move("a.example:99999"), "replace.0.from is no host name"],
-  [move("a.example", ""), "replace.0.to is no host name"],
+  [move("https://old.example.com"), "replace.0.from is a whole address; give only its host"],
+  [move("old.example.com/a"), "replace.0.from is not a host"],
+  [move("*.example.com"), "replace.0.from is not a host"],
+  [move("me@old.example.com"), "replace.0.from is not a host"],
+  [move("old example"), "replace.0.from is not a host"],
+  [move("a.example:99999"), "replace.0.from is not a host name"],
+  [move("a.example", ""), "replace.0.to is not a host name"],
   [move(""), "replace.0.from is empty"],
-  [{ replace: [] }, "replace names nothing"],
+  [{ replace: [] }, "replace must not be empty"],
   [
     { replace: [{ field: "name", from: "a", to: "b", match: "host" }] },
     "replace.0.match cannot be host",
@@ -217,12 +217,12 @@ test.each<[LinkRules, string]>([
   [{ add_query: { field: "path", values: { a: "b" } } }, "add_query.field is path"],
   [{ add_query: { field: "url", values: {} } }, "add_query.values needs"],
   [{ add_query: { field: "url", values: { "": "b" } } }, "add_query.values needs"],
-  [{ add_query: { field: "url", values: { a: "\ud800" } } }, "add_query.values has"],
-  [{ path_prefix: "" }, "path_prefix is no beginning"],
-  [{ path_prefix: "/" }, "path_prefix is no beginning"],
+  [{ add_query: { field: "url", values: { a: "\ud800" } } }, "add_query.values contains"],
+  [{ path_prefix: "" }, "path_prefix is not a valid start"],
+  [{ path_prefix: "/" }, "path_prefix is not a valid start"],
   [{ path_prefix: "a?" }, "path_prefix can't contain a question mark"],
   [{ path_prefix: "../" }, "path_prefix can't contain the segments"],
-  [{ path_prefix: "100%" }, "path_prefix is no beginning"],
+  [{ path_prefix: "100%" }, "path_prefix is not a valid start"],
 ])("%j is refused, whichever links it meets", (rules, message) => {
   expect(findRuleFaults(rules).map((fault) => fault.message)).toEqual([
     expect.stringContaining(message),

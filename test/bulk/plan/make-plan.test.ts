@@ -35,10 +35,10 @@ describe("a row to upsert", () => {
   test("with an id is about the link that has both, and about no other", async () => {
     const { id } = await planner.make({ path: "a" });
     const both =
-      "No link has both this id and this path; to rename the link, use the operation update; " +
-      "to write by the path alone, take the id away";
+      "No link has both this ID and this path; to change the path, use the operation update; " +
+      "to write by path, remove the ID";
     const pathless =
-      "An upsert goes by path, and this row has none; the operation update goes by id";
+      "An upsert needs a path, and this row has none; the operation update works by ID";
     expect(
       await plan("upsert", [
         { id, path: "a", url },
@@ -72,7 +72,7 @@ describe("a row to upsert", () => {
   test("cannot have the shortened path of another link", async () => {
     const { shortened_path: path } = await planner.make({ options: { shorten: true } });
     expect(await plan("upsert", [{ path, url }])).toEqual([
-      ["conflict", "The path is another link's shortened path"],
+      ["conflict", "The path is the short path of another link"],
     ]);
   });
 
@@ -99,7 +99,7 @@ describe("a row to update", () => {
   test("cannot move a link to where another is, by its path or its shortened path", async () => {
     const a = await planner.make({ path: "a", options: { shorten: true } });
     const b = await planner.make({ path: "b" });
-    const taken = ["conflict", "The path that it would move to is taken"];
+    const taken = ["conflict", "The new path is already taken"];
     expect(await plan("update", [{ id: a.id, path: "b" }])).toEqual([taken]);
     expect(await plan("update", [{ id: b.id, path: a.shortened_path }])).toEqual([taken]);
     expect(await plan("update", [{ id: a.id, path: a.shortened_path }])).toEqual([taken]);
@@ -115,7 +115,7 @@ describe("a row to update", () => {
       { id: nobody, name: "A" },
       { path: "nowhere", name: "B" },
     ];
-    const gone = ["conflict", "There is no such link"];
+    const gone = ["conflict", "This link does not exist"];
     expect(await plan("update", rows)).toEqual([gone, gone]);
   });
 
@@ -140,7 +140,7 @@ describe("a row to delete", () => {
     const { id } = await planner.make({ path: "a" });
     expect(await plan("delete", [{ id, path: "a" }])).toEqual(["delete"]);
     expect(await plan("delete", [{ id, path: "b" }])).toEqual([
-      ["conflict", "The link with this id has another path now"],
+      ["conflict", "The link with this ID now has another path"],
     ]);
   });
 });
@@ -172,8 +172,8 @@ describe("an app that a row names", () => {
       const same = Object.fromEntries(Object.entries(app).toReversed());
       const apps = [app, same, other, app];
       const rows = apps.map((each, index) => ({ path: `p${index}`, [field]: each }));
-      const told = `It tells other things of the ${kind} app com.example.shop than number 1; make`;
-      const planned = ["create", "create", ["invalid", `${told} them the same`], "create"];
+      const told = `Its fields of the ${kind} app com.example.shop differ from those of number 1;`;
+      const planned = ["create", "create", ["invalid", `${told} use the same`], "create"];
       expect(await plan("upsert", rows)).toEqual(planned);
       // What is registered already is not registered by any of them.
       await run("upsert", rows.slice(0, 1));
@@ -203,7 +203,7 @@ describe("an app that a row names", () => {
     const upper = link.ios_app_id?.toUpperCase();
     expect(await plan("update", [{ path: "a", ios_app: { id: upper } }])).toEqual(["unchanged"]);
     expect(await plan("update", [{ path: "a", android_app: { id: nobody } }])).toEqual([
-      ["conflict", `There is no Android app with the id ${nobody}`],
+      ["conflict", `No Android app has the ID ${nobody}`],
     ]);
   });
 
@@ -257,11 +257,11 @@ describe("changes of all links that filters name", () => {
 
   test.each<[LinkFields, string]>([
     [{ url: "javascript:alert(1)" }, "Url must be an http or https address"],
-    [{ path: "a" }, "Path is one link's own, and cannot be set for many at once"],
+    [{ path: "a" }, "Path belongs to one link, and cannot be set for many at once"],
     [{ provider_token: "117" }, "Provider token must be sent together with campaign token"],
     [{ ios_app: {} }, "Ios app needs exactly one of id or bundle_id"],
     [{ ios_app: { bundle_id: "a b" } }, 'The iOS app "a b" is not registered'],
-    [{ options: { shorten: true } }, "A link gets a shortened path when it is made and not later"],
+    [{ options: { shorten: true } }, "A link can only get a short path when it is created"],
     [{ ios_app: { bundle_id: "a.b" } }, "The iOS app a.b is not registered"],
   ])("that break a rule are refused before a link is read: %j", async (changes, message) => {
     const wanted = { operation: "update", filters, changes } as const;

@@ -168,7 +168,7 @@ describe("an undo of a job that was killed", () => {
     expect(undoing.counts).toMatchObject({ delete: 1, conflict: 1 });
     expect(await listMessages(undoing)).toContainEqual([
       "conflict",
-      "It is not known whether this was done; go on with the job to find out",
+      "It is uncertain whether this was done; resume the job to find out",
     ]);
   });
 });

@@ -157,7 +157,7 @@ describe("a row that names no link", () => {
     const problem = {
       row: 2,
       field: "id",
-      message: `The row names no link; a row to ${operation} needs id or path`,
+      message: `The row names no link; to ${operation} one, give its id or path`,
     };
     expect(check(operation, { fields: {} }).problems).toEqual([problem]);
     expect(check(operation, { id: " ", fields: { path: "/" } }).problems).toContainEqual(problem);
@@ -177,7 +177,7 @@ describe("a row that names no link", () => {
       {
         row: 2,
         field: "name",
-        message: "A row to delete has id or path and nothing else; take away name, url",
+        message: "A row to delete has only id or path; remove name, url",
       },
     ]);
     expect(check("delete", { fields: { path: "a%b%" } }).problems).toEqual([
@@ -191,7 +191,7 @@ describe("a row that names no link", () => {
 });
 
 describe("white space at the ends of a path", () => {
-  const message = "Path begins or ends with a space; take it away";
+  const message = "Path starts or ends with a space; remove it";
 
   test.each(planOperations)(
     "is refused in a row to %s, for no list is searched by it",
@@ -231,7 +231,7 @@ describe("two rows for one link", () => {
       {
         row: 7,
         field: "path",
-        message: "The same path is on line 2 and line 7; keep one of them",
+        message: "The same path is in lines 2 and 7; keep one of them",
       },
     ]);
     const other = { fields: { path: "Café" }, problems: [] };
@@ -246,7 +246,7 @@ describe("two rows for one link", () => {
     );
     expect(checkRow("delete", 2, { id: two, fields: {}, problems: [] }, seen).problems).toEqual([]);
     expect(checkRow("delete", 3, { id: one, fields: {}, problems: [] }, seen).problems).toEqual([
-      { row: 3, field: "id", message: "The same id is on row 1 and row 3; keep one of them" },
+      { row: 3, field: "id", message: "The same id is in rows 1 and 3; keep one of them" },
     ]);
   });
 

@@ -44,7 +44,7 @@ const mistake = (field: string, message: string, cells: Mistake["cells"]): Mista
   message,
 });
 
-const noAddress = "write it whole, such as https://shop.example/spring";
+const noAddress = "write the whole address, such as https://shop.example/spring";
 
 const mistakes: readonly Mistake[] = [
   mistake("url", `Url must be an http or https address: ${noAddress}`, { url: "shop.example" }),
@@ -59,39 +59,38 @@ const mistakes: readonly Mistake[] = [
   mistake("url", "Url is too long (maximum is 8192 characters)", {
     url: `https://shop.example/${"x".repeat(8192)}`,
   }),
-  mistake(
-    "url",
-    "Url contains control characters: take away line breaks and characters that cannot be seen",
-    { url: "https://shop.example/\u202e" },
-  ),
+  mistake("url", "Url contains control characters: remove line breaks and invisible characters", {
+    url: "https://shop.example/\u202e",
+  }),
   mistake("name", "Name is too long (maximum is 500 characters)", { name: "x".repeat(501) }),
   mistake("name", "Name contains characters that can't be stored", { name: "a\0b" }),
   mistake(
     "path",
-    "Path is not a valid percent-encoding: write the letters themselves, without any percent sign",
+    "Path is not a valid percent-encoding: write the characters themselves, without percent signs",
     { path: "100%" },
   ),
   mistake("path", "Path can't contain a percent sign", { path: "100%25" }),
   mistake("path", "Path can't contain a backslash", { path: "a\\b" }),
   mistake("path", "Path can't contain the segments . and ..", { path: "a/../b" }),
   mistake("path", "Path must begin with at most one slash", { path: "//a" }),
-  mistake("path", "Path is reserved: the link host answers it by itself; choose another", {
+  mistake("path", "Path is reserved: the link host uses it for something else; choose another", {
     path: "robots.txt",
   }),
   mistake("path", "Path is too long (maximum is 2000 bytes)", { path: "é".repeat(1001) }),
-  mistake(
-    "path",
-    "Path contains control characters: take away line breaks and characters that cannot be seen",
-    { path: "a\nb" },
-  ),
-  mistake("path", "Path begins or ends with a space; take it away, or name the link by its id", {
+  mistake("path", "Path contains control characters: remove line breaks and invisible characters", {
+    path: "a\nb",
+  }),
+  mistake("path", "Path starts or ends with a space; remove it, or name the link by its ID", {
     path: "spring ",
   }),
-  mistake("path", "Path can't be blank: leave the path out where the link is to keep it", {
+  mistake("path", "Path can't be blank: leave it out to keep the current path", {
     id: one,
     path: "",
   }),
-  mistake("id", "The row names no link; a row to update needs id or path", { path: "", name: "A" }),
+  mistake("id", "The row names no link; to update one, give its id or path", {
+    path: "",
+    name: "A",
+  }),
   mistake("id", "Id is not a UUID: copy it from an export, or leave it out", {
     id: "42",
     path: "b",
@@ -114,7 +113,7 @@ const mistakes: readonly Mistake[] = [
   }),
   mistake(
     "ios_app.bundle_id",
-    "Bundle is invalid: it has letters, digits and hyphens with dots between them",
+    "Bundle is invalid: use letters, digits and hyphens, separated by dots",
     { "ios_app.bundle_id": "com.example.my shop" },
   ),
   mistake("ios_app.team_id", "Team is the wrong length (should be 10 characters)", {
@@ -123,12 +122,12 @@ const mistakes: readonly Mistake[] = [
   }),
   mistake(
     "android_app.package_name",
-    "Package name is invalid: it has two parts or more, and each begins with a letter, as a.b",
+    "Package name is invalid: use two or more parts that start with a letter, such as com.example",
     { "android_app.package_name": "shop" },
   ),
   mistake(
     "android_app.fingerprints",
-    "Fingerprints is invalid: each has pairs of hexadecimal digits with colons between, as AB:CD",
+    "Fingerprints is invalid: use pairs of hexadecimal digits separated by colons, such as AB:CD",
     { "android_app.package_name": "com.example.shop", "android_app.fingerprints": "ABCD" },
   ),
   mistake(
@@ -138,7 +137,7 @@ const mistakes: readonly Mistake[] = [
   ),
   mistake(
     "options.shorten",
-    "A link gets a shortened path when it is made and not later; take shorten away",
+    "A link can only get a short path when it is created; remove shorten",
     { "options.shorten": "yes" },
   ),
 ];
@@ -149,20 +148,19 @@ function yesOrNo(name: string, found: string): string {
 
 /** Lines that are no records at all, the last one to the end of the file. */
 const broken: readonly (readonly [text: string, message: string])[] = [
-  ["a,b", "The line has 2 of 15 cells"],
+  ["a,b", "The line has 2 instead of 15 cells"],
   [
     `${",".repeat(15)}x`,
-    "The line has 16 of 15 cells; a cell with a comma in it must stand in quotes",
+    "The line has 16 instead of 15 cells; put a cell that contains a comma in quotes",
   ],
   [
     `,c,12" pipe${",".repeat(12)}`,
-    "There is a quote inside a cell that does not begin with one; " +
-      'put the cell in quotes and write each quote in it twice ("")',
+    "A cell contains a quote but does not start with one; " +
+      'put the cell in quotes and double each quote in it ("")',
   ],
   [
     `,d,"12" pipe"${",".repeat(12)}`,
-    "There is text behind the closing quote of a cell; " +
-      'write each quote inside a cell twice ("")',
+    "There is text after the closing quote of a cell; " + 'double each quote inside a cell ("")',
   ],
   [`,e,"never closed${",".repeat(12)}`, "A quoted cell is never closed"],
 ];
@@ -184,12 +182,12 @@ test("each of thirty mistakes and more gets its own line, and nothing is written
   const path = add(write({ path: "good", name: "Once" }));
   add(write({ path: "/good", name: "Again" }), (line) => ({
     field: "path",
-    message: `The same path is on line ${path} and line ${line}; keep one of them`,
+    message: `The same path is in lines ${path} and ${line}; keep one of them`,
   }));
   const id = add(write({ id: two, path: "elsewhere" }));
   add(write({ id: two.toUpperCase(), path: "else" }), (line) => ({
     field: "id",
-    message: `The same id is on line ${id} and line ${line}; keep one of them`,
+    message: `The same id is in lines ${id} and ${line}; keep one of them`,
   }));
   for (const [text, message] of broken) add(`${text}\r\n`, () => ({ message }));
 
@@ -217,11 +215,11 @@ test("mistakes in the columns are told, and the others are found beside them", a
     "path,urll,url,url,ios_app_id,ios_app.id,,Name\na,x,https://a.example/,,,,,\nb,,ftp,,,,,\n";
   const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
   expect(plan.problems.map(({ row, message }) => [row, message])).toEqual([
-    [1, 'There is no column "urll"; did you mean url?'],
-    [1, "The column url is there twice"],
+    [1, 'Unknown column "urll"; did you mean url?'],
+    [1, "The column url appears twice"],
     [1, "The columns ios_app_id and ios_app.id mean the same; keep one of them"],
     [1, "Column 7 has no name"],
-    [1, 'There is no column "Name"; did you mean name?'],
+    [1, 'Unknown column "Name"; did you mean name?'],
     [3, `Url must be an http or https address: ${noAddress}`],
   ]);
   await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
@@ -243,12 +241,12 @@ test("rows of JSON are told the same, and what only JSON can get wrong", async (
   expect(plan.problems).toEqual(
     [
       ...told.map(({ field, message }) => ({ field, message })),
-      { field: "nmae", message: 'There is no field "nmae"; did you mean name?' },
-      { field: "name", message: "name must be a text" },
+      { field: "nmae", message: 'Unknown field "nmae"; did you mean name?' },
+      { field: "name", message: "name must be text" },
       { field: "enable_forced_redirect", message: "enable_forced_redirect must be true or false" },
       {
         field: "ios_app.bundel_id",
-        message: 'There is no field "ios_app.bundel_id"; did you mean ios_app.bundle_id?',
+        message: 'Unknown field "ios_app.bundel_id"; did you mean ios_app.bundle_id?',
       },
       { field: "ios_app", message: "ios_app and ios_app_id mean the same; keep one of them" },
       {
@@ -309,7 +307,7 @@ test("a text without a header is told of its first line, and of nothing else", a
     const { plan } = await planner.plan({ operation: "upsert", source: { csv } });
     const message =
       "The first line must be a header of field names, such as path,name,url; " +
-      "csv is the text itself, not the path of a file";
+      "pass the CSV text itself, not the path of a file";
     expect(plan.problems).toEqual([{ row: 1, message }]);
     await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
   }
@@ -334,7 +332,7 @@ test("a list to delete that says anything else of its links is refused", async (
     {
       row: 1,
       field: "name",
-      message: "A list to delete has the column id or path and no field; take away name",
+      message: "A list to delete has only the column id or path; remove name",
     },
   ]);
   const rows = [{ id: link.id, url: null, name: "A" }];
@@ -343,7 +341,7 @@ test("a list to delete that says anything else of its links is refused", async (
     {
       row: 1,
       field: "name",
-      message: "A row to delete has id or path and nothing else; take away name, url",
+      message: "A row to delete has only id or path; remove name, url",
     },
   ]);
   for (const { plan } of [table, list]) {
@@ -364,7 +362,7 @@ test.each(["update", "delete"] as const)(
     const { plan, rows: planned } = await planner.plan({ operation, source: { rows } });
     expect(planned.map(({ action, message }) => [action, message])).toEqual([
       [operation, null],
-      ["invalid", "It is about the same link as number 1; keep one of them"],
+      ["invalid", "This is the same link as in number 1; keep one of them"],
     ]);
     await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
   },

@@ -26,12 +26,12 @@ describe("a source", () => {
   });
 
   test.each<[string, RowSource, string]>([
-    ["an empty text", { csv: "" }, "There is nothing in it"],
-    ["an empty list", { rows: [] }, "There is no row in it"],
+    ["an empty text", { csv: "" }, "It is empty"],
+    ["an empty list", { rows: [] }, "It has no rows"],
     ["no list", { rows: "path" }, "Rows must be a list of objects"],
     ["an object without a list", { rows: { a: 1 } }, "Rows must be a list of objects"],
     ["an object with two lists", { rows: { a: [{}], b: [{}] } }, "Rows must be a list of objects"],
-    ["columns alone", { csv: "path,url\n" }, "There is no row in it"],
+    ["columns alone", { csv: "path,url\n" }, "It has no rows"],
   ])("that is %s is refused", async (_, source, message) => {
     const { rows, findings } = await readSource(source);
     expect(rows).toEqual([]);
@@ -68,8 +68,7 @@ describe("a source", () => {
       {
         row: 1,
         field: "name",
-        message:
-          "A list to delete has the column id or path and no field; take away name, ios_app_id",
+        message: "A list to delete has only the column id or path; remove name, ios_app_id",
       },
     ]);
   });

@@ -63,7 +63,7 @@ test("where nothing came within 20 s, that is the failure, with what may help", 
   const { read } = await openSlowList(300);
   await expect(read(25_000)).rejects.toMatchObject({
     code: "timed_out",
-    message: expect.stringContaining("within 20 s, and no link was read. Filters"),
+    message: expect.stringContaining("within 20 s, and no link was read. Narrower filters"),
     facts: { effect: "none", retry: "later" },
   });
 });

@@ -141,7 +141,7 @@ describe("a deployment that knows", () => {
         };
         const { meta } = await planner.owner.call(links.index, { filters: [given] }, signal);
         const selecting = selectLinks({ call, signal }, [given]);
-        const refusal = `the filter ${name(given)} does not name`;
+        const refusal = `do not match the filter ${name(given)};`;
         if (meta.count === all.length) expect((await selecting).rows).toHaveLength(all.length);
         else await expect(selecting).rejects.toThrow(refusal);
       }),

@@ -196,7 +196,7 @@ describe("scopes that the operator declares", () => {
     expect(access.tools).toContainEqual({
       tool: "create_link",
       state: "denied",
-      reason: "The operator's WAYPOST_SCOPES leave out links.create.",
+      reason: "The operator's WAYPOST_SCOPES exclude links.create.",
     });
     expect(access.tools).toContainEqual({
       tool: "list_projects",
@@ -206,10 +206,10 @@ describe("scopes that the operator declares", () => {
     const { structured } = await stage.callTool("create_link", {});
     expect(structured.error).toEqual({
       code: "scope_missing",
-      message: "The operator's WAYPOST_SCOPES leave out links.create.",
+      message: "The operator's WAYPOST_SCOPES exclude links.create.",
       effect: "none",
       retry: "never",
-      next: "Tell the user that this server's WAYPOST_SCOPES leave it out; do not try again.",
+      next: "Tell the user that this server's WAYPOST_SCOPES exclude it. Do not try again.",
     });
     await stage.callTool("list_links");
     await stage.settle();
@@ -235,7 +235,7 @@ describe("scopes that the operator declares", () => {
     const { structured } = await stage.callTool("create_link", {});
     expect(structured.error).toMatchObject({
       code: "scope_missing",
-      message: "The operator's WAYPOST_SCOPES leave out links.create.",
+      message: "The operator's WAYPOST_SCOPES exclude links.create.",
     });
     expect(structured.error).not.toHaveProperty("status");
   });

@@ -17,10 +17,10 @@ async function call(on: On, tool: string, args: Record<string, unknown>) {
 function expectTakenAway(answer: { error?: unknown }, act: string): void {
   expect(answer.error).toMatchObject({
     code: "scope_missing",
-    message: `The operator's WAYPOST_TOOLS leave out ${act}, and this would do the same.`,
+    message: `The operator's WAYPOST_TOOLS exclude ${act}, and this would do the same.`,
     effect: "none",
     retry: "never",
-    next: expect.stringContaining("do not try another way"),
+    next: expect.stringContaining("Do not try another way"),
   });
 }
 

@@ -92,7 +92,7 @@ const cases: readonly Case[] = [
     tool: "create_link",
     args: { referrer: "a" },
     staging: { send: refusing(401, messages.pro_fields("referrer")) },
-    failure: { ...refused, status: 401, next: /plan/ },
+    failure: { ...refused, status: 401, next: /Pro tier/ },
   },
   {
     code: "unauthorized",
@@ -132,7 +132,7 @@ const cases: readonly Case[] = [
   {
     code: "overloaded",
     staging: { send: refusing(503, messages.took_too_long) },
-    failure: { effect: "none", retry: "later", next: /Wait a little/ },
+    failure: { effect: "none", retry: "later", next: /Wait a moment/ },
   },
   {
     code: "unreachable",
@@ -150,7 +150,7 @@ const cases: readonly Case[] = [
     tool: "create_link",
     args: { name: "a" },
     staging: { send: (request) => (request.method === "GET" ? html(request) : broken(request)) },
-    failure: { effect: "unknown", retry: "never", next: /first look whether it happened/ },
+    failure: { effect: "unknown", retry: "never", next: /First check whether it happened/ },
   },
   {
     code: "outcome_unknown",
@@ -165,7 +165,7 @@ const cases: readonly Case[] = [
     failure: {
       effect: "unknown",
       retry: "later",
-      next: /^Read it first: call upsert_link again only if/,
+      next: /^Read it first\. Call upsert_link again only if/,
     },
   },
   {
@@ -221,7 +221,7 @@ test("what fails before a tool is called is told by its reference alone", async 
 test.each([
   ["get_link", { id }, { effect: "none", retry: "now" }, /^Try once more/],
   ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try once more/],
-  ["create_link", {}, { effect: "unknown", retry: "never" }, /^Look whether it happened/],
+  ["create_link", {}, { effect: "unknown", retry: "never" }, /^Check whether it happened/],
 ])(
   "after a fault of ours %s is repeated where that does no harm",
   async (tool, args, rest, next) => {

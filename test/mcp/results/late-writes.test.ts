@@ -22,7 +22,7 @@ test("a call whose turn to write did not come has done nothing, and is not repea
   await asked.opened;
   advance(10_000);
   const { structured } = await called;
-  const next = "Wait a little, then call update_link again.";
+  const next = "Wait a moment, then call update_link again.";
   expect(structured.error).toEqual({
     code: "overloaded",
     message: messages.not_begun,

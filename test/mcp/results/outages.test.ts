@@ -42,7 +42,7 @@ describe("a call", () => {
   ])("is to come again where the database %s, and then it is answered", async (_, fault, said) => {
     vi.spyOn(assistant.state.history, "list").mockRejectedValueOnce(fault);
     const { isError, structured } = await assistant.callTool("list_changes");
-    const next = "Wait a little, then call list_changes again.";
+    const next = "Wait a moment, then call list_changes again.";
     expect([isError, structured]).toEqual([true, { error: { ...none, message: said, next } }]);
     expect((await assistant.callTool("list_changes")).isError).toBe(false);
   });
@@ -71,7 +71,7 @@ describe("a call", () => {
         "before you repeat it.",
       effect: "unknown",
       retry: "never",
-      next: expect.stringContaining("first look whether it happened"),
+      next: expect.stringContaining("First check whether it happened"),
     });
   });
 
@@ -86,7 +86,7 @@ describe("a call", () => {
       code: "outcome_unknown",
       effect: "unknown",
       retry: "later",
-      next: "Call apply_plan again later: to repeat it does no harm.",
+      next: "Call apply_plan again later; repeating it does no harm.",
     });
     const again = await assistant.callTool("apply_plan", { plan_id });
     expect(again.structured.job).toMatchObject({ state: "done", counts: { done: 1 } });
@@ -115,7 +115,7 @@ describe("a call", () => {
         message: expect.stringContaining("it is unknown how much of this was done"),
         effect: "unknown",
         retry: "later",
-        next: "Call tasks/cancel again later: to repeat it does no harm.",
+        next: "Call tasks/cancel again later; repeating it does no harm.",
       },
     });
     expect((await assistant.callRaw(cancelling)).protocolError).toBeUndefined();

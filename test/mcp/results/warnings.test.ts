@@ -18,7 +18,7 @@ async function list(warning: string | undefined) {
   return (await stage.callTool("list_links", {})).structured;
 }
 
-const told = (text: string) => ({ message: `The deployment warned: ${JSON.stringify(text)}` });
+const told = (text: string) => ({ message: `The server warned: ${JSON.stringify(text)}` });
 
 test.each([
   ['299 waypost "Ignored filters: url_eq."', ["Ignored filters: url_eq."]],

@@ -308,7 +308,7 @@ describe("a tool that the operator leaves out", () => {
     "by the mode read-only, as %s, says that the mode is read-only",
     async (name) => {
       expect(await refuseIn({ mode: "read-only" }, name)).toMatchObject({
-        message: `This server's mode is read-only, and ${name} writes or prepares writing.`,
+        message: `This server is read-only, and ${name} makes or prepares changes.`,
         effect: "none",
         retry: "never",
         next: expect.stringContaining("WAYPOST_MODE is read-only"),
@@ -318,7 +318,7 @@ describe("a tool that the operator leaves out", () => {
 
   test("by its name says that it is left out", async () => {
     expect(await refuseIn({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
-      message: "The operator's WAYPOST_TOOLS leave out delete_link.",
+      message: "The operator's WAYPOST_TOOLS exclude delete_link.",
       retry: "never",
     });
   });

@@ -8,7 +8,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 
 /** Two requests of one client with one id, the second before the first is answered. */
 
-const refusal = { code: -32600, message: expect.stringMatching(/an id of its own/) };
+const refusal = { code: -32600, message: expect.stringMatching(/its own id/) };
 
 /** A deployment without links, which can be held up. */
 async function startHeld() {

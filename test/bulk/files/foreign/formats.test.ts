@@ -267,7 +267,7 @@ describe("a foreign file", () => {
         {
           row: 3,
           field: "path",
-          message: "The same path is on line 2 and line 3; keep one of them",
+          message: "The same path is in lines 2 and 3; keep one of them",
         },
       ],
     });
@@ -278,7 +278,9 @@ describe("a foreign file", () => {
     const { rows, listFindings } = readRows(source, "delete");
     expect(await drain(rows)).toEqual([]);
     expect(listFindings().problems).toEqual([
-      { message: "This comes from Bitly; a list to delete has the column id or path" },
+      {
+        message: "This is an export from Bitly; a list to delete needs the column id or path",
+      },
     ]);
   });
 });

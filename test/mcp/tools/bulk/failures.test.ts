@@ -151,8 +151,8 @@ describe("a plan that cannot be applied", () => {
 
 test.each([
   [{ url: "ftp://a.example" }, "changes.url", /^Url must be an http or https address/],
-  [{ path: "b" }, "changes.path", /^Path is one link's own/],
-  [{ options: { shorten: true } }, "changes.options.shorten", /^A link gets a shortened path/],
+  [{ path: "b" }, "changes.path", /^Path belongs to one link/],
+  [{ options: { shorten: true } }, "changes.options.shorten", /^A link can only get a short path/],
   [{ ios_app: { bundle_id: "a.b" } }, "changes", /is not registered/],
 ])(
   "changes that no link could take are refused by their field: %j",

@@ -89,7 +89,7 @@ test("an app that two are called, or none, is refused with those there are", asy
     row: 1,
     field: "ios_app",
     message:
-      'More than one iOS app is called "Acme Shop": ' +
+      'More than one iOS app is named "Acme Shop": ' +
       '"Acme Shop" (com.acme.shop), "Acme Shop" (com.acme.shop2)',
   });
   expect(mistyped.message).toContain('did you mean "Acme Legacy" (com.acme.legacy)?');
@@ -179,9 +179,7 @@ describe("a row's link is named", () => {
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
     const { message } = plan.sample[0];
-    expect(message).toMatch(
-      /^More than one link is meant, at "(twin" and "sale|sale" and "twin)";/,
-    );
+    expect(message).toMatch(/^Several links match, at "(twin" and "sale|sale" and "twin)";/);
   });
 
   test("by its path and its name in two rows, of which one is refused", async () => {
@@ -194,7 +192,7 @@ describe("a row's link is named", () => {
     await assistant.plant("link", { path: "elsewhere", name: "gone" });
     const rows = [{ path: "gone" }];
     const { plan } = await call("plan_links", { operation: "delete", rows });
-    expect(plan.sample[0].message).toBe("There is no such link");
+    expect(plan.sample[0].message).toBe("This link does not exist");
   });
 
   test("with many others by few requests", async () => {

@@ -295,7 +295,7 @@ describe("arguments that cannot be followed are refused before anything is read"
     [{ replace, operation: "delete" }, /delete takes none/],
     [{ replace, filters: undefined, rows: [{ path: "a" }] }, /rules need filters/],
     [{ path_prefix: "a", filters: undefined, csv: "path\na" }, /rules need filters/],
-    [{ replace: [{ ...move("url"), from: "https://old.example.com" }] }, /is an address/],
+    [{ replace: [{ ...move("url"), from: "https://old.example.com" }] }, /is a whole address/],
     [{ replace: [move("clicks")] }, /replace/],
     [{ replace: [{ ...move("url"), match: "regex" }] }, /match/],
     [{ replace: [{ ...move("url"), extra: 1 }] }, /extra/],

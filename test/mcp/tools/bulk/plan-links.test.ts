@@ -72,7 +72,7 @@ describe("every link whose name contains spring", () => {
     expect((await call("list_links")).meta.count).toBe(4);
     const undoing = (await call("plan_links", { undo: job.id })).plan;
     expect(undoing.counts).toMatchObject({ create: 8 });
-    expect(undoing.sample[0].message).toContain("with its id, its clicks and its short address");
+    expect(undoing.sample[0].message).toContain("with its ID, clicks and short path");
     const { job: ended } = await call("apply_plan", { plan_id: undoing.id });
     expect(ended).toMatchObject({ state: "done", counts: { done: 8 } });
     const { links } = await call("list_links", { limit: 50, filters });

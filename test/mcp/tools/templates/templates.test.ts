@@ -67,7 +67,7 @@ describe("a draft", () => {
     expect(error).toMatchObject({ code: "not_found" });
     const link_id = "0190a000-0000-7000-8000-000000000000";
     expect((await call("preview_template", { link_id })).error.next).toBe(
-      "Give a link's UUID, name, (short) path or address as link_id, or none at all for a sample.",
+      "Give a link's UUID, name, (short) path or address as link_id, or leave it out for a sample.",
     );
   });
 
@@ -186,7 +186,7 @@ describe("publishing", () => {
     async (tool, args, code) => {
       const { error } = await call(tool, args);
       expect(error).toMatchObject({ code });
-      if (code === "not_found") expect(error.next).toMatch(/no page template yet: a draft has to/);
+      if (code === "not_found") expect(error.next).toMatch(/no page template yet. Save a draft/);
       expect(await isAbsent()).toBe(true);
     },
   );
