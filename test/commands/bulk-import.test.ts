@@ -136,7 +136,7 @@ describe("a plan", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("Plan: 53 left out, 1 invalid.\n");
     expect(stderr).toContain("line 2, path: Path is not a valid percent-encoding");
-    expect(stderr).toContain('\nleft out: line 3 "none-0"  There is no such link\n');
+    expect(stderr).toContain('\nleft out: line 3 "none-0"  This link does not exist\n');
     expect(stderr.match(/^left out: line /gm)).toHaveLength(50);
     expect(stderr).toContain("\nleft out: and 3 more\n");
   });
@@ -146,7 +146,7 @@ describe("a plan", () => {
     const words = ["--operation", "update", "--yes"];
     const { stderr } = await importText("path,name\na,New\nx,New\ny,New\n", ...words);
     expect(stderr).toContain(
-      "\n2 rows were left out (the first is line 3: There is no such link).\n",
+      "\n2 rows were left out (the first is line 3: This link does not exist).\n",
     );
   });
 

@@ -240,7 +240,7 @@ function describeLeftOut({ counts }: Plan): readonly Fact[] {
   const { unchanged, conflict, invalid } = counts;
   return [
     ...(unchanged > 0 ? [{ name: "unchanged", text: String(unchanged) }] : []),
-    ...(conflict > 0 ? [{ name: "skipped because of conflicts", text: String(conflict) }] : []),
-    ...(invalid > 0 ? [{ name: "skipped because of errors", text: String(invalid) }] : []),
+    ...(conflict > 0 ? [{ name: "left out because of conflicts", text: String(conflict) }] : []),
+    ...(invalid > 0 ? [{ name: "left out because of errors", text: String(invalid) }] : []),
   ];
 }

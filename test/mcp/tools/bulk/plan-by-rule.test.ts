@@ -211,7 +211,7 @@ describe("a link that a rule would spoil", () => {
     expect(made.problems).toMatchObject([{ link: "p1" }]);
     expect(made.next).toContain("without the invalid row");
     const { error } = await call("apply_plan", { plan_id: made.id });
-    expect(error.approval.preview).toContain("skipped because of errors: 1");
+    expect(error.approval.preview).toContain("left out because of errors: 1");
     expect(await applyApproved(made.id)).toMatchObject({ state: "done", counts: { done: 1 } });
   });
 });
