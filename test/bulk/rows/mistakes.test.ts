@@ -160,7 +160,7 @@ const broken: readonly (readonly [text: string, message: string])[] = [
   ],
   [
     `,d,"12" pipe"${",".repeat(12)}`,
-    "There is text after the closing quote of a cell; " + 'double each quote inside a cell ("")',
+    'There is text after the closing quote of a cell; double each quote inside a cell ("")',
   ],
   [`,e,"never closed${",".repeat(12)}`, "A quoted cell is never closed"],
 ];
