@@ -29,7 +29,7 @@ test("the console's pages of the API show every endpoint with its body and respo
       expect(text).toContain(`<code>${wrapper === undefined ? "" : `${wrapper}.`}${field}</code>`);
     }
   }
-  expect(text).toContain("<td>422</td>");
+  expect(text).toContain("<code>422</code>");
   expect(text).not.toContain("undefined");
   expect((await tab.open("/api/nothing")).status).toBe(404);
 });

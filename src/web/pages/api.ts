@@ -32,18 +32,23 @@ function showGroups(api: JsonObject, { account }: Visit): Reply {
     : html`<p class="soft"><code>waypost openapi</code> prints this as an OpenAPI document.</p>`;
   const cards = readRecords(api, "tags").map((tag) => {
     const name = readText(tag, "name");
+    const slug = writeSlug(name);
     const rows = listOperations(api, name).map(
       ({ id, methods, path, described }) =>
-        html`<tr>
-          <td><a href="/api/${writeSlug(name)}#${id}">${methods} ${path}</a></td>
-          <td>${readText(described, "summary")}</td>
-          <td>${nameAccess(described)}</td>
-        </tr>`,
+        html`<li>
+          <p>
+            <a href="/api/${slug}#${id}">${methods} ${path}</a>
+            <span class="soft">${nameAccess(described)}</span>
+          </p>
+          <p>${readText(described, "summary")}</p>
+        </li>`,
     );
-    return html`<section class="card inside document" aria-labelledby="${writeSlug(name)}">
-      <h2 id="${writeSlug(name)}"><a href="/api/${writeSlug(name)}">${name}</a></h2>
-      <p>${readText(tag, "description")}</p>
-      ${renderColumns(["Endpoint", "What it does", "Scope"], rows)}
+    return html`<section class="card" aria-labelledby="${slug}">
+      <h2 id="${slug}"><a href="/api/${slug}">${name}</a></h2>
+      <div class="inside">
+        <p>${renderText(readText(tag, "description"))}</p>
+        ${renderList(rows)}
+      </div>
     </section>`;
   });
   const head = renderHead("API", { name: "Help", address: "/help" });
@@ -95,29 +100,32 @@ function renderOperation(api: JsonObject, { id, methods, path, described }: Oper
       schema: parameter,
     }),
   );
-  return html`<section class="card inside document" aria-labelledby="${id}">
+  return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${methods} ${path}</h2>
-    <p>${readText(described, "description")}</p>
-    ${
-      parameters.length > 0
-        ? html`<h3>Parameters</h3>
-            ${renderColumns(fieldColumns, parameters)}`
-        : ""
-    }
-    ${
-      fields.length > 0
-        ? html`<h3>Body</h3>
-            ${renderColumns(fieldColumns, fields.map(renderField))} ${renderExample(content)}`
-        : ""
-    }
-    <h3>Responses</h3>
-    ${renderColumns(["Status", "Meaning", "Body"], listResponses(api, described))}
-    ${renderExample(readFirstResponse(described))}
+    <div class="inside">
+      <p>${renderText(readText(described, "description"))}</p>
+      ${renderPart("Parameters", parameters)} ${renderPart("Body", fields.map(renderField))}
+      ${renderExample("Example of a body", content)}
+      ${renderPart("Responses", listResponses(api, described))}
+      ${renderExample("Example of a response", readFirstResponse(described))}
+    </div>
   </section>`;
 }
 
+function renderPart(title: string, rows: readonly Html[]): Html | string {
+  return rows.length === 0
+    ? ""
+    : html`<h3>${title}</h3>
+        ${renderList(rows)}`;
+}
+
+function renderList(rows: readonly Html[]): Html {
+  return html`<ul class="list">
+    ${rows}
+  </ul>`;
+}
+
 const json = "application/json";
-const fieldColumns = ["Name", "Type", "Meaning"] as const;
 
 type Field = {
   readonly name: string;
@@ -128,16 +136,12 @@ type Field = {
 };
 
 function renderField({ name, type, isRequired, schema }: Field): Html {
-  const notes = [
-    ...(isRequired ? ["Required."] : []),
-    readText(schema, "description"),
-    ...(schema["x-waypost-own"] === true ? ["Only Waypost has it."] : []),
-  ];
-  return html`<tr>
-    <td><code>${name}</code></td>
-    <td>${type}</td>
-    <td>${notes.join(" ")}</td>
-  </tr>`;
+  const facts = [type, ...(isRequired ? ["required"] : [])].join(", ");
+  const note = schema["x-waypost-own"] === true ? " Only Waypost has it." : "";
+  return html`<li>
+    <p><code>${name}</code> <span class="soft">${facts}</span></p>
+    <p>${renderText(readText(schema, "description"))}${note}</p>
+  </li>`;
 }
 
 /** The fields of a body; those in a wrapper have its name in front. */
@@ -152,7 +156,9 @@ function listFields(api: JsonObject, schema: JsonObject, wrapper = ""): readonly
     const isRequired = required.has(name);
     const isWrapper = isRequired && (member["$ref"] !== undefined || member["allOf"] !== undefined);
     if (isWrapper) return listFields(api, member, `${name}.`);
-    return [{ name: wrapper + name, type: nameType(member), isRequired, schema: member }];
+    const narrowed = readRecord(readRecord(demanded ?? {}, "properties"), name);
+    const type = nameType({ ...member, ...narrowed });
+    return [{ name: wrapper + name, type, isRequired, schema: member }];
   });
 }
 
@@ -183,11 +189,10 @@ function listResponses(api: JsonObject, described: JsonObject): readonly Html[] 
     const [type, media] = content ?? ["none", {}];
     const schema = readRecord(isJsonObject(media) ? media : {}, "schema");
     const body = readText(schema, "$ref").split("/").at(-1) || type;
-    return html`<tr>
-      <td>${status}</td>
-      <td>${readText(response, "description")}</td>
-      <td>${body}</td>
-    </tr>`;
+    return html`<li>
+      <p><code>${status}</code> <span class="soft">${body}</span></p>
+      <p>${renderText(readText(response, "description"))}</p>
+    </li>`;
   });
 }
 
@@ -196,24 +201,20 @@ function readFirstResponse(described: JsonObject): JsonObject {
   return readRecord(readRecord(isJsonObject(response) ? response : {}, "content"), json);
 }
 
-function renderExample({ example }: JsonObject): Html | string {
-  return example === undefined
-    ? ""
-    : html`<pre class="wrap">${JSON.stringify(example, null, 2)}</pre>`;
+function renderExample(title: string, { example }: JsonObject): Html | string {
+  if (example === undefined) return "";
+  const text = JSON.stringify(example, null, 2);
+  return html`<details>
+    <summary>${title}</summary>
+    <pre class="wrap">${text}</pre>
+  </details>`;
 }
 
-function renderColumns(names: readonly string[], rows: readonly Html[]): Html {
-  const heads = names.map((name) => html`<th scope="col">${name}</th>`);
-  return html`<table>
-    <thead>
-      <tr>
-        ${heads}
-      </tr>
-    </thead>
-    <tbody>
-      ${rows}
-    </tbody>
-  </table>`;
+/** Descriptions are Markdown, of which they use code and nothing else. */
+function renderText(text: string): readonly (Html | string)[] {
+  return text
+    .split("`")
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 /** `ios-apps`, of "iOS apps" */
