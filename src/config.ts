@@ -1,4 +1,12 @@
-import { isFixedOrigin, settingsSchema, type logLevels } from "./config/settings-schema.ts";
+import {
+  isFixedOrigin,
+  nameSetting,
+  settingList,
+  settings,
+  settingsSchema,
+  type logLevels,
+  type Setting,
+} from "./config/settings.ts";
 import type { Destinations } from "./contract/rules/destinations.ts";
 import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
 import type { Scope } from "./contract/scopes-and-roles.ts";
@@ -23,12 +31,12 @@ export type Config = {
   /** The private networks that webhooks may lead to. */
   readonly webhook_private: readonly Network[];
   /** Undefined where it follows from the port that is really taken. */
-  readonly link_origin: string | undefined;
+  readonly link_origin?: string | undefined;
   /** Serves the same links, so that a page's button can lead out of the first one. */
-  readonly second_origin: string | undefined;
-  readonly public_url: string | undefined;
+  readonly second_origin?: string | undefined;
+  readonly public_url?: string | undefined;
   /** The origin of the deployment that is driven; undefined where we are it ourselves. */
-  readonly base_url: string | undefined;
+  readonly base_url?: string | undefined;
   readonly mode: Mode;
   /** What the operator says that the key may do; undefined is found out. */
   readonly scopes: readonly Scope[] | undefined;
@@ -37,7 +45,7 @@ export type Config = {
   /** Groups and names of tools, as they were written; nothing is all of them. */
   readonly tools: readonly string[];
   /** The hosts that an assistant's links may lead to; undefined is any. */
-  readonly destinations: Destinations | undefined;
+  readonly destinations?: Destinations | undefined;
   /** Whether a process that speaks over stdio serves the links, where no other does. */
   readonly serve: boolean;
   /** In which times are told and read; undefined is the machine's. */
@@ -50,9 +58,17 @@ export type Config = {
   readonly geoip_file?: string | undefined;
   /** Whether a person has pages for all of it, at the main address. */
   readonly console: boolean;
-  readonly secrets: Secrets & {
+  readonly secrets: {
     /** May have a password in it. Undefined keeps everything in the data folder. */
     readonly database_url: string | undefined;
+    readonly database_url_file: string | undefined;
+    readonly api_key: string | undefined;
+    readonly api_key_file: string | undefined;
+    readonly http_token: string | undefined;
+    readonly http_token_file: string | undefined;
+    readonly approval_pin_file: string | undefined;
+    readonly metrics_token: string | undefined;
+    readonly metrics_token_file: string | undefined;
   };
   readonly log: (typeof logLevels)[number];
   /** Which of all that can be set was set, and where. */
@@ -62,7 +78,7 @@ export type Config = {
   };
 };
 
-type Secrets = ReturnType<typeof readSecrets>;
+type Secrets = Config["secrets"];
 type Values = Readonly<Record<string, string | undefined>>;
 
 /** The caller's fault: one line that says what is wrong, and exit code 2. */
@@ -70,77 +86,44 @@ export class UsageFault extends Error {
   override readonly name = "UsageFault";
 }
 
-/** Each setting's variable and flag (design.md, "Configuration"); a flag wins. */
-export const settings = {
-  data: { variable: "WAYPOST_DATA", flag: "data" },
-  database_url: { variable: "WAYPOST_DATABASE_URL", flag: "database-url" },
-  host: { variable: "WAYPOST_HOST", flag: "host" },
-  port: { variable: "WAYPOST_PORT", flag: "port" },
-  trusted_proxies: { variable: "WAYPOST_TRUSTED_PROXIES", flag: "trusted-proxies" },
-  webhook_private: { variable: "WAYPOST_WEBHOOK_PRIVATE", flag: "webhook-private" },
-  link_origin: { variable: "WAYPOST_LINK_ORIGIN", flag: "link-origin" },
-  second_origin: { variable: "WAYPOST_SECOND_ORIGIN", flag: "second-origin" },
-  public_url: { variable: "WAYPOST_PUBLIC_URL", flag: "public-url" },
-  base_url: { variable: "WAYPOST_BASE_URL", flag: "base-url" },
-  mode: { variable: "WAYPOST_MODE", flag: "mode" },
-  scopes: { variable: "WAYPOST_SCOPES", flag: "scopes" },
-  probe: { variable: "WAYPOST_PROBE", flag: "probe" },
-  tools: { variable: "WAYPOST_TOOLS", flag: "tools" },
-  destinations: { variable: "WAYPOST_DESTINATIONS", flag: "destinations" },
-  geoip_file: { variable: "WAYPOST_GEOIP_FILE", flag: "geoip-file" },
-  time_zone: { variable: "WAYPOST_TIME_ZONE", flag: "time-zone" },
-  log: { variable: "WAYPOST_LOG", flag: "log" },
-} as const;
-
 /** Every setting's flag, for parsing the command line. */
 export const settingFlags: Readonly<Record<string, { readonly type: "string" }>> =
-  Object.fromEntries(Object.values(settings).map(({ flag }) => [flag, { type: "string" }]));
+  Object.fromEntries(
+    settingList.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, { type: "string" }]])),
+  );
 
 export function readConfig(environment: Values, flags: Values): Config {
-  const given = {
-    data: findDataFolder(environment),
-    host: "127.0.0.1",
-    port: "8787",
-    log: "info",
-    mode: "guarded",
-    probe: "on",
-    tools: "",
-    webhook_private: "",
-    ...readSettings(environment, flags),
-  };
+  const given = { data: findDataFolder(environment), ...readSettings(environment, flags) };
   // To compile a schema for one use costs more than the use.
   const parsed = settingsSchema.safeParse(given, { jitless: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     // The first key of every issue is a setting: the schema's keys are the settings'.
     const setting = settings[issue?.path[0] as keyof typeof settings];
-    throw new UsageFault(`--${setting.flag} (${setting.variable}) ${issue?.message}`);
+    throw new UsageFault(`${nameSetting(setting)} ${issue?.message}`);
   }
-  const { public_url, base_url, scopes: declared, trusted_proxies, ...others } = parsed.data;
-  const { database_url, ...rest } = others;
-  const { link_origin, second_origin, destinations } = rest;
-  refuseLinkOrigin({ link_origin, base_url, public_url, host: rest.host });
-  refuseSecondOrigin(second_origin, link_origin ?? writeLocalOrigin(), base_url);
-  const secrets = { ...readSecrets(environment), database_url };
-  refuseDatabase(secrets, base_url);
-  refuseOpenKey(base_url, secrets, environment["WAYPOST_ALLOW_HTTP"]);
+  const { allow_http, trusted_proxies, scopes, ...others } = parsed.data;
+  const { database_url, database_url_file, api_key, api_key_file, ...some } = others;
+  const { http_token, http_token_file, metrics_token, metrics_token_file, ...most } = some;
+  const { approval_pin_file, ...rest } = most;
+  const databases = { database_url, database_url_file };
+  const tokens = { http_token, http_token_file, metrics_token, metrics_token_file };
+  const secrets = { ...databases, api_key, api_key_file, ...tokens, approval_pin_file };
+  refuseLinkOrigin(rest);
+  refuseSecondOrigin(rest.second_origin, rest.link_origin ?? writeLocalOrigin(), rest.base_url);
+  refuseDatabase(secrets, rest.base_url);
+  if (allow_http === undefined) refuseOpenKey(rest.base_url, secrets);
   refuseUnaskedPin(secrets, rest.mode);
-  const optional = { trusted_proxies: trusted_proxies ?? undefined, public_url, base_url };
-  const settled = { ...rest, ...optional, link_origin, second_origin, destinations };
-  const serve = readSwitch("WAYPOST_SERVE", environment);
-  const console = readSwitch("WAYPOST_CONSOLE", environment);
-  const country_header = readHeaderName("WAYPOST_COUNTRY_HEADER", environment);
-  const machine_zone = environment["TZ"];
-  const also = {
-    serve,
-    country_header,
-    console,
-    machine_zone,
+  return {
+    ...rest,
+    trusted_proxies: trusted_proxies ?? undefined,
+    scopes,
+    machine_zone: environment["TZ"],
     isDataNamed: rest.data !== findDataFolder(environment),
     isDatabaseNamed: isSet(flags["database-url"]),
+    secrets,
     given: { flags: listSet(flags, ""), variables: listSet(environment, "WAYPOST_") },
   };
-  return { ...settled, scopes: declared, ...also, secrets };
 }
 
 type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "host">;
@@ -197,34 +180,14 @@ function refuseDatabase(secrets: Config["secrets"], base_url: string | undefined
   );
 }
 
-/** Whoever carries plain http on its way reads the key in it. */
-function refuseOpenKey(
-  base_url: string | undefined,
-  { api_key, api_key_file }: Secrets,
-  allowed: string | undefined,
-): void {
-  if (isSet(allowed) && allowed !== "1") {
-    throw new UsageFault("WAYPOST_ALLOW_HTTP must be 1 or unset");
-  }
+/** Everyone on the way of plain http reads the key in it. */
+function refuseOpenKey(base_url: string | undefined, { api_key, api_key_file }: Secrets): void {
   const hasKey = api_key !== undefined || api_key_file !== undefined;
-  if (base_url === undefined || !hasKey || !isOpenHttp(base_url) || allowed === "1") return;
+  if (base_url === undefined || !hasKey || !isOpenHttp(base_url)) return;
   throw new UsageFault(
     "--base-url (WAYPOST_BASE_URL) is plain http to another machine, which would send the API " +
       "key unencrypted; use https, or set WAYPOST_ALLOW_HTTP=1 if the network is safe",
   );
-}
-
-function readSwitch(variable: string, environment: Values): boolean {
-  const value = environment[variable] || "on";
-  if (value === "on" || value === "off") return value === "on";
-  throw new UsageFault(`${variable} must be on or off`);
-}
-
-function readHeaderName(variable: string, environment: Values): string | undefined {
-  const name = environment[variable]?.trim().toLowerCase() ?? "";
-  if (name === "") return undefined;
-  if (/^[a-z][a-z\d-]*$/.test(name)) return name;
-  throw new UsageFault(`${variable} must be the name of a header, such as CF-IPCountry`);
 }
 
 /** An operator who sets a PIN counts on being asked for it. */
@@ -236,27 +199,13 @@ function refuseUnaskedPin({ approval_pin_file }: Secrets, mode: Mode): void {
   );
 }
 
-/** They have no flag, for a flag would show them to every other process. */
-function readSecrets(environment: Values) {
-  // What is empty is unset.
-  const read = (variable: string) => environment[variable]?.trim() || undefined;
-  return {
-    database_url_file: read("WAYPOST_DATABASE_URL_FILE"),
-    api_key: read("WAYPOST_API_KEY"),
-    api_key_file: read("WAYPOST_API_KEY_FILE"),
-    http_token: read("WAYPOST_HTTP_TOKEN"),
-    http_token_file: read("WAYPOST_HTTP_TOKEN_FILE"),
-    approval_pin_file: read("WAYPOST_APPROVAL_PIN_FILE"),
-    metrics_token: read("WAYPOST_METRICS_TOKEN"),
-    metrics_token_file: read("WAYPOST_METRICS_TOKEN_FILE"),
-  };
-}
-
 function readSettings(environment: Values, flags: Values): Values {
-  const entries = Object.entries(settings).map(([name, { variable, flag }]) => {
-    return [name, flags[flag] ?? environment[variable]] as const;
+  const entries: readonly (readonly [string, Setting])[] = Object.entries(settings);
+  const values = entries.map(([name, { variable, flag, default: usual }]) => {
+    const given = (flag && flags[flag]) ?? environment[variable];
+    return [name, isSet(given) ? given : usual] as const;
   });
-  return Object.fromEntries(entries.filter(([, value]) => isSet(value)));
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
 function listSet(values: Values, start: string): ReadonlySet<string> {

@@ -1,4 +1,10 @@
-export const help = `Waypost: dynamic links that an assistant can manage and that you host yourself.
+import { settingGroups, settingList, type Setting } from "../config/settings.ts";
+
+export function renderHelp(): string {
+  return [usage, renderSettings(), flags].join("\n\n");
+}
+
+const usage = `Waypost: dynamic links that an assistant can manage and that you host yourself.
 
   waypost                  MCP over stdin and stdout, for a client that starts it (also: stdio)
   waypost serve            links on their own hosts, MCP at /mcp, the REST API at /api/v1,
@@ -28,56 +34,9 @@ export const help = `Waypost: dynamic links that an assistant can manage and tha
   waypost backup FILE      copy everything into one new file, while Waypost keeps running
   waypost restore FILE     restore a backup into an empty data folder or database
   waypost migrate --to URL copy everything to another folder or database, while Waypost is stopped
-  waypost help TOPIC       show a page of the documentation; waypost help topics lists them
+  waypost help TOPIC       show a page of the documentation; waypost help topics lists them`;
 
-Settings (a flag overrides its variable)
-  --base-url URL       WAYPOST_BASE_URL     a remote server; without it, Waypost is embedded
-  --data DIR           WAYPOST_DATA         the data folder (~/.local/share/waypost)
-  --database-url URL   WAYPOST_DATABASE_URL  store the data in PostgreSQL instead:
-                                            postgres://user:password@host:5432/database
-  --mode MODE          WAYPOST_MODE         read-only, guarded (a person approves risky changes),
-                                            or full (no approvals)
-  --tools A,B,-C       WAYPOST_TOOLS        only these groups (links, short_links, apps, projects,
-                                            templates, bulk, history) and tools; -C removes C
-  --scopes A,B         WAYPOST_SCOPES       the scopes of the key, if you know them
-  --probe on|off       WAYPOST_PROBE        find out what the key of a remote server may do, by
-                                            requests that change nothing (on)
-  --destinations A,*.B WAYPOST_DESTINATIONS  the hosts that assistants may redirect links to (any);
-                                            *.B means every subdomain of B
-  --host HOST          WAYPOST_HOST         the address to listen on (127.0.0.1)
-  --port PORT          WAYPOST_PORT         the port to listen on (8787); 0 picks a free one
-  --trusted-proxies A,B  WAYPOST_TRUSTED_PROXIES  networks (10.0.0.0/8,loopback) or number of the
-                                            proxies whose X-Forwarded-For is believed
-  --webhook-private A,B  WAYPOST_WEBHOOK_PRIVATE  private networks (10.0.0.0/8,loopback) that
-                                            webhooks may reach, as well as the public internet
-  --link-origin URL    WAYPOST_LINK_ORIGIN  the origin of links (http://{subdomain}.localhost:PORT);
-                                            without {subdomain}, all links of the only project
-  --second-origin URL  WAYPOST_SECOND_ORIGIN  a second origin of the same links; the button on the
-                                            preview page uses it to open the app
-  --public-url URL     WAYPOST_PUBLIC_URL   the address at which others reach this server
-  --geoip-file FILE    WAYPOST_GEOIP_FILE   a country database (.mmdb), to find a visitor's country
-                                            by the address when no header names it
-  --time-zone ZONE     WAYPOST_TIME_ZONE    for the console, approval pages, tables and statistics,
-                                            such as Europe/Berlin (the machine's time zone)
-  --log LEVEL          WAYPOST_LOG          silent, error, warn, info or debug (info)
-
-Settings without a flag
-  WAYPOST_ALLOW_HTTP   1 allows sending the key to another machine over plain http
-  WAYPOST_SERVE        on or off: in a stdio session too, links open on this machine, at --port (on)
-  WAYPOST_CONSOLE      on or off: the console, at the address of serve, for a browser (on)
-  WAYPOST_COUNTRY_HEADER  the header in which a proxy sends the visitor's country
-
-Secrets, without a flag
-  WAYPOST_API_KEY, WAYPOST_API_KEY_FILE        the key; without --base-url the owner's key in --data
-  WAYPOST_DATABASE_URL_FILE                    a file that contains the database URL with password
-  WAYPOST_HTTP_TOKEN, WAYPOST_HTTP_TOKEN_FILE  the token for /mcp when serve has a --base-url;
-                                               created on the first start
-  WAYPOST_APPROVAL_PIN_FILE                    a file with the PIN that approval pages ask for; the
-                                               first start replaces the PIN with its hash
-  WAYPOST_METRICS_TOKEN, WAYPOST_METRICS_TOKEN_FILE  the token for /metrics of serve; without it,
-                                               serve has no metrics
-
-serve, tools
+const flags = `serve, tools
   --json               JSON on stdout; serve prints one line of it when it is ready
 
 connect CLIENT
@@ -185,3 +144,35 @@ migrate
 Exit codes: 0 done; 1 unexpected error, an unreachable database, a fault that doctor found, or
 a row that failed; 2 a mistake in the input or settings, explained in one line on stderr;
 130 stopped by Ctrl-C.`;
+
+function renderSettings(): string {
+  const sections = settingGroups.map((group) => {
+    const members = settingList.filter((setting) => setting.group === group);
+    return [`Settings: ${group.toLowerCase()}`, ...members.flatMap(renderSetting)].join("\n");
+  });
+  return ["A flag overrides its variable. Secrets have no flag.", ...sections].join("\n\n");
+}
+
+const textColumn = 52;
+
+/** The flag and the variable, and the text in a column of its own. */
+function renderSetting({ flag, value, variable, help, ...setting }: Setting): readonly string[] {
+  const named = flag === undefined ? "" : `--${flag} ${value}`;
+  const usual = setting.default || setting.unset;
+  const hasDefault = usual !== undefined && usual !== "none";
+  const text = hasDefault ? `${help} Default: ${usual}` : help;
+  const lines = wrap(text, 100 - textColumn);
+  const head = `  ${named.padEnd(23)}${variable.padEnd(textColumn - 25)}`;
+  return lines.map((line, at) => `${at === 0 ? head : " ".repeat(textColumn)}${line}`);
+}
+
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    const isFull = last === undefined || last.length + 1 + word.length > width;
+    if (isFull) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}

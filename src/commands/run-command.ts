@@ -6,7 +6,7 @@ import { runConsole } from "./console.ts";
 import { doctorFlags, runDoctor } from "./doctor.ts";
 import { exportFlags, runExport } from "./export.ts";
 import { runHealth } from "./health.ts";
-import { help } from "./help.ts";
+import { renderHelp } from "./help.ts";
 import { importFlags, runImport } from "./import.ts";
 import { jobFlags, runJobs } from "./jobs.ts";
 import { keyFlags, runKeys } from "./keys.ts";
@@ -62,7 +62,8 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
   const [first, topic] = words;
   const isTopic = first === "help" && topic !== undefined && !Object.hasOwn(commands, topic);
   if (isTopic) return showTopic(topic);
-  if (words.includes("--help") || words.includes("-h") || words[0] === "help") return print(help);
+  const isHelp = words.includes("--help") || words.includes("-h") || first === "help";
+  if (isHelp) return print(renderHelp());
   if (words[0] === "--version") return print(host.version);
   // MCP clients start `waypost` without a command.
   const isBare = words[0] === undefined || words[0].startsWith("-");

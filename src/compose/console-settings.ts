@@ -1,5 +1,12 @@
 import { resolve } from "node:path";
-import { settings, type Config } from "../config.ts";
+import type { Config } from "../config.ts";
+import {
+  settingGroups,
+  settings,
+  type SecretName,
+  type Setting,
+  type SettingName,
+} from "../config/settings.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { writeNetworks } from "../network/read-networks.ts";
@@ -69,106 +76,68 @@ async function listFindings(acting: Acting): Promise<readonly Finding[]> {
 type Group = { readonly name: string; readonly rows: readonly Row[] };
 
 function listGroups(config: Config): readonly Group[] {
-  const rows = prepareRows(config);
-  return [
-    { name: "Data", rows: listPlaces(config, rows) },
-    { name: "Server", rows: listServer(config, rows) },
-    { name: "Links", rows: listLinks(config, rows) },
-    { name: "Assistants", rows: listAssistants(config, rows) },
-    { name: "Secrets", rows: listSecrets(config, rows) },
-  ];
+  const entries: readonly (readonly [string, Setting])[] = Object.entries(settings);
+  return settingGroups.map((name) => ({
+    name,
+    rows: entries
+      .filter(([, { group }]) => group === name)
+      // Object.entries forgets the type of the names.
+      .map(([key, setting]) => describeSetting(key as SettingName, setting, config)),
+  }));
 }
 
-type Rows = ReturnType<typeof prepareRows>;
-
-function prepareRows(config: Config) {
-  const by = (name: string, variable: string, value: string): Row => {
-    return { name, value, variable, from: findSource(config, variable) };
-  };
+function describeSetting(name: SettingName, setting: Setting, config: Config): Row {
+  const { title, variable, flag, unset = "" } = setting;
+  const { given } = config;
+  const isFlagGiven = flag !== undefined && given.flags.has(flag);
+  const isVariableGiven = given.variables.has(variable);
+  const value = isSecret(name) ? (isVariableGiven ? "set" : "not set") : values[name](config);
   return {
-    of: (name: string, setting: keyof typeof settings, value: string): Row => {
-      const { variable, flag } = settings[setting];
-      return { name, value, variable, flag: `--${flag}`, from: findSource(config, variable, flag) };
-    },
-    /** What no flag sets. */
-    by,
-    secret: (name: string, variable: string): Row =>
-      by(name, variable, config.given.variables.has(variable) ? "set" : "not set"),
+    name: title,
+    value: value || unset,
+    from: isFlagGiven ? "flag" : isVariableGiven ? "environment" : "default",
+    variable,
+    ...(flag !== undefined && { flag: `--${flag}` }),
   };
 }
 
-function findSource({ given }: Config, variable: string, flag?: string): string {
-  if (flag !== undefined && given.flags.has(flag)) return "flag";
-  return given.variables.has(variable) ? "environment" : "default";
+function isSecret(name: SettingName): name is SecretName {
+  return "secret" in settings[name];
 }
 
-function listPlaces(config: Config, { of, secret }: Rows): readonly Row[] {
-  const url = readDatabaseUrl(config);
-  return [
-    of("Data folder", "data", resolve(config.data)),
-    of(
-      "Database",
-      "database_url",
-      url === undefined ? "in the data folder" : describeDatabase(url),
-    ),
-    secret("Database, from a file", "WAYPOST_DATABASE_URL_FILE"),
-    of("Remote server", "base_url", config.base_url ?? "none"),
-  ];
-}
-
-function listServer(config: Config, { of, by }: Rows): readonly Row[] {
-  const { port, trusted_proxies: proxies, webhook_private: networks } = config;
-  return [
-    of("Host", "host", config.host),
-    of("Port", "port", port === 0 ? "any free one" : String(port)),
-    of("Public address", "public_url", config.public_url ?? "from host and port"),
-    of("Trusted proxies", "trusted_proxies", proxies ? describeTrustedProxies(proxies) : "none"),
-    by("Country header", "WAYPOST_COUNTRY_HEADER", config.country_header ?? "none"),
-    of("Country file", "geoip_file", config.geoip_file ?? "none"),
-    of("Webhooks in private networks", "webhook_private", writeNetworks(networks) || "none"),
-    by("Console", "WAYPOST_CONSOLE", writeSwitch(config.console)),
-    by("Links over stdio", "WAYPOST_SERVE", writeSwitch(config.serve)),
-    of("Log", "log", config.log),
-    of("Time zone", "time_zone", config.time_zone ?? readTimeZone(config).name),
-  ];
-}
+/** The value of each setting for a person, if it has one. */
+const values: Readonly<
+  Record<Exclude<SettingName, SecretName>, (config: Config) => string | undefined>
+> = {
+  data: ({ data }) => resolve(data),
+  database_url: (config) => {
+    const url = readDatabaseUrl(config);
+    return url === undefined ? undefined : describeDatabase(url);
+  },
+  host: ({ host }) => host,
+  port: ({ port }) => (port === 0 ? "any free one" : String(port)),
+  public_url: ({ public_url }) => public_url,
+  link_origin: ({ link_origin, base_url }) =>
+    link_origin ?? (base_url === undefined ? undefined : "unknown"),
+  second_origin: ({ second_origin }) => second_origin,
+  trusted_proxies: ({ trusted_proxies: proxies }) => proxies && describeTrustedProxies(proxies),
+  webhook_private: ({ webhook_private }) => writeNetworks(webhook_private),
+  serve: ({ serve }) => writeSwitch(serve),
+  console: ({ console }) => writeSwitch(console),
+  base_url: ({ base_url }) => base_url,
+  allow_http: ({ given }) =>
+    given.variables.has(settings.allow_http.variable) ? "anywhere" : undefined,
+  scopes: ({ scopes }) => scopes?.join(", "),
+  probe: ({ probe }) => probe,
+  mode: ({ mode }) => mode,
+  tools: ({ tools }) => tools.join(", "),
+  destinations: ({ destinations }) => destinations && writeHosts(destinations),
+  country_header: ({ country_header }) => country_header,
+  geoip_file: ({ geoip_file }) => geoip_file,
+  time_zone: (config) => config.time_zone ?? readTimeZone(config).name,
+  log: ({ log }) => log,
+};
 
 function writeSwitch(isOn: boolean): string {
   return isOn ? "on" : "off";
-}
-
-function listLinks(config: Config, { of }: Rows): readonly Row[] {
-  const { destinations, base_url } = config;
-  const unset = base_url === undefined ? "on this machine" : "unknown";
-  return [
-    of("Link addresses", "link_origin", config.link_origin ?? unset),
-    of("Second address", "second_origin", config.second_origin ?? "none"),
-    of("Destinations", "destinations", destinations ? writeHosts(destinations) : "any host"),
-  ];
-}
-
-function listAssistants({ mode, tools, scopes, probe }: Config, { of }: Rows): readonly Row[] {
-  return [
-    of("Mode", "mode", mode),
-    of("Tools", "tools", tools.length === 0 ? "all" : tools.join(", ")),
-    of("Scopes", "scopes", scopes?.join(", ") ?? "detected"),
-    of("Probing", "probe", probe),
-  ];
-}
-
-function listSecrets(config: Config, { by, secret }: Rows): readonly Row[] {
-  return [
-    secret("API key", "WAYPOST_API_KEY"),
-    secret("API key, from a file", "WAYPOST_API_KEY_FILE"),
-    by("API key over plain HTTP", "WAYPOST_ALLOW_HTTP", describeOpen(config)),
-    secret("Gateway token", "WAYPOST_HTTP_TOKEN"),
-    secret("Gateway token, from a file", "WAYPOST_HTTP_TOKEN_FILE"),
-    secret("Approval PIN, from a file", "WAYPOST_APPROVAL_PIN_FILE"),
-    secret("Metrics token", "WAYPOST_METRICS_TOKEN"),
-    secret("Metrics token, from a file", "WAYPOST_METRICS_TOKEN_FILE"),
-  ];
-}
-
-function describeOpen({ given }: Config): string {
-  return given.variables.has("WAYPOST_ALLOW_HTTP") ? "anywhere" : "only to this machine";
 }

@@ -9,7 +9,7 @@ import { binFlags } from "../../src/commands/bin.ts";
 import { connectFlags } from "../../src/commands/connect.ts";
 import { doctorFlags } from "../../src/commands/doctor.ts";
 import { exportFlags } from "../../src/commands/export.ts";
-import { help } from "../../src/commands/help.ts";
+import { renderHelp } from "../../src/commands/help.ts";
 import { importFlags } from "../../src/commands/import.ts";
 import { jobFlags } from "../../src/commands/jobs.ts";
 import { keyFlags } from "../../src/commands/keys.ts";
@@ -137,7 +137,9 @@ function checkCommand(text: string): void {
   const [subcommand] = positionals;
   const hasSubcommands = ["keys", "projects", "webhooks", "bin"].includes(name);
   if (!hasSubcommands) return;
-  expect(help).toMatch(new RegExp(`${name} [^\\n]*\\b${subcommand}\\b|\\b${subcommand} ID`));
+  expect(renderHelp()).toMatch(
+    new RegExp(`${name} [^\\n]*\\b${subcommand}\\b|\\b${subcommand} ID`),
+  );
 }
 
 async function importRows({ code }: Block): Promise<void> {

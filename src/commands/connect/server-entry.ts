@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { settings, UsageFault, type Config } from "../../config.ts";
+import { UsageFault, type Config } from "../../config.ts";
+import { settingList, settings } from "../../config/settings.ts";
 
 /** How a client starts Waypost: what it reads under the name `waypost`. */
 export type ServerEntry = {
@@ -35,8 +36,8 @@ export function listLeftOut({ given }: Config): readonly string[] {
 const passedOn: ReadonlySet<string> = new Set([
   settings.data.variable,
   settings.base_url.variable,
-  "WAYPOST_API_KEY",
-  "WAYPOST_API_KEY_FILE",
+  settings.api_key.variable,
+  settings.api_key_file.variable,
 ]);
 
 function createEnv({ base_url, secrets }: Config): ServerEntry["env"] | undefined {
@@ -48,8 +49,8 @@ function createEnv({ base_url, secrets }: Config): ServerEntry["env"] | undefine
 
 /** To leave out a flag such as --mode read-only would start another server than was meant. */
 function refuseOtherFlags({ given }: Config): void {
-  const stray = Object.values(settings).find(
-    ({ flag }) => given.flags.has(flag) && !argumentFlags.has(flag),
+  const stray = settingList.find(
+    ({ flag = "" }) => given.flags.has(flag) && !argumentFlags.has(flag),
   );
   if (stray === undefined) return;
   throw new UsageFault(

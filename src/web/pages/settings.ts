@@ -76,7 +76,7 @@ const columns = [
 
 function renderGroup(group: JsonObject): Html {
   const name = readText(group, "name");
-  const id = name.toLowerCase();
+  const id = name.toLowerCase().replaceAll(" ", "-");
   const rows = readRecords(group, "rows").map(renderRow);
   return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${name}</h2>
