@@ -5,16 +5,20 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
 import { describeIds, findKind } from "../../contract/resource-kind.ts";
 import { readQuery } from "../../contract/rules/address-query.ts";
+import { normalizePath } from "../../contract/rules/link-path.ts";
+import { readPathOf } from "../../contract/rules/named-link.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
 import { explainInstalls } from "../../visit/explain-installs.ts";
 import { explainVisits } from "../../visit/explain-visits.ts";
 import type { Access, Reading } from "../access/key-access.ts";
+import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments, ToolFailure } from "../results/tool-failure.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildInput, listFields, buildBothSchemas, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema, problems } from "../schemas/output-schema.ts";
+import { findLink } from "./endpoints/find-link.ts";
 import { findTarget } from "./endpoints/find-target.ts";
 import { readVisitOptions } from "./endpoints/find-written-problems.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
@@ -48,13 +52,15 @@ export function createExplainLink(): Tool {
     readAccess,
     check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
-      const { link, apps, query } = await readSubject(args, call);
+      const { link, apps, query, hints } = await readSubject(args, call);
       const { known } = call.keyContext;
       const options = readVisitOptions(link, known, query);
       const { clipboard } = known;
       const plan = known.facts?.plan;
+      const explained = explainVisits(link, apps, options);
       return {
-        ...explainVisits(link, apps, options),
+        ...explained,
+        problems: [...hints, ...explained.problems],
         ...explainInstalls(link, apps, { ...options, plan, clipboard }),
       };
     },
@@ -80,6 +86,8 @@ type Subject = {
   readonly apps: VisitedApps;
   /** Of an address that was given as the id: what its visitors are handed on with. */
   readonly query: string;
+  /** What the caller may have meant instead. */
+  readonly hints: readonly CallProblem[];
 };
 
 async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
@@ -89,12 +97,30 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
     const message = "explain_link takes either id, or the fields of a link that is not saved yet";
     throw refuseArguments(name, [{ field: "id", message }]);
   }
-  if (!isById) return { link: fields, apps: await readDraftApps(fields, call), query: "" };
+  if (!isById) {
+    const [apps, hints] = await Promise.all([readDraftApps(fields, call), findSaved(fields, call)]);
+    return { link: fields, apps, query: "", hints };
+  }
   const target = await findTarget(findKind(links.show), id, call);
   const link = await call.ask(links.show, { id: target });
   const { ios_app_id, android_app_id } = link;
   const apps = await readApps({ id: ios_app_id }, { id: android_app_id }, call);
-  return { link, apps, query: readQuery(id) };
+  return { link, apps, query: readQuery(id), hints: [] };
+}
+
+/** A draft with only a path is more likely to name a saved link. Other drafts ask for nothing. */
+async function findSaved(fields: LinkFields, call: Call): Promise<readonly CallProblem[]> {
+  const { path } = fields;
+  if (isBlank(path) || Object.keys(fields).length > 1) return [];
+  try {
+    const wanted = normalizePath(path ?? "") ?? "";
+    const { rows } = await findLink(wanted, call);
+    if (!rows.some((row) => readPathOf(row) === wanted)) return [];
+    return [{ field: "path", message: "A link with this path exists: use its id." }];
+  } catch (error) {
+    if (error instanceof ToolFailure) return [];
+    throw error;
+  }
 }
 
 /** Apps that are registered already; the draft's own fields say which apps it would create. */

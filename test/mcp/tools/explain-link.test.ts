@@ -137,6 +137,16 @@ describe("an app of a draft", () => {
 });
 
 describe("what is to be explained", () => {
+  test("may be a saved link, when a draft has only its path", async () => {
+    await using stage = await open();
+    const { problems } = await explain(stage, { path: "spring" });
+    const hint = { field: "path", message: "A link with this path exists: use its id." };
+    expect(problems[0]).toEqual(hint);
+    for (const draft of [{ path: "winter" }, { path: "spring", url: "https://a.example" }]) {
+      expect((await explain(stage, draft)).problems).not.toContainEqual(hint);
+    }
+  });
+
   test.each([[{}], [{ id: "spring", name: "Spring" }]])("is one thing: %j", async (args) => {
     await using stage = await open();
     const { structured } = await stage.callTool("explain_link", args);
