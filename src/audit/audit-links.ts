@@ -126,5 +126,6 @@ const toldOfApps: ReadonlySet<LinkFault> = new Set([
   "app_unknown",
   "app_without_store_id",
   "no_open_button",
+  "team_id_unfit",
   "short_fingerprints",
 ]);

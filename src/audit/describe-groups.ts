@@ -87,6 +87,11 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
     message: ({ detail }) => `${detail.rule}. The API would reject this value today.`,
   },
   app_invalid: { message: ({ detail }) => `${detail.rule}. Ask for the right value, and set it.` },
+  team_id_unfit: {
+    message:
+      "A Team ID is ten capital letters and digits, so iOS will not open these apps. Ask for the " +
+      "Team ID, and set it.",
+  },
   short_fingerprints: {
     message:
       "Android ignores fingerprints of these apps that are not SHA-256 (32 pairs). Ask for " +

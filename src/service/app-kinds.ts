@@ -5,6 +5,7 @@ import {
   checkAndroidApp,
   checkIosApp,
   findFingerprintWarning,
+  findTeamIdWarning,
 } from "../contract/rules/app-rules.ts";
 import type { Scope } from "../contract/scopes-and-roles.ts";
 import { androidAppStore, iosAppStore, type AppStore } from "../store/apps.ts";
@@ -33,7 +34,7 @@ export const iosAppKind = {
   showScope: iosApps.show.scope,
   apps: iosAppStore,
   check: checkIosApp,
-  findWarning: () => undefined,
+  findWarning: findTeamIdWarning,
 } as const;
 
 export const androidAppKind = {

@@ -3,6 +3,7 @@ import {
   checkAndroidApp,
   checkIosApp,
   findFingerprintWarning,
+  findTeamIdWarning,
 } from "../contract/rules/app-rules.ts";
 import { addressFields, isStoreToken } from "../contract/rules/link-rules.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
@@ -35,6 +36,7 @@ export type LinkFault =
   | "no_open_button"
   | "deferred_linking_without_app"
   | "deferred_linking_without_page"
+  | "team_id_unfit"
   | "short_fingerprints"
   | "campaign_token_unfit"
   | "store_tokens_unused"
@@ -60,6 +62,7 @@ export function findLinkProblems(explained: ExplainedLink): readonly LinkProblem
     ...findMissingUrl(explained),
     ...findMissingButton(explained),
     ...findDeferredLinkingProblems(explained),
+    ...findTeamIdProblems(explained),
     ...findFingerprintProblems(explained),
     ...findCampaignProblems(explained),
     ...findReferrerProblems(explained),
@@ -185,6 +188,14 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
   const message = "It needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";
   return [describe("deferred_linking_without_page", field, message, fix)];
+}
+
+function findTeamIdProblems(explained: ExplainedLink): readonly LinkProblem[] {
+  const { ios_app } = explained.apps;
+  const warning = ios_app && findTeamIdWarning(ios_app);
+  if (warning === undefined) return [];
+  const fix = fixOnApp(explained, "ios", "the Team ID");
+  return [describe("team_id_unfit", "ios_app.team_id", `${warning}.`, fix)];
 }
 
 function findFingerprintProblems(explained: ExplainedLink): readonly LinkProblem[] {

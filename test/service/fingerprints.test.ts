@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
 
-/** How many fingerprints an Android app may have, and the warning for those Android ignores. */
+/** How many fingerprints an Android app may have, and warnings for what the systems ignore. */
 
 const sha256 = Array.from({ length: 32 }, () => "AB").join(":");
 const androidApp = { package_name: "com.example.app", fingerprints: ["AA:BB:0C"] };
@@ -48,4 +48,22 @@ test("a link warns of fingerprints other than SHA-256 only when it registers the
     const reply = await world.call("POST", "/links", { body: { android_app: androidApp } });
     expect([reply.status, reply.headers.get("warning")]).toEqual([201, warning]);
   }
+});
+
+test("a write that sends a Team ID in another form is accepted with a warning", async () => {
+  await using world = await createWorld();
+  const warning =
+    '299 waypost "A Team ID is ten capital letters and digits, so iOS will not open the app."';
+  const send = async (method: string, path: string, ios_app: object) => {
+    const reply = await world.call(method, path, { body: { ios_app } });
+    expect(reply.status, reply.text).toBeLessThan(300);
+    return { id: reply.body.id, warning: reply.headers.get("warning") };
+  };
+  const made = await send("POST", "/ios_apps", { bundle_id: "a.b", team_id: "abcde12345" });
+  expect(made.warning).toBe(warning);
+  const change = async (ios_app: object) =>
+    (await send("PATCH", `/ios_apps/${made.id}`, ios_app)).warning;
+  expect(await change({ team_id: "ABCDE1234!" })).toBe(warning);
+  expect(await change({ name: "Example" })).toBeNull();
+  expect(await change({ team_id: "ABCDE12345" })).toBeNull();
 });

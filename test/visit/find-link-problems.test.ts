@@ -132,6 +132,15 @@ const rows: readonly Row[] = [
   },
   {
     of: {},
+    apps: { ios_app: { ...ios_app, team_id: "abcde12345" } },
+    told: [
+      "ios_app.team_id",
+      "A Team ID is ten capital letters and digits, so iOS will not open the app.",
+      "Ask the user for the Team ID, then update the app.",
+    ],
+  },
+  {
+    of: {},
     apps: withAndroid({ fingerprints: [sha1] }),
     told: [
       "android_app.fingerprints",

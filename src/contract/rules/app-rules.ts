@@ -27,6 +27,8 @@ export function bringsNewApp(choice: Readonly<Record<string, unknown>>): boolean
 }
 
 const teamIdLength = 10;
+/** Apple's form; the API accepts any ten characters. */
+const teamIdPattern = /^[A-Z0-9]{10}$/;
 const bundleIdPattern = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 const packageNamePattern = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$/;
 const fingerprintPattern = /^[0-9A-F]{2}(:[0-9A-F]{2})+$/;
@@ -88,6 +90,13 @@ export function checkAndroidApp(fields: AndroidAppFields): Checked<AndroidAppVal
 /** Android verifies an app by SHA-256 only; the API accepts other fingerprints too. */
 export function selectSha256(app: AndroidAppFields): readonly string[] {
   return checkAndroidApp(app).values.fingerprints.filter((text) => sha256Pattern.test(text));
+}
+
+/** Describes a Team ID that the API accepts and Apple never assigns, without a final period. */
+export function findTeamIdWarning(app: IosAppFields): string | undefined {
+  const { team_id } = checkIosApp(app).values;
+  if (team_id.length !== teamIdLength || teamIdPattern.test(team_id)) return undefined;
+  return "A Team ID is ten capital letters and digits, so iOS will not open the app";
 }
 
 /** Describes fingerprints that the API accepts and Android ignores, without a final period. */

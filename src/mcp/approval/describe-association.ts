@@ -1,7 +1,7 @@
 import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../contract/resource-kind.ts";
-import { findFingerprintWarning } from "../../contract/rules/app-rules.ts";
+import { findFingerprintWarning, findTeamIdWarning } from "../../contract/rules/app-rules.ts";
 import { describeAndroidEntry, describeIosEntry } from "../../visit/association-entries.ts";
 import type { Fact, Line } from "./approval-request.ts";
 
@@ -45,6 +45,7 @@ const files: Readonly<Record<string, AssociationFile>> = {
       const clip = entry.clipID === undefined ? [] : [`App Clip ${entry.clipID}`];
       return [`app ${entry.appID}`, ...clip];
     },
+    findWarning: findTeamIdWarning,
   },
   [findKind(androidApps.show).name]: {
     name: "assetlinks.json",

@@ -28,6 +28,11 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   invalid_field: { title: "Invalid field", severity: "broken" },
   app_invalid: { title: "Invalid app", severity: "broken", of: "apps" },
+  team_id_unfit: {
+    title: "Team IDs that Apple does not assign",
+    severity: "broken",
+    of: "apps",
+  },
   short_fingerprints: {
     title: "Fingerprints that Android ignores",
     severity: "broken",

@@ -148,7 +148,14 @@ test("the approval of an Android app says which fingerprints Android will ignore
   expect(await update([sha256])).not.toContain("warning");
 });
 
-test("the result of a write says once which fingerprints Android will ignore", async () => {
+test("the approval of an iOS app says that its Team ID cannot be right", async () => {
+  const warning = "(beware: A Team ID is ten capital letters and digits, so iOS will not open";
+  const wrong = { ...iosApp, team_id: "ABCDE1234!" };
+  expect(await readPreview("register_ios_app", wrong)).toContain(warning);
+  expect(await readPreview("register_ios_app", iosApp)).not.toContain("beware");
+});
+
+test("the result of a write says once what phones will ignore of an app", async () => {
   const approve = async (tool: string, args: Args) => {
     const { error } = (await assistant.callTool(tool, args)).structured;
     await assistant.press(error.approval.url, "approve");
@@ -159,6 +166,13 @@ test("the result of a write says once which fingerprints Android will ignore", a
   const fix = "Ask the user for all fingerprints as SHA-256, then update the app.";
   const problems = [{ field: "fingerprints", message, fix }];
   expect(await approve("register_android_app", androidApp)).toEqual(problems);
+  expect(await approve("register_ios_app", { ...iosApp, team_id: "abcde12345" })).toEqual([
+    {
+      field: "team_id",
+      message: "A Team ID is ten capital letters and digits, so iOS will not open the app.",
+      fix: "Ask the user for the Team ID, then update the app.",
+    },
+  ]);
   const { id } = await assistant.plant("android_app", { ...androidApp, package_name: "a.b" });
   const change = { id, fingerprints: ["AA:BB:02"] };
   expect(await approve("update_android_app", change)).toEqual(problems);

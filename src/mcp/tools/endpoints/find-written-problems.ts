@@ -2,7 +2,7 @@ import { pickFields } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { addQuery } from "../../../contract/rules/address-query.ts";
-import { findFingerprintWarning } from "../../../contract/rules/app-rules.ts";
+import { findFingerprintWarning, findTeamIdWarning } from "../../../contract/rules/app-rules.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizePath } from "../../../contract/rules/link-path.ts";
 import { isBlank } from "../../../contract/text.ts";
@@ -24,7 +24,8 @@ export function findWrittenProblems(
   apps: KnownApps,
   { known }: Pick<KeyContext, "known">,
 ): readonly CallProblem[] {
-  if (endpoint.body === contract.androidApps.create.body) return findAppProblems(body);
+  if (endpoint.body === contract.iosApps.create.body) return findTeamIdProblems(body);
+  if (endpoint.body === contract.androidApps.create.body) return findFingerprintProblems(body);
   if (endpoint.body !== contract.links.create.body || typeof body["id"] !== "string") return [];
   const before = target.state === "known" ? target.record : {};
   const { ios_app: _ios, android_app: _android, ...sent } = pickFields(endpoint, input);
@@ -38,7 +39,14 @@ export function findWrittenProblems(
   return found.map(({ code: _code, ...problem }) => problem);
 }
 
-function findAppProblems(app: JsonObject): readonly CallProblem[] {
+function findTeamIdProblems(app: JsonObject): readonly CallProblem[] {
+  const warning = findTeamIdWarning(app);
+  if (warning === undefined) return [];
+  const fix = "Ask the user for the Team ID, then update the app.";
+  return [{ field: "team_id", message: `${warning}.`, fix }];
+}
+
+function findFingerprintProblems(app: JsonObject): readonly CallProblem[] {
   const warning = findFingerprintWarning(app);
   if (warning === undefined) return [];
   const fix = "Ask the user for all fingerprints as SHA-256, then update the app.";

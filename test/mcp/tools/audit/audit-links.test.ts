@@ -102,7 +102,7 @@ describe("apps", () => {
   const ios_app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
 
   test("are found that cannot open what they should, told once for all their links", async () => {
-    const ios = await assistant.plant("ios_app", ios_app);
+    const ios = await assistant.plant("ios_app", { ...ios_app, team_id: "abcde12345" });
     const android = await assistant.plant("android_app", {
       package_name: "com.example.app",
       fingerprints: ["AA:BB", print],
@@ -117,6 +117,7 @@ describe("apps", () => {
       });
     }
     expect((await audit()).map(({ code, count, ids }) => [code, count, ids])).toEqual([
+      ["team_id_unfit", 1, [ios.id]],
       ["short_fingerprints", 1, [android.id]],
       ["app_without_store_id", 1, [ios.id]],
       ["no_open_button", 1, [ios.id]],
