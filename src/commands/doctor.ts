@@ -157,7 +157,7 @@ function noteFirstStart(config: Config, note: Note): void {
   note({ about: "approvals", said: keptLater });
 }
 
-const keptLater = "can be stored; the first one creates the file";
+const keptLater = "can be stored (no file yet; the first approval creates it)";
 
 async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
   const { config, version, command } = options;

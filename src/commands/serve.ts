@@ -19,6 +19,7 @@ import {
 } from "../compose/http-server.ts";
 import { tellOutages } from "../compose/explain-store-fault.ts";
 import { openFindCountry } from "../compose/find-country.ts";
+import { findOnlyProject } from "../compose/find-project.ts";
 import { findOwnerKey } from "../compose/first-start.ts";
 import { openGatewayToken } from "../compose/gateway-token.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
@@ -114,7 +115,11 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const assistant = createAssistant({ ...serving, state, openPage, readListening });
   await assistant.loadUnfinished();
   // Before anybody is served: where the store is away now, the start fails, and nothing else.
-  const known = own && { ...own, ownerKey: await findOwnerKey(own) };
+  const known = own && {
+    ...own,
+    ownerKey: await findOwnerKey(own),
+    project: await findOnlyProject(own.store.db),
+  };
   const hostnames = listHostnames(config, addresses);
   const identify = await createIdentify(config, deployment);
   const mcp = createMcpHttp({

@@ -4,7 +4,7 @@ import type { Db } from "../store/tenant.ts";
 
 /** A project by id or subdomain. Where there is only one, it need not be named. */
 export async function requireProject(db: Db, name: string | undefined): Promise<StoredProject> {
-  const found = name === undefined ? await findOnly(db) : await findNamed(db, name);
+  const found = name === undefined ? await findOnlyProject(db) : await findNamed(db, name);
   if (found !== undefined) return found;
   throw new UsageFault(
     name === undefined
@@ -17,7 +17,8 @@ async function findNamed(db: Db, name: string): Promise<StoredProject | undefine
   return (await findProject(db, name)) ?? findProjectNamed(db, "subdomain", name.toLowerCase());
 }
 
-async function findOnly(db: Db): Promise<StoredProject | undefined> {
+/** Undefined where there are several. */
+export async function findOnlyProject(db: Db): Promise<StoredProject | undefined> {
   const rows = await db.selectFrom("projects").select("id").limit(2).execute();
   const [only, other] = rows;
   return only === undefined || other !== undefined ? undefined : findProject(db, only.id);

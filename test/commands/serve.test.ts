@@ -65,7 +65,23 @@ describe("the first start", () => {
     await using second = await startServe(folder.path);
     expect(second.key).toBe(first.key);
     expect((await second.call("GET", "/links")).body.links).toMatchObject([{ path: "kept" }]);
-    expect((await second.stop()).stderr.trimEnd().split("\n")).toHaveLength(1);
+    const lines = (await second.stop()).stderr.trimEnd().split("\n");
+    expect(lines).toHaveLength(1);
+    const { port } = new URL(second.places.url);
+    expect(lines[0]).toMatch(`Links open at http://default.localhost:${port}. `);
+  });
+
+  test("a start with several projects says that each of them has its own host", async () => {
+    await using folder = await createFolder();
+    await using first = await startServe(folder.path);
+    await first.stop();
+    const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
+    expect((await run([...words, "--data", folder.path])).code).toBe(0);
+    await using second = await startServe(folder.path);
+    const { stderr } = await second.stop();
+    const { port } = new URL(second.places.url);
+    const host = `http://{subdomain}.localhost:${port}`;
+    expect(stderr).toContain(`Links open at ${host}, one host for each project. `);
   });
 
   const open = /listens on 0\.0\.0\.0, where keys and approvals travel unencrypted.*--public-url/g;

@@ -27,7 +27,12 @@ type Announced = {
   readonly signIn: string | undefined;
 };
 
-type Own = { readonly isFirstStart: boolean; readonly ownerKey: OwnerKey };
+type Own = {
+  readonly isFirstStart: boolean;
+  readonly ownerKey: OwnerKey;
+  /** Undefined where there are several. */
+  readonly project: { readonly subdomain: string } | undefined;
+};
 
 export function announce({ json, lines }: Announcement): void {
   if (json !== undefined) print(json);
@@ -58,7 +63,7 @@ type Described = { readonly json: object; readonly lines: readonly string[] };
 function describeOwn(
   config: Config,
   { api, mcp, links }: Addresses,
-  { isFirstStart, ownerKey }: Own,
+  { isFirstStart, ownerKey, project }: Own,
   command: string,
 ): Described {
   const makeKey = nameMakeKey(config, command);
@@ -66,9 +71,12 @@ function describeOwn(
   const places = place === undefined ? [] : [place];
   const { file: keyFile, state } = ownerKey;
   const json = { key_file: state === "opens" ? keyFile : null };
+  const host = project
+    ? links?.replace("{subdomain}", project.subdomain)
+    : `${links}, one host for each project`;
   if (!isFirstStart) {
     const key = explainOwnerKey(ownerKey, makeKey);
-    const line = `Links open at ${links}. The API is at ${api}, MCP at ${mcp} (${key}).`;
+    const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
     return { json, lines: [`${line} Ctrl-C stops Waypost.`, ...places] };
   }
   // The header goes through a pipe: an argument would show the key to every other process.
@@ -77,7 +85,7 @@ function describeOwn(
   return {
     json,
     lines: [
-      `Your links open at ${links?.replace("{subdomain}", "default")}.`,
+      `Your links open at ${host}.`,
       `Assistants: MCP at ${mcp}, with the key of your project "default" in ${keyFile}.`,
       `Make your first link: ${header} | curl -H @- ${api}/links ${body}`,
       `More keys: ${makeKey}. All commands: ${command} --help.`,
