@@ -154,7 +154,7 @@ describe("a change reaches the running service within a second", () => {
     const changed = await update("--destinations", "Shop.example., *.Müller.example");
     expect(changed.destinations).toBe("shop.example,*.xn--mller-kva.example");
     expect(await create({ url: "https://evil.example/" })).toBe(
-      "422 Url must lead to one of the allowed hosts " +
+      "422 Url must point to one of the allowed hosts " +
         "(shop.example, *.xn--mller-kva.example), not to evil.example",
     );
     expect(await create({ url: "https://a.müller.example/" })).toBe(201);
@@ -226,7 +226,7 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     ],
     [
       ["update", "default", "--home", "https://b.example", "--destinations", "a.example"],
-      "Home url must lead to one of the allowed hosts (a.example), not to b.example",
+      "Home url must point to one of the allowed hosts (a.example), not to b.example",
     ],
     [
       ["create", ...names, "--custom-domain", "a.shop.example", "--home", "https://a.shop.example"],
