@@ -127,9 +127,24 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
       description: "The filters in `f` that were applied. Left out if there are none.",
     },
   },
+  LinkStatistics: { stats: { description: "Clicks, opens and installs, in total and by row." } },
+  BrowserPaths: {
+    browser_paths: { description: "Paths of links without an app, and whether these are all." },
+  },
+  OpenedAddress: {
+    url: { description: "The address that opened the app, or that came with its install." },
+    platform: { description: "`ios` or `android`." },
+    is_deferred: { description: "Whether this is the first start after the install." },
+  },
+  Install: {
+    fingerprint: { description: "What the SDK knows of the device." },
+    platform: { description: "`ios` or `android`." },
+  },
   Attribution: {
     matched: { description: "Whether a link was found." },
+    confidence: { description: "How sure the match is." },
     match_score: { description: "From 0 to 100." },
+    link: { description: "The link. Left out without a match." },
   },
 };
 
