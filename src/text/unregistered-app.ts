@@ -18,7 +18,7 @@ type Missing = {
 const mostTold = 5;
 
 export function describeUnregistered(
-  { label, identifier }: Missing,
+  { label, identifier }: Pick<Missing, "label" | "identifier">,
   registered: readonly NamedApp[],
 ): string {
   const named = registered.map(writeNamedApp).toSorted();

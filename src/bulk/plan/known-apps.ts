@@ -115,22 +115,29 @@ export function dropRegistrations(fields: LinkFields, { ios, android }: KnownApp
   };
 }
 
-/** What the API would have against the apps of a row, as one sentence. */
+/** What the API would refuse about the apps of a row, as one sentence. */
 export function findAppFault(fields: LinkFields, known: KnownApps): string | undefined {
-  const faults = listAppChoices(fields, known).map(explainChoice);
-  return faults.find((fault) => fault !== undefined);
+  const choices = listAppChoices(fields, known);
+  const missing = choices.flatMap((app) => findMissingId(app) ?? []);
+  const unregistered = choices.filter(isUnregistered).map(({ kind, name, known: apps }) => {
+    return describeUnregistered({ label: kind, identifier: name ?? "" }, apps?.registered ?? []);
+  });
+  const them = unregistered.length > 1 ? "them" : "it";
+  const advice = `register ${them} first, or leave ${them} out`;
+  const faults = [...missing, ...unregistered, ...(unregistered.length > 0 ? [advice] : [])];
+  return faults.length === 0 ? undefined : faults.join("; ");
 }
 
-function explainChoice(app: AppChoice): string | undefined {
-  const { kind, choice, name, known, check } = app;
-  if (!choice || known === undefined) return undefined;
-  if (!isBlank(choice.id)) {
-    const isThere = [...known.idsByName.values()].includes(normalizeId(choice.id ?? ""));
-    return isThere ? undefined : `No ${kind} has the ID ${choice.id}`;
-  }
-  if (known.idsByName.has(name ?? "")) return undefined;
-  if (check().problems.length === 0) return undefined;
-  return explainUnregistered(app, name ?? "", known.registered);
+function findMissingId({ kind, choice, known }: AppChoice): string | undefined {
+  if (!choice || known === undefined || isBlank(choice.id)) return undefined;
+  const isThere = [...known.idsByName.values()].includes(normalizeId(choice.id ?? ""));
+  return isThere ? undefined : `No ${kind} has the ID ${choice.id}`;
+}
+
+/** Whether nobody has registered it, and the row does not have all that would register it. */
+function isUnregistered({ choice, name, known, check }: AppChoice): boolean {
+  if (!choice || known === undefined || !isBlank(choice.id)) return false;
+  return !known.idsByName.has(name ?? "") && check().problems.length > 0;
 }
 
 export function explainUnregistered(

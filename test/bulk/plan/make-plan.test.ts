@@ -184,17 +184,21 @@ describe("an app that a row names", () => {
   test("and is not registered needs the rest as well", async () => {
     await planner.make({ path: "b" });
     const missing = "com.example.shop is not registered";
-    const prints = "SHA-256 fingerprints";
+    const ios_app = { bundle_id: "com.example.shop" };
+    const android_app = { package_name: "com.example.shop" };
     const rows = [
-      { path: "a", ios_app: { bundle_id: "com.example.shop" } },
-      { path: "b", android_app: { package_name: "com.example.shop" } },
+      { path: "a", ios_app },
+      { path: "b", android_app },
+      { path: "c", ios_app, android_app },
     ];
+    const iosMissing = `The iOS app ${missing}; no iOS app is registered`;
+    const androidMissing = `The Android app ${missing}; no Android app is registered`;
+    const advice = "register it first, or leave it out";
+    const both = "register them first, or leave them out";
     expect(await plan("upsert", rows)).toEqual([
-      ["conflict", `The iOS app ${missing}; no iOS app is registered; ${adviseNew("Team ID")}`],
-      [
-        "conflict",
-        `The Android app ${missing}; no Android app is registered; ${adviseNew(prints)}`,
-      ],
+      ["conflict", `${iosMissing}; ${advice}`],
+      ["conflict", `${androidMissing}; ${advice}`],
+      ["conflict", `${iosMissing}; ${androidMissing}; ${both}`],
     ]);
   });
 
@@ -327,8 +331,4 @@ async function applyFree(rows: readonly object[], max_links: number) {
   const job = await planner.run(made, owner);
   const receipts = await bulk.listReceipts(job, { limit: 100 });
   return { job, ends: receipts.map(({ status, message }) => message ?? status) };
-}
-
-function adviseNew(needs: string): string {
-  return `A new app needs its exact ${needs} from the developer: do not guess`;
 }
