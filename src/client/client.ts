@@ -262,7 +262,7 @@ function describeLook(state: ClientState, call: Call): Look {
 /** Looks for what a call has written whose end is in doubt. */
 async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
   const { endpoint, input, signal } = call;
-  let finding: Finding = { kind: "unclear", checked: "nothing: there is no way to look for it" };
+  let finding: Finding = { kind: "unclear", checked: "nothing, because it cannot be looked up" };
   const findWritten = writeFinders[endpoint.tool];
   if (findWritten === undefined) return finding;
   // Where nothing is sent again, what is not there yet may still come.
@@ -273,7 +273,7 @@ async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
     finding = await findWritten(describeLook(state, call)).catch((error: unknown): Finding => {
       if (signal.aborted) throw failCancelled(call);
       const reason = error instanceof Error ? error.message : "";
-      return { kind: "unclear", checked: `nothing: looking for it failed (${reason})` };
+      return { kind: "unclear", checked: `nothing, because the check failed (${reason})` };
     });
     if (finding.kind !== "undone") break;
   }

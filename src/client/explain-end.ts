@@ -49,7 +49,7 @@ export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailur
   }
   return new CallFailure(
     "cancelled",
-    "The call was cancelled while it was under way; it may have been carried out.",
+    "The call was cancelled while it was running. It may have been carried out.",
     { effect: "unknown", retry: readRetryPolicy(endpoint, input) === "never" ? "never" : "now" },
   );
 }
@@ -59,7 +59,7 @@ export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
   const { endpoint, doubt } = call;
   if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(call, doubt);
   const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
-  const message = `The key's budget of such requests is spent for about ${retry_after_s} seconds.`;
+  const message = `The key has reached its rate limit. Try again in ${retry_after_s} seconds.`;
   const facts = { effect: "none", retry: "later", retry_after_s } as const;
   return new CallFailure("rate_limited", message, facts);
 }
@@ -69,7 +69,7 @@ function failHeld({ message, wait_ms }: Held): CallFailure {
 }
 
 function failUnsent(cause: unknown): CallFailure {
-  const message = `The deployment cannot be reached${describeCode(cause)}.`;
+  const message = `The server cannot be reached${describeCode(cause)}.`;
   const facts = { effect: "none", retry: "later" } as const;
   return new CallFailure("unreachable", message, facts, { cause });
 }
@@ -87,7 +87,7 @@ const readCodes = {
 
 /** A read that was in doubt changed nothing, so only the reason is worth telling. */
 function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
-  const message = endSentence(`The deployment gave no answer: ${said}`);
+  const message = endSentence(`The request failed: ${said}`);
   return new CallFailure(readCodes[reason], message, { effect: "none", ...comeBack(wait_ms) });
 }
 
@@ -109,8 +109,8 @@ function failUnknown(
   words?: string,
 ): CallFailure {
   const message = [
-    endSentence(`It is not known whether this happened: ${said}`),
-    ...(words === undefined ? [] : [endSentence(`Asked again, the deployment refused: ${words}`)]),
+    endSentence(`It is unknown whether this happened: ${said}`),
+    ...(words === undefined ? [] : [endSentence(`The server rejected a second attempt: ${words}`)]),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");
   const retry = readRetryPolicy(endpoint, input) === "never" ? "never" : "later";

@@ -102,13 +102,13 @@ function findCreated(kind: Kind): WriteFinder {
     const filter = { field: "created_at", condition: "gteq", value: look.since } as const;
     const young = await findNamed(kind, [filter])(look);
     if (young.kind === "done" && look.isSameTime()) return young;
-    const why = look.isSameTime() ? "older than this call" : clocksDiffer;
-    const checked = `${describeName(kind, look.sent)} is there as asked for, but ${why}`;
+    const why = look.isSameTime() ? "is older than this call" : clocksDiffer;
+    const checked = `${describeName(kind, look.sent)} exists as requested, but ${why}`;
     return { kind: "unclear", checked };
   };
 }
 
-const clocksDiffer = "the deployment's clock may differ from ours, so its age is unknown";
+const clocksDiffer = "its age is unknown, because the server's clock may differ";
 
 /** The row of a name: there can be no other, whichever call made it. */
 function findNamed(kind: Kind, more: NonNullable<ListInput["filters"]> = []): WriteFinder {
@@ -116,7 +116,7 @@ function findNamed(kind: Kind, more: NonNullable<ListInput["filters"]> = []): Wr
   return async ({ ask, sent }) => {
     const value = findName(kind, sent);
     if (value === undefined || isBlank(value)) {
-      return { kind: "unclear", checked: `nothing: no ${key} was sent to look for` };
+      return { kind: "unclear", checked: `nothing, because no ${key} was sent` };
     }
     const filters = [{ field: key, condition: "eq", value } as const, ...more];
     const answer: unknown = await ask(index, { filters });
@@ -126,9 +126,9 @@ function findNamed(kind: Kind, more: NonNullable<ListInput["filters"]> = []): Wr
     // Whether the deployment knows the filter is not certain, so each row is compared.
     const found = rows?.find((row) => row[key] === value);
     const name = describeName(kind, sent);
-    if (found === undefined) return judgeMissing(body, `${name} is not there yet`);
+    if (found === undefined) return judgeMissing(body, `${name} does not exist yet`);
     if (await kind.isAsSent(sent, found, ask)) return { kind: "done", body: found };
-    return judgeOther(sent, found, `${name} is there (${found.id}), but not as asked for`);
+    return judgeOther(sent, found, `${name} exists (${found.id}), but not as requested`);
   };
 }
 
@@ -137,7 +137,7 @@ function judgeOther(sent: JsonObject, found: Row, checked: string): Finding {
   const members = Object.keys(sent).map((name) => (nested.has(name) ? `${name}_id` : name));
   const hidden = members.filter((name) => name !== "options" && found[name] === undefined);
   if (hidden.length === 0) return { kind: "undone", checked };
-  return { kind: "unclear", checked: `${checked}, as far as is shown: not ${hidden.join(", ")}` };
+  return { kind: "unclear", checked: `${checked}. The answer does not show ${hidden.join(", ")}` };
 }
 
 /** A link tells of its app by the app's id. */
@@ -147,7 +147,7 @@ const nested: ReadonlySet<string> = new Set(["ios_app", "android_app"]);
 function judgeMissing(page: object, checked: string): Finding {
   const { length } = listUnreadRows(page);
   if (length === 0) return { kind: "undone", checked };
-  return { kind: "unclear", checked: `${checked}, unless it is what could not be read` };
+  return { kind: "unclear", checked: `${checked}, unless it is one that could not be read` };
 }
 
 /** The name that was asked for; undefined where the deployment makes one up. */
@@ -165,9 +165,9 @@ function findChanged(kind: Kind): WriteFinder {
   return async ({ ask, id, sent }) => {
     const found = await findById(kind, ask, id);
     const name = `the ${kind.label} ${id}`;
-    if (found === undefined) return { kind: "undone", checked: `${name} is not there` };
+    if (found === undefined) return { kind: "undone", checked: `${name} does not exist` };
     if (await kind.isAsSent(sent, found, ask)) return { kind: "done", body: found };
-    return judgeOther(sent, found, `${name} is not as asked for yet`);
+    return judgeOther(sent, found, `${name} is not as requested yet`);
   };
 }
 
@@ -175,7 +175,7 @@ function findDeleted(kind: Kind): WriteFinder {
   return async ({ ask, id }) => {
     const found = await findById(kind, ask, id);
     if (found === undefined) return { kind: "done", body: null };
-    return { kind: "undone", checked: `the ${kind.label} ${id} is still there` };
+    return { kind: "undone", checked: `the ${kind.label} ${id} still exists` };
   };
 }
 
@@ -237,7 +237,7 @@ async function findShortened({ ask, sent, since, isSameTime }: Look): Promise<Fi
     return { kind: "unclear", checked: `a link shortens ${url}, but ${clocksDiffer}` };
   }
   if (first !== undefined && found.length === 1) return { kind: "done", body: first };
-  const checked = `the links made since ${since}: ${found.length} of them shorten ${url}`;
+  const checked = `the links created since ${since}: ${found.length} of them shorten ${url}`;
   return found.length === 0 ? judgeMissing(page, checked) : { kind: "unclear", checked };
 }
 

@@ -43,7 +43,7 @@ export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown)
     : readTolerantly(endpoint, body);
   if (answer.kind === "unread") return answer;
   if (endpoint.list !== undefined) return completePage(endpoint.list.name, input, answer.body);
-  return isOther(endpoint, input, answer.body) ? unread("about another id") : answer;
+  return isOther(endpoint, input, answer.body) ? unread("with another id") : answer;
 }
 
 /** The place of `meta` is that of every list; an answer as it was read is an object. */
@@ -129,5 +129,5 @@ function unread(found: string): Unread {
 /** A body that is not what was asked for. */
 export function describeBody(body: unknown): string {
   if (body === null) return "an empty body";
-  return body === undefined ? "no JSON" : "JSON of another shape than this API's";
+  return body === undefined ? "no JSON" : "JSON that does not match this API";
 }

@@ -11,7 +11,7 @@ export async function readStream(body: AsyncIterable<Uint8Array>): Promise<strin
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > replyBytes) throw new ReplyTooLarge("its answer is larger than 8 MiB");
+    if (size > replyBytes) throw new ReplyTooLarge("an answer larger than 8 MiB");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -147,10 +147,10 @@ function describeFailing(
   host: string | undefined,
 ): string {
   if (host === undefined) {
-    return `it answered with the status ${status}${message === undefined ? "" : `: ${message}`}`;
+    return `it returned the status ${status}${message === undefined ? "" : `: ${message}`}`;
   }
   const words = message === undefined ? "" : `: ${quote(message, Infinity)}`;
-  return `the server at ${host} answered with the status ${status}${words}`;
+  return `the server at ${host} returned the status ${status}${words}`;
 }
 
 /**
@@ -172,7 +172,10 @@ function readSuccess({ endpoint, input }: Try, body: unknown): Outcome {
 }
 
 function strange(found: string): Outcome {
-  return { kind: "strange", said: `The deployment does not speak this API: it answered ${found}.` };
+  return {
+    kind: "strange",
+    said: `The server does not seem to offer this API: it returned ${found}.`,
+  };
 }
 
 const leastWait_ms = 1000;
@@ -190,7 +193,7 @@ function explainThrown(error: unknown, { isOver }: TryDeadline): Outcome {
   if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
   if (isOver()) return { kind: "doubtful", reason: "timed_out", said: "no answer came in time" };
   // The error itself may carry bytes that the deployment sent, so only its code is kept.
-  const said = `the connection broke off${describeCode(error)}`;
+  const said = `the connection was lost${describeCode(error)}`;
   return { kind: "doubtful", reason: "broken_off", said };
 }
 

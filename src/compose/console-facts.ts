@@ -28,7 +28,7 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
     ["Also at", others.length === 0 ? undefined : others.join(", ")],
     [isOwn ? "Database" : "Remote server", isOwn ? store : config.base_url],
     ["Mode", modes[config.mode]],
-    ["Tier", facts?.plan],
+    ["Plan", facts?.plan],
     ["Your key", facts === undefined ? undefined : describeKey(facts)],
     ["Version", version],
   ] as const;

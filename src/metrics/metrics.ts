@@ -39,26 +39,28 @@ export function createMetrics(): Metrics {
     new Counter({ name, help, labelNames: [...labelNames], registers });
   const measure = (name: string, help: string, labelNames: string[], buckets: number[]) =>
     new Histogram({ name, help, labelNames, buckets, registers });
-  const requests = count("waypost_requests_total", "Requests of the API", ["route", "status"]);
-  const limited = count("waypost_budget_refusals_total", "Requests answered 429", ["budget"]);
-  const calls = count("waypost_tool_calls_total", "Calls of tools", ["tool", "outcome"]);
+  const requests = count("waypost_requests_total", "API requests", ["route", "status"]);
+  const limited = count("waypost_budget_refusals_total", "Requests rejected with status 429", [
+    "budget",
+  ]);
+  const calls = count("waypost_tool_calls_total", "Tool calls", ["tool", "outcome"]);
   const messages = count("waypost_mcp_requests_total", "Messages to /mcp", ["status"]);
-  const visits = count("waypost_visits_total", "Requests to hosts of links", ["status"]);
+  const visits = count("waypost_visits_total", "Requests to link hosts", ["status"]);
   const requestTimes = measure(
     "waypost_request_seconds",
-    "How long requests of the API took",
+    "Duration of API requests",
     ["route"],
     callBuckets_s,
   );
   const callTimes = measure(
     "waypost_tool_call_seconds",
-    "How long calls of tools took, the wait for a person's answer in the same call included",
+    "Duration of tool calls, including the wait for a person's answer in the same call",
     ["tool"],
     callBuckets_s,
   );
   const visitTimes = measure(
     "waypost_visit_seconds",
-    "How long requests to hosts of links took",
+    "Duration of requests to link hosts",
     [],
     visitBuckets_s,
   );

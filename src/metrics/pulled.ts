@@ -38,31 +38,31 @@ type Pulled = {
 const counters: readonly Pulled[] = [
   {
     name: "waypost_store_commits_total",
-    help: "Transactions that were committed",
+    help: "Committed transactions",
     label: "store",
     read: ({ commits }) => commits,
   },
   {
     name: "waypost_clicks_total",
-    help: "Clicks of people that were counted, written to the store, or lost",
+    help: "Clicks that were counted, written to the store, or lost",
     label: "state",
     read: ({ clicks }) => (clicks === undefined ? {} : { ...clicks, waiting: undefined }),
   },
   {
     name: "waypost_jobs_ended_total",
-    help: "Runs of jobs in this process that ended, by the state in which they left their job",
+    help: "Job runs that ended in this process, by the state of the job",
     label: "state",
     read: ({ jobs }) => jobs.ended,
   },
   {
     name: "waypost_approvals_total",
-    help: "Questions to a person, and what became of them",
+    help: "Approvals, by outcome",
     label: "outcome",
     read: ({ approvals }) => approvals,
   },
   {
     name: "waypost_webhook_deliveries_total",
-    help: "Attempts to deliver to webhooks, taken or failed, and events that were given up",
+    help: "Webhook deliveries that were accepted or failed, and events that were given up",
     label: "outcome",
     read: ({ deliveries = {} }) => deliveries,
   },
@@ -71,30 +71,30 @@ const counters: readonly Pulled[] = [
 const gauges: readonly Pulled[] = [
   {
     name: "waypost_pool_connections",
-    help: "Connections to the database that are open, those of them that are idle, and who waits",
+    help: "Database connections that are open or idle, and requests that wait for one",
     label: "state",
     read: ({ pool = {} }) => pool,
   },
   {
     name: "waypost_clicks_waiting",
-    help: "Clicks that are counted and not yet written to the store",
+    help: "Counted clicks that are not yet written to the store",
     read: ({ clicks }) => ({ "": clicks?.waiting }),
   },
   {
     name: "waypost_jobs",
-    help: "Jobs that run in this process, and those that wait here for another process to let go",
+    help: "Jobs that run in this process, and jobs that wait for another process to release them",
     label: "state",
     read: ({ jobs: { running, waiting } }) => ({ running, waiting }),
   },
   {
     name: "waypost_mcp_connections",
-    help: "Sessions of earlier protocol revisions, streams of notifications, and calls under way",
+    help: "MCP sessions of earlier protocol versions, notification streams, and running calls",
     label: "kind",
     read: ({ connections }) => connections,
   },
   {
     name: "waypost_webhook_events",
-    help: "Events in the store that wait for the receivers of webhooks, were given up, or dropped",
+    help: "Webhook events in the store that are waiting, were given up, or were dropped",
     label: "state",
     read: ({ events = {} }) => events,
   },

@@ -21,8 +21,10 @@ export function writeSentence(told: Told): string {
   const isWorth = most !== undefined && most.clicks > 0 && most.clicks < total.click;
   return [
     tellTotal(told),
-    ...(isWorth ? [`Most: ${most.key} (${most.clicks.toLocaleString("en")}).`] : []),
-    ...(hoursFrom === undefined ? [] : [`Before ${hoursFrom} only UTC days are known.`]),
+    ...(isWorth ? [`Most clicks: ${most.key} (${most.clicks.toLocaleString("en")}).`] : []),
+    ...(hoursFrom === undefined
+      ? []
+      : [`Visits before ${hoursFrom} are counted only per UTC day.`]),
   ].join(" ");
 }
 
@@ -46,7 +48,7 @@ function compare(clicks: number, previous: NonNullable<Told["previous"]>): strin
   const { total, when } = previous;
   const before = `${total.click.toLocaleString("en")} ${when}`;
   if (clicks === total.click) return `as many as ${when}`;
-  if (total.click === 0) return `after none ${when}`;
+  if (total.click === 0) return `compared with none ${when}`;
   const percent = Math.round((Math.abs(clicks - total.click) / total.click) * 100);
   const word = clicks > total.click ? "more" : "fewer";
   // What rounds to nothing is told by its numbers alone.

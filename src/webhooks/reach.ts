@@ -50,11 +50,13 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
  * process has settings of its own: what one delivers, another may refuse.
  */
 export function findMend(fault: string | null): string | undefined {
-  return fault === noPublicHost ? whatNamesNetworks : undefined;
+  return fault === noPublicHost ? checkName : undefined;
 }
 
 const whatNamesNetworks =
   "WAYPOST_WEBHOOK_PRIVATE must name the receiver's network, for waypost serve and for commands";
+
+const checkName = `${whatNamesNetworks}; for a public receiver, check its DNS record`;
 
 const plainHttp =
   "must be an https address; plain http works only in networks that WAYPOST_WEBHOOK_PRIVATE names";

@@ -82,6 +82,6 @@ async function post(url: URL, body: string, { headers, reach, signal }: Post): P
 /** Networks that the operator named may be spoken to as they like it. */
 function requireSafe({ protocol, port }: URL, addresses: readonly string[]): void {
   if (!addresses.some(isPublicAddress)) return;
-  if (protocol !== "https:") throw new NotAsked("plain http to the public internet");
-  if (!isUsualPort(port)) throw new NotAsked("an unusual port");
+  if (protocol !== "https:") throw new NotAsked("plain http is not allowed on the public internet");
+  if (!isUsualPort(port)) throw new NotAsked("the port is not allowed");
 }

@@ -16,11 +16,11 @@ let at: Expedition;
 openForEach(createExpedition, (opened) => (at = opened));
 
 const passing: readonly (readonly [Misdeed, code: string, tries: number, words: RegExp])[] = [
-  ["reset", "unreachable", 4, /broke off \(ECONNRESET\)/],
-  ["close", "unreachable", 4, /broke off \(UND_ERR_SOCKET\)/],
-  ["cut_length", "unreachable", 4, /broke off/],
-  ["cut_chunked", "unreachable", 4, /broke off/],
-  ["noise", "unreachable", 4, /broke off/],
+  ["reset", "unreachable", 4, /was lost \(ECONNRESET\)/],
+  ["close", "unreachable", 4, /was lost \(UND_ERR_SOCKET\)/],
+  ["cut_length", "unreachable", 4, /was lost/],
+  ["cut_chunked", "unreachable", 4, /was lost/],
+  ["noise", "unreachable", 4, /was lost/],
   // Three tries of 15 seconds are all that 45 seconds hold.
   ["stall", "timed_out", 3, /no answer came in time/],
   ["stall_body", "timed_out", 3, /no answer came in time/],
@@ -63,7 +63,7 @@ describe("what will not pass", () => {
     ["html_404", /status 404 and no JSON/],
     ["misdirected", /status 421 and no JSON/],
     ["half_json", /no JSON/],
-    ["other_json", /JSON of another shape/],
+    ["other_json", /JSON that does not match this API/],
     ["huge", /larger than 8 MiB/],
     ["redirect", /redirect \(status 307\), which is not followed/],
   ];
@@ -135,7 +135,7 @@ describe("a deployment that is not there", () => {
     const failure = await fail(client.call(links.create, { path: "spring" }));
     expect(failure).toMatchObject({
       code: "unreachable",
-      message: "The deployment cannot be reached (ECONNREFUSED).",
+      message: "The server cannot be reached (ECONNREFUSED).",
       facts: { effect: "none", retry: "later" },
     });
     expect(waits).toHaveLength(3);

@@ -76,7 +76,7 @@ describe("a created link", () => {
     await expect(at.client.call(links.create, everything)).rejects.toMatchObject({
       ...unknown,
       message: expect.stringMatching(
-        /Checked: the link with the path café is there \([0-9a-f-]{36}\), but not as asked for\.$/,
+        /Checked: the link with the path café exists \([0-9a-f-]{36}\), but not as requested\.$/,
       ),
     });
   });
@@ -102,7 +102,7 @@ describe("a created link", () => {
       at.client.call(links.create, { path: "spring", name: "Spring" }),
     ).rejects.toMatchObject({
       ...unknown,
-      message: expect.stringContaining("is there as asked for, but older than this call"),
+      message: expect.stringContaining("exists as requested, but is older than this call"),
     });
   });
 
@@ -113,7 +113,9 @@ describe("a created link", () => {
       at.hostile.plan({ writes: ["reset after"] });
       await expect(at.client.call(links.create, { path: "spring" })).rejects.toMatchObject({
         ...unknown,
-        message: expect.stringContaining("the deployment's clock may differ from ours"),
+        message: expect.stringContaining(
+          "its age is unknown, because the server's clock may differ",
+        ),
       });
     },
   );
@@ -134,7 +136,7 @@ describe("a created link", () => {
     at.hostile.plan({ writes: ["reset after"] });
     await expect(at.client.call(links.create, { name: "Spring" })).rejects.toMatchObject({
       ...unknown,
-      message: expect.stringContaining("Checked: nothing: no path was sent to look for."),
+      message: expect.stringContaining("Checked: nothing, because no path was sent."),
     });
     expect(at.hostile.received).toEqual(["POST /links"]);
   });
@@ -177,7 +179,7 @@ test("a deployment that ignores filters cannot pass off another row", async () =
   });
   await expect(client.call(links.create, { path: "spring" })).rejects.toMatchObject({
     ...unknown,
-    message: expect.stringContaining("the link with the path spring is not there yet"),
+    message: expect.stringContaining("the link with the path spring does not exist yet"),
   });
 });
 
@@ -198,7 +200,7 @@ describe("a shortened address", () => {
     at.hostile.plan({ writes: ["reset after"] });
     await expect(at.client.call(shortLinks.create, { url })).rejects.toMatchObject({
       ...unknown,
-      message: expect.stringContaining("the deployment's clock may differ from ours"),
+      message: expect.stringContaining("its age is unknown, because the server's clock may differ"),
     });
   });
 
@@ -267,7 +269,7 @@ describe("a registered app", () => {
     at.hostile.plan({ writes: ["busy"] });
     await expect(at.client.call(iosApps.create, fields)).rejects.toMatchObject({
       code: "outcome_unknown",
-      message: expect.stringContaining("is there as asked for, but older than this call"),
+      message: expect.stringContaining("exists as requested, but is older than this call"),
     });
     expect(at.hostile.carriedOut.filter((line) => line.startsWith("POST"))).toEqual([]);
   });
@@ -294,7 +296,7 @@ describe("a refusal after a doubt", () => {
     at.hostile.plan({ writes: ["reset after", "echo_401"], reads: ["echo_401"] });
     await expect(at.client.call(links.update, { id, name: "New" })).rejects.toMatchObject({
       code: "outcome_unknown",
-      message: expect.stringMatching(/Asked again, the deployment refused: .* Checked: nothing/),
+      message: expect.stringMatching(/The server rejected a second attempt: .* Checked: nothing/),
       facts: { effect: "unknown", retry: "later" },
     });
   });

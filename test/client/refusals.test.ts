@@ -138,8 +138,8 @@ describe("the status decides what a refusal is", () => {
   test.each([
     [404, "404 page not found", 'status 404 and no JSON: "404 page not found".'],
     [404, "", "status 404 and an empty body."],
-    [422, "{}", "status 422 and JSON of another shape than this API's."],
-    [422, '{"title":"Url is invalid"}', "status 422 and JSON of another shape than this API's."],
+    [422, "{}", "status 422 and JSON that does not match this API."],
+    [422, '{"title":"Url is invalid"}', "status 422 and JSON that does not match this API."],
     [422, "<h1>Url is invalid</h1>", "status 422 and no JSON."],
     [403, "<title>Are you human?</title>", "status 403 and no JSON."],
     [502, "<h1>Bad gateway of ours</h1>", "status 502."],

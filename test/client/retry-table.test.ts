@@ -209,7 +209,7 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",
       message: expect.stringMatching(
-        /broke off \(ECONNRESET\)\. Checked: the .+ (there|yet|for)\.$/,
+        /was lost \(ECONNRESET\)\. Checked: the .+ (exist|exists|yet|requested)\.$/,
       ),
       facts: { effect: "unknown", retry: "later" },
     });
@@ -293,7 +293,9 @@ describe.each(place(neverRepeated))("$name", ({ act, asked, done, pick }) => {
     at.hostile.plan({ writes: ["reset after"], reads: ["echo_401"] });
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",
-      message: expect.stringMatching(/: looking for it failed \(.* answered: "Who are you, .*"\)/),
+      message: expect.stringMatching(
+        /nothing, because the check failed \(.* answered: "Who are you, .*"\)/,
+      ),
       facts: { effect: "unknown", retry: "never" },
     });
     expect(countWrites()).toBe(1);
@@ -375,7 +377,7 @@ describe("projects, with the master key", () => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(deleteProject()).rejects.toMatchObject({
       code: "outcome_unknown",
-      message: expect.stringContaining(`Checked: the project ${ids.project} is still there.`),
+      message: expect.stringContaining(`Checked: the project ${ids.project} still exists.`),
       facts: { effect: "unknown", retry: "never" },
     });
     expect(countWrites()).toBe(1);

@@ -34,7 +34,9 @@ test("each row has a bar, and the sentence says all", async () => {
   const { code, stdout, stderr } = await run(words("--by", "link"));
   expect([code, stderr]).toEqual([0, ""]);
   const [sentence, , first, second] = stdout.split("\n");
-  expect(sentence).toMatch(/^All links had 5 clicks from .* \(so far\)\. Most: \/spring \(4\)\.$/);
+  expect(sentence).toMatch(
+    /^All links had 5 clicks from .* \(so far\)\. Most clicks: \/spring \(4\)\.$/,
+  );
   expect(first).toMatch(/^\/spring {2}4 {2}█{40}$/);
   expect(second).toMatch(/^\/autumn {2}1 {2}█{10}$/);
 });

@@ -162,7 +162,7 @@ test("the console of a session over stdio says that nothing is delivered there",
 // Last, for this serve delivers nothing.
 test("where serve no longer names a network, the setting is told, not the receiver", async () => {
   serving = await startServe(folder.path);
-  const fault = "the host is not on the public internet";
+  const fault = "the host has no public address";
   change("update deliveries set next_at = 0");
   change("update webhooks set rests_until = 0");
   await waitUntil(async () => {

@@ -151,17 +151,17 @@ test("a test from where the network is not named says which setting names it", a
   const [{ id }] = await list();
   receiver.doing(take);
   receiver.received.length = 0;
-  const fault = "the host is not on the public internet";
+  const fault = "the host has no public address";
   const elsewhere = ["webhooks", "test", id, "--data", folder.path];
   expect(await run(elsewhere)).toEqual({
     code: 1,
     stdout: "",
-    stderr: `The test message was not delivered: ${fault}; ${namesNetworks}.\n`,
+    stderr: `The test message was not delivered: ${fault}; ${checkName}.\n`,
   });
   const told = await run([...elsewhere, "--json"]);
   expect([told.code, JSON.parse(told.stdout)]).toEqual([
     1,
-    { test: { delivered: false, fault, next: namesNetworks } },
+    { test: { delivered: false, fault, next: checkName } },
   ]);
   expect(receiver.received).toEqual([]);
   const { stdout } = await run(["--help"]);
@@ -170,6 +170,8 @@ test("a test from where the network is not named says which setting names it", a
 
 const namesNetworks =
   "WAYPOST_WEBHOOK_PRIVATE must name the receiver's network, for waypost serve and for commands";
+
+const checkName = `${namesNetworks}; for a public receiver, check its DNS record`;
 
 test("the list says once what mends that a receiver may not be reached", async () => {
   const [{ id }] = await list();
@@ -181,13 +183,10 @@ test("the list says once what mends that a receiver may not be reached", async (
     file.exec(`update webhooks set last_fault = ${quoted} where id = '${id}'`);
     file.close();
   };
-  note("the host is not on the public internet");
+  note("the host has no public address");
   for (const words of [[], ["--json"]]) {
     const { code, stderr } = await run(webhooks("list", ...words));
-    expect([code, stderr]).toEqual([
-      0,
-      `the host is not on the public internet: ${namesNetworks}.\n`,
-    ]);
+    expect([code, stderr]).toEqual([0, `the host has no public address: ${checkName}.\n`]);
   }
   note(null);
 });

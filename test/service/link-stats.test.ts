@@ -35,7 +35,7 @@ describe("the visits of a period", () => {
       "2026-01-09": 0,
     });
     expect(stats.sentence).toBe(
-      "All links had 5 clicks from 2026-01-05 to 2026-01-09. Most: 2026-01-06 (3).",
+      "All links had 5 clicks from 2026-01-05 to 2026-01-09. Most clicks: 2026-01-06 (3).",
     );
   });
 
@@ -62,7 +62,7 @@ describe("the visits of a period", () => {
     ]);
     expect(stats.sentence).toBe(
       "The 2 links had 4 clicks from 2026-01-05 to 2026-01-11, 300 % more than the 1 from " +
-        "2025-12-29 to 2026-01-04. Most: /spring/one (3).",
+        "2025-12-29 to 2026-01-04. Most clicks: /spring/one (3).",
     );
   });
 
@@ -121,7 +121,7 @@ describe("the visits of a period", () => {
     await world.call("DELETE", `/links/${ids["spring/one"]}`);
     const stats = await read("from=2026-01-05&to=2026-01-11&by=link");
     expect(listClicks(stats)).toEqual({ "deleted links": 3, "/spring/two": 1, "/autumn": 1 });
-    expect(stats.sentence).toMatch(/Most: \/(autumn|spring\/two) \(1\)\.$/);
+    expect(stats.sentence).toMatch(/Most clicks: \/(autumn|spring\/two) \(1\)\.$/);
     expect((await ask(`id=${ids["spring/one"]}`)).status).toBe(404);
   });
 });
@@ -141,7 +141,7 @@ test("links that are deleted share one row, which takes the place of none", asyn
     { key: "deleted links", clicks: 6, previous: 2 },
     { key: "other", clicks: 1, previous: 0 },
   ]);
-  expect(stats.sentence).toMatch(/Most: \/other \(2\)\.$/);
+  expect(stats.sentence).toMatch(/Most clicks: \/other \(2\)\.$/);
 });
 
 test("the hosts that are not told apart are one row, and never the most", async () => {
@@ -157,7 +157,7 @@ test("the hosts that are not told apart are one row, and never the most", async 
     expect(stats.rows[0]).toMatchObject({ key: "direct", clicks: 5, previous: 0 });
     const others = stats.rows.filter(({ key }: { key: string }) => key === "other");
     expect(others).toMatchObject([{ clicks: 260 - 9 * 2, previous: 130 - 9 }]);
-    expect(stats.sentence).toMatch(/Most: direct \(5\)\.$/);
+    expect(stats.sentence).toMatch(/Most clicks: direct \(5\)\.$/);
   }
 });
 

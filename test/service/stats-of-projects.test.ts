@@ -91,7 +91,7 @@ test("hosts that a stranger makes up for one link take no other link's from the 
   expect([all.total.clicks, all.rows.length]).toEqual([1150, 101]);
   expect(all.rows[0]).toMatchObject({ key: "news.example", clicks: 50 });
   expect(all.rows.at(-1)).toMatchObject({ key: "other", clicks: 1001 });
-  expect(all.sentence).toMatch(/Most: news\.example \(50\)\.$/);
+  expect(all.sentence).toMatch(/Most clicks: news\.example \(50\)\.$/);
   // The same hundred hosts as the link's own.
   const own = await read(`${period}&rows=100&id=${ids["autumn"]}`);
   expect(own.rows.at(-1)).toMatchObject({ key: "other", clicks: 1000 });

@@ -164,7 +164,7 @@ describe("a part of what is kept is told as all of it", () => {
     const stats = await readWhole("from=2025-10-01T08:00&to=2025-10-01T09:00&compare=true");
     expect(stats).toMatchObject({ by: "day", total: { clicks: 1 }, previous: { clicks: 0 } });
     expect([stats.from, stats.to]).toEqual(["2025-10-01T00:00:00Z", "2025-10-02T00:00:00Z"]);
-    expect(stats.sentence).toMatch(/ Before 2025-10-17 only UTC days are known\.$/);
+    expect(stats.sentence).toMatch(/ Visits before 2025-10-17 are counted only per UTC day\.$/);
     // The last of those, and the first whose hours are known.
     const edge = await readWhole("from=2025-10-17T08:00&to=2025-10-17T09:00");
     expect([edge.from, edge.by]).toEqual(["2025-10-17T08:00:00Z", "hour"]);
@@ -175,12 +175,16 @@ describe("a part of what is kept is told as all of it", () => {
 
   test("and is said of days of another zone, where they are so old", async () => {
     const old = "from=2025-10-01&to=2025-10-20";
-    expect(await say(`${old}&time_zone=Europe/Berlin`)).toMatch(/ Before 2025-10-18 only UTC/);
-    expect(await say(`${old}&time_zone=America/Lima`)).toMatch(/ Before 2025-10-17 only UTC/);
+    expect(await say(`${old}&time_zone=Europe/Berlin`)).toMatch(
+      / Visits before 2025-10-18 are counted only/,
+    );
+    expect(await say(`${old}&time_zone=America/Lima`)).toMatch(
+      / Visits before 2025-10-17 are counted only/,
+    );
     expect(await say(old)).not.toContain("Before");
     const recent = "from=2025-10-18&to=2025-10-20&time_zone=Europe/Berlin";
     expect(await say(recent)).not.toContain("Before");
-    expect(await say(`${recent}&compare=true`)).toContain("Before 2025-10-18");
+    expect(await say(`${recent}&compare=true`)).toContain("before 2025-10-18");
   });
 
   test("and has no hours then", async () => {

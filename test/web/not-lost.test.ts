@@ -43,13 +43,13 @@ test("where a deployment cannot be reached nothing is taken for gone", async () 
     const [sent, shown] = await Promise.all([tab.post(page, typed), tab.open(page)]);
     expect([sent.status, sent.text.includes('value="Typed by hand"')]).toEqual([422, true]);
     expect([shown.status, /was deleted|went wrong/.test(shown.text)]).toEqual([503, false]);
-    const why = "The deployment cannot be reached";
+    const why = "The server cannot be reached";
     expect([sent, shown].map(({ text }) => text.includes(why))).toEqual([true, true]);
   });
   const codes = ["svg", "png"].map(async (ending) => {
     const shown = await tab.open(`${pages[0]}/qr.${ending}`);
     expect([shown.status, shown.text.includes("does not exist")]).toEqual([503, false]);
-    expect(shown.text).toContain("The deployment cannot be reached");
+    expect(shown.text).toContain("The server cannot be reached");
   });
   await Promise.all([...looks, ...codes]);
 });

@@ -156,7 +156,7 @@ describe("a receiver", () => {
       "that closes the connection",
       (port: number) => `http://127.0.0.1:${port}/`,
       (response) => response.destroy(),
-      "no answer that could be read",
+      "the answer could not be read",
     ],
     [
       "that sends elsewhere",
@@ -168,7 +168,7 @@ describe("a receiver", () => {
       "that speaks no TLS",
       (port: number) => `https://127.0.0.1:${port}/`,
       take,
-      "a certificate that is not valid",
+      "its certificate is not valid",
     ],
   ] as const satisfies readonly (readonly [
     string,
@@ -205,7 +205,7 @@ describe("a receiver", () => {
     const closing = close();
     world.advance(3 * second_ms);
     await Promise.all([delivering, meanwhile, closing]);
-    expect(await look(webhook)).toMatchObject({ last_fault: "no answer in time" });
+    expect(await look(webhook)).toMatchObject({ last_fault: "no answer came in time" });
     expect(errors).toEqual([]);
   });
 
@@ -287,7 +287,7 @@ describe("a webhook leads", () => {
     [[], loopback],
   ])("to no private network but those that were named: %j", async (addresses, networks) => {
     const { fault, arrived } = await deliverBy(addresses, networks);
-    expect([fault, arrived]).toEqual(["the host is not on the public internet", 0]);
+    expect([fault, arrived]).toEqual(["the host has no public address", 0]);
   });
 
   test("to the next address where nothing listens at the first", async () => {
@@ -300,7 +300,7 @@ describe("a webhook leads", () => {
     "over plain http to named networks alone: %j",
     async (addresses) => {
       const { fault, arrived } = await deliverBy(addresses);
-      expect([fault, arrived]).toEqual(["plain http to the public internet", 0]);
+      expect([fault, arrived]).toEqual(["plain http is not allowed on the public internet", 0]);
     },
   );
 });

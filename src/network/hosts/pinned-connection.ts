@@ -24,7 +24,7 @@ export class NotAsked extends Error {
 }
 
 /** Why nothing is asked of a host with no address, or with one that may not be connected to. */
-export const noPublicHost = "the host is not on the public internet";
+export const noPublicHost = "the host has no public address";
 
 export const mostHeaders_bytes = 16 * 1024;
 
@@ -77,11 +77,11 @@ export async function resolveHost(hostname: string): Promise<readonly string[]> 
 /** Why there was no answer. Never the error's own words: they may be a stranger's. */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
   if (error instanceof NotAsked) return error.message;
-  if (signal.aborted) return "no answer in time";
+  if (signal.aborted) return "no answer came in time";
   const code = readErrorCode(error);
   if (code === "ECONNREFUSED") return "the connection was refused";
-  if (isCertificateFault(code)) return "a certificate that is not valid";
-  return "no answer that could be read";
+  if (isCertificateFault(code)) return "its certificate is not valid";
+  return "the answer could not be read";
 }
 
 export function readErrorCode(error: unknown): string {

@@ -78,14 +78,14 @@ const groups: readonly Group[] = [
       {
         name: "referrer",
         kind: "text",
-        hint: "Passed to the Android app through Google Play. Pro tier.",
+        hint: "Passed to the Android app through Google Play. Pro plan.",
       },
-      { name: "provider_token", kind: "text", hint: "Needs the campaign token. Pro tier." },
-      { name: "campaign_token", kind: "text", hint: "Needs the provider token. Pro tier." },
+      { name: "provider_token", kind: "text", hint: "Needs the campaign token. Pro plan." },
+      { name: "campaign_token", kind: "text", hint: "Needs the provider token. Pro plan." },
       {
         name: "ios_deferred_deep_linking_enabled",
         kind: "check",
-        hint: "After the install, the app opens the link that was tapped. Pro tier.",
+        hint: "After the install, the app opens the link that was tapped. Pro plan.",
       },
     ],
   },

@@ -33,11 +33,11 @@ export const projectFields: readonly Field[] = [
 export const settingFields: readonly Field[] = [
   {
     name: "plan",
-    label: "Tier",
+    label: "Plan",
     kind: "choice",
     choices: plans.map((value) => ({ value, name: value === "pro" ? "Pro" : "Free" })),
   },
-  { name: "max_links", label: "Link limit", kind: "text", hint: "Applies to the Free tier only." },
+  { name: "max_links", label: "Link limit", kind: "text", hint: "Applies to the Free plan only." },
   {
     name: "home_url",
     label: "Home page",

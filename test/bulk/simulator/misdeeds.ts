@@ -62,7 +62,7 @@ export const misdeedsSeen: Readonly<Record<Misdeed, (answer: Answer, key: string
   html_502: () => noJson(502),
   redirect: () => json(307, null),
   huge: ({ status }) => {
-    const error = new ReplyTooLarge("its answer is larger than 8 MiB");
+    const error = new ReplyTooLarge("an answer larger than 8 MiB");
     return { kind: "reply", status, body: { kind: "broken", error } };
   },
   noise: () => breakOff("HPE_INVALID_CONSTANT", "Expected HTTP/"),

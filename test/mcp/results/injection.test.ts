@@ -169,7 +169,7 @@ describe("hostile text of a deployment", () => {
     await using stage = await openStage({ send: answering(500, { error }), known });
     const { structured } = await stage.callTool("list_links", {});
     expect(structured.error.message).toBe(
-      "The deployment gave no answer: the server at deployment.example answered with the status " +
+      "The request failed: the server at deployment.example returned the status " +
         `500: ${words}.`,
     );
   });

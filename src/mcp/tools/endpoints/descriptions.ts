@@ -23,7 +23,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   delete_link:
     "Delete a link. An embedded server keeps it 30 days. To redirect it, change its url.",
   shorten_link:
-    "Make a short path for a link's address and its query (no undo) or any web address. Pro tier.",
+    "Make a short path for a link's address and its query (no undo) or any web address. Pro plan.",
   resolve_short_link: "Find the link at a short or full address. Needs no key.",
   list_ios_apps: "List the iOS apps.",
   get_ios_app: "Read one iOS app.",
