@@ -216,8 +216,8 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["create", ...names, "--verify-domain"], "create the project first"],
     [["create", ...names, "--assume-verified"], "--assume-verified needs a custom domain"],
     [["update", "default", "--verify-domain"], "--verify-domain needs a custom domain"],
-    [["create", ...names, "--destinations", "https://a.example"], "--destinations contains "],
-    [["update", "default", "--destinations", "*"], "--destinations contains "],
+    [["create", ...names, "--destinations", "https://a.example"], "--destinations cannot contain "],
+    [["update", "default", "--destinations", "*"], "--destinations cannot contain "],
     [["update", "default", "--home", "shop.example"], "Home url must be an http or https address"],
     [["update", "default", "--home", "market://details?id=a"], "Home url must be an http or https"],
     [

@@ -108,7 +108,7 @@ test("everything that a command sets is set here, and refused in the same words"
   });
   for (const sentence of [
     "Max links must be a whole number",
-    "Destinations has",
+    "Destinations cannot contain",
     "Custom domain verified needs a custom domain first",
     "Plan is invalid",
   ]) {

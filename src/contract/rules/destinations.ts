@@ -25,7 +25,7 @@ const longestHost = 253;
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
   const given = words.filter((word) => word !== "");
-  if (given.length === 0) return { fault: "needs at least one host; any allows all hosts" };
+  if (given.length === 0) return { fault: "must name at least one host; any allows all hosts" };
   if (given.length > mostHosts) return { fault: `can have at most ${mostHosts} hosts` };
   const isAny = given.some((word) => word.toLowerCase() === "any");
   if (isAny && given.length > 1) return { fault: "cannot combine any with other hosts" };
@@ -33,7 +33,8 @@ export function readDestinations(text: string): ReadDestinations {
   const destinations = new Set<string>();
   for (const word of given) {
     const read = readEntry(word);
-    if ("fault" in read) return { fault: `contains ${JSON.stringify(word)}, which ${read.fault}` };
+    if ("fault" in read)
+      return { fault: `cannot contain ${JSON.stringify(word)}, which ${read.fault}` };
     destinations.add(read.entry);
   }
   return { destinations: [...destinations] };
