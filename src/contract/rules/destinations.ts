@@ -33,8 +33,9 @@ export function readDestinations(text: string): ReadDestinations {
   const destinations = new Set<string>();
   for (const word of given) {
     const read = readEntry(word);
-    if ("fault" in read)
+    if ("fault" in read) {
       return { fault: `cannot contain ${JSON.stringify(word)}, which ${read.fault}` };
+    }
     destinations.add(read.entry);
   }
   return { destinations: [...destinations] };
