@@ -18,8 +18,8 @@ test("doctor says where links may lead, and what is no list of hosts is refused"
   const { code, stderr } = await run([...words, "--destinations", "*"]);
   expect([code, stderr]).toEqual([
     2,
-    'waypost: --destinations (WAYPOST_DESTINATIONS) cannot contain "*", which would match every host; ' +
-      "write any instead\n",
+    'waypost: --destinations (WAYPOST_DESTINATIONS) cannot contain "*", which would match ' +
+      "every host; write any instead\n",
   ]);
 });
 
