@@ -7,7 +7,7 @@ import type { Frames, Preview } from "./approval-request.ts";
  * nothing that it loads.
  */
 
-const devices = { phone: "On an iPhone", desktop: "On a desktop" } as const;
+const devices = { phone: "On an iPhone", desktop: "On a computer" } as const;
 type Device = keyof typeof devices;
 
 const frameHeaders: Readonly<Record<string, string>> = {

@@ -139,8 +139,8 @@ const acts: Readonly<Record<PlanRow["action"], string>> = {
   update: "Change",
   delete: "Delete",
   unchanged: "Keep",
-  conflict: "Skip",
-  invalid: "Skip",
+  conflict: "Leave out",
+  invalid: "Leave out",
 };
 
 /** The link by its path and name, what hangs on it, and what would be another. */

@@ -79,7 +79,7 @@ describe("what changes", () => {
           { kind: "added", text: "one two <four>" },
         ],
       },
-      { name: "visitors", kind: "list", items: ["iPhone: the <app>", "Desktop: nothing"] },
+      { name: "visitors", kind: "list", items: ["iPhone: the <app>", "Computer: nothing"] },
     ],
   };
 
@@ -107,7 +107,7 @@ describe("what changes", () => {
       '+ "one two <four>"',
       "- visitors: ",
       "iPhone: the <app>",
-      "Desktop: nothing",
+      "Computer: nothing",
     ]);
   });
 });
@@ -173,7 +173,7 @@ describe("of a link that changes", () => {
   test("what visitors will see is told for each system", async () => {
     const text = writePreview(await write({ url: "https://example.com/new", ios_app: null }));
     expect(text).toContain('iPhone: a redirect to "https://example.com/new"');
-    expect(text).toContain('Desktop: a redirect to "https://example.com/new"');
+    expect(text).toContain('Computer: a redirect to "https://example.com/new"');
     const kept = writePreview(await write({ url: "https://example.com/new" }));
     expect(kept).toContain('iPhone: the preview page, then "https://example.com/new"');
   });

@@ -372,7 +372,7 @@ describe("a link that would register an app", () => {
     expect(lines).toContain("- skip the preview page: true");
     expect(lines).toContain('- iOS app: "com.example.shop"');
     expect(lines).toContain("- visitors will see: ");
-    expect(lines).toContain('Desktop: a redirect to "https://shop.example/spring"');
+    expect(lines).toContain('Computer: a redirect to "https://shop.example/spring"');
     expect(preview).toMatch(/^- address: .*\/spring$/m);
     expect(assistant.writes).toEqual([]);
   });

@@ -205,7 +205,7 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
       `Changed 20 seconds ago by this key. Before that: web address "${old}"`,
       'host "xn--pple-43d.com"',
       "mixes Latin and Cyrillic letters",
-      'Desktop: a redirect to "https://xn--pple-43d.com/spring"',
+      'Computer: a redirect to "https://xn--pple-43d.com/spring"',
       "Change link",
       "Answer within 5 minutes",
     ]) {

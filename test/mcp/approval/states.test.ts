@@ -103,7 +103,7 @@ const change: Preview = {
       kind: "list",
       items: [
         "iPhone: the app opens",
-        `Desktop: a redirect to "https://example.com/${"x".repeat(90)}"`,
+        `Computer: a redirect to "https://example.com/${"x".repeat(90)}"`,
       ],
     },
     { name: '"a link of mine"', text: "1 click" },

@@ -40,7 +40,7 @@ export function listVisits(
   const items = [
     `iPhone: ${describeMobile(visits.ios)}`,
     `Android: ${describeMobile(visits.android)}`,
-    `Desktop: ${describeOutcome(visits.desktop)}`,
+    `Computer: ${describeOutcome(visits.desktop)}`,
   ];
   return [{ name: "visitors will see", kind: "list", items }];
 }
