@@ -149,7 +149,7 @@ test("the approval of an Android app says which fingerprints Android will ignore
 });
 
 test("the approval of an iOS app says that its Team ID cannot be right", async () => {
-  const warning = "(beware: A Team ID is ten capital letters and digits, so iOS will not open";
+  const warning = "(warning: A Team ID is ten capital letters and digits, so iOS will not open";
   const wrong = { ...iosApp, team_id: "ABCDE1234!" };
   expect(await readPreview("register_ios_app", wrong)).toContain(warning);
   expect(await readPreview("register_ios_app", iosApp)).not.toContain("beware");
