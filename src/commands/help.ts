@@ -161,7 +161,7 @@ function renderSetting({ flag, value, variable, help, ...setting }: Setting): re
   const usual = setting.default || setting.unset;
   const hasDefault = usual !== undefined && usual !== "none";
   const text = hasDefault ? `${help} Default: ${usual}` : help;
-  const lines = wrap(text, 100 - textColumn);
+  const lines = wrap(text.replaceAll("`", ""), 100 - textColumn);
   const head = `  ${named.padEnd(23)}${variable.padEnd(textColumn - 25)}`;
   return lines.map((line, at) => `${at === 0 ? head : " ".repeat(textColumn)}${line}`);
 }

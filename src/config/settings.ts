@@ -39,7 +39,7 @@ export type Setting = {
   readonly unset?: string;
   /** Whether the console shows only that it is set. */
   readonly secret?: true;
-  /** Sentences in plain text. */
+  /** Sentences. The terminal shows them without their backticks. */
   readonly help: string;
   /** Further sentences for the reference, in Markdown. */
   readonly docs?: string;
@@ -116,7 +116,7 @@ export const settings = {
     flag: "database-url",
     value: "URL",
     unset: "SQLite files in the data folder",
-    help: "Stores the data in PostgreSQL: postgres://user:password@host:5432/database.",
+    help: "Stores the data in PostgreSQL: `postgres://user:password@host:5432/database`.",
     docs: "See [PostgreSQL](../postgresql.md).",
     schema: z.string().refine(isDatabaseUrl, databaseUrlRule).optional(),
   },
@@ -146,7 +146,7 @@ export const settings = {
     flag: "port",
     value: "PORT",
     default: "8787",
-    help: "The port to listen on. 0 picks a free one.",
+    help: "The port to listen on. `0` picks a free one.",
     schema: z
       .string()
       .regex(/^\d{1,5}$/, portFault)
@@ -174,7 +174,7 @@ export const settings = {
     flag: "link-origin",
     value: "URL",
     unset: "http://{subdomain}.localhost:PORT",
-    help: "The origin at which links open. Without {subdomain}, it serves the only project.",
+    help: "The origin at which links open. Without `{subdomain}`, it serves the only project.",
     docs: "See [Deploy](../deploy.md#one-domain).",
     schema: origin.optional(),
   },
@@ -197,8 +197,8 @@ export const settings = {
     value: "A,B",
     unset: "none",
     help:
-      "The proxies whose X-Forwarded-For is believed: networks, such as 10.0.0.0/8,loopback, or " +
-      "their number.",
+      "The proxies whose `X-Forwarded-For` is believed: networks, such as `10.0.0.0/8,loopback`, " +
+      "or their number.",
     docs: "See [Deploy](../deploy.md).",
     schema: z
       .string()
@@ -218,7 +218,7 @@ export const settings = {
     default: "",
     unset: "none",
     help:
-      "Private networks that webhooks may reach, such as 10.0.0.0/8,loopback, as well as the " +
+      "Private networks that webhooks may reach, such as `10.0.0.0/8,loopback`, as well as the " +
       "public internet.",
     docs: "See [Webhooks](../webhooks.md).",
     schema: networks,
@@ -238,7 +238,7 @@ export const settings = {
     variable: "WAYPOST_CONSOLE",
     value: "on|off",
     default: "on",
-    help: "Whether serve has the console for a browser.",
+    help: "Whether `serve` has the console for a browser.",
     docs: "See [Console](../console.md).",
     schema: onOrOff.transform((value) => value === "on"),
   },
@@ -280,7 +280,7 @@ export const settings = {
     variable: "WAYPOST_ALLOW_HTTP",
     value: "1",
     unset: "only to this machine",
-    help: "1 allows sending the key to another machine over plain http.",
+    help: "`1` allows sending the key to another machine over plain http.",
     schema: z.literal("1", "must be 1 or unset").optional(),
   },
   scopes: {
@@ -310,7 +310,7 @@ export const settings = {
     variable: "WAYPOST_HTTP_TOKEN",
     value: "TOKEN",
     secret: true,
-    help: "The token for /mcp when serve has a remote server. The first start creates one.",
+    help: "The token for `/mcp` when `serve` has a remote server. The first start creates one.",
     docs: "It is in `http.token` in the data folder.",
     schema: secretText,
   },
@@ -330,7 +330,7 @@ export const settings = {
     flag: "mode",
     value: "MODE",
     default: "guarded",
-    help: "read-only, guarded (a person approves risky changes) or full (no approvals).",
+    help: "`read-only`, `guarded` (a person approves risky changes) or `full` (no approvals).",
     docs: "See [Approval](../approval.md).",
     schema: z.enum(modes, `must be one of ${modes.join(", ")}`),
   },
@@ -342,7 +342,7 @@ export const settings = {
     value: "A,B,-C",
     default: "",
     unset: "all",
-    help: `Only these tools and groups of tools (${groups.join(", ")}). -C removes C.`,
+    help: `Only these tools and groups of tools (${listGroups()}). \`-C\` removes C.`,
     docs: "See [Tools](tools.md).",
     schema: list,
   },
@@ -353,7 +353,7 @@ export const settings = {
     flag: "destinations",
     value: "A,*.B",
     unset: "any host",
-    help: "The hosts that assistants may redirect links to. *.B means every subdomain of B.",
+    help: "The hosts that assistants may redirect links to. `*.B` means every subdomain of B.",
     schema: hosts.optional(),
   },
   approval_pin_file: {
@@ -374,7 +374,7 @@ export const settings = {
     variable: "WAYPOST_COUNTRY_HEADER",
     value: "NAME",
     unset: "none",
-    help: "The header in which a trusted proxy sends the visitor's country, such as CF-IPCountry.",
+    help: "The header with the visitor's country, set by a trusted proxy, such as `CF-IPCountry`.",
     schema: header.optional(),
   },
   geoip_file: {
@@ -384,7 +384,7 @@ export const settings = {
     flag: "geoip-file",
     value: "FILE",
     unset: "none",
-    help: "A database (.mmdb) that finds a visitor's country when no header names it.",
+    help: "A database (`.mmdb`) that finds a visitor's country when no header names it.",
     schema: z.string().optional(),
   },
   time_zone: {
@@ -409,7 +409,7 @@ export const settings = {
     flag: "log",
     value: "LEVEL",
     default: "info",
-    help: "silent, error, warn, info or debug.",
+    help: "`silent`, `error`, `warn`, `info` or `debug`.",
     docs: "See [Observability](../observability.md).",
     schema: z.enum(logLevels, `must be one of ${logLevels.join(", ")}`),
   },
@@ -419,7 +419,7 @@ export const settings = {
     variable: "WAYPOST_METRICS_TOKEN",
     value: "TOKEN",
     secret: true,
-    help: "The token for /metrics of serve. Without it, serve has no metrics.",
+    help: "The token for `/metrics` of `serve`. Without it, `serve` has no metrics.",
     docs: "See [Metrics](metrics.md).",
     schema: secretText,
   },
@@ -457,6 +457,10 @@ export function nameSetting({ flag, variable }: Pick<Setting, "flag" | "variable
 
 export function isFixedOrigin(text: string): boolean {
   return isOrigin(text) && !text.includes("{");
+}
+
+function listGroups(): string {
+  return groups.map((group) => `\`${group}\``).join(", ");
 }
 
 function isPlainAddress(url: string): boolean {

@@ -38,7 +38,7 @@ type Pulled = {
 const counters: readonly Pulled[] = [
   {
     name: "waypost_store_commits_total",
-    help: "Committed transactions",
+    help: "Committed transactions; with PostgreSQL, all count as links",
     label: "store",
     read: ({ commits }) => commits,
   },
@@ -56,7 +56,7 @@ const counters: readonly Pulled[] = [
   },
   {
     name: "waypost_approvals_total",
-    help: "Approvals, by outcome",
+    help: "Approvals that were asked, given, refused or expired",
     label: "outcome",
     read: ({ approvals }) => approvals,
   },

@@ -3,9 +3,6 @@ import { basename, dirname } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
-import { approvalRules } from "../../src/contract/approval-rules.ts";
-import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
-import { listToolEndpoints } from "../../src/contract/index.ts";
 
 // The tools that write files are plain JavaScript, which has no types of its own.
 // @ts-expect-error
@@ -15,8 +12,7 @@ import { branch } from "../../src/bulk/files/foreign/branch.ts";
 import { firebase } from "../../src/bulk/files/foreign/firebase.ts";
 import { shortIo } from "../../src/bulk/files/foreign/short-io.ts";
 import { renderHelp } from "../../src/commands/help.ts";
-import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
-import { groups } from "../../src/contract/resource-kind.ts";
+import { settingList } from "../../src/config/settings.ts";
 import { bundle, createFolder, startServe } from "../support/command.ts";
 import { listFiles } from "../support/list-files.ts";
 import { answering, openStage, ownerFacts } from "../support/stage.ts";
@@ -26,7 +22,6 @@ import { answering, openStage, ownerFacts } from "../support/stage.ts";
 const readme = readFileSync("README.md", "utf8");
 const help = renderHelp();
 const tools = readFileSync("docs/reference/tools.md", "utf8");
-const settings = readFileSync("docs/reference/settings.md", "utf8");
 const commands = ["npm ci && npm start", "npm ci && npm test"];
 
 test("the README opens with the command that runs it and the one that tests it", () => {
@@ -36,10 +31,6 @@ test("the README opens with the command that runs it and the one that tests it",
 
 test("CI runs exactly the README's test command", () => {
   expect(readFileSync(".ci/run", "utf8").split("\n")).toContain("npm ci && npm test");
-});
-
-test("the table of endpoints is the contract's", () => {
-  expect(readTable("rest", "endpoints")).toEqual(listToolEndpoints().map(describeEndpoint));
 });
 
 test("docs/architecture.md lists every room of src", () => {
@@ -52,16 +43,6 @@ test("docs/architecture.md lists every room of src", () => {
   expect(new Set(listed)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));
 });
 
-test("the table of tools is what an assistant is shown", () => {
-  const toolbox = createToolbox({ mode: "guarded", selection: [] });
-  const rows = toolbox.tools.map(({ name, description, effect }) => [
-    `\`${name}\``,
-    description,
-    effect,
-  ]);
-  expect(readTable("tools", "tools")).toEqual(rows);
-});
-
 test("manifest.json has the tools of a live tools/list and the package's version", async () => {
   expect(readFileSync("manifest.json", "utf8")).toBe(await renderManifest());
 });
@@ -69,7 +50,7 @@ test("manifest.json has the tools of a live tools/list and the package's version
 test("manifest.json sets known variables alone, each from a field that the user fills in", () => {
   const { server, user_config } = JSON.parse(readFileSync("manifest.json", "utf8"));
   for (const [variable, value] of Object.entries<string>(server.mcp_config.env)) {
-    expect(help).toContain(variable);
+    expect(settingList.map((setting) => setting.variable)).toContain(variable);
     const [, field = ""] = /^\$\{user_config\.(\w+)\}$/.exec(value) ?? [];
     // Without a default, an empty field would arrive as the placeholder itself.
     expect(user_config[field]).toHaveProperty("default");
@@ -121,14 +102,6 @@ describe("the blocks that connect a client", () => {
   });
 });
 
-test("docs/reference/approvals.md has the table of what a person is asked about", () => {
-  const rows = Object.values(approvalRules).map(({ tools, when }) => [
-    tools.map((tool) => `\`${tool}\``).join(", "),
-    when,
-  ]);
-  expect(readTable("approvals", "approvals")).toEqual(rows);
-});
-
 test("docs/reference/tools.md names every prompt and every resource template", async () => {
   await using stage = await openStage({
     send: answering(500, {}),
@@ -157,14 +130,6 @@ test("the help text and docs/reference/commands.md name every command", () => {
   expect(known.filter((name) => !listed(name))).toEqual([]);
 });
 
-test("the help text and docs/reference/settings.md name every group of tools", () => {
-  const [flags = ""] = help.match(/WAYPOST_TOOLS[^;]*?-C removes/) ?? [];
-  for (const group of groups) {
-    expect(settings).toContain(`\`${group}\``);
-    expect(flags).toMatch(new RegExp(`\\b${group}\\b`));
-  }
-});
-
 test("the help text and docs/bulk-and-import.md name the services whose exports are known", () => {
   const text = readFileSync("docs/bulk-and-import.md", "utf8");
   for (const { title } of [firebase, bitly, branch, shortIo]) {
@@ -172,29 +137,3 @@ test("the help text and docs/bulk-and-import.md name the services whose exports 
     expect(help.replace(/\s+/g, " ")).toContain(title);
   }
 });
-
-test("the help text and docs/reference/settings.md name the same settings", () => {
-  const variables = new Set(settings.match(/WAYPOST_[A-Z_]+/g));
-  expect(new Set(help.match(/WAYPOST_[A-Z_]+/g))).toEqual(variables);
-});
-
-/** The cells of a table of a reference page, between its two marks. */
-function readTable(page: string, name: string): readonly (readonly string[])[] {
-  const text = readFileSync(`docs/reference/${page}.md`, "utf8");
-  const [, table = ""] = text.split(new RegExp(`<!-- /?${name}.*-->`));
-  const lines = table.split("\n").filter((line) => line.startsWith("| `"));
-  return lines.map((line) => {
-    const cells = line.split("|").slice(1, -1);
-    return cells.map((cell) => cell.trim());
-  });
-}
-
-function describeEndpoint(entry: Endpoint): string[] {
-  const { path, scope, auth, summary } = entry;
-  const methods = listMethods(entry)
-    .filter((method) => method !== "HEAD")
-    .join(", ");
-  const keys = { master: "master key", none: "no key", project: "a key", client: "a client key" };
-  const needs = scope ?? keys[auth];
-  return [`\`${methods} ${path}\``, needs, summary];
-}
