@@ -145,6 +145,9 @@ describe("a plan", () => {
     await importText(rows, "--yes");
     const words = ["--operation", "update", "--yes"];
     const { stderr } = await importText("path,name\na,New\nx,New\ny,New\n", ...words);
+    const app = await importText("path,ios_app.bundle_id\nb,com.example.x\n", "--yes");
+    expect(app.stderr).toContain("; register it first, or leave it out\n");
+    expect(app.stdout).toBe("There is nothing to change.\n");
     expect(stderr).toContain(
       "\n2 rows were left out (the first is line 3: This link does not exist).\n",
     );

@@ -61,7 +61,9 @@ async function describeLeftOut({ bulk }: BulkSession, plan: Plan, unit: Unit): P
   const [first] = await bulk.listRows(plan, { actions: ["conflict"], limit: 1 });
   const { row = null, message = null } = first ?? {};
   const place = row === null ? "" : `${conflict === 1 ? "" : "the first is "}${unit} ${row}: `;
-  return `${count} (${place}${showLine(message ?? "conflict")}).`;
+  // The plan above has the whole reason.
+  const [reason = ""] = showLine(message ?? "conflict").split("; ");
+  return `${count} (${place}${reason}).`;
 }
 
 async function confirm(
