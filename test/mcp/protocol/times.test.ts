@@ -31,7 +31,7 @@ test("the instructions name the user's time zone and the date there", async () =
   // At eight in the evening, UTC, the next day has begun in Tokyo.
   assistant.advance(8 * 3_600_000);
   const later = (await assistant.connect()).readInstructions();
-  expect(later).toContain("this session began on 2026-01-16.");
+  expect(later).toContain("this session began there on 2026-01-16.");
 });
 
 test("times in results are UTC in every time zone of the user", async () => {
