@@ -18,7 +18,7 @@ export const messages = {
     "Client API key is invalid: the header must read Authorization: Bearer <CLIENT_KEY>.",
   client_key_needed: "Client API key is invalid. Create one with waypost keys create --client.",
   account_suspended: "Account is suspended.",
-  master_required: "This key belongs to one project. Managing projects needs a master key.",
+  master_required: "Managing projects needs a master key.",
   project_key_required:
     "This is a master key, which only manages projects. Use a key of the project.",
   scope_missing: (scope: string) => `API key lacks the scope ${scope}.`,
@@ -26,7 +26,7 @@ export const messages = {
   plan_required: "This needs the Pro plan.",
   pro_fields: (fields: string) => `The Pro plan is needed for ${fields}.`,
   link_limit: (limit: number) =>
-    `The Free plan allows ${limit} links, and the project has reached this limit.`,
+    `The Free plan allows ${limit} link${limit === 1 ? "" : "s"}, and the project has reached this limit.`,
   rate_limited: "Rate limit exceeded. Too many requests.",
   changed_since: "It changed after it was read. Read it again.",
   already_exists: "It already exists, so nothing was created. Read it, or omit If-None-Match.",

@@ -49,10 +49,10 @@ function checkTokens(source: string, report: ReportFault): boolean {
     tokens += 1;
     if (type === tokenTypes.LeftCurlyBracket) blocks += 1;
     if (tokens === limits.tokens + 1) {
-      refuse(start, "There are too many words and signs in this CSS.");
+      refuse(start, "The CSS is too long. Remove some of it.");
     }
     if (blocks === limits.blocks + 1 && type === tokenTypes.LeftCurlyBracket) {
-      refuse(start, `CSS has at most ${limits.blocks} pairs of braces.`);
+      refuse(start, `CSS can have at most ${limits.blocks} blocks in braces.`);
     }
     const fault = findTokenFault(type, source.slice(start, end));
     if (fault !== undefined) report(start, fault);
@@ -60,15 +60,15 @@ function checkTokens(source: string, report: ReportFault): boolean {
     if (closedBy !== undefined) {
       open.push({ closedBy, start });
       if (open.length === limits.depth + 1) {
-        refuse(start, `Braces and brackets stand in each other at most ${limits.depth} deep.`);
+        refuse(start, `Braces and brackets can be nested at most ${limits.depth} levels deep.`);
       }
     } else if (closing.has(type)) {
       const isMatch = open.at(-1)?.closedBy === type;
       if (isMatch) open.pop();
-      else report(start, `This ${source.slice(start, end)} closes nothing that is open here.`);
+      else report(start, `This ${source.slice(start, end)} has nothing to close.`);
     }
   });
-  for (const { start } of open) report(start, "This is never closed.");
+  for (const { start } of open) report(start, "This bracket is never closed.");
   return !isTooMuch;
 }
 
@@ -81,19 +81,19 @@ const closers: ReadonlyMap<number, number> = new Map([
 const closing: ReadonlySet<number> = new Set(closers.values());
 
 function findTokenFault(type: number, text: string): string | undefined {
-  if (type === tokenTypes.BadString) return "This text is never closed.";
-  if (type === tokenTypes.BadUrl) return "This url() cannot be read.";
+  if (type === tokenTypes.BadString) return "This string is never closed.";
+  if (type === tokenTypes.BadUrl) return "This url() is not valid.";
   if (type === tokenTypes.Comment) {
     return text.endsWith("*/") && text.length > 3 ? undefined : "This comment is never closed.";
   }
   if (type === tokenTypes.String) {
     const isClosed = text.length > 1 && text.endsWith(text.charAt(0));
-    return isClosed ? undefined : "This text is never closed.";
+    return isClosed ? undefined : "This string is never closed.";
   }
   // Looked at here as well, because a parser may drop it with what stands around it.
   if (type === tokenTypes.AtKeyword && !text.includes("\\")) return findAtRuleFault(text.slice(1));
   // An escape outside of a text is another way to write a name, and nothing a page needs.
-  return text.includes("\\") ? "Escapes are allowed in texts only." : undefined;
+  return text.includes("\\") ? "Backslashes are only allowed in strings." : undefined;
 }
 
 type Reports = {
@@ -109,7 +109,7 @@ function checkTree(source: string, to: Reports): void {
       positions: true,
       parseCustomProperty: true,
       onParseError: ({ message, offset }) => {
-        to.reportUnread(offset, `CSS cannot be read here: ${message}.`);
+        to.reportUnread(offset, `CSS syntax error: ${message}.`);
         faults += 1;
         if (faults >= limits.parseFaults) throw new EnoughFaults("enough");
       },
@@ -117,12 +117,12 @@ function checkTree(source: string, to: Reports): void {
     walk(tree, (node) => checkNode(node, 0, to));
   } catch (error) {
     const isEnough = error instanceof EnoughFaults;
-    to.report(0, isEnough ? "So much of this CSS cannot be read that the rest is not." : noCss);
+    to.report(0, isEnough ? "The CSS has too many errors. Fix the ones above first." : noCss);
   }
 }
 
-const noCss = "CSS cannot be read.";
-const noValue = "This value cannot be read.";
+const noCss = "The CSS is not valid.";
+const noValue = "This value is not valid.";
 
 function checkNode(node: CssNode, base: number, to: Reports): void {
   const offset = base + (node.loc?.start.offset ?? 0);
@@ -139,7 +139,7 @@ function checkRaw(value: string, base: number, to: Reports): void {
       context: "value",
       positions: true,
       onParseError: ({ message, offset }) =>
-        to.reportUnread(base + offset, `CSS cannot be read: ${message}.`),
+        to.reportUnread(base + offset, `CSS syntax error: ${message}.`),
     });
     walk(tree, (node) => {
       if (node.type === "Raw" && node.value === value) to.reportUnread(base, noValue);

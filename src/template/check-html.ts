@@ -13,12 +13,12 @@ import { listWords } from "./split-words.ts";
 /** Stands for what an output will be: a private character, which the texts around it lose. */
 export const unknown = "\ue000";
 
-export const unseenButtons = "{% store_buttons %} cannot be seen here.";
+export const unseenButtons = "{% store_buttons %} would not be visible here.";
 
 export function checkHtml(source: string, liquid: readonly Piece[], report: ReportFault): void {
   const masked = maskLiquid(source, liquid);
   for (const { index } of masked.matchAll(/<\/?\ue000/g)) {
-    report(index, "An element's name cannot come from Liquid.");
+    report(index, "An element name cannot contain Liquid.");
   }
   const buttons = liquid.filter(({ kind }) => kind === "store_buttons");
   /** What stands inside of a tag or a comment is not seen. */
@@ -35,7 +35,7 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
         elements += 1;
         const offset = tag.location?.startOffset ?? 0;
         if (elements === pageLimits.elements + 1) {
-          report(offset, `A page has at most ${pageLimits.elements} elements.`);
+          report(offset, `A page can have at most ${pageLimits.elements} elements.`);
         }
         checkTag(tag, masked, report);
         checkButtons(tag.location?.startOffset, tag.location?.endOffset);
@@ -47,7 +47,7 @@ export function checkHtml(source: string, liquid: readonly Piece[], report: Repo
       onNullCharacter: ignore,
       onComment: ({ location }) => checkButtons(location?.startOffset, location?.endOffset),
       onDoctype: ({ location }) =>
-        report(location?.startOffset ?? 0, "<!doctype> is the page's own."),
+        report(location?.startOffset ?? 0, "Remove <!doctype>: Waypost adds it."),
       onEof: ignore,
       onParseError: ({ code, startOffset }) => {
         const fault = faults[code];
@@ -65,10 +65,10 @@ const rawElements = listWords("script style textarea title xmp iframe noscript")
 
 /** What a browser would repair, and hardly as the author meant it. */
 const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
-  "eof-in-tag": "The last tag is never closed by >.",
-  "eof-in-comment": "The last comment is never closed by -->.",
+  "eof-in-tag": "The last tag has no closing >.",
+  "eof-in-comment": "The last comment has no closing -->.",
   "duplicate-attribute":
-    "An attribute stands twice in one tag: put the condition into its value instead.",
+    "This tag has the same attribute twice. Put the condition inside its value.",
 };
 
 /** Replaces every piece of Liquid by as many other characters; line ends stay. */
@@ -93,14 +93,14 @@ function checkTag(
 ): void {
   const start = location?.startOffset ?? 0;
   const fault = tagName.includes(unknown)
-    ? "An element's name cannot come from Liquid."
+    ? "An element name cannot contain Liquid."
     : findElementFault(tagName);
   if (fault !== undefined) return report(start, fault);
   for (const { name, value } of attrs) {
     const { startOffset: offset = start, endOffset = start } = location?.attrs?.[name] ?? {};
     if (isBare.test(masked.slice(offset, endOffset))) report(offset, needsQuotes);
     const wrong = name.includes(unknown)
-      ? "An attribute's name cannot come from Liquid."
+      ? "An attribute name cannot contain Liquid."
       : (findAttributeFault(tagName, name) ?? checkValue(name, value.trim()));
     if (wrong !== undefined) report(offset, wrong);
   }
@@ -108,7 +108,7 @@ function checkTag(
 
 /** A value without quotes ends at the first space that Liquid puts into it. */
 const isBare = /^[^=]*=\s*\ue000/;
-const needsQuotes = "A value that comes from Liquid needs quotes around it.";
+const needsQuotes = "Put quotes around a value that contains Liquid.";
 
 /** Of a value that Liquid makes in part, only its beginning can be judged before. */
 function checkValue(name: string, value: string): string | undefined {

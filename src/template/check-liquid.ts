@@ -91,11 +91,10 @@ function checkButtons(check: LiquidCheck, isWhole: boolean): void {
   const [first, ...more] = check.pieces.filter(({ kind }) => kind === "store_buttons");
   // What could not be read may have had them.
   if (isWhole && !check.hasButtons) check.report(first?.begin ?? 0, needsButtons);
-  for (const { begin } of more) check.report(begin, "{% store_buttons %} stands in a body once.");
+  for (const { begin } of more) check.report(begin, "{% store_buttons %} can appear only once.");
 }
 
-const needsButtons =
-  "The body needs {% store_buttons %} at its top level, outside of every other tag.";
+const needsButtons = "The body needs {% store_buttons %} at the top level, not inside another tag.";
 
 function isTag(token: TopLevelToken): token is TagToken {
   return TypeGuards.isTagToken(token);
@@ -134,7 +133,7 @@ function readTokens(
       const isOutput = source.startsWith("{{", begin);
       const end = isOutput ? "}}" : "%}";
       const isOpen = tokenizer.p >= tokenizer.N && !source.endsWith(end);
-      report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} is never closed by ${end}.` : noName);
+      report(begin, isOpen ? `This ${isOutput ? "{{" : "{%"} has no closing ${end}.` : noName);
     }
     // Behind {% raw %} it would read nothing up to an {% endraw %}.
     const last = tokens.at(-1);
@@ -145,7 +144,7 @@ function readTokens(
   return { tokens, isWhole };
 }
 
-const noName = "A tag begins with its name.";
+const noName = "A tag must start with its name.";
 
 function listLocals(tokens: readonly TopLevelToken[]): ReadonlySet<string> {
   const names = tokens.filter(isTag).flatMap(({ name, args }) => {
@@ -160,7 +159,7 @@ function checkToken(token: TopLevelToken, check: LiquidCheck): void {
   if (open.at(-1)?.name === "comment" && !(isTag(token) && token.name === "endcomment")) return;
   if (TypeGuards.isHTMLToken(token)) return;
   if (token.end - token.begin > limits.pieceLength) {
-    report(token.begin, `A tag or an output is at most ${limits.pieceLength} characters long.`);
+    report(token.begin, `A tag or output can have at most ${limits.pieceLength} characters.`);
   } else if (isTag(token)) {
     checkTag(token, check);
   } else {
@@ -181,10 +180,11 @@ function measure(token: TopLevelToken, check: LiquidCheck): void {
 }
 
 function findExcess({ open, steps, characters }: LiquidCheck): string | undefined {
-  if (open.length > limits.depth) return `Blocks stand in each other at most ${limits.depth} deep.`;
+  if (open.length > limits.depth)
+    return `Blocks can be nested at most ${limits.depth} levels deep.`;
   if (steps <= limits.steps && characters <= limits.characters) return undefined;
   const most = `${limits.steps} tags and outputs and ${limits.characters} characters`;
-  return `With all its loops, a page is at most ${most} of template long.`;
+  return `The template is too long. Its loops included, it can have at most ${most}.`;
 }
 
 function checkTag(token: TagToken, check: LiquidCheck): void {
@@ -199,7 +199,7 @@ function checkTag(token: TagToken, check: LiquidCheck): void {
     checkBranch(token, check);
   } else if (name === "break" || name === "continue") {
     const isPlaced = open.some((block) => block.name === "for");
-    if (!isPlaced) report(begin, `{% ${name} %} has no {% for %} around it.`);
+    if (!isPlaced) report(begin, `{% ${name} %} only works inside {% for %}.`);
     checkNoArguments(token, check);
   } else if (name === "store_buttons") {
     check.hasButtons ||= open.length === 0;
@@ -216,16 +216,16 @@ function checkBranch(token: TagToken, check: LiquidCheck): void {
   const { open, report } = check;
   const block = open.at(-1);
   if (block === undefined || blocks[block.name]?.includes(name) !== true) {
-    return report(begin, `{% ${name} %} has no place here.`);
+    return report(begin, `{% ${name} %} is not allowed here.`);
   }
-  if (block.hasElse) report(begin, `{% ${name} %} stands behind {% else %}, which is the last.`);
+  if (block.hasElse) report(begin, `{% ${name} %} comes after {% else %}, which must be last.`);
   block.hasElse ||= name === "else";
   if (name === "else") checkNoArguments(token, check);
   else checkPiece(token, check);
 }
 
 function describeUnknown(name: string): string {
-  return `There is no tag ${name.slice(0, 50)}: there are ${tagNames.join(", ")}.`;
+  return `The tag ${name.slice(0, 50)} does not exist. Use one of: ${tagNames.join(", ")}.`;
 }
 
 /** An end closes its own block; those that were left open in between are reported. */
@@ -234,14 +234,14 @@ function closeBlock(token: TagToken, check: LiquidCheck): void {
   const { open, report } = check;
   checkNoArguments(token, check);
   const index = open.findLastIndex((block) => `end${block.name}` === name);
-  if (index < 0) return report(begin, `{% ${name} %} closes nothing that is open here.`);
+  if (index < 0) return report(begin, `{% ${name} %} has nothing to close.`);
   for (const left of open.splice(index).slice(1)) {
     report(left.begin, `{% ${left.name} %} is not closed before {% ${name} %}.`);
   }
 }
 
 function checkNoArguments({ name, args, begin }: TagToken, { report }: LiquidCheck): void {
-  if (args.trim() !== "") report(begin, `{% ${name} %} takes nothing behind its name.`);
+  if (args.trim() !== "") report(begin, `{% ${name} %} takes no arguments.`);
 }
 
 /** What has to stand around a piece for it to be a template of its own. */

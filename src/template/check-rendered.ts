@@ -53,7 +53,8 @@ function findFaults(
     const { offset } = explainLiquid(error);
     const isWrapped = error instanceof Error && "originalError" in error;
     const cause: unknown = isWrapped ? error.originalError : error;
-    const message = cause instanceof LiquidStopped ? cause.message : "It cannot be rendered.";
+    const message =
+      cause instanceof LiquidStopped ? cause.message : "The template cannot be rendered.";
     return [{ offset, message }];
   }
 }

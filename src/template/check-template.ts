@@ -49,7 +49,7 @@ async function reportRendered(
     for (const { offset, message } of await take(() => check(subject))) {
       // A fault that stands in the source was reported at its own place already.
       if (ofSource.has(message)) continue;
-      report(offset, `What Liquid makes of the body cannot be shown: ${message}`);
+      report(offset, `The rendered body cannot be shown: ${message}`);
     }
   }
 }

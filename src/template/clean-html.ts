@@ -79,7 +79,7 @@ function parseBounded(html: string, hasPlaces: boolean): readonly Node[] {
       elements += 1;
       const refuse = (message: string) => new HtmlTooLarge(message, findOffset(element));
       if (depth > pageLimits.depth) {
-        throw refuse(`The page has more than ${pageLimits.depth} elements in each other.`);
+        throw refuse(`The page nests elements more than ${pageLimits.depth} levels deep.`);
       }
       if (elements > pageLimits.elements) {
         throw refuse(`The page has more than ${pageLimits.elements} elements.`);
@@ -126,7 +126,7 @@ function put(part: string, output: Output): void {
   output.parts.push(part);
   output.length += part.length;
   if (output.length <= pageLimits.written) return;
-  throw new HtmlTooLarge(`The page gets longer than ${pageLimits.written} characters.`, 0);
+  throw new HtmlTooLarge(`The finished page is longer than ${pageLimits.written} characters.`, 0);
 }
 
 function writeElement(element: Element, output: Output): void {

@@ -9,9 +9,9 @@ import { listWords } from "./split-words.ts";
 const atRules = listWords("media supports container layer keyframes -webkit-keyframes");
 
 const atRuleReasons: Readonly<Record<string, string>> = {
-  import: "a page fetches no other sheet",
-  "font-face": "a page fetches no font; use a font-family of the visitor's system",
-  charset: "a page is UTF-8",
+  import: "a page cannot load other style sheets",
+  "font-face": "a page cannot load fonts; use a system font",
+  charset: "pages are always UTF-8",
 };
 
 /** Whole families of properties by how they begin, and the rest by name. */
@@ -72,11 +72,9 @@ export function findFunctionFault(name: string): string | undefined {
 }
 
 export function findAddressFault(address: string): string | undefined {
-  return pictureData.test(address)
-    ? undefined
-    : "url() can only hold a data: address of a picture.";
+  return pictureData.test(address) ? undefined : "url() accepts only a data: address of an image.";
 }
 
 function show(name: string): string {
-  return /^[\w-]{1,50}$/.test(name) ? name : "that is written like this";
+  return /^[\w-]{1,50}$/.test(name) ? name : "…";
 }

@@ -43,7 +43,7 @@ export function findForeignAddresses(
   let end = 0;
   const checkBetween = (start: number) => {
     const at = masked.slice(end, start).indexOf("<");
-    if (at >= 0) search.report(end + at, "A < that begins no element has to be written as &lt;.");
+    if (at >= 0) search.report(end + at, "Write a < that does not start an element as &lt;.");
   };
   const skip = ({ location }: Token.Token) => {
     checkBetween(location?.startOffset ?? 0);
@@ -84,10 +84,11 @@ type Search = {
   readonly report: (offset: number, message: string) => unknown;
 };
 
-const needsWhole = "Where hosts are limited, Liquid may stand in texts and in quoted values alone.";
+const needsWhole =
+  "Destinations are limited here, so Liquid can only be in text and in quoted values.";
 const needsHost =
-  "Where hosts are limited, an address begins with its host in letters, or is " +
-  "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }} and nothing else.";
+  "Destinations are limited here. Write the host of an address without Liquid, or use only " +
+  "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }}.";
 
 /** What is in a tag stays in it: an `if` around a quote would let out what it holds. */
 function checkTag(search: Search, { attrs, location }: Token.TagToken): void {

@@ -40,18 +40,18 @@ const ownAttributes = new Map<string, readonly string[]>(
 /** Why the elements that authors ask for most are not allowed. */
 const elementReasons = new Map(
   Object.entries({
-    script: "a page runs no scripts",
-    style: "put it into css",
-    link: "a page fetches nothing; put styles into css",
-    base: "addresses are written whole",
-    "meta title": "the page's head is made from the link",
-    "html head body": "the body alone is the template's",
-    "iframe frame object embed": "a page shows no other page",
-    "form input textarea select": "a page takes no input",
-    button: "a page takes no input; use <a>",
+    script: "pages cannot run scripts",
+    style: "put styles into css",
+    link: "pages cannot load files; put styles into css",
+    base: "write full addresses",
+    "meta title": "Waypost builds the page's head from the link",
+    "html head body": "a template is only the content of the body",
+    "iframe frame object embed": "pages cannot embed other pages",
+    "form input textarea select": "pages cannot take input",
+    button: "pages cannot take input; use <a>",
     svg: 'use <img src="data:image/svg+xml,…">',
     source: "use one <img>",
-    "video audio": "a page plays nothing",
+    "video audio": "pages cannot play media",
   }).flatMap(([names, reason]) => names.split(" ").map((name) => [name, reason] as const)),
 );
 
@@ -67,8 +67,8 @@ export function findElementFault(name: string): string | undefined {
 export function findAttributeFault(element: string, name: string): string | undefined {
   if (globalAttributes.has(name) || /^(?:aria|data)-[a-z0-9-]+$/.test(name)) return undefined;
   if (ownAttributes.get(element)?.includes(name) === true) return undefined;
-  if (name === "style") return "style=… is not allowed: put it into css.";
-  if (name.startsWith("on")) return "Event attributes are not allowed: a page runs no scripts.";
+  if (name === "style") return "style=… is not allowed: put styles into css.";
+  if (name.startsWith("on")) return "Event attributes are not allowed: pages cannot run scripts.";
   const shown = /^[a-z][a-z0-9-]{0,30}$/.test(name) ? `The attribute ${name}` : "This attribute";
   return `${shown} is not allowed on <${element}>.`;
 }
@@ -88,7 +88,7 @@ export function findValueFault(name: string, value: string): string | undefined 
     case "src":
       return isPicture(value)
         ? undefined
-        : "src must be an https address or a data: address of a picture.";
+        : "src must be an https address or a data: address of an image.";
     case "target":
       return value === "_blank" ? undefined : "target can only be _blank.";
     default:

@@ -83,11 +83,11 @@ function checkRange(range: Range, looped: ReadonlySet<object>, report: ReportFau
     if (!TypeGuards.isNumberToken(bound)) return false;
     return Number.isInteger(bound.content) && Math.abs(bound.content) <= longestRange;
   });
-  if (!looped.has(range)) report(range.begin, "A range stands in {% for … in (1..3) %} alone.");
+  if (!looped.has(range)) report(range.begin, "A range is only allowed in {% for … in (1..3) %}.");
   else if (!isSmall) report(range.begin, rangeBounds);
 }
 
-const rangeBounds = `A range goes from one whole number to another, none beyond ${longestRange}.`;
+const rangeBounds = `A range needs whole numbers from -${longestRange} to ${longestRange}.`;
 
 function readLength({ lhs, rhs }: Range): number {
   if (!TypeGuards.isNumberToken(lhs) || !TypeGuards.isNumberToken(rhs)) return longestRange * 2;
@@ -103,7 +103,7 @@ type Access = {
 /** A name that is worked out is looked for in every scope, and may be as long as any list. */
 function checkRoot({ variable, props, begin }: Access, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
-  if (!isNamed) report(begin, "A variable begins with its name.");
+  if (!isNamed) report(begin, "A variable must start with its name.");
 }
 
 function checkFilter(name: string, filter: object, report: ReportFault): void {
@@ -111,7 +111,7 @@ function checkFilter(name: string, filter: object, report: ReportFault): void {
   // The escaping that liquidjs adds to every output stands nowhere.
   if (!hasPlace(token) || token.begin === token.end) return;
   if (filterNames.includes(name)) return;
-  report(token.begin, `There is no filter ${name}: there are ${filterNames.join(", ")}.`);
+  report(token.begin, `The filter ${name} does not exist. Use one of: ${filterNames.join(", ")}.`);
 }
 
 /** Of `a b` liquidjs takes the first and forgets the rest. */
@@ -125,7 +125,7 @@ function checkOperands(postfix: readonly unknown[], report: ReportFault): void {
     if (isLoose && hasPlace(token)) {
       const message = isOperator
         ? `The operator ${token.operator} needs a value on each side.`
-        : "Two values stand beside each other without an operator.";
+        : "An operator is missing between two values.";
       report(token.begin, message);
       return;
     }

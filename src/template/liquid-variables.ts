@@ -6,25 +6,25 @@ import { readVisibleTitle } from "./visible-title.ts";
 const variables = {
   link: {
     name: "The title that visitors see: social_title, else the app's name, else the host.",
-    url: "Where the link leads on desktop.",
+    url: "Where the link redirects on desktop.",
     path: "The link's path.",
-    address: "The whole address of the link.",
-    social_title: "Its title where it is shared.",
-    social_description: "Its description where it is shared.",
-    social_image_url: "The address of its picture where it is shared.",
+    address: "The full address of the link.",
+    social_title: "The title in shared previews.",
+    social_description: "The description in shared previews.",
+    social_image_url: "The address of the image in shared previews.",
   },
   apps: {
     ios: {
       name: "The iOS app's name. Without an iOS app on the link, apps.ios is nil.",
-      bundle_id: "Its bundle id.",
-      app_store_id: "Its App Store id.",
+      bundle_id: "Its bundle ID.",
+      app_store_id: "Its App Store ID.",
     },
     android: {
       name: "The Android app's name. Without an Android app on the link, apps.android is nil.",
       package_name: "Its package name.",
     },
   },
-  platform: 'What the visitor has: "ios", "android" or "desktop".',
+  platform: 'The platform of the visitor: "ios", "android" or "desktop".',
   project: { name: "The project's name." },
 } as const;
 
@@ -84,9 +84,9 @@ function describe(segments: readonly unknown[], index: number, place?: Documente
     .join(".")
     .slice(0, 100);
   const parent = segments.slice(0, index).join(".");
-  if (place === undefined) return `There is no ${name}: ${parent} is a text.`;
+  if (place === undefined) return `${name} does not exist: ${parent} is text.`;
   const known = Object.keys(place).join(", ");
   return index === 0
-    ? `There is no variable ${name}: there are ${known}.`
-    : `There is no ${name}: ${parent} has ${known}.`;
+    ? `The variable ${name} does not exist. Use one of: ${known}.`
+    : `${name} does not exist: ${parent} has ${known}.`;
 }

@@ -61,11 +61,11 @@ export function parseLiquid(source: string): Template[] {
 /** What liquidjs says of a template that it cannot read or render, and where. */
 export function explainLiquid(error: unknown): Fault {
   if (error instanceof LiquidRefused) return { offset: error.offset, message: error.message };
-  if (!(error instanceof Error)) return { offset: 0, message: "Liquid cannot read this." };
+  if (!(error instanceof Error)) return { offset: 0, message: "Liquid cannot parse this." };
   const token: unknown = "token" in error ? error.token : undefined;
   const said = error.message.replace(/, line:\d+, col:\d+$/, "").slice(0, 200);
   const offset = hasPlace(token) ? token.begin : 0;
-  return { offset, message: `Liquid cannot read this: ${said}.` };
+  return { offset, message: `Liquid error: ${said}.` };
 }
 
 /** How long a page may take, by whose clock. */
@@ -81,8 +81,12 @@ export function renderLiquid(
   variables: object,
   time: TimeLimit | undefined,
 ): string {
-  const addSteps = createCostLimit(mostSteps, "The template takes too many steps.", time);
-  const addCharacters = createCostLimit(mostCharacters, "The page gets too long.");
+  const addSteps = createCostLimit(
+    mostSteps,
+    "The template takes too many steps. Use fewer loops.",
+    time,
+  );
+  const addCharacters = createCostLimit(mostCharacters, "The page is too long.");
   // Its Limiter has private parts, which nothing else can have; `check` before every step is all
   // that it is asked.
   const renderLimit = { use: () => undefined, check: () => addSteps(1) } as unknown as Limiter;
@@ -113,7 +117,7 @@ function createCostLimit(most: number, message: string, time?: TimeLimit): AddCo
     if (cost > most) throw new LiquidStopped(message);
     if (time === undefined || end === undefined || cost < nextClockCheck) return;
     nextClockCheck = cost + stepsPerClockCheck;
-    if (time.monotonic() > end) throw new LiquidStopped("The template takes too long.");
+    if (time.monotonic() > end) throw new LiquidStopped("The template takes too long to render.");
   };
 }
 

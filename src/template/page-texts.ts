@@ -29,7 +29,7 @@ export const pageTexts = {
     app_store: "Get it on the App Store",
     play_store: "Get it on Google Play",
     continue: "Continue in the browser",
-    scan: "Scan this with your phone’s camera to go on there",
+    scan: "Scan with your phone’s camera to open it there",
     qr_code: "QR code of this link",
     leave: "Open this page in your browser",
     leave_how: "{browser} may not open the app. Tap {menu} and choose “Open in browser”.",

@@ -55,7 +55,7 @@ describe("an address to write or to call", () => {
 test("a picture comes over https alone", async () => {
   expect(await findFaults('<img alt="" src="https://shop.example/a.png">')).toEqual([]);
   expect(await findFaults('<img alt="" src="http://shop.example/a.png">')).toEqual([
-    "src must be an https address or a data: address of a picture.",
+    "src must be an https address or a data: address of an image.",
   ]);
 });
 

@@ -5,7 +5,7 @@ import { createWorld, type World } from "../support/world.ts";
 /** What saving a template tells of it: everything, each with its place, and nothing twice. */
 
 const buttons = "{% store_buttons %}";
-const made = "What Liquid makes of the body cannot be shown: ";
+const made = "The rendered body cannot be shown: ";
 
 let world: World;
 openForEach(createWorld, (opened) => (world = opened));
@@ -28,7 +28,7 @@ describe("tags", () => {
     async (tag) => {
       const end = `end${tag.split(" ", 1)[0]}`;
       expect(await checkBody(`{% ${tag} %}\n{% ${end} %}`)).toEqual([]);
-      const told = [`2:1 {% ${end} %} takes nothing behind its name.`];
+      const told = [`2:1 {% ${end} %} takes no arguments.`];
       expect(await checkBody(`{% ${tag} %}\n{% ${end} x %}`)).toEqual(told);
     },
   );
@@ -40,13 +40,13 @@ describe("tags", () => {
       const branch = name === "case" ? "{% when 1 %}" : "";
       const body = `{% ${tag} %}${branch}{% else %}\n{% else %}{% end${name} %}`;
       expect(await checkBody(body)).toEqual([
-        "2:1 {% else %} stands behind {% else %}, which is the last.",
+        "2:1 {% else %} comes after {% else %}, which must be last.",
       ]);
     },
   );
 
   test("the buttons stand in a body once", async () => {
-    const again = "2:1 {% store_buttons %} stands in a body once.";
+    const again = "2:1 {% store_buttons %} can appear only once.";
     expect(await checkBody(`${buttons}\n`)).toEqual([again]);
     const inside = `{% if true %}${buttons}{% endif %}\n`;
     expect(await checkBody(inside)).toEqual([again]);
@@ -54,11 +54,11 @@ describe("tags", () => {
 
   test("the buttons are told where they cannot be seen, though Liquid hides them", async () => {
     expect(await checkBody("<!--\n")).toEqual([
-      "2:1 {% store_buttons %} cannot be seen here.",
-      "2:20 The last comment is never closed by -->.",
+      "2:1 {% store_buttons %} would not be visible here.",
+      "2:20 The last comment has no closing -->.",
     ]);
     expect(await checkBody("<{% if true %}!-- {% endif %}\n")).toEqual([
-      `2:1 ${made}{% store_buttons %} cannot be seen here.`,
+      `2:1 ${made}{% store_buttons %} would not be visible here.`,
     ]);
   });
 
@@ -77,7 +77,7 @@ describe("tags", () => {
     ["{% for i in (1..3) limit: (1..2) %}{% endfor %}", "1:27"],
   ])("a range stands in a loop alone: %s", async (body, place) => {
     expect(await checkBody("{% for i in (1..3) %}{{ i }}{% endfor %}")).toEqual([]);
-    const told = [`${place} A range stands in {% for … in (1..3) %} alone.`];
+    const told = [`${place} A range is only allowed in {% for … in (1..3) %}.`];
     expect(await checkBody(body)).toEqual(told);
   });
 });
@@ -85,43 +85,43 @@ describe("tags", () => {
 describe("no problem hides another", () => {
   test("in one piece of Liquid", async () => {
     expect(await checkBody("{{ link.x | foo | bar: (1..2) }}{{ y }}")).toEqual([
-      expect.stringContaining("1:4 There is no link.x"),
-      expect.stringContaining("1:13 There is no filter foo"),
-      expect.stringContaining("1:19 There is no filter bar"),
+      expect.stringContaining("1:4 link.x does not exist"),
+      expect.stringContaining("1:13 The filter foo does not exist"),
+      expect.stringContaining("1:19 The filter bar does not exist"),
       expect.stringContaining("1:24 A range"),
-      expect.stringContaining("1:36 There is no variable y"),
+      expect.stringContaining("1:36 The variable y does not exist"),
     ]);
   });
 
   test("behind {% raw %}", async () => {
     const problems = await checkBody("{% raw %}\n{{ x }}\n{% endraw %}\n{% y %}");
     expect(problems.map((problem) => problem.slice(0, 30))).toEqual([
-      "1:1 There is no tag raw: there",
-      "2:4 There is no variable x: th",
-      "3:1 There is no tag endraw: th",
-      "4:1 There is no tag y: there a",
+      "1:1 The tag raw does not exist",
+      "2:4 The variable x does not ex",
+      "3:1 The tag endraw does not ex",
+      "4:1 The tag y does not exist. ",
     ]);
   });
 
   test("in a body that is too much", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
-      expect.stringContaining("1:25 With all its loops"),
+      expect.stringContaining("1:25 The template is too long. Its loops included"),
       expect.stringContaining("2:1 <script> is not allowed"),
-      expect.stringContaining("3:1 There is no tag x"),
+      expect.stringContaining("3:1 The tag x does not exist"),
     ]);
   });
 
   test("in CSS whose letters are wrong", async () => {
     const css = "a\\:b{}\n@import url(x);\na{behavior:0}\n<\n@font-face{}\na{";
     expect((await listProblems({ css })).map((problem) => problem.slice(0, 24))).toEqual([
-      "1:1 Escapes are allowed ",
+      "1:1 Backslashes are only",
       "2:1 @import is not allow",
-      "2:9 url() can only hold ",
+      "2:9 url() accepts only a",
       "3:3 The property behavio",
       "4:1 < is not allowed in ",
       "5:1 @font-face is not al",
-      "6:2 This is never closed",
+      "6:2 This bracket is neve",
     ]);
   });
 
@@ -164,19 +164,21 @@ describe("what Liquid makes has the place that it comes from", () => {
   test("where the page gets too large, and where it takes too long", async () => {
     const deep = `${"{% if true %}<i>".repeat(8)}\n${"<i>".repeat(60)}${"{% endif %}".repeat(8)}`;
     expect(await checkBody(deep)).toEqual([
-      `2:166 ${made}The page has more than 64 elements in each other.`,
+      `2:166 ${made}The page nests elements more than 64 levels deep.`,
     ]);
     const long =
       '{% assign a = "x" %}\n' + '{% assign a = a | replace: "x", "x x x x x" %}'.repeat(90);
     expect(await checkBody(long)).toEqual([
-      expect.stringMatching(/^2:\d{3,4} .*The template takes too many steps\.$/),
+      expect.stringMatching(/^2:\d{3,4} .*The template takes too many steps\. Use fewer loops\.$/),
     ]);
   });
 });
 
 describe("a page pays by length", () => {
   const long = `{% assign a = "aaa " %}${"{% assign a = a | append: a %}".repeat(11)}\n`;
-  const tooMuch = expect.stringMatching(/^2:\d+ .* The template takes too many steps\.$/);
+  const tooMuch = expect.stringMatching(
+    /^2:\d+ .* The template takes too many steps\. Use fewer loops\.$/,
+  );
 
   test.each([
     ["for what is read", "{% if a == 1 or a == 2 %}{% endif %}".repeat(9), "a == 1 or ".repeat(90)],

@@ -173,13 +173,13 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
       "application/json": {
         schema: { $ref: schema("TemplateError") },
         example: {
-          error: "Body line 2, column 1: <script> is not allowed: a page runs no scripts",
+          error: "Body line 2, column 1: <script> is not allowed: pages cannot run scripts",
           problems: [
             {
               field: "body",
               line: 2,
               column: 1,
-              message: "<script> is not allowed: a page runs no scripts.",
+              message: "<script> is not allowed: pages cannot run scripts.",
             },
           ],
         },
