@@ -180,8 +180,9 @@ function measure(token: TopLevelToken, check: LiquidCheck): void {
 }
 
 function findExcess({ open, steps, characters }: LiquidCheck): string | undefined {
-  if (open.length > limits.depth)
+  if (open.length > limits.depth) {
     return `Blocks can be nested at most ${limits.depth} levels deep.`;
+  }
   if (steps <= limits.steps && characters <= limits.characters) return undefined;
   const most = `${limits.steps} tags and outputs and ${limits.characters} characters`;
   return `The template is too long. Its loops included, it can have at most ${most}.`;

@@ -169,7 +169,7 @@ describe("before a key of our own service approves", () => {
     const needsPro = "The Pro plan is needed for referrer.";
     await expectRefused("update_link", pro, needsPro, "plan_required");
     const ios_app = iosApp;
-    const isFull = "The Free plan allows 1 links, and the project has reached this limit.";
+    const isFull = "The Free plan allows 1 link, and the project has reached this limit.";
     await expectRefused("create_link", { path: "new", ios_app }, isFull, "plan_required");
     await expectAsked("update_link", { id: "spring", ios_app });
   });
