@@ -26,7 +26,8 @@ export const messages = {
   plan_required: "This needs the Pro plan.",
   pro_fields: (fields: string) => `The Pro plan is needed for ${fields}.`,
   link_limit: (limit: number) =>
-    `The Free plan allows ${limit} link${limit === 1 ? "" : "s"}, and the project has reached this limit.`,
+    `The Free plan allows ${limit} ${limit === 1 ? "link" : "links"}, ` +
+    "and the project has reached this limit.",
   rate_limited: "Rate limit exceeded. Too many requests.",
   changed_since: "It changed after it was read. Read it again.",
   already_exists: "It already exists, so nothing was created. Read it, or omit If-None-Match.",
