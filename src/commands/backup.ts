@@ -25,10 +25,9 @@ import {
 } from "./copies/report-copy.ts";
 import { refuseEmpty } from "./copies/require-still.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
-
-export const backupFlags = { json: { type: "boolean" } } as const;
 
 type BackupOptions = {
   readonly config: Config;
@@ -48,7 +47,7 @@ type Written = {
 export async function runBackup(
   options: BackupOptions,
   [file, ...rest]: readonly string[],
-  { json }: FlagValues<typeof backupFlags>,
+  { json }: FlagValues<FlagsOf<"backup">>,
 ): Promise<void> {
   if (file === undefined || rest.length > 0 || isAddress(file)) {
     throw new UsageFault("use backup FILE (waypost --help)");

@@ -19,17 +19,11 @@ import type { BinKind, ChoreTable } from "../store/tables.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, printJson, say } from "./terminal/output.ts";
 
-export const binFlags = {
-  project: { type: "string" },
-  page: { type: "string" },
-  yes: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
-
-type BinFlags = FlagValues<typeof binFlags>;
+type BinFlags = FlagValues<FlagsOf<"bin">>;
 
 type BinOptions = Terminal & { readonly config: Config };
 

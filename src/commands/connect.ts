@@ -21,17 +21,11 @@ import {
 } from "./connect/server-entry.ts";
 import { tomlFormat } from "./connect/toml-format.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, say } from "./terminal/output.ts";
 
-export const connectFlags = {
-  write: { type: "boolean" },
-  remove: { type: "boolean" },
-  workspace: { type: "boolean" },
-  yes: { type: "boolean" },
-} as const;
-
-type ConnectFlags = FlagValues<typeof connectFlags>;
+type ConnectFlags = FlagValues<FlagsOf<"connect">>;
 
 type ConnectOptions = Terminal & {
   readonly config: Config;

@@ -24,17 +24,16 @@ import { NotMigrated } from "../sql/faults.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
 import { findUselessKey, noteOwnerKey } from "./doctor/note-owner-key.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print } from "./terminal/output.ts";
-
-export const doctorFlags = { public: { type: "boolean" } } as const;
 
 type DoctorOptions = {
   readonly config: Config;
   readonly version: string;
   /** What the person types to start another command. */
   readonly command: string;
-  readonly flags: FlagValues<typeof doctorFlags>;
+  readonly flags: FlagValues<FlagsOf<"doctor">>;
 };
 
 /**

@@ -18,20 +18,12 @@ import type { ReadLink } from "../contract/links.ts";
 import { quote } from "../text/show-hidden.ts";
 import { withKnownBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { claimStdout, printJson, say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-choice.ts";
 
-export const exportFlags = {
-  format: { type: "string" },
-  filter: { type: "string", multiple: true },
-  search: { type: "string" },
-  output: { type: "string" },
-  force: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
-
-type ExportFlags = FlagValues<typeof exportFlags>;
+type ExportFlags = FlagValues<FlagsOf<"export">>;
 
 /** `waypost export`: every link, or those that filters name, as one file. */
 export async function runExport(options: BulkSessionOptions, flags: ExportFlags): Promise<void> {

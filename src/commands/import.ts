@@ -4,17 +4,12 @@ import { planOperations } from "../state/plans.ts";
 import { refuseReadOnly, withBulk, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { openRows } from "./bulk/open-rows.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-choice.ts";
 
-export const importFlags = {
-  operation: { type: "string" },
-  yes: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
-
-type ImportFlags = FlagValues<typeof importFlags>;
+type ImportFlags = FlagValues<FlagsOf<"import">>;
 
 /** `waypost import FILE`. False where not everything in the file is done. */
 export async function runImport(

@@ -16,18 +16,12 @@ import {
   type BulkSessionOptions,
 } from "./bulk/bulk-session.ts";
 import { describeSeconds } from "./terminal/describe-time.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
 import { sumUp } from "./terminal/progress-bar.ts";
 
-export const jobFlags = {
-  page: { type: "string" },
-  failed: { type: "boolean" },
-  yes: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
-
-type JobFlags = FlagValues<typeof jobFlags>;
+type JobFlags = FlagValues<FlagsOf<"jobs">>;
 
 type Input = { readonly input: NodeJS.ReadStream };
 

@@ -12,20 +12,12 @@ import { deleteClientKey, listClientKeys, type ClientKey } from "../store/client
 import { deleteKey, listKeys, type Key } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 import { readChoice } from "./terminal/read-choice.ts";
 
-export const keyFlags = {
-  project: { type: "string" },
-  scopes: { type: "string" },
-  role: { type: "string" },
-  master: { type: "boolean" },
-  client: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
-
-type KeyFlags = FlagValues<typeof keyFlags>;
+type KeyFlags = FlagValues<FlagsOf<"keys">>;
 
 /** `waypost keys create|list|revoke`. */
 export async function runKeys(

@@ -19,10 +19,9 @@ import {
   toReadSignal,
 } from "./copies/report-copy.ts";
 import { refuseBusy, requireStill } from "./copies/require-still.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
-
-export const migrateFlags = { to: { type: "string" }, json: { type: "boolean" } } as const;
 
 type MigrateOptions = {
   readonly config: Config;
@@ -33,7 +32,7 @@ type MigrateOptions = {
 /** `waypost migrate --to URL`: everything into another folder or database. */
 export async function runMigrate(
   { config, stopped }: MigrateOptions,
-  { to, json }: FlagValues<typeof migrateFlags>,
+  { to, json }: FlagValues<FlagsOf<"migrate">>,
 ): Promise<void> {
   const place = readTarget(to, config);
   requireOwn(config);

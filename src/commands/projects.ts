@@ -17,28 +17,11 @@ import { listProjects, type ProjectSettings, type StoredProject } from "../store
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 
-export const projectFlags = {
-  name: { type: "string" },
-  subdomain: { type: "string" },
-  plan: { type: "string" },
-  templates: { type: "string" },
-  "link-in-referrer": { type: "string" },
-  clipboard: { type: "string" },
-  "max-links": { type: "string" },
-  suspend: { type: "string" },
-  destinations: { type: "string" },
-  home: { type: "string" },
-  "not-found": { type: "string" },
-  "custom-domain": { type: "string" },
-  "verify-domain": { type: "boolean" },
-  "assume-verified": { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
-
-type ProjectFlags = FlagValues<typeof projectFlags>;
+type ProjectFlags = FlagValues<FlagsOf<"projects">>;
 
 /** `waypost projects create|list|update`. */
 export async function runProjects(

@@ -20,10 +20,9 @@ import {
   presentSums,
   printSums,
 } from "./copies/report-copy.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
-
-export const restoreFlags = { json: { type: "boolean" } } as const;
 
 type RestoreOptions = {
   readonly config: Config;
@@ -35,7 +34,7 @@ type RestoreOptions = {
 export async function runRestore(
   options: RestoreOptions,
   [file, ...rest]: readonly string[],
-  { json }: FlagValues<typeof restoreFlags>,
+  { json }: FlagValues<FlagsOf<"restore">>,
 ): Promise<void> {
   if (file === undefined || rest.length > 0 || isAddress(file)) {
     throw new UsageFault("use restore FILE (waypost --help)");

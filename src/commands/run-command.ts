@@ -1,27 +1,28 @@
 import { parseArgs } from "node:util";
-import { backupFlags, runBackup } from "./backup.ts";
-import { binFlags, runBin } from "./bin.ts";
-import { connectFlags, runConnect } from "./connect.ts";
+import { runBackup } from "./backup.ts";
+import { runBin } from "./bin.ts";
+import { runConnect } from "./connect.ts";
 import { runConsole } from "./console.ts";
-import { doctorFlags, runDoctor } from "./doctor.ts";
-import { exportFlags, runExport } from "./export.ts";
+import { runDoctor } from "./doctor.ts";
+import { runExport } from "./export.ts";
 import { runHealth } from "./health.ts";
 import { renderHelp } from "./help.ts";
-import { importFlags, runImport } from "./import.ts";
-import { jobFlags, runJobs } from "./jobs.ts";
-import { keyFlags, runKeys } from "./keys.ts";
-import { migrateFlags, runMigrate } from "./migrate.ts";
-import { projectFlags, runProjects } from "./projects.ts";
-import { restoreFlags, runRestore } from "./restore.ts";
+import { runImport } from "./import.ts";
+import { runJobs } from "./jobs.ts";
+import { runKeys } from "./keys.ts";
+import { runMigrate } from "./migrate.ts";
+import { runProjects } from "./projects.ts";
+import { runRestore } from "./restore.ts";
 import { serve } from "./serve.ts";
-import { runStats, statsFlags } from "./stats.ts";
+import { runStats } from "./stats.ts";
 import { runStdio } from "./stdio.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
+import { commandList } from "./terminal/command-list.ts";
 import { locateProgram, nameCommand, nameData } from "./terminal/command-name.ts";
 import type { Flags, FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 import { showTools } from "./tools.ts";
-import { runWebhooks, webhookFlags } from "./webhooks.ts";
+import { runWebhooks } from "./webhooks.ts";
 import { readConfig, settingFlags, UsageFault, type Config } from "../config.ts";
 import { Problem } from "../contract/problem.ts";
 import { readApiDescription } from "../help/api-description.ts";
@@ -108,7 +109,7 @@ const commands: Readonly<Record<string, Command>> = {
     return runStdio({ config, version, command, program, keepCompiled, ...openTerminal(host) });
   },
   serve: (words, host) => {
-    const { config, values } = readAlone("serve", words, jsonFlag, host);
+    const { config, values } = readAlone("serve", words, commandList.serve.flags, host);
     const json = values.json === true;
     const command = nameCommand(host.program);
     const consoleCommand = `${command} console${nameData(config)}`;
@@ -116,7 +117,7 @@ const commands: Readonly<Record<string, Command>> = {
     return serve({ config, version: host.version, json, ...named, stopped: host.waitForStop() });
   },
   tools: (words, host) => {
-    const { config, values } = readAlone("tools", words, jsonFlag, host);
+    const { config, values } = readAlone("tools", words, commandList.tools.flags, host);
     return showTools({ config, version: host.version, json: values.json === true });
   },
   openapi: (words, host) => {
@@ -129,51 +130,51 @@ const commands: Readonly<Record<string, Command>> = {
     return runConsole({ config, serveCommand });
   },
   connect: (words, host) => {
-    const { config, values, positionals } = read(words, connectFlags, host);
+    const { config, values, positionals } = read(words, commandList.connect.flags, host);
     const { env } = host;
     const program = locateProgram(host.program);
     return runConnect({ config, env, program, ...openTerminal(host) }, positionals, values);
   },
   doctor: (words, host) => {
-    const { config, values: flags } = readAlone("doctor", words, doctorFlags, host);
+    const { config, values: flags } = readAlone("doctor", words, commandList.doctor.flags, host);
     const command = nameCommand(host.program);
     return runDoctor({ config, version: host.version, command, flags });
   },
   health: (words, host) => runHealth(readAlone("health", words, {}, host).config),
   keys: (words, host) => {
-    const { config, values, positionals } = read(words, keyFlags, host);
+    const { config, values, positionals } = read(words, commandList.keys.flags, host);
     return runKeys(config, positionals, values);
   },
   webhooks: (words, host) => {
-    const { config, values, positionals } = read(words, webhookFlags, host);
+    const { config, values, positionals } = read(words, commandList.webhooks.flags, host);
     return runWebhooks(config, positionals, values);
   },
   projects: (words, host) => {
-    const { config, values, positionals } = read(words, projectFlags, host);
+    const { config, values, positionals } = read(words, commandList.projects.flags, host);
     return runProjects(config, positionals, values);
   },
   import: (words, host) => {
-    const { config, values, positionals } = read(words, importFlags, host);
+    const { config, values, positionals } = read(words, commandList.import.flags, host);
     return runImport({ config, ...openTerminal(host) }, positionals, values);
   },
   export: (words, host) => {
-    const { config, values } = readAlone("export", words, exportFlags, host);
+    const { config, values } = readAlone("export", words, commandList.export.flags, host);
     return runExport({ config, stopped: host.waitForStop() }, values);
   },
   stats: (words, host) => {
-    const { config, values, positionals } = read(words, statsFlags, host);
+    const { config, values, positionals } = read(words, commandList.stats.flags, host);
     return runStats({ config, stopped: host.waitForStop() }, positionals, values);
   },
   jobs: (words, host) => {
-    const { config, values, positionals } = read(words, jobFlags, host);
+    const { config, values, positionals } = read(words, commandList.jobs.flags, host);
     return runJobs({ config, ...openTerminal(host) }, positionals, values);
   },
   bin: (words, host) => {
-    const { config, values, positionals } = read(words, binFlags, host);
+    const { config, values, positionals } = read(words, commandList.bin.flags, host);
     return runBin({ config, ...openTerminal(host) }, positionals, values);
   },
   backup: (words, host) => {
-    const { config, values, positionals } = read(words, backupFlags, host);
+    const { config, values, positionals } = read(words, commandList.backup.flags, host);
     return runBackup(
       { config, version: host.version, stopped: host.waitForStop() },
       positionals,
@@ -181,11 +182,11 @@ const commands: Readonly<Record<string, Command>> = {
     );
   },
   restore: (words, host) => {
-    const { config, values, positionals } = read(words, restoreFlags, host);
+    const { config, values, positionals } = read(words, commandList.restore.flags, host);
     return runRestore({ config, stopped: host.waitForStop() }, positionals, values);
   },
   migrate: (words, host) => {
-    const { config, values } = readAlone("migrate", words, migrateFlags, host);
+    const { config, values } = readAlone("migrate", words, commandList.migrate.flags, host);
     return runMigrate({ config, stopped: host.waitForStop() }, values);
   },
 };
@@ -194,8 +195,6 @@ const commands: Readonly<Record<string, Command>> = {
 function openTerminal({ input, waitForStop }: Host) {
   return { input, stopped: waitForStop() };
 }
-
-const jsonFlag = { json: { type: "boolean" } } as const;
 
 /** Reads the flags of a command without positional arguments. */
 function readAlone<Known extends Flags>(

@@ -10,20 +10,11 @@ import { quote, showHidden } from "../text/show-hidden.ts";
 import { isTimeZone } from "../text/time-zone.ts";
 import { withKnownBulk, type BulkSession, type BulkSessionOptions } from "./bulk/bulk-session.ts";
 import { readFilters, readSearchText } from "./bulk/read-filters.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { print, printJson } from "./terminal/output.ts";
 
-export const statsFlags = {
-  from: { type: "string" },
-  to: { type: "string" },
-  by: { type: "string" },
-  compare: { type: "boolean" },
-  filter: { type: "string", multiple: true },
-  search: { type: "string" },
-  json: { type: "boolean" },
-} as const;
-
-type StatsFlags = FlagValues<typeof statsFlags>;
+type StatsFlags = FlagValues<FlagsOf<"stats">>;
 
 const { links, linkStats } = contract;
 

@@ -21,17 +21,11 @@ import {
   type Webhook,
 } from "../store/webhooks.ts";
 import { findMend, findUrlFault } from "../webhooks/reach.ts";
+import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, printJson, say } from "./terminal/output.ts";
 
-export const webhookFlags = {
-  project: { type: "string" },
-  url: { type: "string" },
-  events: { type: "string" },
-  json: { type: "boolean" },
-} as const;
-
-type WebhookFlags = FlagValues<typeof webhookFlags>;
+type WebhookFlags = FlagValues<FlagsOf<"webhooks">>;
 
 /** `waypost webhooks create|list|revoke|test|resend`. False where a test was not taken. */
 export async function runWebhooks(

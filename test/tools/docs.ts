@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { format } from "prettier";
 import { listFiles } from "../support/list-files.ts";
 import { writePlans, writeScopes, writeToolAccess } from "./reference/access.ts";
+import { writeCommandFlags, writeCommands } from "./reference/commands.ts";
 import { writeErrors } from "./reference/errors.ts";
 import { writeEvents } from "./reference/events.ts";
 import { writeMetrics } from "./reference/metrics.ts";
@@ -17,6 +18,8 @@ import { writeApprovals, writeTools } from "./reference/tools.ts";
 
 const tables: Readonly<Record<string, () => string | Promise<string>>> = {
   approvals: writeApprovals,
+  "command flags": writeCommandFlags,
+  commands: writeCommands,
   endpoints: writeEndpoints,
   errors: writeErrors,
   events: writeEvents,

@@ -1,6 +1,6 @@
 /** What a command's own flags look like once they are read. */
 
-type Flag = { readonly type: "string" | "boolean"; readonly multiple?: true };
+export type Flag = { readonly type: "string" | "boolean"; readonly multiple?: true };
 export type Flags = Readonly<Record<string, Flag>>;
 
 export type FlagValues<Known extends Flags> = {
