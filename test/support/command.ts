@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { checkExchange } from "./api-description.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { bundle, cleanEnvironment, runHere, type Finished } from "./run-here.ts";
 import type { Given } from "./world.ts";
@@ -260,18 +261,22 @@ function watch(child: ChildProcess): {
 }
 
 async function call(url: string, method: string, given: Given): Promise<Answer> {
-  const { key, body, query, headers } = given;
-  const response = await fetch(query === undefined ? url : `${url}?${query}`, {
+  const { key, query, headers } = given;
+  const body = given.body === undefined ? undefined : JSON.stringify(given.body);
+  const address = query === undefined ? url : `${url}?${query}`;
+  const response = await fetch(address, {
     method,
     headers: {
       ...(key !== null && key !== undefined && { authorization: `Token ${key}` }),
       ...(body !== undefined && { "content-type": "application/json" }),
       ...headers,
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body }),
   });
   const text = await response.text();
-  return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+  const reply = { status: response.status, body: text === "" ? null : JSON.parse(text) };
+  checkExchange({ method, url: address, body }, { ...reply, headers: response.headers, text });
+  return reply;
 }
 
 /**
