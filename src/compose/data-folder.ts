@@ -169,7 +169,7 @@ function isOpenToOthers(folder: string): boolean {
   const ours = [databaseFile, stateFile, ownerKeyFile, httpTokenFile];
   const isOurs = names.length === 0 || ours.some((name) => names.includes(name));
   if (!isOurs) {
-    const advice = "choose an empty folder, or run chmod 700 on it";
+    const advice = "choose an empty folder, or run chmod 700 on this one";
     throw new UsageFault(
       `other users can open the data folder ${folder}, and it is not empty; ${advice}`,
     );

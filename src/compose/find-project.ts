@@ -8,7 +8,7 @@ export async function requireProject(db: Db, name: string | undefined): Promise<
   if (found !== undefined) return found;
   throw new UsageFault(
     name === undefined
-      ? "name the project with --project; waypost projects list shows them"
+      ? "choose a project with --project; waypost projects list shows all of them"
       : `the project ${name} does not exist; waypost projects list shows them`,
   );
 }

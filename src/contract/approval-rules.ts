@@ -50,7 +50,7 @@ export const approvalRules = {
   },
   moves_path: {
     when:
-      "moves a link to another path, if the link has clicks, is older than " +
+      "moves a link to another path, if that link has clicks, is older than " +
       `${unaskedMove_ms / 60_000} minutes, or either is unknown`,
     tools: [links.update.tool],
   },

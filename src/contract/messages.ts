@@ -11,7 +11,7 @@ export const messages = {
   key_ambiguous: "API key is invalid: the request contains different keys. Send only one.",
   client_key_here:
     "API key is invalid: a client key works only for /links/attribute and /fingerprints/match. " +
-    "Use an API key of the project.",
+    "Use one of the project's API keys.",
   client_key_missing:
     "Client API key is missing. Send it in the header Authorization: Bearer <CLIENT_KEY>.",
   client_key_malformed:
@@ -20,7 +20,7 @@ export const messages = {
   account_suspended: "Account is suspended.",
   master_required: "Managing projects needs a master key.",
   project_key_required:
-    "This is a master key, which only manages projects. Use a key of the project.",
+    "This is a master key, which can only manage projects. Use one of the project's keys.",
   scope_missing: (scope: string) => `API key lacks the scope ${scope}.`,
   role_required: (role: Role) => `The key's owner needs the ${roleNames[role]} role for this.`,
   plan_required: "This needs the Pro plan.",
@@ -85,10 +85,10 @@ export const messages = {
     return `by must be one of ${known}, not ${given}${meant}`;
   },
   stats_steps: (by: string, most: number) =>
-    `by ${by} would give more than ${most} rows. Choose a shorter time between from and to.`,
+    `grouping by ${by} would return more than ${most} rows. Choose a shorter period.`,
   stats_hours: (first: string) =>
     `by hour works only from ${first} on, including the time that compare adds. Older visits are ` +
-    "counted per UTC day: use by day.",
+    "counted per UTC day. Group them by day.",
   stats_compare: "compare must be true or false.",
   stats_rows: (most: number) => `rows must be a whole number from 1 to ${most}.`,
   ours_alone: "Only Waypost servers have this endpoint, and this server does not have it.",

@@ -43,7 +43,7 @@ const previewFields = templateFields.extend({
   link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
   link_fields: linkFields
     .optional()
-    .describe("An unsaved link, or with link_id, changes to that link."),
+    .describe("An unsaved link or, with link_id, changes to that link."),
 });
 
 const base = { auth: "project", role: "manager", plan: "pro", feature: "page_templates" } as const;

@@ -19,7 +19,7 @@ export type Project = z.output<typeof project>;
 
 const projectFields = z.object({
   name: text("Name."),
-  subdomain: text("First label of the link host."),
+  subdomain: text("Subdomain of the link host."),
   custom_domain: text("Own link host, once verified."),
 });
 export type ProjectFields = z.output<typeof projectFields>;

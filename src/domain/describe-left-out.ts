@@ -46,7 +46,7 @@ export function describePathsLeftOut(
   if (told.length === 0 || (areAll && areAllTold)) return [];
   const most = `${mostBrowserPaths}${areAllTold ? "" : ` or ${most_KB} KB of the file`}`;
   const message =
-    `${count} links have no app, and ${countTold(told)} of their paths stay in the browser: ` +
+    `${count} links have no app. ${countTold(told)} of their paths always open in the browser: ` +
     `the oldest, up to ${most}, without * or ?. The other paths open an installed app.`;
   const fix =
     "Set an app on links that should open one, or move links to web pages to another project.";

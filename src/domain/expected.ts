@@ -136,7 +136,7 @@ function describeUnread(system: AssociationSystem): DomainFinding {
     "info",
     `${system}_apps_unread`,
     `This key cannot read the ${name} apps, so ${file} was not compared with them.`,
-    `Use a project's key that has the scope ${system}_apps.index.`,
+    `Use a project's key with the scope ${system}_apps.index.`,
   );
 }
 

@@ -120,8 +120,8 @@ function explainRefusal(error: unknown, { role, schema, owner, may_create }: Rig
   const isOwn = owner === null || owner === role;
   const start = isOwn
     ? administrator
-    : `The tables belong to ${quoteName(owner)}: start with that role, which the first start of ` +
-      "each new version needs anyway, or ask an administrator to run there:";
+    : `The tables belong to ${quoteName(owner)}. Start Waypost with that role, which the first ` +
+      "start of each new version needs anyway, or ask an administrator to run there:";
   const place = `SCHEMA ${quoteName(schema ?? "public")} TO ${quoteName(role)}`;
   const making = may_create === true ? "" : `GRANT CREATE ON ${place}; `;
   return (

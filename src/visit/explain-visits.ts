@@ -67,7 +67,8 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
       : `The link has no ${system} app, but another app of the project may open it.`;
     return { with_app: { ...without_app, why }, without_app };
   }
-  const exceptions = "In-app browsers and taps on the link's own domain get without_app";
+  const exceptions =
+    "In-app browsers, and taps on a page of the link's own domain, go to without_app";
   const why = `${system} opens the app. ${exceptions}.`;
   return { with_app: { action: "open_app", why }, without_app };
 }

@@ -110,7 +110,7 @@ describe("a new key", () => {
     }
     const unnamed = await run(keys("create"));
     expect(unnamed).toMatchObject({ code: 2, stdout: "" });
-    expect(unnamed.stderr).toMatch(/^waypost: name the project with --project[^\n]*\n$/);
+    expect(unnamed.stderr).toMatch(/^waypost: choose a project with --project[^\n]*\n$/);
   });
 });
 

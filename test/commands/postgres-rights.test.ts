@@ -133,7 +133,7 @@ test("a role without rights to tables that are there is told whose they are", as
   const owner = new URL(rightless.owner).username;
   const refused = await rightless.run("keys", "list");
   const statement = readAdvice(refused);
-  expect(refused.stderr).toContain(`The tables belong to "${owner}": start with that role`);
+  expect(refused.stderr).toContain(`The tables belong to "${owner}". Start Waypost with that role`);
   expect((await rightless.run("doctor")).stdout).toContain(statement);
   await query(
     rightless.owner,

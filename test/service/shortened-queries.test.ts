@@ -89,7 +89,7 @@ describe("an address with a query", () => {
     await make({ path: "product" });
     await shortenTo(`${host}/product?${"a".repeat(2000)}`);
     const reply = await shorten(`${host}/product?${"a".repeat(2001)}`);
-    const errors = "Url has too long a query (maximum is 2000 characters)";
+    const errors = "Url has a query that is too long (maximum is 2000 characters)";
     expect([reply.status, reply.body]).toEqual([422, { errors }]);
     expect(await countRows()).toBe(1);
   });

@@ -192,7 +192,7 @@ describe("a part of what is kept is told as all of it", () => {
     expect([status, body.error]).toEqual([
       422,
       "by hour works only from 2025-10-17 on, including the time that compare adds. Older visits " +
-        "are counted per UTC day: use by day.",
+        "are counted per UTC day. Group them by day.",
     ]);
     expect((await ask("from=2025-10-17&to=2025-10-17&by=hour")).status).toBe(200);
     expect((await ask("from=2025-10-17&to=2025-10-17&by=hour&compare=1")).status).toBe(422);

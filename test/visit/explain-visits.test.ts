@@ -16,7 +16,8 @@ import {
 /** What an assistant is told that the visitors of a link meet. */
 
 const both = { ios_app, android_app };
-const exceptions = "In-app browsers and taps on the link's own domain get without_app";
+const exceptions =
+  "In-app browsers, and taps on a page of the link's own domain, go to without_app";
 const forced = "enable_forced_redirect skips the preview page";
 
 describe("what visitors meet", () => {

@@ -80,7 +80,7 @@ export function readHeader(cells: readonly string[]): Header {
     const message =
       other === name
         ? `The column ${name} appears twice`
-        : `The columns ${other} and ${name} mean the same; keep one of them`;
+        : `The columns ${other} and ${name} mean the same thing; keep only one`;
     problems.push({ field: name, message });
     return undefined;
   });

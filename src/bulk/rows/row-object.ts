@@ -74,7 +74,7 @@ function takeAppId(
 ): readonly FieldProblem[] {
   if (id === undefined) return [];
   if (fields[app] !== undefined) {
-    return [{ field: app, message: `${app} and ${app}_id mean the same; keep one of them` }];
+    return [{ field: app, message: `${app} and ${app}_id mean the same thing; keep only one` }];
   }
   fields[app] = id ? { id } : null;
   return [];

@@ -34,7 +34,7 @@ const otherKey = "set another key (WAYPOST_API_KEY)";
 const lookAtAddress = "check --base-url (WAYPOST_BASE_URL), or run waypost doctor";
 
 const failures: Readonly<Record<FailureCode, string>> = {
-  rate_limited: "other programs use the same key; try again in a minute",
+  rate_limited: "other programs are using the same key; try again in a minute",
   unreachable: lookAtAddress,
   timed_out: "try again later",
   overloaded: "try again later",

@@ -156,5 +156,5 @@ export const statsNotes: Readonly<Record<string, JsonObject>> = {
   by: { enum: statsBy, description: "What the rows count by." },
   compare: { description: "true also counts the period before." },
   time_zone: { description: "The time zone of the days, such as Europe/Berlin. UTC by default." },
-  rows: { pattern: "^[0-9]+$", description: "At most this many rows, from 1 to 100." },
+  rows: { pattern: "^[0-9]+$", description: "Maximum number of rows to return, from 1 to 100." },
 };

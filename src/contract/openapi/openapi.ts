@@ -60,7 +60,7 @@ const tags: Readonly<Record<keyof Served, Tag>> = {
   projects: { name: "Projects", description: "Projects, for master keys. Experimental." },
   pageTemplate: {
     name: "Page template",
-    description: "The page that visitors of a link see. Experimental.",
+    description: "The page that visitors to a link see. Experimental.",
   },
   appSdk: { name: "App SDK", description: "What the SDK in an app asks with a client key." },
   apiDescription: { name: "API description", description: "The description of the API." },

@@ -217,7 +217,7 @@ const undecided = "Nothing was decided.";
 
 const over = renderNotice(
   "This approval has expired",
-  "It was open for five minutes, or its address is incomplete. If you still want this, ask your " +
+  "It expired after five minutes, or its address is incomplete. If you still want this, ask your " +
     "assistant again.",
 );
 

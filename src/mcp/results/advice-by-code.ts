@@ -51,16 +51,16 @@ const advice = {
   plan_changed: ({ tool }) =>
     tool.includes("plan")
       ? "Make the plan again and show the user what it would do now."
-      : `Read it again and show the user; call ${tool} again if it is still wanted.`,
+      : `Read it again and show the user; call ${tool} again if the user still wants it.`,
   cancelled: ({ effect, tool }) =>
     effect === "unknown"
-      ? "Check whether it happened before you repeat it."
-      : `Call ${tool} again if it is still wanted.`,
+      ? "Before you repeat the call, check whether it took effect."
+      : `If the user still wants it, call ${tool} again.`,
   internal: ({ tool, message, retry }) =>
     message === messages.store_full
       ? `Tell the user to make room on the disk that holds Waypost's data, then call ${tool} again.`
       : retry === "never"
-        ? "Check whether it happened before you repeat it, and tell the user the reference."
+        ? "Before you repeat the call, check whether it took effect. Give the user the reference."
         : "Try once more; if it fails again, tell the user the reference.",
 } satisfies Readonly<Record<string, string | ((context: Context) => string)>>;
 

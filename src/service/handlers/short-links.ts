@@ -89,7 +89,11 @@ async function claimShortPath(
 ): Promise<string> {
   const most = limits.shortened_query_characters;
   if (query.length > most) {
-    throw refuseField("url", `has too long a query (maximum is ${most} characters)`, "errors");
+    throw refuseField(
+      "url",
+      `has a query that is too long (maximum is ${most} characters)`,
+      "errors",
+    );
   }
   const known = await findShortPath(tenant, { linkId: link.id, query, prefix });
   if (known !== undefined) return known;

@@ -43,7 +43,7 @@ export const settingFields: readonly Field[] = [
     label: "Home page",
     kind: "text",
     isExact: true,
-    hint: "Where the root of the link host redirects. If empty, a page with the project's name.",
+    hint: "Where the root of the link host redirects. If empty, it shows the project's name.",
   },
   {
     name: "not_found_url",

@@ -16,7 +16,7 @@ const over: Reply = {
   title: "Approval expired",
   body: html`<h1>This approval has expired</h1>
     <p class="soft">
-      It was open for five minutes, or it belongs to another key. If you still want this, ask your
+      It expired after five minutes, or it belongs to another key. If you still want this, ask your
       assistant again.
     </p>
     <p><a class="button" href="/">Go to Start</a></p>`,

@@ -199,7 +199,7 @@ describe("a header", () => {
     expect(readHeader(["ios_app.id", "ios_app_id"]).problems).toEqual([
       {
         field: "ios_app_id",
-        message: "The columns ios_app.id and ios_app_id mean the same; keep one of them",
+        message: "The columns ios_app.id and ios_app_id mean the same thing; keep only one",
       },
     ]);
   });
@@ -232,7 +232,7 @@ describe("a row of JSON", () => {
     [
       { ios_app: null, ios_app_id: "0a" },
       "ios_app",
-      "ios_app and ios_app_id mean the same; keep one of them",
+      "ios_app and ios_app_id mean the same thing; keep only one",
     ],
     ["path", "", "The row must be an object of link fields"],
     [null, "", "The row must be an object of link fields"],

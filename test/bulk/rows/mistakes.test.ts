@@ -217,7 +217,7 @@ test("mistakes in the columns are told, and the others are found beside them", a
   expect(plan.problems.map(({ row, message }) => [row, message])).toEqual([
     [1, 'Unknown column "urll"; did you mean url?'],
     [1, "The column url appears twice"],
-    [1, "The columns ios_app_id and ios_app.id mean the same; keep one of them"],
+    [1, "The columns ios_app_id and ios_app.id mean the same thing; keep only one"],
     [1, "Column 7 has no name"],
     [1, 'Unknown column "Name"; did you mean name?'],
     [3, `Url must be an http or https address: ${noAddress}`],
@@ -248,7 +248,7 @@ test("rows of JSON are told the same, and what only JSON can get wrong", async (
         field: "ios_app.bundel_id",
         message: 'Unknown field "ios_app.bundel_id"; did you mean ios_app.bundle_id?',
       },
-      { field: "ios_app", message: "ios_app and ios_app_id mean the same; keep one of them" },
+      { field: "ios_app", message: "ios_app and ios_app_id mean the same thing; keep only one" },
       {
         field: "android_app.fingerprints",
         message: "android_app.fingerprints must be a list",

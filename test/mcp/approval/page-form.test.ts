@@ -199,7 +199,7 @@ describe("a page that is over", () => {
     for (const form of [undefined, { token, decision: "approve" }]) {
       const page = await assistant.visit(url, form);
       expect([page.status, readTitle(page)]).toEqual([404, "This approval has expired"]);
-      expect(page.html).toContain("It was open for five minutes");
+      expect(page.html).toContain("It expired after five minutes");
       expectGuarded(page);
     }
     expect(await ask()).not.toBe(url);

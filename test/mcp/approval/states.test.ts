@@ -259,7 +259,7 @@ const said: Readonly<Record<string, string>> = {
   used: "has used this approval",
   declined: "Your assistant will not do this",
   told: "Your assistant was informed",
-  over: "It was open for five minutes",
+  over: "It expired after five minutes",
   "from elsewhere": "Open the address exactly",
   error: "Reference a1b2c3",
   "a page template": "How the page looks",

@@ -221,7 +221,7 @@ test("what fails before a tool is called is told by its reference alone", async 
 test.each([
   ["get_link", { id }, { effect: "none", retry: "now" }, /^Try once more/],
   ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try once more/],
-  ["create_link", {}, { effect: "unknown", retry: "never" }, /^Check whether it happened/],
+  ["create_link", {}, { effect: "unknown", retry: "never" }, /^Before you repeat the call, check/],
 ])(
   "after a fault of ours %s is repeated where that does no harm",
   async (tool, args, rest, next) => {

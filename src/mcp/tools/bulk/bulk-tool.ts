@@ -74,7 +74,8 @@ async function explain(tool: string, work: () => Promise<JsonObject>): Promise<J
   }
 }
 
-const otherKey = "Ask the user whether this API key made the plan. If it did, make the plan again.";
+const otherKey =
+  "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
 
 function refuseBusy(tool: string, { message, retry_after_s }: LineBusy): ToolFailure {
   const { failure } = fail(tool, "overloaded", message);

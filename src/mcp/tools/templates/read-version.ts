@@ -95,6 +95,6 @@ function refuseDraft(): ToolFailure {
     message: "Reading the draft needs save_template, which is not available here.",
     effect: "none",
     retry: "never",
-    next: "Tell the user, or read what visitors see, with id live.",
+    next: "Tell the user, or pass the id `live` to read what visitors see.",
   });
 }

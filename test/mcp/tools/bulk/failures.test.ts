@@ -132,7 +132,7 @@ describe("a plan that cannot be applied", () => {
     expect((await assistant.world.call("DELETE", `/links/${id}`)).status).toBe(204);
     const error = await fail("apply_plan", { plan_id: made.id });
     expect(error).toMatchObject({ ...refused, code: "plan_changed" });
-    expect(error.next).toContain("whether this API key made the plan");
+    expect(error.next).toContain("The plan expired, or another API key made it");
   });
 
   test("before a person has said yes asks for one, and a no ends it", async () => {
