@@ -25,8 +25,7 @@ const longestHost = 253;
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
   const given = words.filter((word) => word !== "");
-  if (given.length === 0)
-    return { fault: "must name at least one host; use any to allow all hosts" };
+  if (given.length === 0) return { fault: "must name a host; use any to allow all hosts" };
   if (given.length > mostHosts) return { fault: `can have at most ${mostHosts} hosts` };
   const isAny = given.some((word) => word.toLowerCase() === "any");
   if (isAny && given.length > 1) return { fault: "cannot combine any with other hosts" };
