@@ -73,6 +73,6 @@ export async function readNoting({ state, report, keyContext }: Acting) {
 
 /** Those acts are there only where the store is ours. */
 export function readOwn({ deployment }: Acting): NonNullable<Deployment["own"]> {
-  if (deployment.own === undefined) throw new Error("there is no store of ours");
+  if (deployment.own === undefined) throw new Error("this server has no database of its own");
   return deployment.own;
 }

@@ -88,6 +88,6 @@ async function compare(targets: readonly Target[], wanted: readonly CopiedSum[])
 
 function findTarget(targets: readonly Target[], database: DatabaseName): Target {
   const target = targets.find(({ name }) => name === database);
-  if (target === undefined) throw new CopyFault(`there is no ${database} to copy into`);
+  if (target === undefined) throw new CopyFault(`the copy has no database ${database}`);
   return target;
 }

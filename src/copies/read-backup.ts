@@ -37,7 +37,7 @@ const wantedSize = 1_000_000;
 
 const foreign = "it is not a Waypost backup";
 const damaged = "it is damaged";
-const cutOff = "its end is missing";
+const cutOff = "the file is cut off";
 
 /** Throws a CopyFault where the file is not just as it was written. */
 export async function* readBackup(chunks: AsyncIterable<Buffer>): AsyncGenerator<Piece> {

@@ -84,8 +84,8 @@ function loadPackaged(): Engine {
     return requireEngine(packaged);
   } catch (cause) {
     const message =
-      "This Node has no usable SQLite, and Waypost brings none for this processor. Use Node 24, " +
-      "or Node 22.23 or newer.";
+      "This Node.js has no usable SQLite, and Waypost includes none for this processor. " +
+      "Use Node.js 24, or Node.js 22.23 or newer.";
     throw new NoEngine(message, { cause });
   }
 }

@@ -11,7 +11,7 @@ export function explainOpening(error: unknown, url: string): string {
 }
 
 const noPassword =
-  "it needs a password, but its address has none; add the password to the address (best in the " +
+  "the server needs a password. Add it to the address (best in the " +
   "file of WAYPOST_DATABASE_URL_FILE), or set PGPASSWORD";
 
 type Names = { readonly role: string; readonly database: string };

@@ -119,7 +119,7 @@ async function checkDatabase(pool: PostgresPool, url: string): Promise<Rights> {
   }
   if (Number(tables) > 0 && own === null) {
     throw new StoreUnusable(
-      `${place} has tables of another program. They were not changed. Name a separate database.`,
+      `${place} contains tables of another program. Nothing was changed. Use a separate database.`,
     );
   }
   // The statement has these columns, and one row.

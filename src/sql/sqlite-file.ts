@@ -32,7 +32,7 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
   if (!hasLog(path) && isCountValid && header.readUInt32BE(28) * pageSize > size) {
-    throw new StoreUnusable(`${path} is damaged: its end is missing. ${keepAdvice}`);
+    throw new StoreUnusable(`${path} is damaged: the file is cut off. ${keepAdvice}`);
   }
 }
 

@@ -22,8 +22,8 @@ const passing: readonly (readonly [Misdeed, code: string, tries: number, words: 
   ["cut_chunked", "unreachable", 4, /was lost/],
   ["noise", "unreachable", 4, /was lost/],
   // Three tries of 15 seconds are all that 45 seconds hold.
-  ["stall", "timed_out", 3, /no answer came in time/],
-  ["stall_body", "timed_out", 3, /no answer came in time/],
+  ["stall", "timed_out", 3, /the server did not respond in time/],
+  ["stall_body", "timed_out", 3, /the server did not respond in time/],
   ["busy", "overloaded", 4, /status 503: "Request took too long/],
   ["failing", "overloaded", 4, /status 500: "Something went wrong on the server \(reference r-1\)/],
   ["html_502", "overloaded", 4, /status 502/],

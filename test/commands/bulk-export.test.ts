@@ -130,7 +130,9 @@ describe("filters", () => {
       "HOSTILE-1 x.example 0123",
     );
     expect(JSON.parse(stdout).map(({ path }: { path: string }) => path)).toEqual(["hostile-11"]);
-    expect((await exportLinks("--search", " ")).stderr).toBe("waypost: --search needs a text\n");
+    expect((await exportLinks("--search", " ")).stderr).toBe(
+      "waypost: --search must not be empty\n",
+    );
   });
 
   test.each([

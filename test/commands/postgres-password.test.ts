@@ -73,7 +73,7 @@ test("that is wrong or missing is told in one line, without it", async () => {
   await using folder = await createFolder();
   const refusals: readonly (readonly [string, string])[] = [
     [database.wrong, "password authentication failed"],
-    [database.url, "it needs a password, but its address has none"],
+    [database.url, "the server needs a password. Add it to the address"],
   ];
   for (const [url, message] of refusals) {
     const env = { WAYPOST_DATABASE_URL: url, PGPASSWORD: "" };

@@ -68,12 +68,12 @@ describe("a file that is not whole changes nothing", () => {
     const ends = [0, 5, 100, bytes.length - 9, bytes.length - 1];
     for (const end of ends) {
       await writeFile(cut, bytes.subarray(0, end));
-      await expectRefusal(cut, /its end is missing|not a Waypost backup/);
+      await expectRefusal(cut, /the file is cut off|not a Waypost backup/);
     }
     const whole = lines.map((line) => JSON.stringify(line));
     for (const kept of [1, whole.length - 1]) {
       await writeFile(cut, gzipSync(`${whole.slice(0, kept).join("\n")}\n`));
-      await expectRefusal(cut, "its end is missing");
+      await expectRefusal(cut, "the file is cut off");
     }
   });
 

@@ -170,7 +170,7 @@ describe("what is asked in another way", () => {
     ["f[url_eq][]=x&f[url_eq][]=y", "url_eq", "takes one value"],
     ["f[url_empty]=maybe", "url_empty", "takes true or false"],
     ["f[url_cont]=a%00b", "url_cont", "contains characters that cannot be stored"],
-    ["f[search]=", "search", "needs a text"],
+    ["f[search]=", "search", "must not be empty"],
     ["f[search]=a%00b", "search", "contains characters that cannot be stored"],
     [`f[search]=${"a+".repeat(11)}`, "search", "takes at most 10 words"],
     ["f[search][]=a&f[search][]=b", "search", "takes one value"],

@@ -425,12 +425,12 @@ describe("a long read", () => {
 });
 
 describe("a database is refused, and left as it is,", () => {
-  test("where it has tables of another program", async () => {
+  test("where it contains tables of another program", async () => {
     const url = await database.createOther();
     await query(url, "create table migrations (name text)");
     const opening = openPostgres(url);
     await expect(opening).rejects.toBeInstanceOf(StoreUnusable);
-    await expect(opening).rejects.toThrow("has tables of another program");
+    await expect(opening).rejects.toThrow("contains tables of another program");
   });
 
   test("where it is not there, without its password being told", async () => {

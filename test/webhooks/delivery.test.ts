@@ -156,7 +156,7 @@ describe("a receiver", () => {
       "that closes the connection",
       (port: number) => `http://127.0.0.1:${port}/`,
       (response) => response.destroy(),
-      "the answer could not be read",
+      "the response could not be read",
     ],
     [
       "that sends elsewhere",
@@ -168,7 +168,7 @@ describe("a receiver", () => {
       "that speaks no TLS",
       (port: number) => `https://127.0.0.1:${port}/`,
       take,
-      "its certificate is not valid",
+      "its certificate is invalid",
     ],
   ] as const satisfies readonly (readonly [
     string,
@@ -205,7 +205,7 @@ describe("a receiver", () => {
     const closing = close();
     world.advance(3 * second_ms);
     await Promise.all([delivering, meanwhile, closing]);
-    expect(await look(webhook)).toMatchObject({ last_fault: "no answer came in time" });
+    expect(await look(webhook)).toMatchObject({ last_fault: "the server did not respond in time" });
     expect(errors).toEqual([]);
   });
 

@@ -86,14 +86,14 @@ describe("over TLS", () => {
 
   test("nothing is sent to a receiver with a certificate of another name", async () => {
     const sent = await sendByTls({ options: otherExample });
-    expect(sent).toMatchObject({ fault: "its certificate is not valid", requests: [] });
+    expect(sent).toMatchObject({ fault: "its certificate is invalid", requests: [] });
   });
 
   test.each([["of another authority", [otherExample.cert]] as const, ["of none", []] as const])(
     "nothing is sent to a receiver with a certificate %s",
     async (_, authorities) => {
       const sent = await sendByTls({ authorities });
-      expect(sent).toMatchObject({ fault: "its certificate is not valid", requests: [] });
+      expect(sent).toMatchObject({ fault: "its certificate is invalid", requests: [] });
     },
   );
 });
@@ -107,7 +107,7 @@ describe("an answer without an end is not read on", () => {
       socket.write(first);
       writeOn(socket, more);
     });
-    expect(fault).toBe("the answer could not be read");
+    expect(fault).toBe("the response could not be read");
   });
 
   test.each(["identity", "gzip"])("a body with the encoding %s", async (encoding) => {
@@ -123,7 +123,7 @@ describe("an answer without an end is not read on", () => {
     "another protocol: %j",
     async (text) => {
       const fault = await sendTo((socket) => socket.write(text));
-      expect(fault).toBe("the answer could not be read");
+      expect(fault).toBe("the response could not be read");
     },
   );
 });

@@ -63,7 +63,7 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
 
 type Placed = { readonly link: ReadLink; readonly place: number };
 
-const noAnswer = { field: "that was asked for", found: "missing" } as const;
+const noAnswer = { field: "needed for the search", found: "missing" } as const;
 
 type ReadSoFar = {
   /** Rows that could not be read. */

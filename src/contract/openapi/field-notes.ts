@@ -82,8 +82,8 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
   IosApp: appNotes,
   IosAppFields: {
     team_id: { description: "Team ID of exactly 10 characters." },
-    app_store_id: { description: "App Store id. Characters that are not digits are removed." },
-    clip_bundle_id: { description: "Bundle id of the App Clip. A leading Team ID is removed." },
+    app_store_id: { description: "App Store ID. Characters that are not digits are removed." },
+    clip_bundle_id: { description: "Bundle ID of the App Clip. A leading Team ID is removed." },
   },
   AndroidApp: appNotes,
   AndroidAppFields: {

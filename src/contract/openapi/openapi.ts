@@ -36,13 +36,13 @@ const introduction = [
   "Manage dynamic links, short links, apps, projects and the page template of a project.",
   "A key belongs to one project, so no request names a project. A key without scopes has all " +
     "scopes. The `x-scope` of an operation names the scope that it needs.",
-  "Bodies are JSON. A text may also be sent as a number, and true or false as a text, 1 or 0. " +
-    "Unknown fields are ignored and listed in the header `Warning`. A path that exists answers " +
+  "Bodies are JSON. A string may also be sent as a number, and true or false as a string, 1 or " +
+    "0. Unknown fields are ignored and listed in the header `Warning`. A path that exists answers " +
     "an unknown method with 405 and `Allow`.",
   `A body has at most ${limits.body_bytes / 1024} KiB. Send \`X-Request-Id\` to find a request ` +
     "in the logs; the response repeats it.",
   "`x-waypost-own` marks what only Waypost has. `x-waypost-path` marks a path that other servers " +
-    "may have elsewhere.",
+    "may have at another address.",
 ].join("\n\n");
 
 type Tag = { readonly name: string; readonly description: string };

@@ -37,7 +37,7 @@ export function readSearch(
 /** What is wrong with it, as the end of a sentence, or undefined. */
 export function findSearchFault(text: string): string | undefined {
   const { length } = splitWords(text);
-  if (length === 0) return "needs a text";
+  if (length === 0) return "must not be empty";
   if (length > paging.max_search_words) return `takes at most ${paging.max_search_words} words`;
   return isStorable(text) ? undefined : "contains characters that cannot be stored";
 }

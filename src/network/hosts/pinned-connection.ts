@@ -77,11 +77,11 @@ export async function resolveHost(hostname: string): Promise<readonly string[]> 
 /** Why there was no answer. Never the error's own words: they may be a stranger's. */
 export function describeEnd(error: unknown, signal: AbortSignal): string {
   if (error instanceof NotAsked) return error.message;
-  if (signal.aborted) return "no answer came in time";
+  if (signal.aborted) return "the server did not respond in time";
   const code = readErrorCode(error);
   if (code === "ECONNREFUSED") return "the connection was refused";
-  if (isCertificateFault(code)) return "its certificate is not valid";
-  return "the answer could not be read";
+  if (isCertificateFault(code)) return "its certificate is invalid";
+  return "the response could not be read";
 }
 
 export function readErrorCode(error: unknown): string {

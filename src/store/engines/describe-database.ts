@@ -16,8 +16,8 @@ export async function listSlow(db: Db): Promise<readonly string[]> {
 const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
 
 const noTrigrams =
-  "lists that look for a text inside names, paths and addresses go through all links of a " +
-  "project: pg_trgm could not be made. As its owner: create extension pg_trgm; create extension " +
+  "searches inside names, paths and addresses are slow, because PostgreSQL's extension pg_trgm " +
+  "is missing. As the database owner, run: create extension pg_trgm; create extension " +
   `btree_gin; create index links_texts on links using gin (project_id, ${trigrams})`;
 
 /** `SQLite 3.51.3`. */

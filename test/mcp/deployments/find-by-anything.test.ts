@@ -214,7 +214,7 @@ describe("plans and exports elsewhere", () => {
       const wanted = { filters, ...(tool === "plan_links" && { operation: "delete" }) };
       const refused = await callRefused(strange, tool, wanted);
       expect(refused).toMatchObject({ code: "bad_response", effect: "none", retry: "never" });
-      expect(refused.message).toContain("does not tell of every link");
+      expect(refused.message).toContain("does not return every field that these filters need");
     }
   });
 });
@@ -338,7 +338,7 @@ test("a key that may not read the apps learns which scope their names need", asy
 test("arguments that no list could answer are refused before anything is asked", async () => {
   const before = listAsked().length;
   for (const [args, message] of [
-    [{ search: " " }, "needs a text"],
+    [{ search: " " }, "must not be empty"],
     [
       { filters: [{ field: "created_via", condition: "eq", value: "mail" }] },
       "must be api or console",
