@@ -191,8 +191,9 @@ function readRetryAfter({ status, headers }: Reply): { readonly wait_ms?: number
 
 function explainThrown(error: unknown, { isOver }: TryDeadline): Outcome {
   if (error instanceof NotSent) return { kind: "unsent", cause: error.cause };
-  if (isOver())
+  if (isOver()) {
     return { kind: "doubtful", reason: "timed_out", said: "the server did not respond in time" };
+  }
   // The error itself may carry bytes that the deployment sent, so only its code is kept.
   const said = `the connection was lost${describeCode(error)}`;
   return { kind: "doubtful", reason: "broken_off", said };

@@ -37,8 +37,8 @@ const introduction = [
   "A key belongs to one project, so no request names a project. A key without scopes has all " +
     "scopes. The `x-scope` of an operation names the scope that it needs.",
   "Bodies are JSON. A string may also be sent as a number, and true or false as a string, 1 or " +
-    "0. Unknown fields are ignored and listed in the header `Warning`. A path that exists answers " +
-    "an unknown method with 405 and `Allow`.",
+    "0. Unknown fields are ignored and listed in the header `Warning`. A path that exists " +
+    "answers an unknown method with 405 and `Allow`.",
   `A body has at most ${limits.body_bytes / 1024} KiB. Send \`X-Request-Id\` to find a request ` +
     "in the logs; the response repeats it.",
   "`x-waypost-own` marks what only Waypost has. `x-waypost-path` marks a path that other servers " +
