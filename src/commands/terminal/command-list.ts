@@ -184,11 +184,11 @@ export const commandList = {
         value: "NAME",
         help: "the first part of the link host; after a change, no old address opens any more",
       },
-      plan: { type: "string", value: "free|pro", help: "the tier (pro)" },
+      plan: { type: "string", value: "free|pro", help: "the plan (pro)" },
       "max-links": {
         type: "string",
         value: "N",
-        help: "how many links the free tier allows (1000)",
+        help: "how many links the free plan allows (1000)",
       },
       templates: {
         type: "string",

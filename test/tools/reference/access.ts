@@ -13,7 +13,7 @@ import { code, listCodes, writeTable } from "./table.ts";
 export function writeToolAccess(): string {
   const { tools } = createToolbox({ mode: "guarded", selection: [] });
   const rows = tools.map((tool) => [code(tool.name), ...describeNeeds(tool)]);
-  return writeTable(["tool", "scope", "role", "tier"], rows);
+  return writeTable(["tool", "scope", "role", "plan"], rows);
 }
 
 const owner: KeyFacts = {

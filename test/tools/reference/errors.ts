@@ -22,7 +22,7 @@ const causes: Readonly<Record<Code, string>> = {
   account_suspended: "The project is suspended.",
   scope_missing: "The key lacks a scope. The message names it.",
   role_required: "The key's owner has a role that may not do this.",
-  plan_required: "The project is on the Free tier, or has as many links as that allows.",
+  plan_required: "The project is on the Free plan, or has as many links as that allows.",
   unauthorized: "The server refused the key (401) for another reason.",
   not_found: "Nothing in this project has this id or name (404).",
   validation_failed: "A field is invalid (422). `problems` name the fields.",

@@ -1,12 +1,39 @@
+import * as z from "zod";
 import { approvalRules } from "../../../src/contract/approval-rules.ts";
+import { contract } from "../../../src/contract/index.ts";
+import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { code, listCodes, writeTable } from "./table.ts";
 
+const { tools } = createToolbox({ mode: "guarded", selection: [] });
+
 export function writeTools(): string {
-  const { tools } = createToolbox({ mode: "guarded", selection: [] });
-  const rows = tools.map(({ name, description, effect }) => [code(name), description, effect]);
-  return writeTable(["tool", "does", "effect"], rows);
+  const rows = tools.map((tool) => {
+    const { name, description, effect } = tool;
+    return [code(name), description, listArguments(tool), effect];
+  });
+  return writeTable(["tool", "does", "arguments", "effect"], rows);
 }
+
+const inputSchema = z.object({
+  properties: z.record(z.string(), z.unknown()).default({}),
+  required: z.array(z.string()).default([]),
+});
+
+/** Those that are required are bold, and first. */
+function listArguments(tool: Tool): string {
+  const { properties, required } = inputSchema.parse(tool.inputSchema(false));
+  const optional = Object.keys(properties).filter((name) => !required.includes(name));
+  const hasLinkFields = linkFields.every((name) => name in properties);
+  const shown = hasLinkFields ? optional.filter((name) => !linkFields.includes(name)) : optional;
+  return [
+    ...required.map((name) => `**${code(name)}**`),
+    ...shown.map(code),
+    ...(hasLinkFields ? ["the [link fields](rest.md#link-fields)"] : []),
+  ].join(", ");
+}
+
+const linkFields = Object.keys(contract.links.create.body.shape);
 
 export function writeApprovals(): string {
   const rows = Object.values(approvalRules).map(({ tools, when }) => [listCodes(tools), when]);
