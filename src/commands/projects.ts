@@ -136,7 +136,7 @@ async function writeProject(
     );
     say(`The old addresses of its links, at ${old}, no longer open. They are at ${current} now.`);
   }
-  if (record === undefined) return;
+  if (record === undefined || before?.custom_domain === custom_domain) return;
   say(`To verify ${custom_domain}, add this record to its DNS:`);
   say(`  ${record.name}  TXT  "${record.value}"`);
   say(`Then run: waypost projects update ${project.subdomain} --verify-domain`);

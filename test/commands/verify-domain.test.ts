@@ -43,6 +43,7 @@ test("a domain is verified once its DNS has the record that the change printed",
   const [, value = ""] =
     /^ {2}_waypost\.go\.example\.com {2}TXT {2}"(.+)"$/m.exec(given.stderr) ?? [];
   expect([given.code, value]).toEqual([0, expect.stringMatching(/^waypost-verification=\w{40}$/)]);
+  expect((await update("default", "--name", "Shop")).stderr).not.toContain("TXT");
 
   const refused = async (fault: string) => {
     const { code, stderr } = await update("default", "--verify-domain");
