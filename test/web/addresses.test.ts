@@ -37,6 +37,7 @@ describe("a filter that the API does not have", () => {
       expect(text).toMatch(/class="fault"/);
       expect(text).not.toContain("<script>alert");
       expect(text).not.toContain(`href="/links/${id}`);
+      if (path === "/links") expect(text).toContain("A filter in this address is not valid.");
     }
   });
 

@@ -1,9 +1,10 @@
 import { writeLabel } from "../../text/write-label.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { Answer } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import { leadToLast, renderAnswer, renderResults } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderHidden, renderNote, renderTable, shorten } from "../parts.ts";
+import { renderFault, renderHidden, renderNote, renderTable, shorten } from "../parts.ts";
 import { readNumber, readRecord, readRecords, readText } from "../read.ts";
 import {
   conditionWords,
@@ -48,7 +49,9 @@ async function show(visit: Visit): Promise<Reply> {
   const answer = await account.listLinks(writeArguments(query), chooseMostCounted(query));
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
-  const list = renderAnswer(answer, (result) => renderList(result, query, visit));
+  const list = isFilterRefused(answer)
+    ? renderFault("A filter in this address is not valid. Remove it, then add it again.")
+    : renderAnswer(answer, (result) => renderList(result, query, visit));
   const body = html`<div class="head">
       <h1>Links</h1>
       ${
@@ -73,6 +76,12 @@ async function show(visit: Visit): Promise<Reply> {
       ${renderResults(list)}
     </section>`;
   return { kind: "page", title: "Links", body };
+}
+
+/** The tool's own message names positions in its arguments, which a person does not see. */
+function isFilterRefused(answer: Answer): boolean {
+  if (answer.kind !== "failed" || answer.failure.code !== "invalid_arguments") return false;
+  return answer.failure.problems?.some(({ field }) => field?.startsWith("filters")) === true;
 }
 
 /** One more filter, as its form sends it; undefined where none was sent. */
