@@ -233,7 +233,7 @@ test("destinations are hosts as a browser writes them, and any is no limit", () 
   expect(readConfig(home, { destinations: "a.example" }).destinations).toEqual(["a.example"]);
   expect(read("any")).toBe(undefined);
   expect(() => read("https://shop.example")).toThrow(
-    '--destinations (WAYPOST_DESTINATIONS) has "https://shop.example", which is an address; ',
+    '--destinations (WAYPOST_DESTINATIONS) cannot contain "https://shop.example", which is a web ',
   );
 });
 

@@ -23,7 +23,8 @@ const causes: Readonly<Record<Code, string>> = {
   scope_missing: "The key lacks a scope. The message names it.",
   role_required: "The key's owner has a role that may not do this.",
   plan_required: "The project is on the Free plan, or has as many links as that allows.",
-  unauthorized: "The server refused the key (401) for another reason.",
+  unauthorized:
+    "The server refused the key (401) for another reason, such as page templates turned off.",
   not_found: "Nothing in this project has this id or name (404).",
   validation_failed: "A field is invalid (422). `problems` name the fields.",
   rate_limited: "The key made too many calls in a minute (429).",
