@@ -38,7 +38,10 @@ function renderPage(name, text) {
           .replaceAll(" ", "-");
         return `<h${depth} id="${id}">${title}</h${depth}>\n`;
       },
-      // The console has no other files of the repository.
+      // The console has no pictures, and no other files of the repository.
+      image({ text: description }) {
+        return escapeHtml(description);
+      },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
         return /^(?:[a-z]+:|[#/])/.test(href) ? `<a href="${escapeHtml(href)}">${text}</a>` : text;
