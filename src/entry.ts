@@ -10,11 +10,13 @@ declare const WAYPOST_NODE: readonly [number, number];
 const [oldestMajor, oldestMinor] = WAYPOST_NODE;
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const isTooOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+/** Node 21 and the first Node 22 lack this function. */
+const hasBuiltins = typeof process.getBuiltinModule === "function";
 
-if (isTooOld) {
+if (isTooOld || !hasBuiltins) {
   process.stderr.write(
     `waypost: this is Node ${process.versions.node}, but Waypost needs Node ` +
-      `${oldestMajor}.${oldestMinor} or newer; install it from https://nodejs.org\n`,
+      `${oldestMajor}.${oldestMinor}, or 22.3 or newer; install it from https://nodejs.org\n`,
   );
   process.exitCode = 2;
 } else {
