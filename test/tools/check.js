@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { installTestPackages } from "./test-packages.js";
 
 /**
  * `npm run check` finds what is wrong without running the code: format, lint, types, unused code
@@ -15,6 +16,8 @@ const rest = [
   ["node", "test/tools/build.js"],
   ["publint", "--strict"],
 ];
+// The commands run side by side, and only one of them may install.
+installTestPackages();
 const codes = await Promise.all([runAll(format), runAll(rest)]);
 process.exitCode = Math.max(...codes);
 

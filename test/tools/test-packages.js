@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 
 /**
@@ -15,11 +15,13 @@ const marker = `${modules}/.installed-from`;
 /** Installs the packages when they are missing, or when the lock file has changed since. */
 export function installTestPackages() {
   const lock = createHash("sha256").update(readFileSync("test/package-lock.json")).digest("hex");
-  if (readMarker() === lock) return;
+  if (readMarker() === lock && existsSync(`${modules}/.bin/vitest`)) return;
   console.error("Installing the test tools, about 450 MB, into test/node_modules.");
   const status = runInherited("npm", ["ci", "--prefix", "test"]);
   if (status !== 0) process.exit(status);
-  writeFileSync(marker, lock);
+  // A new file, because copies of this folder may share the old one.
+  writeFileSync(`${marker}.new`, lock);
+  renameSync(`${marker}.new`, marker);
 }
 
 /** Runs a command with the test tools on its path, and returns its exit code. */
