@@ -1,6 +1,7 @@
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, bundledPackages } from "./bundle.js";
 import { bundleReaderThread } from "./bundle-reader-thread.js";
@@ -17,6 +18,9 @@ import { writeDocs } from "./write-docs.js";
 
 const { version, engines } = JSON.parse(readFileSync("package.json", "utf8"));
 const oldestNode = /\d+\.\d+/.exec(engines.node)[0].split(".").map(Number);
+
+// File systems that keep whole seconds round down.
+const startedAt = Math.floor(Date.now() / 1000) * 1000;
 
 await build({
   entryPoints: ["src/entry.ts"],
@@ -97,6 +101,16 @@ await bundle({
 signProgram();
 writeDocs("docs", "dist/docs");
 writeLicenseNotices("dist/THIRD-PARTY-LICENSES.txt", bundledPackages);
+
+removeStale();
+
+/** Files of an earlier build, which would get into the package. */
+function removeStale() {
+  const paths = readdirSync("dist", { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  for (const path of paths) if (statSync(path).mtimeMs < startedAt) rmSync(path);
+}
 
 /** What was compiled of another text is none of this one's. */
 function signProgram() {
