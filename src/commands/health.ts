@@ -1,28 +1,32 @@
-import { request } from "node:http";
-import type { Config } from "../config.ts";
+import { UsageFault, type Config } from "../config.ts";
 import { say } from "./terminal/output.ts";
 
 const within_ms = 3000;
 
 /** `waypost health`: whether `waypost serve` on this machine is ready. Containers run it. */
 export async function runHealth({ host, port }: Pick<Config, "host" | "port">): Promise<boolean> {
-  const fault = await findFault(host, port);
+  if (port === 0) throw new UsageFault("health needs the port of waypost serve; pass --port");
+  const fault = await findFault(findAddress(host, port));
   say(fault === undefined ? `Waypost is ready at port ${port}.` : `Not ready: ${fault}.`);
   return fault === undefined;
 }
 
-function findFault(host: string, port: number): Promise<string | undefined> {
-  const isEverywhere = host === "0.0.0.0" || host === "::";
-  const place = { host: isEverywhere ? "localhost" : host, port, path: "/readyz" };
-  const headers = { host: "localhost" };
-  return new Promise((resolve) => {
-    const asked = request({ ...place, headers, timeout: within_ms }, (response) => {
-      response.resume();
-      const { statusCode = 0 } = response;
-      resolve(statusCode === 200 ? undefined : `port ${port} answers ${statusCode}`);
-    });
-    asked.on("timeout", () => asked.destroy(new Error(`no answer within ${within_ms / 1000} s`)));
-    asked.on("error", ({ message }) => resolve(message));
-    asked.end();
-  });
+async function findFault(url: string): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(within_ms);
+    const { status, body } = await fetch(url, { signal, redirect: "manual" });
+    // The answer fits into one chunk. Another program could send without end.
+    const chunk = await body?.getReader().read();
+    const text = Buffer.from(chunk?.value ?? []).toString();
+    return text.includes('"status":"ready"') ? undefined : `${url} answers ${status}`;
+  } catch (error) {
+    const isLate = error instanceof Error && error.name === "TimeoutError";
+    return isLate ? `${url} gives no answer` : `no connection to ${url}`;
+  }
+}
+
+/** A server that listens everywhere also listens on loopback. */
+function findAddress(host: string, port: number): string {
+  const name = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}/readyz`;
 }

@@ -134,7 +134,9 @@ async function writeProject(
     const [old, current] = [before, project].map(({ subdomain }) =>
       listLinkOrigins(config)[0]?.replace("{subdomain}", subdomain),
     );
-    say(`The old addresses of its links, at ${old}, no longer open. They are at ${current} now.`);
+    if (old !== current) {
+      say(`The old addresses of its links, at ${old}, no longer open. They are at ${current} now.`);
+    }
   }
   if (record === undefined || before?.custom_domain === custom_domain) return;
   say(`To verify ${custom_domain}, add this record to its DNS:`);

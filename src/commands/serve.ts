@@ -152,7 +152,7 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
       () => readSources({ own, state, assistant, connections: mcp.measure(), deliverer }),
       report,
     ),
-    answerTlsAsk: host && createTlsAsk({ host, publicUrl: config.public_url, report }),
+    answerTlsAsk: createTlsAsk({ host, publicUrl: config.public_url, report }),
     trustedProxies: config.trusted_proxies,
     lookAtFirst: proxies.look,
     answerProcess: folder?.answer,

@@ -16,7 +16,8 @@ export type AnswerTlsAsk = (request: IncomingMessage, response: ServerResponse) 
 type Options = {
   /** The address of the console, the API and MCP. */
   readonly publicUrl: string | undefined;
-  readonly host: Pick<Host, "isServed">;
+  /** Undefined where the links are on a remote server. */
+  readonly host: Pick<Host, "isServed"> | undefined;
   readonly report: (error: unknown) => unknown;
 };
 
@@ -25,9 +26,9 @@ export function createTlsAsk({ publicUrl, host, report }: Options): AnswerTlsAsk
 
   async function isOurs(request: IncomingMessage): Promise<boolean> {
     const query = new URL(request.url ?? "", "http://localhost").searchParams;
-    const domain = query.get("domain")?.toLowerCase() ?? "";
-    if (domain === "" || !isFromProxy(request)) return false;
-    return domain === ownName || host.isServed(domain);
+    const domain = query.get("domain")?.toLowerCase().replace(/\.$/, "") ?? "";
+    if (!isRead(request) || !isHostname.test(domain) || !isFromProxy(request)) return false;
+    return domain === ownName || (host?.isServed(domain) ?? false);
   }
 
   return (request, response) => {
@@ -42,6 +43,12 @@ export function createTlsAsk({ publicUrl, host, report }: Options): AnswerTlsAsk
       },
     );
   };
+}
+
+const isHostname = /^[a-z0-9.-]{1,253}$/;
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 /** A proxy asks from a private network, and in its own name: it forwards nobody's request. */

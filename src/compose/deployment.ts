@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Send } from "../client/send-once.ts";
 import { openRemoteSender, sendEmbedded } from "../client/carriers.ts";
-import { UsageFault, type Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { KnownKey } from "../contract/access.ts";
 import { hasSubdomains } from "../contract/rules/link-address.ts";
 import type { WatchRequest } from "../contract/watch.ts";
@@ -63,7 +63,7 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const shown = createShownProcess({ setAlarm, warn, report });
   const embedded = await openEmbedded(config, options);
   const { store } = embedded;
-  await requireFittingOrigin(config, store.db).catch(async (error: unknown) => {
+  await warnOfSharedOrigin(config, store.db, warn).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
@@ -112,14 +112,19 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   };
 }
 
-/** Where all links share one host, only one project's can open. */
-async function requireFittingOrigin({ link_origin }: Config, db: Db): Promise<void> {
+/** Where all links share one host, only the links of one project open. */
+async function warnOfSharedOrigin(
+  { link_origin }: Config,
+  db: Db,
+  warn: NonNullable<DeploymentOptions["warn"]>,
+): Promise<void> {
   if (link_origin === undefined || hasSubdomains(link_origin)) return;
   const count = await countProjects(db);
   if (count < 2) return;
-  throw new UsageFault(
-    `--link-origin (WAYPOST_LINK_ORIGIN) has no {subdomain}, so it fits one project, but there ` +
-      `are ${count}; use an origin such as https://{subdomain}.links.example.com`,
+  warn(
+    { projects: count, link_origin },
+    "WAYPOST_LINK_ORIGIN has no {subdomain}, so only the links of the oldest project open. For " +
+      "all projects, use an origin such as https://{subdomain}.links.example.com.",
   );
 }
 

@@ -86,7 +86,7 @@ export type RequestHandlers = {
   readonly readUnready: ReadUnready;
   /** Undefined where nobody may read the metrics. */
   readonly answerScrape?: AnswerScrape | undefined;
-  /** Undefined without links of its own. */
+  /** Undefined in a process that no proxy is in front of. */
   readonly answerTlsAsk?: AnswerTlsAsk | undefined;
   /** Who is believed what they say of their clients' addresses. */
   readonly trustedProxies: TrustedProxies | undefined;

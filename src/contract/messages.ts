@@ -5,6 +5,9 @@ import type { Role } from "./scopes-and-roles.ts";
  * texts, so the service and the client read them from the same place.
  */
 export const messages = {
+  no_second_project: (origin: string) =>
+    `All links of this server open at ${origin}, so it can have only one project. For more ` +
+    "projects, its operator sets WAYPOST_LINK_ORIGIN to an origin with {subdomain}.",
   key_missing: "API key is missing. Send it in the header Authorization: Token <API_KEY>.",
   key_invalid: "API key is invalid.",
   key_malformed: "API key is invalid: the header must read Authorization: Token <API_KEY>.",

@@ -7,7 +7,7 @@ import {
   matchLinkHost,
 } from "../contract/rules/link-address.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { findOnlySubdomain, findSite, type SiteProject } from "../store/sites.ts";
+import { findOldestSubdomain, findSite, type SiteProject } from "../store/sites.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { watchChanges } from "../store/watch-changes.ts";
@@ -34,7 +34,7 @@ export type Site = {
 export type SitesOptions = {
   readonly store: Store;
   readonly clock: Pick<Clock, "monotonic">;
-  /** With `{subdomain}` in it, or the one origin of the only project. */
+  /** With `{subdomain}` in it, or the one origin of the oldest project. */
   readonly linkOrigin: string;
   readonly secondOrigin?: string | undefined;
 };
@@ -62,7 +62,7 @@ export function createSites(options: SitesOptions) {
 
   async function findProject(hostname: string): Promise<Site | undefined> {
     const read = readHostname(hostname, options);
-    const subdomain = read?.subdomain ?? (read && (await findOnlySubdomain(db)));
+    const subdomain = read?.subdomain ?? (read && (await findOldestSubdomain(db)));
     const found = await findSite(db, { hostname, subdomain });
     if (found === undefined) return undefined;
     const { project, by } = found;

@@ -6,7 +6,7 @@ import { dropScanMark } from "../contract/rules/scan-mark.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { hasAppWithScheme } from "../store/apps.ts";
 import { findProjectNamed, type StoredProject } from "../store/projects.ts";
-import { findOnlySubdomain } from "../store/sites.ts";
+import { findOldestSubdomain } from "../store/sites.ts";
 import type { Db } from "../store/tenant.ts";
 import { findVisitedAtPath } from "./find-link-at-path.ts";
 import type { Services } from "./handler.ts";
@@ -63,7 +63,7 @@ export async function findHostedProject(
   const origins = [readLinkOrigin(), ...(secondOrigin === undefined ? [] : [secondOrigin])];
   for (const origin of origins) {
     const subdomain = isSharedLinkHost(origin, hostname)
-      ? await findOnlySubdomain(db)
+      ? await findOldestSubdomain(db)
       : matchLinkHost(origin, hostname);
     if (subdomain !== undefined) return findProjectNamed(db, "subdomain", subdomain);
   }

@@ -1,4 +1,5 @@
-import { faultOf, takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
+import { messages } from "../contract/messages.ts";
+import { Problem, takenFault, validationFailed, type FieldProblem } from "../contract/problem.ts";
 import { defaultProjectSettings, type ProjectFields } from "../contract/projects.ts";
 import { restoreDestinations } from "../contract/rules/destinations.ts";
 import { hasSubdomains, isLinkHostOf } from "../contract/rules/link-address.ts";
@@ -75,8 +76,7 @@ export function checkPages(
 async function requireAddress(db: Db, linkOrigins: readonly string[]): Promise<void> {
   const shared = linkOrigins.find((origin) => !hasSubdomains(origin));
   if (shared === undefined || (await countProjects(db)) === 0) return;
-  const fault = `has no address of its own, because all links open at ${shared}`;
-  throw validationFailed([faultOf("subdomain", fault)]);
+  throw new Problem(400, messages.no_second_project(shared));
 }
 
 function requireNone(problems: readonly FieldProblem[]): void {

@@ -35,10 +35,16 @@ export type FoundSite = {
   readonly by: "subdomain" | "custom_domain";
 };
 
-/** The subdomain of the only project, which is served where all links share one host. */
-export async function findOnlySubdomain(db: Db): Promise<string | undefined> {
-  const rows = await db.selectFrom("projects").select("subdomain").limit(2).execute();
-  return rows.length === 1 ? rows[0]?.subdomain : undefined;
+/** The subdomain of the oldest project, which is served where all links share one host. */
+export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("projects")
+    .select("subdomain")
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.subdomain;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { findFreePort } from "../support/listening.ts";
@@ -11,4 +13,20 @@ test("waypost health succeeds while serve is ready, and fails otherwise", async 
   expect(await check()).toMatchObject({ code: 0, stderr: `Waypost is ready at port ${port}.\n` });
   await serving.stop();
   expect((await check()).code).toBe(1);
+});
+
+test("waypost health fails where another program answers, even one that never ends", async () => {
+  const other = createServer((_, response) => {
+    response.writeHead(200).write("hello");
+  }).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = other.address() as { readonly port: number };
+  const { code, stderr } = await run(["health", "--port", String(port)]);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("answers 200"),
+  });
+  other.closeAllConnections();
+  other.close();
 });

@@ -37,20 +37,48 @@ describe("a link origin without {subdomain}", () => {
     expect(refused).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
-        `Subdomain has no address of its own, because all links open at ${origin}`,
+        `All links of this server open at ${origin}, so it can have only one project.`,
       ),
     });
     expect((await runJson(["projects", "list", "--data", folder.path])).projects).toHaveLength(1);
   });
 
-  test("is refused at the start when there are several projects", async () => {
+  test("still opens the oldest project's links when another process adds a project", async () => {
     await using folder = await createFolder();
-    await (await startServe(folder.path)).stop();
-    const other = ["projects", "create", "--name", "Shop", "--subdomain", "shop"];
-    await run([...other, "--data", folder.path]);
-    const { code, stderr } = await run(["tools", "--data", folder.path, "--link-origin", origin]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("has no {subdomain}, so it fits one project, but there are 2");
+    const port = await findFreePort();
+    const words = ["--link-origin", origin, "--port", String(port)];
+    await using serving = await startServe(folder.path, words);
+    const body = { path: "spring", url: "https://example.com/sale" };
+    await serving.call("POST", "/links", { body });
+    const other = ["projects", "create", "--name", "Shop", "--subdomain", "a"];
+    expect((await run([...other, "--data", folder.path])).code).toBe(0);
+    const visited = await ask(port, "/spring", { host: "go.example.com" });
+    expect(visited.location).toBe("https://example.com/sale");
+
+    const { stderr } = await serving.stop();
+    expect(stderr).not.toContain("only the links of the oldest project open");
+    await using again = await startServe(folder.path, words);
+    expect((await ask(port, "/spring", { host: "go.example.com" })).status).toBe(302);
+    expect((await again.stop()).stderr).toContain("only the links of the oldest project open");
+  });
+
+  test("refuses a second project of a master key, whatever its subdomain", async () => {
+    await using folder = await createFolder();
+    await using serving = await startServe(folder.path, ["--link-origin", origin]);
+    const { token } = await runJson([
+      "keys",
+      "create",
+      "--master",
+      "--json",
+      "--data",
+      folder.path,
+    ]);
+    const body = { project: { name: "Shop", subdomain: "shop" } };
+    const refused = await serving.call("POST", "/projects", { key: token, body });
+    expect(refused.status).toBe(400);
+    expect(refused.body.error).toMatch(
+      /^All links of this server open at https:\/\/go\.example\.com/,
+    );
   });
 });
 
@@ -71,6 +99,8 @@ describe("GET /tls/ask", () => {
     expect(await read("go.example.com")).toBe(404);
     expect(await read("evil.example")).toBe(404);
     expect(await read("")).toBe(404);
+    expect(await read("x%00")).toBe(404);
+    expect(await read("DEFAULT.links.example.com.")).toBe(200);
     await run([...update, "--assume-verified"]);
     expect(await read("go.example.com")).toBe(200);
   });

@@ -113,7 +113,8 @@ export function isLinkOrigin(text: string): boolean {
 /** A scheme, a host and perhaps a port; what a reader of addresses would repair is refused. */
 export function isOrigin(text: string): boolean {
   const url = /[@?#\\\s]/.test(text) ? undefined : readUrl(text);
-  return url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === "/";
+  if (url === undefined || url.hostname.endsWith(".")) return false;
+  return /^https?:$/.test(url.protocol) && url.pathname === "/";
 }
 
 function readHostname(linkOrigin: string): string {
