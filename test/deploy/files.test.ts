@@ -1,11 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { createFolder, run } from "../support/command.ts";
-import { startProxy } from "./proxy.ts";
+import { secureExample } from "../support/certificates.ts";
+import { createFolder, createUsedFolder, run } from "../support/command.ts";
 import { findFreePort } from "../support/listening.ts";
+import { startCaddy } from "./caddy.ts";
+import { noCertificate, startProxy, type Proxy } from "./proxy.ts";
 
 /** The files for a server: they are what their programs read, and they fit each other. */
 
@@ -39,44 +42,54 @@ test("the Waypost service of compose.yaml cannot write outside its volume, nor g
 
 describe("the topology of compose.yaml, started without containers", () => {
   test("opens a link through a proxy that asked for the host name first", async () => {
-    await using folder = await createFolder();
-    const port = await findFreePort();
-    const names = {
-      WAYPOST_PUBLIC_URL: "https://waypost.example.com",
-      WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example.com",
-    };
-    const { environment } = compose.services.waypost;
-    const env = {
-      ...fill(environment, names),
-      // The containers' network exists only there.
-      WAYPOST_TRUSTED_PROXIES: "loopback",
-      WAYPOST_DATA: folder.path,
-      WAYPOST_PORT: String(port),
-      PATH: process.env["PATH"] ?? "",
-    };
-    const server = spawn(process.execPath, ["dist/waypost.js", "serve"], { env, stdio: "ignore" });
-    try {
-      const isReady = async () => (await run(["health", "--port", String(port)])).code === 0;
-      await expect.poll(isReady, { timeout: 60_000, interval: 200 }).toBe(true);
-      await using proxy = await startProxy(port);
-      const key = readFileSync(`${folder.path}/owner.key`, "utf8").trim();
-      const made = await proxy.send("waypost.example.com", "/api/v1/links", {
-        key,
-        body: { path: "spring", url: "https://example.com/sale" },
-      });
-      expect(made.status).toBe(201);
-      const visited = await proxy.send("default.links.example.com", "/spring");
-      expect(visited).toMatchObject({ status: 302, location: "https://example.com/sale" });
-      expect((await proxy.send("evil.example", "/spring")).status).toBe(525);
-      const asked = await proxy.send("waypost.example.com", "/tls/ask?domain=waypost.example.com");
-      expect(asked.status).toBe(404);
-    } finally {
-      server.kill("SIGKILL");
-    }
+    await openLinkThrough(startProxy);
+  });
+
+  test("opens a link through Caddy with its configuration", async (context) => {
+    context.skip(!hasCaddy, "Caddy is not installed");
+    await openLinkThrough(startCaddy);
   });
 });
 
-test.skipIf(!hasCaddy)("Caddy accepts its configuration", () => {
+async function openLinkThrough(start: (upstream: number) => Promise<Proxy>): Promise<void> {
+  await using folder = await createFolder();
+  const port = await findFreePort();
+  const names = {
+    WAYPOST_PUBLIC_URL: "https://waypost.example.com",
+    WAYPOST_LINK_ORIGIN: "https://{subdomain}.links.example.com",
+  };
+  const { environment } = compose.services.waypost;
+  const env = {
+    ...fill(environment, names),
+    // The containers' network exists only there.
+    WAYPOST_TRUSTED_PROXIES: "loopback",
+    WAYPOST_DATA: folder.path,
+    WAYPOST_PORT: String(port),
+    PATH: process.env["PATH"] ?? "",
+  };
+  const server = spawn(process.execPath, ["dist/waypost.js", "serve"], { env, stdio: "ignore" });
+  try {
+    const isReady = async () => (await run(["health", "--port", String(port)])).code === 0;
+    await expect.poll(isReady, { timeout: 60_000, interval: 200 }).toBe(true);
+    await using proxy = await start(port);
+    const key = readFileSync(`${folder.path}/owner.key`, "utf8").trim();
+    const made = await proxy.send("waypost.example.com", "/api/v1/links", {
+      key,
+      body: { path: "spring", url: "https://example.com/sale" },
+    });
+    expect(made.status).toBe(201);
+    const visited = await proxy.send("default.links.example.com", "/spring");
+    expect(visited).toMatchObject({ status: 302, location: "https://example.com/sale" });
+    expect((await proxy.send("evil.example", "/spring")).status).toBe(noCertificate);
+    const asked = await proxy.send("waypost.example.com", "/tls/ask?domain=waypost.example.com");
+    expect(asked.status).toBe(404);
+  } finally {
+    server.kill("SIGKILL");
+  }
+}
+
+test("Caddy accepts its configuration", (context) => {
+  context.skip(!hasCaddy, "Caddy is not installed");
   const words = ["validate", "--adapter", "caddyfile", "--config", "deploy/Caddyfile"];
   const { status, stderr } = spawnSync("caddy", words, { encoding: "utf8" });
   expect({ status, stderr }).toMatchObject({ status: 0 });
@@ -88,13 +101,23 @@ test("the Caddyfile asks Waypost before it gets a certificate", () => {
   expect(text.split("{").length).toBe(text.split("}").length);
 });
 
-test.skipIf(!hasNginx)("nginx accepts the site", () => {
-  const text = readFileSync("deploy/nginx.conf", "utf8").replace(/ssl|http2 on;/g, "");
-  const main = `events {}\nhttp {\n${text.replace(/_certificate.*;/g, "")}\n}\n`;
-  const { status, stderr } = spawnSync("nginx", ["-t", "-c", "/dev/stdin"], {
-    input: main,
-    encoding: "utf8",
-  });
+test("nginx accepts the site as it is", async (context) => {
+  context.skip(!hasNginx, "nginx is not installed");
+  context.skip(process.getuid?.() !== 0, "only root may listen at the ports of the site");
+  await using folder = await createUsedFolder();
+  const { path } = folder;
+  await writeFile(`${path}/fullchain.pem`, secureExample.cert);
+  await writeFile(`${path}/privkey.pem`, secureExample.key);
+  const site = readFileSync("deploy/nginx.conf", "utf8");
+  const own = site.replaceAll("/etc/letsencrypt/live/links.example.com", path);
+  expect(own.split(path)).toHaveLength(3);
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${path}/${name};`,
+  );
+  const lines = [...temporary, "access_log off;", own].join("\n");
+  await writeFile(`${path}/main.conf`, `pid ${path}/pid;\nevents {}\nhttp {\n${lines}\n}\n`);
+  const words = ["-t", "-e", "stderr", "-c", `${path}/main.conf`];
+  const { status, stderr } = spawnSync("nginx", words, { encoding: "utf8" });
   expect({ status, stderr }).toMatchObject({ status: 0 });
 });
 

@@ -12,8 +12,8 @@ import type { AddressInfo } from "node:net";
  * and passes a request on with the visitor's address and its own name.
  */
 
-type Sent = { readonly key?: string; readonly body?: object };
-type Answer = { readonly status: number; readonly location: string | undefined };
+export type Sent = { readonly key?: string; readonly body?: object };
+export type Answer = { readonly status: number; readonly location: string | undefined };
 
 export type Proxy = {
   readonly send: (host: string, path: string, sent?: Sent) => Promise<Answer>;
@@ -21,7 +21,7 @@ export type Proxy = {
 };
 
 /** What a visitor gets from a proxy that has no certificate for the host name. */
-const noCertificate = 525;
+export const noCertificate = 525;
 
 export async function startProxy(upstream: number): Promise<Proxy> {
   const server = createServer((request, response) => {
@@ -40,18 +40,22 @@ export async function startProxy(upstream: number): Promise<Proxy> {
   // A listening TCP server has an address with a port.
   const { port } = server.address() as AddressInfo;
   return {
-    send: (host, path, { key, body } = {}) => {
-      const headers = {
-        host,
-        ...(key !== undefined && { authorization: `Token ${key}` }),
-        ...(body !== undefined && { "content-type": "application/json" }),
-      };
-      return ask(port, path, headers, body === undefined ? undefined : JSON.stringify(body));
+    send: (host, path, sent = {}) => {
+      const body = sent.body === undefined ? undefined : JSON.stringify(sent.body);
+      return ask(port, path, makeHeaders(host, sent), body);
     },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+export function makeHeaders(host: string, { key, body }: Sent): OutgoingHttpHeaders {
+  return {
+    host,
+    ...(key !== undefined && { authorization: `Token ${key}` }),
+    ...(body !== undefined && { "content-type": "application/json" }),
   };
 }
 
