@@ -40,8 +40,10 @@ test("the npm package is an MCP server in an empty folder, without other package
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(mostBytes);
   expect(readdirSync(installed).toSorted()).toEqual([
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "LICENSE",
     "README.md",
+    "SECURITY.md",
     "dist",
     "docs",
     "manifest.json",
