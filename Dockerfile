@@ -1,5 +1,6 @@
 # Builds Waypost, then copies the program into an image without the build tools.
-FROM node:24-slim AS build
+# The result has native code for every platform, so the build runs on the builder's own.
+FROM --platform=$BUILDPLATFORM node:24-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci

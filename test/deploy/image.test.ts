@@ -56,7 +56,7 @@ function buildImage(folder: string): Stage {
   for (const { name, words } of instructions) {
     if (name === "FROM") {
       stage = openStage(join(folder, `stage-${stages.size}`));
-      stages.set(words[2] ?? "last", stage);
+      stages.set(words.includes("AS") ? (words.at(-1) ?? "") : "last", stage);
     } else if (stage !== undefined) {
       runInstruction(stage, { name, words }, stages);
     }
