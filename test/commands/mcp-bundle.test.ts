@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -13,6 +13,12 @@ const require = createRequire(import.meta.url);
 const mostBytes = 35 * 1024 * 1024;
 /** The main file of the package stands beside the command's. */
 const mcpb = require.resolve("@anthropic-ai/mcpb").replace(/index\.js$/, "cli/cli.js");
+
+test("mcpb accepts manifest.json", () => {
+  const words = [mcpb, "validate", "manifest.json"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+  expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
+});
 
 test("the packed bundle has what it needs and little else, and starts", async () => {
   await using folder = await createFolder();

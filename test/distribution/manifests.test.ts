@@ -39,21 +39,40 @@ describe("server.json", () => {
     expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
   });
 
-  test("gets the owner and the bundle's digest when a release is made", async () => {
+  test("runs the image as a server whose links and pages open on the user's machine", () => {
+    const [image] = server.packages;
+    const runtime = image.runtimeArguments.map(({ name, value }: Argument) => {
+      return name === undefined ? value : `${name}=${value}`;
+    });
+    expect(runtime).toContain("--publish=127.0.0.1:8787:8787");
+    expect(runtime).toContain("--volume=waypost:/data");
+    expect(image.packageArguments).toEqual([{ type: "positional", value: "serve" }]);
+    const { type, url, headers } = image.transport;
+    expect({ type, url }).toEqual({ type: "streamable-http", url: local });
+    expect(headers).toMatchObject([
+      { name: "Authorization", value: "Bearer {key}", variables: { key: { isSecret: true } } },
+    ]);
+  });
+
+  test("gets the owner, a lowercase image and the bundle's digest for a release", async () => {
     await using folder = await createUsedFolder();
     const bundle = join(folder.path, "waypost.mcpb");
     await writeFile(bundle, "a bundle");
-    const words = ["test/tools/release-server.js", "acme", bundle];
+    const words = ["test/tools/release-server.js", "Acme", bundle];
     const { stdout } = spawnSync(process.execPath, words, { encoding: "utf8" });
     const released = JSON.parse(stdout);
     const digest = createHash("sha256").update("a bundle").digest("hex");
-    expect(released.name).toBe("io.github.acme/waypost");
-    expect(released.packages[1]).toMatchObject({ registryType: "mcpb", fileSha256: digest });
+    expect(released.name).toBe("io.github.Acme/waypost");
+    expect(released.packages).toMatchObject([
+      { registryType: "oci", identifier: `ghcr.io/acme/waypost:${version}` },
+      { registryType: "mcpb", fileSha256: digest },
+    ]);
     expect(stdout).not.toContain("OWNER");
   });
 });
 
 type Package = { readonly registryType: string; readonly identifier: string };
+type Argument = { readonly name?: string; readonly value: string };
 
 describe("plugins and extensions reach a running server with a key from the environment", () => {
   test("Claude Code", () => {
@@ -119,6 +138,8 @@ test("llms.txt is at the root of the API's host, as in the repository", async ()
   expect(named.filter((name) => !topics.has(name))).toEqual([]);
 });
 
+type Step = { readonly name?: string; readonly uses?: string };
+
 describe("the workflows", () => {
   const workflows = ["test", "release"].map((name) => {
     const path = `.github/workflows/${name}.yml`;
@@ -129,6 +150,19 @@ describe("the workflows", () => {
     const [{ jobs } = { jobs: {} }] = workflows;
     expect(jobs.test.strategy.matrix.node).toEqual([20, 22, 24]);
     expect(jobs.test.steps).toContainEqual({ run: ".ci/run" });
+  });
+
+  test("push the image under the name that server.json publishes", async () => {
+    const [, { jobs } = { jobs: {} }] = workflows;
+    const { steps } = jobs.release;
+    const { run } = steps.find(({ name }: Step) => name === "Name the image");
+    await using folder = await createUsedFolder();
+    const file = join(folder.path, "env");
+    const env = { OWNER: "Acme", VERSION: `v${version}`, GITHUB_ENV: file };
+    spawnSync("bash", ["-e", "-c", run], { env });
+    expect(readFileSync(file, "utf8")).toBe(`IMAGE=ghcr.io/acme/waypost:${version}\n`);
+    const push = steps.find(({ uses }: Step) => uses?.startsWith("docker/build-push-action@"));
+    expect(push.with.tags).toBe("${{ env.IMAGE }}");
   });
 
   test("name scripts and files that exist", () => {

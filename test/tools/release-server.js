@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 
 /**
  * `node test/tools/release-server.js OWNER waypost.mcpb` prints server.json for the registry of MCP
- * servers: with the repository's owner and the bundle's digest.
+ * servers: with the repository's owner and the bundle's digest. An image's name is
+ * always lowercase.
  */
 
 const [owner, bundle] = process.argv.slice(2);
@@ -11,6 +12,8 @@ const digest = createHash("sha256").update(readFileSync(bundle)).digest("hex");
 const text = readFileSync("server.json", "utf8").replaceAll("OWNER", owner);
 const server = JSON.parse(text);
 const packages = server.packages.map((each) =>
-  each.registryType === "mcpb" ? { ...each, fileSha256: digest } : each,
+  each.registryType === "mcpb"
+    ? { ...each, fileSha256: digest }
+    : { ...each, identifier: each.identifier.toLowerCase() },
 );
 console.log(JSON.stringify({ ...server, packages }, null, 2));
