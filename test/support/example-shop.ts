@@ -1,5 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { visitAt } from "./link-host.ts";
 import { runProcess, startServe, type Folder } from "./command.ts";
@@ -133,11 +134,10 @@ export async function openExampleShop(): Promise<ExampleShop> {
   };
 }
 
-/** The console shows its name, which would be another each time if it were a temporary one. */
+/** The console shows its name. */
 async function createDataFolder(): Promise<Folder> {
-  const path = "/tmp/waypost";
-  await mkdir(path);
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+  const path = await mkdtemp(join(tmpdir(), "waypost-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
 type MovedClock = {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { secureExample } from "./certificates.ts";
 
 /**
@@ -29,7 +30,10 @@ export async function openPublicProxy(options: ProxyOptions): Promise<PublicProx
     else answerOther(response);
   });
   const proxy = createServer();
+  // A server that closes waits for them.
+  const tunnels = new Set<Duplex>();
   proxy.on("connect", (_request, socket) => {
+    tunnels.add(socket);
     socket.write("HTTP/1.1 200 OK\r\n\r\n");
     site.emit("connection", socket);
   });
@@ -40,8 +44,7 @@ export async function openPublicProxy(options: ProxyOptions): Promise<PublicProx
   return {
     url: `http://127.0.0.1:${own}`,
     [Symbol.asyncDispose]: async () => {
-      site.closeAllConnections();
-      proxy.closeAllConnections();
+      for (const socket of tunnels) socket.destroy();
       await new Promise((resolve) => proxy.close(resolve));
     },
   };
