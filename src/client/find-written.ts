@@ -128,7 +128,7 @@ function findNamed(kind: Kind, more: NonNullable<ListInput["filters"]> = []): Wr
     const name = describeName(kind, sent);
     if (found === undefined) return judgeMissing(body, `${name} does not exist yet`);
     if (await kind.isAsSent(sent, found, ask)) return { kind: "done", body: found };
-    return judgeOther(sent, found, `${name} exists (${found.id}), but not as requested`);
+    return judgeOther(sent, found, `${name} exists (${found.id}), but with other fields`);
   };
 }
 

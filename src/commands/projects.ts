@@ -198,7 +198,7 @@ function describe(project: StoredProject): string {
   const { plan, max_links, custom_domain } = project;
   const domain = `${custom_domain} ${project.custom_domain_verified ? "verified" : "unverified"}`;
   return [
-    plan === "free" ? `free tier, at most ${max_links} links` : "pro tier",
+    plan === "free" ? `free plan, at most ${max_links} links` : "pro plan",
     `templates ${project.templates_enabled ? "on" : "off"}`,
     ...(project.link_in_referrer ? ["link in referrer"] : []),
     ...(project.clipboard ? ["clipboard"] : []),

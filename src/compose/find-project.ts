@@ -9,7 +9,7 @@ export async function requireProject(db: Db, name: string | undefined): Promise<
   throw new UsageFault(
     name === undefined
       ? "choose a project with --project; waypost projects list shows all of them"
-      : `the project ${name} does not exist; waypost projects list shows them`,
+      : `the project ${name} does not exist; run waypost projects list to see all projects`,
   );
 }
 

@@ -301,7 +301,7 @@ export const settings = {
     flag: "probe",
     value: "on|off",
     default: "on",
-    help: "Finds out what the key may do, by requests that change nothing.",
+    help: "Finds out what the key may do, with requests that change nothing.",
     schema: onOrOff,
   },
   http_token: {

@@ -113,7 +113,9 @@ function explainAndroid(
     );
   }
   if (options.link_in_referrer === false) {
-    return never("The project's setting Link in Referrer is off. Ask the operator to turn it on.");
+    return never(
+      'The project\'s setting "Link in Referrer" is off. Ask the operator to turn it on.',
+    );
   }
   if (options.plan === "free") return never("It needs the Pro plan.");
   if (isUnknown) return notKnown("The link's Android app could not be read.");

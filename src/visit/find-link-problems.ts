@@ -169,7 +169,7 @@ function findMissingButton({ link, apps, options }: ExplainedLink): readonly Lin
   const isMissing = apps.ios_app && visit.action === "preview_page" && visit.open === undefined;
   if (isMissing !== true) return [];
   const message =
-    "The preview page cannot open the app: iOS stays in the browser on the link's own domain.";
+    "The preview page cannot open the app: iOS opens no app from the link's own domain.";
   const way = "ask the user for custom_scheme, then set it on the app";
   return [describe("no_open_button", "ios_app.custom_scheme", message, way)];
 }

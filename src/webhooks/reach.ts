@@ -54,7 +54,7 @@ export function findMend(fault: string | null): string | undefined {
 }
 
 const whatNamesNetworks =
-  "WAYPOST_WEBHOOK_PRIVATE must name the receiver's network, for waypost serve and for commands";
+  "Set WAYPOST_WEBHOOK_PRIVATE to the receiver's network, for waypost serve and for other commands";
 
 const checkName = `${whatNamesNetworks}; for a public receiver, check its DNS record`;
 

@@ -77,14 +77,14 @@ describe("a project", () => {
     const [head, ...rows] = stdout.trimEnd().split("\n");
     expect(head).toMatch(/^ID +SUBDOMAIN +NAME +LINKS +SETTINGS$/);
     expect(rows).toHaveLength(projects.length);
-    expect(rows[0]).toMatch(/ default +Default +1 +pro tier, templates on$/);
+    expect(rows[0]).toMatch(/ default +Default +1 +pro plan, templates on$/);
   });
 
   test("without --json its id is alone on stdout", async () => {
     const { code, stdout, stderr } = await run(inFolder("update", "default", "--name", "Renamed"));
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(stderr).toBe(
-      'Project "Renamed" (default): pro tier, templates on.\n' +
+      'Project "Renamed" (default): pro plan, templates on.\n' +
         'Changed name from "Default" to "Renamed".\n',
     );
     const again = await run(inFolder("update", "default", "--name", "Renamed"));

@@ -95,7 +95,9 @@ test("a receiver that fails is told of, and is a fault once it has for minutes",
   const young = await examine();
   expect(young).toEqual({
     code: 0,
-    lines: [expect.stringContaining(`ok    webhooks      ${host} (${id}) accepts no events since`)],
+    lines: [
+      expect.stringContaining(`ok    webhooks      ${host} (${id}) has accepted no events since`),
+    ],
   });
   change(`update webhooks set failing_since = failing_since - ${hour_ms}`);
   const old = await examine();

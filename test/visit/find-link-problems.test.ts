@@ -180,7 +180,7 @@ const rows: readonly Row[] = [
     apps: noScheme,
     told: [
       "ios_app.custom_scheme",
-      "The preview page cannot open the app: iOS stays in the browser on the link's own domain.",
+      "The preview page cannot open the app: iOS opens no app from the link's own domain.",
       "Ask the user for custom_scheme, then set it on the app.",
     ],
   },

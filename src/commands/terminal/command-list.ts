@@ -245,7 +245,7 @@ export const commandList = {
       "webhooks create": "send events to a web address of yours; its secret is shown once",
       "webhooks list": "list the webhooks, their last delivery and the events given up",
       "webhooks test ID": "send a test message",
-      "webhooks resend ID": "send the events given up again",
+      "webhooks resend ID": "resend events whose delivery was abandoned",
       "webhooks revoke ID": "revoke a webhook",
     },
     flags: {
@@ -290,7 +290,7 @@ export const commandList = {
       json: { type: "boolean", help: "print `{plan, job}`" },
     },
     notes:
-      "A file with an invalid row changes nothing. Ctrl-C stops after the rows already in " +
+      "If a row is invalid, nothing is changed. Ctrl-C stops after the rows already in " +
       "progress.",
   },
   export: {

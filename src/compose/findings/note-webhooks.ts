@@ -65,7 +65,8 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
     const [cause, how] =
       mend === undefined ? ["Check the receiver", ""] : ["Check its address", `. ${mend}`];
     const line =
-      `${name} accepts no events since ${tell(failing_since)} (${last_fault ?? "no answer"}); ` +
+      `${name} has accepted no events since ${tell(failing_since)} ` +
+      `(${last_fault ?? "no answer"}); ` +
       `${tellWaiting(waiting)}. ${cause}, then run waypost webhooks test ${id}${how}`;
     found.push(failing_since <= now - patience_ms ? { fault: line } : { said: line });
   }

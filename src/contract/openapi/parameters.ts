@@ -85,7 +85,7 @@ function describeOwnFilters(fields: FilterFields): JsonObject {
     explode: true,
     description:
       "Filters that only Waypost has, written like those in `q`. " +
-      `The fields are ${nameAll(fields)}. \`f[${searchName}]\` finds words of a link.`,
+      `The fields are ${nameAll(fields)}. \`f[${searchName}]\` searches the text of a link.`,
     schema: {
       type: "object",
       properties: { [searchName]: search, ...describeConditions(fields, askedConditions, text) },

@@ -29,7 +29,7 @@ const advice = {
     `Ask the user for a key with the scope ${nameScope(context)}; do not try again with this one.`,
   role_required:
     "Tell the user that the key's owner lacks the role; do not try again with this key.",
-  plan_required: "Tell the user what needs the Pro tier, or call again without those fields.",
+  plan_required: "Tell the user what needs the Pro plan, or call again without those fields.",
   unauthorized: "Look up what this key may do, and tell the user.",
   not_found: adviseNotFound,
   validation_failed: ({ tool, fields }) =>
@@ -51,7 +51,7 @@ const advice = {
   plan_changed: ({ tool }) =>
     tool.includes("plan")
       ? "Make the plan again and show the user what it would do now."
-      : `Read it again and show the user; call ${tool} again if the user still wants it.`,
+      : `Read it again and show it to the user. Call ${tool} again only if they still want it.`,
   cancelled: ({ effect, tool }) =>
     effect === "unknown"
       ? "Before you repeat the call, check whether it took effect."

@@ -54,7 +54,7 @@ export const appKinds: readonly AppKind[] = [
         label: "App Store ID",
         kind: "text",
         isExact: true,
-        hint: "The digits in its App Store address. Links need it to open the store.",
+        hint: "The number in the app's App Store address. Links need it to open the store.",
       },
       scheme,
       {

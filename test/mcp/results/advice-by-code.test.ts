@@ -92,7 +92,7 @@ const cases: readonly Case[] = [
     tool: "create_link",
     args: { referrer: "a" },
     staging: { send: refusing(401, messages.pro_fields("referrer")) },
-    failure: { ...refused, status: 401, next: /Pro tier/ },
+    failure: { ...refused, status: 401, next: /Pro plan/ },
   },
   {
     code: "unauthorized",

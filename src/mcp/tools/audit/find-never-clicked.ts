@@ -61,7 +61,7 @@ async function findByFilters(
   if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return nothing;
   const message =
     `Created more than ${days} days ago and never visited. If the links are no longer needed, ` +
-    "a plan can delete them by these filters.";
+    "a plan with these filters can delete them.";
   const ids = rows.map(({ id }) => id);
   return { groups: [{ code: "never_clicked", count, message, filters, ids }], notChecked: [] };
 }

@@ -19,7 +19,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   create_link: "Create a link. A taken path is refused.",
   upsert_link: "Create a link, or overwrite the given fields of the link with this path.",
   update_link:
-    "Change the given fields of one link. An empty text clears a field. For many, make a plan.",
+    "Change the given fields of a link. An empty string clears one. For many links, make a plan.",
   delete_link:
     "Delete a link. An embedded server keeps it 30 days. To redirect it, change its url.",
   shorten_link:
