@@ -35,6 +35,13 @@ export function writeWords(name: string): string {
     .replace(/\bandroid\b/g, "Android");
 }
 
+/** A sentence for developers and models, with people's words in place of the names of fields. */
+export function writeFieldsInWords(sentence: string): string {
+  return sentence.replace(/\b(?:url|referrer|[a-z]+(?:_[a-z]+)+)\b/g, (name) =>
+    Object.hasOwn(words, name) ? `“${writeLabel(name)}”` : name,
+  );
+}
+
 /** By itself. */
 export function writeLabel(name: string): string {
   const label = writeWords(name);

@@ -114,14 +114,14 @@ function explainAndroid(
   }
   if (options.link_in_referrer === false) {
     return never(
-      'The project\'s setting "Link in Referrer" is off. Ask the operator to turn it on.',
+      'The project\'s "Link in Referrer" setting is off. Ask the operator to turn it on.',
     );
   }
   if (options.plan === "free") return never("It needs the Pro plan.");
   if (isUnknown) return notKnown("The link's Android app could not be read.");
   if (options.link_in_referrer === undefined) {
     return notKnown(
-      "It works if the project's setting Link in Referrer is on, which the API does not show.",
+      "It works if the project's Link in Referrer setting is on, which the API does not show.",
     );
   }
   return { matched: "exactly", why: "Google Play passes the visited address to the app." };

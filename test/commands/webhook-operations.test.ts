@@ -175,11 +175,11 @@ test("where serve no longer names a network, the setting is told, not the receiv
   const { code, lines } = await examine();
   expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 event waits. `)]]);
   expect(lines.join()).toContain(
-    `Check its address, then run waypost webhooks test ${id}. WAYPOST_WEBHOOK_PRIVATE must name ` +
-      "the receiver's network, for waypost serve and for commands",
+    `Check its address, then run waypost webhooks test ${id}. Set WAYPOST_WEBHOOK_PRIVATE to ` +
+      "the receiver's network, for waypost serve and for other commands",
   );
   const tab = await signInAt(serving);
-  const told = "WAYPOST_WEBHOOK_PRIVATE must name";
+  const told = "Set WAYPOST_WEBHOOK_PRIVATE to";
   for (const page of ["/webhooks", `/webhooks/${id}`]) {
     const { text } = await tab.open(page);
     expect(text.replace(/\s+/g, " ").split(told)).toHaveLength(2);

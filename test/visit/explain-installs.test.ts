@@ -106,7 +106,7 @@ describe("never, with the reason", () => {
 
   test("on Android where Google Play is told nothing", () => {
     const { android } = explainInstalls(link, apps, { link_in_referrer: false }).installs;
-    expect(android.why).toContain("Link in Referrer is off");
+    expect(android.why).toContain('"Link in Referrer" setting is off');
     const fields = { ...link, android_fallback_url: "https://example.com/get" };
     const elsewhere = explainInstalls(fields, apps, options).installs.android;
     expect(elsewhere).toEqual({ matched: "never", why: expect.stringContaining("fallback") });

@@ -43,7 +43,7 @@ const prompts: readonly Prompt[] = [
     write: ({ name = "", url = "", path, bundle_id, package_name }) => [
       `Launch the campaign ${cite(name)}. Its links open ${cite(url)}.`,
       path === undefined
-        ? "Choose a short path from its name, and check with list_links that it is free."
+        ? "Make a path from its name, and check with list_links that it is free."
         : `Its path is ${cite(path)}; check with list_links that it is free.`,
       ...[bundle_id, package_name].flatMap((app) =>
         app === undefined ? [] : [`It opens the app ${cite(app)}; check that it is registered.`],

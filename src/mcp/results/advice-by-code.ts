@@ -24,13 +24,13 @@ const advice = {
   key_missing: "Ask the user to set WAYPOST_API_KEY where this server is configured.",
   key_invalid: "Ask the user for another API key.",
   account_suspended:
-    "Tell the user that the account is suspended. Until that changes, no call works.",
+    "Inform the user that the account is suspended. Until that changes, no call works.",
   scope_missing: (context) =>
     `Ask the user for a key with the scope ${nameScope(context)}; do not try again with this one.`,
   role_required:
-    "Tell the user that the key's owner lacks the role; do not try again with this key.",
-  plan_required: "Tell the user what needs the Pro plan, or call again without those fields.",
-  unauthorized: "Look up what this key may do, and tell the user.",
+    "Inform the user that the key's owner lacks the role; do not try again with this key.",
+  plan_required: "Explain to the user what needs the Pro plan, or call again without those fields.",
+  unauthorized: "Look up what this key may do, and inform the user.",
   not_found: adviseNotFound,
   validation_failed: ({ tool, fields }) =>
     fields === undefined
@@ -38,13 +38,13 @@ const advice = {
       : `${mend("fields", fields)} and call ${tool} again.`,
   rate_limited: ({ tool, effect }) => `Wait, ${lookFirst(effect)}then call ${tool} again.`,
   overloaded: ({ tool }) => `Wait a moment, then call ${tool} again.`,
-  unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or tell the user.`,
+  unreachable: ({ tool }) => `Nothing was changed: call ${tool} again later, or inform the user.`,
   timed_out: ({ tool }) => `Nothing was changed: call ${tool} again later.`,
   outcome_unknown: adviseUnknown,
   bad_response: ({ effect }) =>
     effect === "unknown"
-      ? "Check whether it happened, and tell the user to check the server's base address."
-      : "Tell the user to check the server's base address.",
+      ? "Check whether it happened, and ask the user to check the server's base address."
+      : "Ask the user to check the server's base address.",
   approval_required: ({ tool }) =>
     `Ask the user to approve this; then call ${tool} again with the same arguments.`,
   approval_declined: "The user declined: do not try again unless the user asks for it.",
@@ -58,10 +58,10 @@ const advice = {
       : `If the user still wants it, call ${tool} again.`,
   internal: ({ tool, message, retry }) =>
     message === messages.store_full
-      ? `Tell the user to make room on the disk that holds Waypost's data, then call ${tool} again.`
+      ? `Ask the user to make room on the disk that holds Waypost's data, then call ${tool} again.`
       : retry === "never"
         ? "Before you repeat the call, check whether it took effect. Give the user the reference."
-        : "Try once more; if it fails again, tell the user the reference.",
+        : "Try again once. If that fails too, give the user the reference.",
 } satisfies Readonly<Record<string, string | ((context: Context) => string)>>;
 
 export type Code = keyof typeof advice;
@@ -88,7 +88,7 @@ function nameScope({ endpoint, message = "" }: Context): string {
 
 function adviseNotFound({ endpoint, tool, message }: Context): string {
   if (message === messages.not_offered) {
-    return `Tell the user that this server may not offer ${tool}.`;
+    return `Inform the user that this server may not offer ${tool}.`;
   }
   if (endpoint === contract.pageTemplate.preview) {
     const ids = describeIds(findKind(contract.links.show));

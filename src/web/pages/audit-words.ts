@@ -1,4 +1,4 @@
-import { writeLabel } from "../../text/write-label.ts";
+import { writeFieldsInWords } from "../../text/write-label.ts";
 
 /** What an audit finds, in words for whoever mends it by hand. */
 
@@ -76,9 +76,7 @@ export function findKind(code: string): Kind {
 }
 
 /** An assistant is told what to ask of a person, who is here already, and the names of fields. */
-export function tellPlainly(message: string, field: string): string {
+export function tellPlainly(message: string): string {
   const sentences = message.split(/(?<=[.?])\s+/);
-  const told = sentences.filter((sentence) => !sentence.startsWith("Ask ")).join(" ");
-  const isField = field !== "" && told.startsWith(`${field} `);
-  return isField ? writeLabel(field) + told.slice(field.length) : told;
+  return writeFieldsInWords(sentences.filter((each) => !each.startsWith("Ask ")).join(" "));
 }

@@ -147,7 +147,7 @@ function renderGroup(group: JsonObject, severity: Severity, known: Known): Html 
           <h3>
             ${title}${field === "" ? "" : html` <span class="tag">${writeLabel(field)}</span>`}
           </h3>
-          <p class="soft" dir="auto">${tellPlainly(readText(group, "message"), field)}</p>
+          <p class="soft" dir="auto">${tellPlainly(readText(group, "message"))}</p>
         </div>
         <span class="${looks[severity]} number">${describeCount(group, count)}</span>
       </div>

@@ -130,7 +130,7 @@ function renderAddresses(link: JsonObject): Html | string {
   return html`<section class="card" aria-label="Address">
     <div class="inside">
       ${renderCopy(address, "address", "Copy the address")}
-      ${short === "" ? "" : renderCopy(short, "short", "Copy the short address")}
+      ${short === "" ? "" : renderCopy(short, "short", "Copy the address with the short path")}
     </div>
   </section>`;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../contract/json.ts";
+import { writeFieldsInWords } from "../../text/write-label.ts";
 import { html, type Html } from "../html.ts";
 import { shorten } from "../parts.ts";
 import { readRecord, readRecords, readText } from "../read.ts";
@@ -16,7 +17,7 @@ export function renderVisits(result: JsonObject): Html {
         ${renderMobile("Android", readRecord(visits, "android"))}
         ${renderPlatform("Computer", readRecord(visits, "desktop"))}
       </ul>
-      ${problems.map((problem) => html`<p class="warning">${readText(problem, "message")}</p>`)}
+      ${problems.map((problem) => html`<p class="warning">${writeFieldsInWords(readText(problem, "message"))}</p>`)}
     </div>
   </section>`;
 }

@@ -15,7 +15,7 @@ export type Load = {
 export async function startLoad(): Promise<Load> {
   const script = fileURLToPath(new URL("./load-process.ts", import.meta.url));
   const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
-  const child = startNode(["--import", "tsx", script], { stdio: [...stdio] });
+  const child = startNode(["--import", import.meta.resolve("tsx"), script], { stdio: [...stdio] });
   const ended = once(child, "exit");
   // A process that has ended answers no order.
   const failed = ended.then(([code, signal]) => {

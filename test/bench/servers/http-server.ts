@@ -35,7 +35,7 @@ export function serve(
 /** The cost of `node:http` when it sends the same answer. */
 export function serveAnswer(answer: Answer): Promise<Server> {
   const script = fileURLToPath(new URL("./bare-http.ts", import.meta.url));
-  return startServer(["--import", "tsx", script, JSON.stringify(answer)]);
+  return startServer(["--import", import.meta.resolve("tsx"), script, JSON.stringify(answer)]);
 }
 
 export type Starting = {

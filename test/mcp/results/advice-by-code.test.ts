@@ -180,7 +180,7 @@ const cases: readonly Case[] = [
       mode: "guarded",
       send: refusing(401, messages.scope_missing("links.show")),
     },
-    failure: { effect: "unknown", retry: "now", next: /tell the user the reference/ },
+    failure: { effect: "unknown", retry: "now", next: /give the user the reference/ },
   },
 ];
 
@@ -219,8 +219,8 @@ test("what fails before a tool is called is told by its reference alone", async 
 });
 
 test.each([
-  ["get_link", { id }, { effect: "none", retry: "now" }, /^Try once more/],
-  ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try once more/],
+  ["get_link", { id }, { effect: "none", retry: "now" }, /^Try again once/],
+  ["upsert_link", { path: "a" }, { effect: "unknown", retry: "now" }, /^Try again once/],
   ["create_link", {}, { effect: "unknown", retry: "never" }, /^Before you repeat the call, check/],
 ])(
   "after a fault of ours %s is repeated where that does no harm",

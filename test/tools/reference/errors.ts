@@ -34,7 +34,7 @@ const causes: Readonly<Record<Code, string>> = {
   outcome_unknown: "The answer to a write was lost. The change may have been made.",
   bad_response: "The remote server's answer is not one of this API.",
   approval_required: "A person must approve this call. `approval.url` is the page.",
-  approval_declined: "The person said no.",
+  approval_declined: "The person declined.",
   plan_changed: "The links are no longer as the plan or the person saw them.",
   cancelled: "The client cancelled the call.",
   internal: "Waypost failed. The log has the reference that the message names.",

@@ -29,7 +29,7 @@ const descriptions: Readonly<
     data: "`links`: the `id` and the new `clicks` of each, up to 500",
   },
   "install.matched": {
-    when: "an app reports its first start, and the link that led to it is found",
+    when: "an app reports its first start, and Waypost finds the link of its visit",
     data: "`link`, `platform`, `confidence` and `match_score`",
   },
   "job.finished": {

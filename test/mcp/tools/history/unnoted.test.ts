@@ -10,12 +10,12 @@ const full = Object.assign(new Error("database or disk is full"), { errcode: 13 
 const fullDisk = {
   message: "The database's disk is full, so nothing was written.",
   retry: "later",
-  next: expect.stringMatching(/^Tell the user to make room on the disk .* call create_link again/),
+  next: expect.stringMatching(/^Ask the user to make room on the disk .* call create_link again/),
 };
 const fault = {
   message: "Something went wrong inside Waypost (reference reference-1).",
   retry: "now",
-  next: expect.stringContaining("tell the user the reference"),
+  next: expect.stringContaining("ive the user the reference"),
 };
 
 /** A history of which nothing else is asked. */

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { writeFieldsInWords } from "../../src/text/write-label.ts";
+
+test.each([
+  ["url is http, not https.", "“Web address” is http, not https."],
+  [
+    "provider_token and campaign_token have no effect.",
+    "“App Store provider token” and “App Store campaign token” have no effect.",
+  ],
+  ["With enable_forced_redirect, iOS visitors…", "With “Skip the preview page”, iOS visitors…"],
+  ["The path my_url_campaign stays.", "The path my_url_campaign stays."],
+])("a console page shows %s with people's words for fields", (sentence, shown) => {
+  expect(writeFieldsInWords(sentence)).toBe(shown);
+});
