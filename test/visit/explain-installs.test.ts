@@ -80,7 +80,7 @@ describe("not known, with the reason", () => {
     const { android } = explainInstalls(link, apps, {}).installs;
     expect(android).toEqual({
       matched: "not_known",
-      why: "It works if the project's setting Link in Referrer is on, which the API does not show.",
+      why: "It works if the project's Link in Referrer setting is on, which the API does not show.",
     });
   });
 });
