@@ -17,9 +17,13 @@ export function renderVisits(result: JsonObject): Html {
         ${renderMobile("Android", readRecord(visits, "android"))}
         ${renderPlatform("Computer", readRecord(visits, "desktop"))}
       </ul>
-      ${problems.map((problem) => html`<p class="warning">${writeFieldsInWords(readText(problem, "message"))}</p>`)}
+      ${problems.map(renderProblem)}
     </div>
   </section>`;
+}
+
+function renderProblem(problem: JsonObject): Html {
+  return html`<p class="warning">${writeFieldsInWords(readText(problem, "message"))}</p>`;
 }
 
 function renderMobile(name: string, outcomes: JsonObject): Html {
