@@ -88,7 +88,7 @@ export const messages = {
     return `by must be one of ${known}, not ${given}${meant}`;
   },
   stats_steps: (by: string, most: number) =>
-    `grouping by ${by} would return more than ${most} rows. Choose a shorter period.`,
+    `by ${by} would return more than ${most} rows. Choose a shorter period.`,
   stats_hours: (first: string) =>
     `by hour works only from ${first} on, including the time that compare adds. Older visits are ` +
     "counted per UTC day. Group them by day.",

@@ -16,7 +16,7 @@ describe("a Node that is too old", () => {
       code: 2,
       stdout: "",
       stderr:
-        `waypost: this is Node 18.20.1, but Waypost needs Node ${oldest} or newer; ` +
+        `waypost: this is Node 18.20.1, but Waypost needs Node ${oldest}, or 22.3 or newer; ` +
         "install it from https://nodejs.org\n",
     });
   });
@@ -30,7 +30,8 @@ describe("a Node that is too old", () => {
 
 function readEngines() {
   const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
-  return { oldest: engines.node.replace(">=", "") };
+  const [, oldest = ""] = /^>=([\d.]+) <21 \|\| >=22\.3$/.exec(engines.node) ?? [];
+  return { oldest };
 }
 
 test.each([

@@ -72,7 +72,7 @@ test("what comes back from the bin can be undone, and its emptying cannot", asyn
   expect(changes[0]).toMatchObject({ tool: "bin restore", by, target, undoes: changes[1].id });
   expect(changes[1]).toMatchObject({ tool: "delete_link", undone_by: changes[0].id });
   const again = await callRefused(client, "undo", { change_id: changes[1].id });
-  expect(again.message).toBe(`It is undone already, by ${changes[0].id}.`);
+  expect(again.message).toBe(`It was already undone, by change ${changes[0].id}.`);
   await callDone(client, "undo", { change_id: changes[0].id });
   expect((await callRefused(client, "get_link", { id: link.id })).code).toBe("not_found");
   expect((await run(["bin", "empty", "--yes", ...data])).code).toBe(0);

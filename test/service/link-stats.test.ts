@@ -230,7 +230,7 @@ test.each([
   ],
   ["from=2010-01-01&to=2026-01-09", "at most ten years apart"],
   ["by=contry", 'referrer, country, source, link, not "contry"; did you mean country?'],
-  ["from=2025-01-01&to=2026-01-09&by=hour", "grouping by hour would return more than"],
+  ["from=2025-01-01&to=2026-01-09&by=hour", "by hour would return more than"],
   ["compare=maybe", "compare must be true or false."],
   [
     "bogus=1&from=2026-01-10",

@@ -172,7 +172,12 @@ describe("a draft", () => {
     const problems = [
       { field: "body", line: 1, column: 1, message: expect.stringContaining("store_buttons") },
       { field: "body", line: 2, column: 1, message: expect.stringContaining("<script>") },
-      { field: "body", line: 3, column: 4, message: expect.stringContaining("no variable foo") },
+      {
+        field: "body",
+        line: 3,
+        column: 4,
+        message: expect.stringContaining("variable foo does not exist"),
+      },
       { field: "css", line: 2, column: 3, message: expect.stringContaining("behavior") },
     ];
     for (const reply of [await save(bad), await publish(bad)]) {

@@ -194,7 +194,7 @@ describe("what nobody is asked about", () => {
 });
 
 describe.each([
-  ["before our own service", false, "write", "it changed just now"],
+  ["before our own service", false, "write", "the link changed just now"],
   ["before another deployment", true, "approved", "name changed since"],
 ] as const)("a plan %s (remote: %s), interrupted once it is: %s", (_, isRemote, moment, why) => {
   openForEach(
@@ -223,7 +223,7 @@ describe("a plan of new links", () => {
   test("overwrites none that came just now", async () => {
     const plan_id = await plan("upsert", { path: "spring", url: there });
     const changed = interruptOnce("write", createMeanwhile, readAtPath);
-    await expectRejected(plan_id, "it changed just now");
+    await expectRejected(plan_id, "the link changed just now");
     expect((await readAtPath()).body).toEqual(changed());
   });
 });

@@ -124,7 +124,7 @@ test.each(eras)("read-only mode has no tool that writes, for a %s client", async
   expect(names.filter((name) => writers.includes(name))).toEqual([]);
   for (const name of writers) {
     const { structured } = await assistant.callTool(name, { id });
-    expect(structured.error.message).toContain("mode is read-only");
+    expect(structured.error.message).toContain("This server is read-only");
   }
   expect(assistant.writes).toEqual([]);
 });

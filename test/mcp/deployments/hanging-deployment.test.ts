@@ -62,7 +62,7 @@ test.each<[tool: string, args: Args, first: string]>([
   });
   const refused = await callRefused(strange, tool, args);
   expect(refused).toMatchObject({ code: "timed_out", effect: "none", retry: "later" });
-  expect(refused.message).toContain("within 20 s, and no link was read. Filters");
+  expect(refused.message).toContain("within 20 s, and no link was read. Narrower filters");
   expect(refused.next).toBe(`Nothing was changed: call ${tool} again later.`);
   // Of the audit's first questions several are under way at once.
   expect(hanging).toBeLessThanOrEqual(tool === "audit_links" ? 2 : 1);

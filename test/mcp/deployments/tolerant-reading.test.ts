@@ -142,10 +142,10 @@ describe("a write that was answered 2xx is done", () => {
       });
       const changed = await callDone(strange, "update_link", { id, name: "Snow" });
       expect(changed.link).toEqual({ id });
-      expect(changed.problems[0].message).toMatch(/^The deployment has done it, but /);
+      expect(changed.problems[0].message).toMatch(/^The server made the change, but /);
       const made = await callDone(strange, "create_link", { path: "spring" });
       expect(made.link).toBeUndefined();
-      expect(made.problems[0].message).toMatch(/^The deployment has done it, but /);
+      expect(made.problems[0].message).toMatch(/^The server made the change, but /);
       expect(strange.listWrites()).toHaveLength(2);
       strange.proxy.setAlter((_asked, reply) => reply);
       expect((await callDone(strange, "get_link", { id: "spring" })).link.path).toBe("spring");

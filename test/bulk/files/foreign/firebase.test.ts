@@ -94,6 +94,7 @@ describe("Firebase Dynamic Links", () => {
         { field: "iOS custom scheme (ius)", count: 1, example: "shop" },
         { field: "Creation timestamp", count: 1, example: "2021-05-01" },
       ],
+      warnings: [],
     });
   });
 
