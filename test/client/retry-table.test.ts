@@ -209,7 +209,7 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",
       message: expect.stringMatching(
-        /was lost \(ECONNRESET\)\. Checked: the .+ (exist|exists|yet|requested)\.$/,
+        /was lost \(ECONNRESET\)\. Checked: the .+ (exist|exists|yet|fields)\.$/,
       ),
       facts: { effect: "unknown", retry: "later" },
     });
