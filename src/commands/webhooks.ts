@@ -194,7 +194,7 @@ async function test({ config, store, webhook, isJson }: Acting): Promise<boolean
 async function resend({ config, store, webhook, isJson }: Acting): Promise<void> {
   const count = await store.write((db) => sendAgain(db, webhook, undefined, clock.now()));
   if (isJson) printJson({ resent: count });
-  else if (count === 0) say("No events were given up.");
+  else if (count === 0) say("This webhook has no failed events.");
   else say(`waypost serve sends ${count === 1 ? "1 event" : `${count} events`} again.`);
   if (count > 0) await sayWhoDelivers(config);
 }

@@ -51,7 +51,7 @@ export const messages = {
   route_unknown: "Not found: this endpoint does not exist.",
   method_unknown: (known: string) => `Method not allowed: this path supports only ${known}.`,
   body_too_large: "The request body is larger than 1 MiB.",
-  keyless_too_large: "Without a secret key, a request body can have at most 64 KiB.",
+  keyless_too_large: "Without a secret key, a request body can be at most 64 KiB.",
   address_too_long: "The request address is too long.",
   content_type: "Content-Type must be application/json.",
   form_refused: (example: string) =>

@@ -21,7 +21,7 @@ export function judgeUnreached(
       return describe(
         "error",
         "host_not_public",
-        `From here, ${quote(host)} has no address on the public internet.`,
+        `Seen from this server, ${quote(host)} has no public address.`,
         "Point its A or AAAA records at your proxy's public address, and not at a private one.",
       );
     case "unreachable":
@@ -108,7 +108,7 @@ function judgeStatus(
       "error",
       `${system}_file_redirected`,
       `${file} redirects to ${quote(location)} (${status}), but ${reader} follows no redirects.`,
-      "Serve the file at this address: exclude /.well-known/ from redirects to www or a slash.",
+      "Serve the file at this address: exclude /.well-known/ from redirects that add www or a slash.",
     );
   }
   if (others === 200) {

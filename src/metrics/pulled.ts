@@ -62,7 +62,7 @@ const counters: readonly Pulled[] = [
   },
   {
     name: "waypost_webhook_deliveries_total",
-    help: "Webhook deliveries that were accepted or failed, and events that were given up",
+    help: "Webhook deliveries that were accepted or failed, and events that failed for good",
     label: "outcome",
     read: ({ deliveries = {} }) => deliveries,
   },
@@ -94,7 +94,7 @@ const gauges: readonly Pulled[] = [
   },
   {
     name: "waypost_webhook_events",
-    help: "Webhook events in the store that are waiting, were given up, or were dropped",
+    help: "Webhook events in the store that wait, that failed for good, or that were dropped",
     label: "state",
     read: ({ events = {} }) => events,
   },

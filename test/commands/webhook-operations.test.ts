@@ -118,7 +118,7 @@ test("what was given up is told of with how it is sent again", async () => {
     0,
     [
       expect.stringMatching(
-        `1 event for .* was given up.*waypost webhooks resend ${id} sends it again`,
+        `1 event for .* could not be delivered.*waypost webhooks resend ${id} sends it again`,
       ),
     ],
   ]);

@@ -196,7 +196,9 @@ test("a webhook of all events, and its end", async () => {
   expect(events).toEqual(webhookEvents);
   const [, line] = (await run(webhooks("list"))).stdout.split(id);
   expect(line).toMatch(/https:\/\/example\.com\/hook +\(all\) +\(never\)/);
-  expect(await run(webhooks("resend", id))).toMatchObject({ stderr: "No events were given up.\n" });
+  expect(await run(webhooks("resend", id))).toMatchObject({
+    stderr: "This webhook has no failed events.\n",
+  });
   expect((await run(webhooks("revoke", id))).code).toBe(0);
   expect((await list()).map((one: { readonly id: string }) => one.id)).not.toContain(id);
   expect(await run(webhooks("revoke", id))).toMatchObject({

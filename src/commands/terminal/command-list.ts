@@ -243,9 +243,9 @@ export const commandList = {
   webhooks: {
     usages: {
       "webhooks create": "send events to a web address of yours; its secret is shown once",
-      "webhooks list": "list the webhooks, their last delivery and the events given up",
+      "webhooks list": "list the webhooks, their last delivery and their failed events",
       "webhooks test ID": "send a test message",
-      "webhooks resend ID": "resend events whose delivery was abandoned",
+      "webhooks resend ID": "resend events that failed",
       "webhooks revoke ID": "revoke a webhook",
     },
     flags: {

@@ -73,8 +73,8 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
   if (dead > 0) {
     const [lost, them] =
       dead === 1
-        ? [`1 event for ${name} was given up. It is`, "it"]
-        : [`${dead} events for ${name} were given up. They are`, "them"];
+        ? [`1 event for ${name} could not be delivered. It is`, "it"]
+        : [`${dead} events for ${name} could not be delivered. They are`, "them"];
     const resend = `waypost webhooks resend ${id} sends ${them} again`;
     found.push({ said: `${lost} kept for a week: ${resend}` });
   }

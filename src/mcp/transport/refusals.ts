@@ -40,7 +40,7 @@ export function refuseCalls(): Response {
 
 export function refuseLong(): Response {
   return refuseForNow(
-    "Too many long messages are being read. Send less at a time, or wait a moment.",
+    "The server is reading too many long messages. Send less at a time, or wait a moment.",
   );
 }
 

@@ -29,7 +29,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   invalid_field: { title: "Invalid field", severity: "broken" },
   app_invalid: { title: "Invalid app", severity: "broken", of: "apps" },
   team_id_unfit: {
-    title: "Team IDs that Apple does not assign",
+    title: "Team IDs that are not in Apple's format",
     severity: "broken",
     of: "apps",
   },
