@@ -7,7 +7,7 @@ const within_ms = 3000;
 export async function runHealth({ host, port }: Pick<Config, "host" | "port">): Promise<boolean> {
   if (port === 0) throw new UsageFault("health needs the port of waypost serve; pass --port");
   const fault = await findFault(findAddress(host, port));
-  say(fault === undefined ? `Waypost is ready at port ${port}.` : `Not ready: ${fault}.`);
+  say(fault === undefined ? `Waypost is ready on port ${port}.` : `Not ready: ${fault}.`);
   return fault === undefined;
 }
 

@@ -10,7 +10,7 @@ test("waypost health succeeds while serve is ready, and fails otherwise", async 
   const check = () => run(["health", "--port", port, "--host", "0.0.0.0"]);
   expect(await check()).toMatchObject({ code: 1, stderr: expect.stringContaining("Not ready: ") });
   await using serving = await startServe(folder.path, ["--port", port]);
-  expect(await check()).toMatchObject({ code: 0, stderr: `Waypost is ready at port ${port}.\n` });
+  expect(await check()).toMatchObject({ code: 0, stderr: `Waypost is ready on port ${port}.\n` });
   await serving.stop();
   expect((await check()).code).toBe(1);
 });

@@ -59,7 +59,7 @@ const search = {
 const backupContents =
   "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, approvals, " +
   "history and secrets; `owner.key` and `http.token`: keep it private. It has no exports, and no " +
-  "files of other settings, such as a PIN";
+  "files that other settings name, such as the PIN file";
 
 export const commandList = {
   stdio: {

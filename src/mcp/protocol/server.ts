@@ -32,7 +32,7 @@ const unfinishedJob =
 /** A model knows neither where its user is, nor which day it is. */
 function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
-  const here = `The user's time zone is ${zone.name}; this session began there on ${today}.`;
+  const here = `The user's time zone is ${zone.name}; there, this session began on ${today}.`;
   return `Times are UTC, also in filters. ${here}`;
 }
 

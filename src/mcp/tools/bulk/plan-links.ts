@@ -34,7 +34,7 @@ export function createPlanLinks(): Tool {
     name,
     title: "Plan many links",
     description:
-      "Plan to change many links, by rows, CSV or filters, or to undo a job. " +
+      "Plan a change of many links, by rows, CSV or filters, or the undo of a job. " +
       "Changes nothing: show the plan to the user, then apply it.",
     effect: "read",
     preparesWriting: true,

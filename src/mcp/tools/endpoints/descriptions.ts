@@ -47,5 +47,6 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   list_template_versions: "List the page template's published versions, newest first.",
   get_template_version: "Read a version's body and css.",
   restore_template_version: "Replace the draft with a published version. Publishes nothing.",
-  preview_template: "Show the user body and css, or the draft, as a preview page at preview_url.",
+  preview_template:
+    "Make a preview page of body and css, or of the draft: show the user its preview_url.",
 };
