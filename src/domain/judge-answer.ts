@@ -108,7 +108,7 @@ function judgeStatus(
       "error",
       `${system}_file_redirected`,
       `${file} redirects to ${quote(location)} (${status}), but ${reader} follows no redirects.`,
-      "Serve the file at this address: exclude /.well-known/ from redirects that add www or a slash.",
+      "Serve the file at this address: exclude /.well-known/ from redirects to other addresses.",
     );
   }
   if (others === 200) {
