@@ -34,7 +34,7 @@ const templateFields = z.object({
   body: z
     .string()
     .optional()
-    .describe("Liquid, HTML, a top-level {% store_buttons %}; up to 65,536 bytes."),
+    .describe("HTML and Liquid with {% store_buttons %} at the top level, up to 65,536 bytes."),
   css: z.string().optional().describe("Up to 32,768 bytes."),
 });
 export type TemplateFields = z.output<typeof templateFields>;

@@ -55,7 +55,7 @@ function compareApps(
           describe(
             "error",
             `${system}_app_missing`,
-            `${file} lacks ${listNames(missing)}, so links do not open it on ${name}.`,
+            `${file} does not list ${listNames(missing)}, so links do not open it on ${name}.`,
             staleFix,
           ),
         ]),

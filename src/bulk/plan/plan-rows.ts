@@ -93,7 +93,7 @@ function planRow(planning: Planning, row: CheckedRow, context: Context): Unnumbe
   }
   const first = context.earlier.rowsById.get(link.id);
   if (first !== undefined) {
-    const message = `This is the same link as in number ${first}; keep one of them`;
+    const message = `This is the same link as in row ${first}; keep one of them`;
     return planRefusal("invalid", row, message);
   }
   context.earlier.rowsById.set(link.id, row.row);

@@ -76,7 +76,7 @@ export function advise(code: Code, context: Context): string {
 /** What only an app's maker knows would be made up by whoever is told to correct it. */
 function mend(what: string, fields: Context["fields"] = []): string {
   return fields.some(isKnownToMaker)
-    ? `Ask the user for the values that problems name, never invent them,`
+    ? `Ask the user for the values named in problems, never invent them,`
     : `Correct the ${what} named in problems`;
 }
 

@@ -362,7 +362,7 @@ test.each(["update", "delete"] as const)(
     const { plan, rows: planned } = await planner.plan({ operation, source: { rows } });
     expect(planned.map(({ action, message }) => [action, message])).toEqual([
       [operation, null],
-      ["invalid", "This is the same link as in number 1; keep one of them"],
+      ["invalid", "This is the same link as in row 1; keep one of them"],
     ]);
     await expect(planner.bulk.apply(plan, planner.owner)).rejects.toThrow(FaultyPlan);
   },

@@ -136,7 +136,7 @@ describe("what only an app's maker knows is asked of the user", () => {
   ])("%s %j", async (tool, args) => {
     const { structured } = await assistant.callTool(tool, args);
     expect(structured.error.next).toBe(
-      `Ask the user for the values that problems name, never invent them, and call ${tool} again.`,
+      `Ask the user for the values named in problems, never invent them, and call ${tool} again.`,
     );
   });
 
