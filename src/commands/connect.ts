@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { UsageFault, type Config } from "../config.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
@@ -85,14 +86,16 @@ async function edit(
   options: ConnectOptions,
   client: Client,
   named: string,
-  { yes = false }: ConnectFlags,
+  { yes = false, workspace }: ConnectFlags,
   entry?: ServerEntry,
 ): Promise<boolean> {
   const file = await readClientFile(named);
+  if (workspace === true) await requireInside(file.path);
   const { text } = file;
   const path = showHidden(file.path);
   const old = readServers(file, client, text).entry;
-  const wanted = entry && keepKey(entry, old);
+  // A project's file may be a stranger's.
+  const wanted = entry && workspace !== true ? keepEnv(entry, old) : entry;
   if (isDeepStrictEqual(old, wanted)) {
     print(`${path} ${wanted === undefined ? "has no entry" : "already has this entry"}.`);
     return true;
@@ -110,6 +113,21 @@ async function edit(
   if (wanted !== undefined) sayRest(options.config, client, wanted, path);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
+}
+
+/** A link in a stranger's project must not lead to a file of the user's own. */
+async function requireInside(path: string): Promise<void> {
+  const folder = await realpath(process.cwd());
+  const parts = relative(folder, await realpath(findExisting(path))).split(sep);
+  if (parts[0] !== ".." && !isAbsolute(parts.join(sep))) return;
+  throw new UsageFault(
+    `${quote(path, 200)} is not in this folder, because of a symbolic link; nothing was changed`,
+  );
+}
+
+/** The file, or the nearest folder above it that exists. */
+function findExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }
 
 type Servers = {
@@ -174,12 +192,40 @@ function tryRead(file: ClientFile, client: Client, text: string): Servers | unde
   }
 }
 
-/** The user has put the key in the place of the placeholder. */
-function keepKey(entry: ServerEntry, old: unknown): ServerEntry {
-  const oldEnv = isObject(old) && isObject(old["env"]) ? old["env"] : {};
-  const key = oldEnv["WAYPOST_API_KEY"];
-  if (entry.env?.["WAYPOST_API_KEY"] === undefined || typeof key !== "string") return entry;
-  return { ...entry, env: { ...entry.env, WAYPOST_API_KEY: key } };
+/**
+ * The user has put the key in place of the placeholder, and perhaps other settings beside it. A key
+ * stays only for the same server: another one must not get it.
+ */
+function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
+  if (!isObject(old) || !isObject(old["env"])) return entry;
+  const isSameServer = isDeepStrictEqual(readBaseUrl(old["args"]), readBaseUrl(entry.args));
+  const kept = Object.entries(old["env"]).filter(
+    ([name, value]) =>
+      /^WAYPOST_[A-Z_]+$/.test(name) &&
+      typeof value === "string" &&
+      !setByEntry.has(name) &&
+      (isSameServer || !secretName.test(name)),
+  );
+  const key = old["env"]["WAYPOST_API_KEY"];
+  const hasKey = isSameServer && entry.env?.["WAYPOST_API_KEY"] !== undefined;
+  const env = {
+    ...Object.fromEntries(kept),
+    ...entry.env,
+    ...(hasKey && typeof key === "string" && { WAYPOST_API_KEY: key }),
+  };
+  return Object.keys(env).length === 0 ? entry : { ...entry, env };
+}
+
+/** The entry itself says these. */
+const setByEntry: ReadonlySet<string> = new Set([
+  "WAYPOST_API_KEY",
+  "WAYPOST_API_KEY_FILE",
+  "WAYPOST_BASE_URL",
+  "WAYPOST_DATA",
+]);
+
+function readBaseUrl(args: unknown): unknown {
+  return Array.isArray(args) ? args[args.indexOf("--base-url") + 1 || args.length] : undefined;
 }
 
 function describeChange(path: string, client: Client, old: unknown, wanted: unknown): string {

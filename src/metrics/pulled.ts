@@ -56,7 +56,7 @@ const counters: readonly Pulled[] = [
   },
   {
     name: "waypost_approvals_total",
-    help: "Approvals that were asked, given, declined or expired",
+    help: "Approvals that were asked, given, refused or expired",
     label: "outcome",
     read: ({ approvals }) => approvals,
   },

@@ -1,8 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findUserFile, clients, type Machine } from "../../src/commands/connect/clients.ts";
 import { parse, startsHere, useHome } from "../support/client-home.ts";
+import { runProcess } from "../support/command.ts";
 
 /** `waypost connect` finds the files of clients, and keeps what people have written in them. */
 
@@ -117,6 +119,42 @@ describe("a file on the disk", () => {
     expect(code).toBe(2);
     expect(stderr).toContain("symbolic link to a file that does not exist");
     expect(readlinkSync(join(home(), file))).toBe(join(home(), "missing.json"));
+  });
+
+  test.each(["the file", "its folder"])(
+    "of a project is refused when a link puts %s elsewhere",
+    async (linked) => {
+      const project = join(home(), "project");
+      const target = fill(file, "{}");
+      mkdirSync(linked === "the file" ? join(project, ".cursor") : project, { recursive: true });
+      if (linked === "the file") symlinkSync(target, join(project, file));
+      else symlinkSync(join(home(), ".cursor"), join(project, ".cursor"));
+      const words = ["connect", "cursor", "--workspace", "--write", "--yes"];
+      const options = { env: { HOME: home() }, under: ["env", "-C", project] };
+      const { code, stderr } = await runProcess(words, options);
+      expect(code).toBe(2);
+      expect(stderr).toContain("is not in this folder, because of a symbolic link");
+      expect(read(file)).toBe("{}");
+    },
+  );
+
+  test("of a project keeps no settings that a stranger put there", async () => {
+    const project = join(home(), "project");
+    const env = { WAYPOST_API_KEY: "planted", WAYPOST_MODE: "full" };
+    fill(`project/${file}`, JSON.stringify({ mcpServers: { waypost: { command: "x", env } } }));
+    const words = ["connect", "cursor", "--workspace", "--write", "--yes"];
+    const options = { env: { HOME: home() }, under: ["env", "-C", project] };
+    expect(await runProcess(words, options)).toMatchObject({ code: 0 });
+    const { mcpServers } = JSON.parse(read(`project/${file}`));
+    expect(mcpServers.waypost).toEqual(startsHere);
+  });
+
+  test("that is a pipe is refused", async () => {
+    mkdirSync(join(home(), ".cursor"));
+    spawnSync("mkfifo", [join(home(), file)]);
+    const { code, stderr } = await run(["cursor", "--write", "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("is not a file of settings");
   });
 
   test("that another process changes during the question is not overwritten", async () => {

@@ -237,6 +237,20 @@ describe("the entry", () => {
     expect(stderr).toContain("(hidden)");
   });
 
+  test("keeps other settings of the user, but no key for another server", async () => {
+    const base = ["--base-url", "https://links.example.com"];
+    await run(["cursor", ...base, "--write", "--yes"]);
+    const file = ".cursor/mcp.json";
+    const { mcpServers } = JSON.parse(read(file));
+    mcpServers.waypost.env = { WAYPOST_API_KEY: "the-secret", WAYPOST_MODE: "read-only" };
+    fill(file, JSON.stringify({ mcpServers }));
+    await run(["cursor", "--base-url", "https://other.example.com", "--write", "--yes"]);
+    expect(JSON.parse(read(file)).mcpServers.waypost.env).toEqual({
+      WAYPOST_API_KEY: "<your key>",
+      WAYPOST_MODE: "read-only",
+    });
+  });
+
   test("takes the data folder of a variable, and names variables that it leaves out", async () => {
     const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);

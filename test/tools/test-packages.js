@@ -16,7 +16,7 @@ const marker = `${modules}/.installed-from`;
 export function installTestPackages() {
   const lock = createHash("sha256").update(readFileSync("test/package-lock.json")).digest("hex");
   if (readMarker() === lock && existsSync(`${modules}/.bin/vitest`)) return;
-  console.error("Installing the test tools, about 450 MB, into test/node_modules.");
+  console.error("Installing the test tools, about 480 MB, into test/node_modules.");
   const status = runInherited("npm", ["ci", "--prefix", "test"]);
   if (status !== 0) process.exit(status);
   // A new file, because copies of this folder may share the old one.

@@ -8,6 +8,8 @@ import { isDiskFault, writeWholeFile } from "../../compose/whole-file.ts";
 import { UsageFault } from "../../config.ts";
 import { quote } from "../../text/show-hidden.ts";
 
+const mostBytes = 20_000_000;
+
 /** A client's file as it is on the disk. */
 export type ClientFile = {
   /** The target, where the client's file is a symbolic link. */
@@ -82,6 +84,11 @@ async function followLink(named: string): Promise<string> {
 
 async function readExisting(path: string): Promise<Buffer | undefined> {
   try {
+    const found = await stat(path);
+    // To read a pipe or a device could never end.
+    if (!found.isFile() || found.size > mostBytes) {
+      throw new UsageFault(`${quote(path, 200)} is not a file of settings; nothing was changed`);
+    }
     return await readFile(path);
   } catch (error) {
     if (readCode(error) === "ENOENT") return undefined;

@@ -1,6 +1,6 @@
 import type { KeyFacts } from "../../../src/contract/access.ts";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
-import { listEndpoints, listToolEndpoints } from "../../../src/contract/index.ts";
+import { listToolEndpoints, served } from "../../../src/contract/index.ts";
 import { defaultMaxLinks, plans, proLinkFields } from "../../../src/contract/pricing-plans.ts";
 import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAccess } from "../../../src/mcp/access/key-access.ts";
@@ -77,7 +77,11 @@ function listUses(scope: Scope, member: "overwrite_scope" | "link_scope", when: 
 }
 
 function listNamed(isMeant: (endpoint: Endpoint) => boolean): string {
-  return listEndpoints().filter(isMeant).map(nameEndpoint).join(", ");
+  return Object.values(served)
+    .flatMap((group) => Object.values<Endpoint>(group))
+    .filter(isMeant)
+    .map(nameEndpoint)
+    .join(", ");
 }
 
 export function writePlans(): string {
