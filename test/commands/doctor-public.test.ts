@@ -93,7 +93,7 @@ test("each host of an own project has its lines", async () => {
   const known = { ...remote, facts: ownerFacts, linkHost: others[0], otherLinkHosts: others };
   expect(await list(world, world.key, known, host.fetchFile)).toEqual([
     ["domain", expect.stringContaining(`${publicName}: No app is registered`), false],
-    ["domain", expect.stringContaining('"second.example" has no address'), true],
+    ["domain", expect.stringContaining('"second.example" has no public address'), true],
     ["domain", expect.stringContaining("second.example: No app is registered"), false],
   ]);
 });

@@ -15,8 +15,10 @@ test("overwrites whose outcome is unknown count toward the limit of twenty", asy
   const rename = async (name: string) => {
     isLost = false;
     // A client that has failed often repeats no further calls, so each call has its own.
-    const { callTool } = await strange.connect();
-    const update = async () => (await callTool("update_link", { id, name })).structured.error;
+    const update = async () => {
+      const { callTool } = await strange.connect();
+      return (await callTool("update_link", { id, name })).structured.error;
+    };
     let error = await update();
     // A connection that the last loss closed may fail before anything is sent.
     for (let more = 3; more > 0 && error.code === "unreachable"; more -= 1) error = await update();
