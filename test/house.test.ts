@@ -24,7 +24,7 @@ const rooms: Readonly<Record<string, string>> = {
   audit: "text contract contract/rules visit",
   client: "text contract contract/rules",
   template: "text look contract/rules",
-  metrics: "text contract",
+  metrics: "text contract network",
   copies: "sql",
   state: "sql contract",
   store: "sql contract contract/rules stats",
@@ -90,7 +90,7 @@ const rooms: Readonly<Record<string, string>> = {
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
   "commands/copies": "text sql copies config compose commands/terminal",
-  "commands/serving": "text config compose commands/terminal",
+  "commands/serving": "text contract/rules config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network domain client state store service host
     webhooks bulk/files bulk/select bulk help mcp/access mcp/approval mcp/previews mcp/tools

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import type { SetAlarm } from "../contract/clock.ts";
+import { isRead } from "../network/read-method.ts";
 import { respondJson } from "./respond-json.ts";
 
 /** What balancers ask: whether the process lives, and whether it is to be sent anything. */
@@ -17,12 +18,12 @@ const readyPath = "/readyz";
 
 /** False where something else was asked. */
 export function answerProbe(
-  { method, url = "" }: Pick<IncomingMessage, "method" | "url">,
+  request: Pick<IncomingMessage, "method" | "url">,
   response: ServerResponse,
   readUnready: ReadUnready,
 ): boolean {
-  const path = url.split("?", 1)[0];
-  if ((method !== "GET" && method !== "HEAD") || !isProbePath(path)) return false;
+  const path = request.url?.split("?", 1)[0];
+  if (!isRead(request) || !isProbePath(path)) return false;
   if (path === alivePath) respondJson(response, 200, { status: "ok", version });
   else void answerReady(response, readUnready);
   return true;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Host } from "../host/host.ts";
 import { isForwardedMessage } from "../network/client-address.ts";
 import { listNetworks, matchNetworks, normalizeAddress } from "../network/ip-address.ts";
+import { isRead } from "../network/read-method.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
@@ -47,11 +48,7 @@ export function createTlsAsk({ publicUrl, host, report }: Options): AnswerTlsAsk
 
 const isHostname = /^[a-z0-9.-]{1,253}$/;
 
-function isRead({ method }: IncomingMessage): boolean {
-  return method === "GET" || method === "HEAD";
-}
-
-/** A proxy asks from a private network, and in its own name: it forwards nobody's request. */
+/** The proxy itself asks: from a private network, without headers of a forwarded request. */
 function isFromProxy(request: IncomingMessage): boolean {
   const address = normalizeAddress(request.socket.remoteAddress ?? "");
   return address !== undefined && isPrivate(address) && !isForwardedMessage(request);

@@ -14,6 +14,7 @@ import { once } from "../mcp/schemas/once.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import { findClientAddress } from "../network/client-address.ts";
 import { limitUnanswered, type AnswerRequest } from "../network/limit-unanswered.ts";
+import { isRead } from "../network/read-method.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
@@ -251,8 +252,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
 }
 
 async function answerLlmsText(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const isRead = request.method === "GET" || request.method === "HEAD";
-  const text = isRead ? await readLlmsText().catch(() => undefined) : undefined;
+  const text = isRead(request) ? await readLlmsText().catch(() => undefined) : undefined;
   if (text === undefined) return respondJson(response, 404, { error: "Not found." });
   const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-cache" };
   response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : text);

@@ -4,6 +4,7 @@ import { dropQuery, readQuery } from "../contract/rules/address-query.ts";
 import { decodePath } from "../contract/rules/link-path.ts";
 import { dropPasteMark } from "../contract/rules/paste-mark.ts";
 import { dropScanMark, scanMark } from "../contract/rules/scan-mark.ts";
+import { isRead } from "../network/read-method.ts";
 import { readOutage } from "../store/store.ts";
 import { associationPaths } from "../visit/association-files.ts";
 import type { Platform } from "../visit/decide-visit.ts";
@@ -174,10 +175,6 @@ function createPages({ clock, random }: HostOptions) {
   const findTemplate = createTemplateFinder(makePage);
   const createNonce = () => Buffer.from(random.bytes(nonce_bytes)).toString("base64url");
   return { answerQr, pages: { createNonce, findTemplate, makePage, drawForPage, monotonic } };
-}
-
-function isRead({ method }: IncomingMessage): boolean {
-  return method === "GET" || method === "HEAD";
 }
 
 function answerError(error: unknown, report: HostOptions["report"]): Answer {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isRead } from "../network/read-method.ts";
 import { readBearer } from "../text/bearer-token.ts";
 import { isSameSecret } from "../text/same-secret.ts";
 
@@ -16,7 +17,7 @@ const asText = { "content-type": "text/plain; charset=utf-8", "cache-control": "
 
 export function createScrapeAnswers({ token, contentType, write, report }: Options): AnswerScrape {
   return (request, response) => {
-    if (request.method !== "GET" && request.method !== "HEAD") {
+    if (!isRead(request)) {
       response.writeHead(405, { ...asText, allow: "GET, HEAD" }).end("Method not allowed\n");
       return;
     }
