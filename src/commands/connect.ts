@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { UsageFault, type Config } from "../config.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
@@ -16,6 +16,7 @@ import { BrokenText, serverName, type FileFormat } from "./connect/file-format.t
 import { jsonFormat } from "./connect/json-format.ts";
 import {
   createEntry,
+  entryVariables,
   keyPlaceholder,
   listLeftOut,
   type ServerEntry,
@@ -35,7 +36,7 @@ type ConnectOptions = Terminal & {
   readonly program: string;
 };
 
-/** `waypost connect CLIENT`. False where a person did not want to go on. */
+/** `waypost connect CLIENT`. Returns false if the person rejected the change. */
 export async function runConnect(
   options: ConnectOptions,
   positionals: readonly string[],
@@ -115,11 +116,11 @@ async function edit(
   return true;
 }
 
-/** A link in a stranger's project must not lead to a file of the user's own. */
+/** A symbolic link in a stranger's project could name a file outside it, even one of the user. */
 async function requireInside(path: string): Promise<void> {
   const folder = await realpath(process.cwd());
-  const parts = relative(folder, await realpath(findExisting(path))).split(sep);
-  if (parts[0] !== ".." && !isAbsolute(parts.join(sep))) return;
+  const place = await realpath(findExisting(path));
+  if (place === folder || place.startsWith(`${folder}${sep}`)) return;
   throw new UsageFault(
     `${quote(path, 200)} is not in this folder, because of a symbolic link; nothing was changed`,
   );
@@ -169,7 +170,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The new text. What it says besides our entry is what the old one says. */
+/** The new text of the file. Everything except our entry stays as it was. */
 function change(file: ClientFile, client: Client, wanted: ServerEntry | undefined): string {
   const format = formats[client.format];
   const { path, text } = file;
@@ -193,36 +194,24 @@ function tryRead(file: ClientFile, client: Client, text: string): Servers | unde
 }
 
 /**
- * The user has put the key in place of the placeholder, and perhaps other settings beside it. A key
- * stays only for the same server: another one must not get it.
+ * Keeps what the user has added to the old entry: the key in place of the placeholder, and other
+ * settings. Secrets stay only for the same server, because another server must not get them.
  */
 function keepEnv(entry: ServerEntry, old: unknown): ServerEntry {
   if (!isObject(old) || !isObject(old["env"])) return entry;
   const isSameServer = isDeepStrictEqual(readBaseUrl(old["args"]), readBaseUrl(entry.args));
-  const kept = Object.entries(old["env"]).filter(
-    ([name, value]) =>
-      /^WAYPOST_[A-Z_]+$/.test(name) &&
-      typeof value === "string" &&
-      !setByEntry.has(name) &&
-      (isSameServer || !secretName.test(name)),
+  const hasPlaceholder = entry.env?.["WAYPOST_API_KEY"] !== undefined;
+  const isKept = (name: string) =>
+    name.startsWith("WAYPOST_") &&
+    (!entryVariables.has(name) || (name === "WAYPOST_API_KEY" && hasPlaceholder)) &&
+    (isSameServer || !secretName.test(name));
+  const kept = Object.entries(old["env"]).flatMap(([name, value]) =>
+    typeof value === "string" && isKept(name) ? [[name, value] as const] : [],
   );
-  const key = old["env"]["WAYPOST_API_KEY"];
-  const hasKey = isSameServer && entry.env?.["WAYPOST_API_KEY"] !== undefined;
-  const env = {
-    ...Object.fromEntries(kept),
-    ...entry.env,
-    ...(hasKey && typeof key === "string" && { WAYPOST_API_KEY: key }),
-  };
-  return Object.keys(env).length === 0 ? entry : { ...entry, env };
+  return kept.length === 0
+    ? entry
+    : { ...entry, env: { ...entry.env, ...Object.fromEntries(kept) } };
 }
-
-/** The entry itself says these. */
-const setByEntry: ReadonlySet<string> = new Set([
-  "WAYPOST_API_KEY",
-  "WAYPOST_API_KEY_FILE",
-  "WAYPOST_BASE_URL",
-  "WAYPOST_DATA",
-]);
 
 function readBaseUrl(args: unknown): unknown {
   return Array.isArray(args) ? args[args.indexOf("--base-url") + 1 || args.length] : undefined;

@@ -122,7 +122,7 @@ describe("a file on the disk", () => {
   });
 
   test.each(["the file", "its folder"])(
-    "of a project is refused when a link puts %s elsewhere",
+    "of a project is refused when a symbolic link puts %s outside the project",
     async (linked) => {
       const project = join(home(), "project");
       const target = fill(file, "{}");

@@ -1,13 +1,13 @@
 import { posix, win32 } from "node:path";
 
-/** The clients that `waypost connect` knows, and the file in which each lists its servers. */
+/** The MCP clients that `waypost connect` can edit, and the file where each keeps its servers. */
 
 export type Client = {
   readonly title: string;
   readonly format: "json" | "toml";
   /** The member of the file that holds the servers. */
   readonly key: string;
-  /** What an entry of this client says besides the command. */
+  /** The type that this client requires in an entry. */
   readonly type?: "stdio";
   /** The user's file, below a folder that depends on the system. */
   readonly userFile: readonly [folder: FolderName, ...path: string[]];

@@ -5,7 +5,7 @@ export type FileFormat = {
   readonly parse: (text: string) => unknown;
   /** The text of a file with nothing else in it. */
   readonly write: (key: string, entry: unknown) => string;
-  /** The text with the entry added, or in the place of the one that is there. */
+  /** Returns the text with the entry added, or with an existing entry replaced. */
   readonly put: (text: string, key: string, entry: unknown) => string;
   readonly remove: (text: string, key: string) => string;
 };

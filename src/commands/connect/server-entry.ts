@@ -30,10 +30,11 @@ export function createEntry(config: Config, program: string): ServerEntry {
 
 /** The variables of this shell that the client would have to set as well. */
 export function listLeftOut({ given }: Config): readonly string[] {
-  return [...given.variables].filter((name) => !passedOn.has(name));
+  return [...given.variables].filter((name) => !entryVariables.has(name));
 }
 
-const passedOn: ReadonlySet<string> = new Set([
+/** The variables whose values the entry has already, in its arguments or its env. */
+export const entryVariables: ReadonlySet<string> = new Set([
   settings.data.variable,
   settings.base_url.variable,
   settings.api_key.variable,

@@ -1,7 +1,7 @@
 import { parse, stringify } from "smol-toml";
 import { BrokenText, readLineBreak, serverName, type FileFormat } from "./file-format.ts";
 
-/** TOML, of which only the lines of our own tables are touched. */
+/** TOML. An edit changes only the lines of our own tables. */
 export const tomlFormat: FileFormat = {
   name: "TOML",
   parse: (text) => {
@@ -54,7 +54,7 @@ function markLines(text: string, key: string): readonly Line[] {
     .toReversed();
 }
 
-/** With a table goes the empty line that sets it apart. */
+/** Removes our tables, each with the empty line before it. */
 function dropOurs(lines: readonly Line[]): string {
   const isSpaceBefore = ({ text }: Line, index: number) =>
     text.trim() === "" && lines[index + 1]?.isOurs === true;
