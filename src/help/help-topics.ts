@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 /** Set by the build. Where the source runs by itself, the pages of the last build are shown. */
 declare const WAYPOST_DOCS: string;
 
-const folder = new URL(
+export const docsFolder = new URL(
   typeof WAYPOST_DOCS === "undefined" ? "../../dist/docs/" : WAYPOST_DOCS,
   import.meta.url,
 );
@@ -16,13 +16,13 @@ export type HelpTopic = { readonly name: string; readonly title: string };
 
 /** Empty if the program was copied without its pages. */
 export async function listHelpTopics(): Promise<readonly HelpTopic[]> {
-  const file = new URL("topics.json", folder);
+  const file = new URL("topics.json", docsFolder);
   return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : [];
 }
 
 /** The page for assistants that look at the server's root. */
 export function readLlmsText(): Promise<string> {
-  return readFile(new URL("llms.txt", folder), "utf8");
+  return readFile(new URL("llms.txt", docsFolder), "utf8");
 }
 
 /**
@@ -37,7 +37,7 @@ export async function readHelpTopic(
   const named = topics.find((other) => other.name === name || other.name === `reference/${name}`);
   const [topic, ...others] = named ? [named] : topics.filter((other) => hasWord(other, name));
   if (topic === undefined || others.length > 0) return undefined;
-  return { ...topic, text: await readFile(new URL(`${topic.name}.${format}`, folder), "utf8") };
+  return { ...topic, text: await readFile(new URL(`${topic.name}.${format}`, docsFolder), "utf8") };
 }
 
 function hasWord({ name, title }: HelpTopic, word: string): boolean {

@@ -2,6 +2,7 @@ import type { Endpoint } from "../endpoint.ts";
 import type { JsonObject } from "../json.ts";
 import { messages } from "../messages.ts";
 import { listConditions } from "./parameters.ts";
+import { refer } from "./schemas.ts";
 
 /** The errors that an endpoint answers with, by their status. */
 export function describeErrors(endpoint: Endpoint): Readonly<Record<string, JsonObject>> {
@@ -28,7 +29,9 @@ export function describeErrors(endpoint: Endpoint): Readonly<Record<string, Json
     [true, "Overloaded"],
   ];
   return Object.fromEntries(
-    names.filter(([is]) => is).map(([, name]) => [statuses[name] ?? "", { $ref: refer(name) }]),
+    names
+      .filter(([is]) => is)
+      .map(([, name]) => [statuses[name] ?? "", { $ref: `#/components/responses/${name}` }]),
   );
 }
 
@@ -36,10 +39,6 @@ export function describeErrors(endpoint: Endpoint): Readonly<Record<string, Json
 function findsOne({ params, path, query, body }: Endpoint): boolean {
   const isNamed = query !== undefined || Object.hasOwn(body?.shape ?? {}, "link_id");
   return params !== undefined || isNamed || /\/(resolve|publish|unpublish)$/.test(path);
-}
-
-function refer(name: string): string {
-  return `#/components/responses/${name}`;
 }
 
 const statuses: Readonly<Record<string, string>> = {
@@ -96,11 +95,7 @@ export const errorSchemas: Readonly<Record<string, JsonObject>> = {
   },
 };
 
-const error = (...sentences: readonly string[]) => describe({ $ref: schema("Error") }, sentences);
-
-function schema(name: string): string {
-  return `#/components/schemas/${name}`;
-}
+const error = (...sentences: readonly string[]) => describe({ $ref: refer("Error") }, sentences);
 
 function describe(of: JsonObject, sentences: readonly string[], key = "error"): JsonObject {
   const examples = sentences.map((sentence, index) => [
@@ -171,7 +166,7 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
     description: "The template is invalid. Each problem has its place.",
     content: {
       "application/json": {
-        schema: { $ref: schema("TemplateError") },
+        schema: { $ref: refer("TemplateError") },
         example: {
           error: "Body line 2, column 1: <script> is not allowed: pages cannot run scripts",
           problems: [
@@ -189,7 +184,7 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
   ShortLinkInvalid: {
     description: "A field is invalid. Some of these errors are in `error`.",
     content: describe(
-      { anyOf: [{ $ref: schema("Errors") }, { $ref: schema("Error") }] },
+      { anyOf: [{ $ref: refer("Errors") }, { $ref: refer("Error") }] },
       ["Url is not the address of a link"],
       "errors",
     ),

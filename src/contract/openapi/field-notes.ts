@@ -42,7 +42,7 @@ const linkResponse = { id, path, shortened_path, ios_app_id, android_app_id, cli
 const version = {
   id: uuid,
   published_at: time,
-  published_by: { ...own, description: "Who published it." },
+  published_by: { ...own, description: "The role of the publisher." },
   live: { description: "Whether links show this version now." },
 } as const;
 
@@ -124,7 +124,7 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
       ...own,
       type: "array",
       items: { type: "string" },
-      description: "The filters in `f` that were applied. Left out if there are none.",
+      description: "The filters in `f` that were applied. Left out when no filter was applied.",
     },
   },
   LinkStatistics: { stats: { description: "Clicks, opens and installs, in total and by row." } },

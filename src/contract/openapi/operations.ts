@@ -170,11 +170,14 @@ function demand(names: readonly string[], body: string, schemas: Schemas): JsonO
   return { allOf: [{ $ref: refer(body) }, { type: "object", required: names, properties }] };
 }
 
-function describeSuccess({ success, response, type, tool, ...rest }: Endpoint): JsonObject {
-  const { status, also } = success;
+function describeSuccess(endpoint: Endpoint): JsonObject {
+  const { response, type, tool, body, list } = endpoint;
+  const { status, also } = endpoint.success;
   const content = describeContent(response, type);
-  const takes = rest.body !== undefined || rest.list !== undefined;
-  const headers = takes ? { headers: { Warning: { $ref: "#/components/headers/Warning" } } } : {};
+  const canIgnore = body !== undefined || list !== undefined;
+  const headers = canIgnore
+    ? { headers: { Warning: { $ref: "#/components/headers/Warning" } } }
+    : {};
   const describe = (description: string) => ({ description, ...headers, ...content });
   const isUpsert = also !== undefined && tool.startsWith("upsert");
   const words = status === 201 ? "Created." : status === 204 ? "Deleted. No body." : "Done.";

@@ -210,7 +210,7 @@ function renderExample(title: string, { example }: JsonObject): Html | string {
   </details>`;
 }
 
-/** Descriptions are Markdown, of which they use code and nothing else. */
+/** Renders Markdown. The descriptions use only its code spans. */
 function renderText(text: string): readonly (Html | string)[] {
   return text
     .split("`")
