@@ -131,7 +131,7 @@ type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "
 /** With `{subdomain}`, each project has a host of its own. Without it, there is one project. */
 function refuseLinkOrigin({ link_origin, base_url, public_url, host }: OriginSettings): void {
   if (link_origin === undefined) return;
-  const flag = "--link-origin (WAYPOST_LINK_ORIGIN)";
+  const flag = nameSetting(settings.link_origin);
   const isFixed = isFixedOrigin(link_origin);
   if (base_url !== undefined) {
     if (isFixed) return;
@@ -159,11 +159,11 @@ function refuseSecondOrigin(
   base_url: string | undefined,
 ): void {
   if (second === undefined) return;
-  const flag = "--second-origin (WAYPOST_SECOND_ORIGIN)";
+  const flag = nameSetting(settings.second_origin);
   const refuse = (fault: string): never => {
     throw new UsageFault(`${flag} ${fault}`);
   };
-  if (base_url !== undefined) refuse("cannot be used with --base-url (WAYPOST_BASE_URL)");
+  if (base_url !== undefined) refuse(`cannot be used with ${nameSetting(settings.base_url)}`);
   if (!isLinkOrigin(second)) refuse("must be an origin with {subdomain} in its host name");
   if (!haveCommonHosts(first, second)) return;
   refuse(
@@ -175,9 +175,8 @@ function refuseSecondOrigin(
 function refuseDatabase(secrets: Config["secrets"], base_url: string | undefined): void {
   const given = secrets.database_url ?? secrets.database_url_file;
   if (base_url === undefined || given === undefined) return;
-  throw new UsageFault(
-    "--database-url (WAYPOST_DATABASE_URL) cannot be used with --base-url (WAYPOST_BASE_URL)",
-  );
+  const [database, base] = [settings.database_url, settings.base_url].map(nameSetting);
+  throw new UsageFault(`${database} cannot be used with ${base}`);
 }
 
 /** Everyone on the way of plain http reads the key in it. */
@@ -185,8 +184,8 @@ function refuseOpenKey(base_url: string | undefined, { api_key, api_key_file }: 
   const hasKey = api_key !== undefined || api_key_file !== undefined;
   if (base_url === undefined || !hasKey || !isOpenHttp(base_url)) return;
   throw new UsageFault(
-    "--base-url (WAYPOST_BASE_URL) is plain http to another machine, which would send the API " +
-      "key unencrypted; use https, or set WAYPOST_ALLOW_HTTP=1 if the network is safe",
+    `${nameSetting(settings.base_url)} is plain http to another machine, which would send the ` +
+      "API key unencrypted; use https, or set WAYPOST_ALLOW_HTTP=1 if the network is safe",
   );
 }
 

@@ -10,6 +10,7 @@ import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
 import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
+import { fillSubdomain } from "../contract/rules/link-address.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
 import { changeProject, makeProject } from "../service/write-project.ts";
@@ -131,9 +132,8 @@ async function writeProject(
   say(`Project ${nameProject(project)}: ${describe(project)}.`);
   if (before !== null) say(describeChanges(before, project));
   if (before !== null && before.subdomain !== project.subdomain) {
-    const [old, current] = [before, project].map(({ subdomain }) =>
-      listLinkOrigins(config)[0]?.replace("{subdomain}", subdomain),
-    );
+    const [origin = ""] = listLinkOrigins(config);
+    const [old, current] = [before, project].map((each) => fillSubdomain(origin, each));
     if (old !== current) {
       say(`The old addresses of its links, at ${old}, no longer open. They are at ${current} now.`);
     }
