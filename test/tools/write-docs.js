@@ -38,13 +38,9 @@ function renderPage(name, text) {
           .replaceAll(" ", "-");
         return `<h${depth} id="${id}">${title}</h${depth}>\n`;
       },
-      // The console has no pictures, and no other files of the repository.
+      // The console has no pictures.
       image({ text: description }) {
         return escapeHtml(description);
-      },
-      link({ href, tokens }) {
-        const text = this.parser.parseInline(tokens);
-        return /^(?:[a-z]+:|[#/])/.test(href) ? `<a href="${escapeHtml(href)}">${text}</a>` : text;
       },
     },
     walkTokens(token) {
