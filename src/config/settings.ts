@@ -438,7 +438,7 @@ export type SettingName = keyof typeof settings;
 
 export const settingList: readonly Setting[] = Object.values(settings);
 
-/** The settings of which the console shows only whether they are set. */
+/** The console shows only whether these settings are set. */
 export type SecretName = {
   [Name in SettingName]: (typeof settings)[Name] extends { secret: true } ? Name : never;
 }[SettingName];

@@ -11,7 +11,7 @@ import { findFreePort } from "../support/listening.ts";
 
 type Instruction = { readonly name: string; readonly words: readonly string[] };
 
-/** A stage of the image: its folder stands for the root. */
+/** A stage of the image. Its folder is used as the root of the file system. */
 type Stage = {
   readonly root: string;
   workdir: string;

@@ -145,7 +145,7 @@ type MovedClock = {
   readonly set: (time: number) => Promise<void>;
 };
 
-/** The server's clock goes on from what is in the file. */
+/** The server's clock continues from the time in this file. */
 async function createClock(file: string): Promise<MovedClock> {
   const program = `
     import { readFileSync } from "node:fs";
@@ -180,7 +180,7 @@ async function plantLinks(api: string, key: string): Promise<void> {
 type Visiting = {
   readonly port: number;
   readonly clock: MovedClock;
-  /** By which the app reports that a link opened it. */
+  /** The app uses this key to report that a link opened it. */
   readonly clientKey: string;
 };
 

@@ -53,7 +53,7 @@ async function captureOutput(
   }
 }
 
-/** A terminal in which a person types, or not a terminal, and at its end. */
+/** Standard input: a terminal with the given lines, or an empty stream without a terminal. */
 function createInput(typed: Iterable<string> | undefined): NodeJS.ReadStream {
   const input = Readable.from(typed ?? []);
   // Commands only read from it, and look whether it is a terminal.

@@ -89,7 +89,7 @@ function pack(text) {
   return brotliCompressSync(text, { params });
 }
 
-/** The main files of these packages load other files, which are not beside a bundle. */
+/** The main files of these packages load other files, which a bundle does not have. */
 const alias = {
   "css-tree": "css-tree/dist/csstree.esm",
   "jsonc-parser": "jsonc-parser/lib/esm/main.js",

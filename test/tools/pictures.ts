@@ -81,7 +81,7 @@ async function takePictures(): Promise<void> {
   }
 }
 
-/** The call and its answer beside the page on which a person decides. */
+/** The call and its answer, next to the page where a person decides. */
 async function takeApproval(
   shop: ExampleShop,
   open: (options: BrowserContextOptions) => Promise<Page>,

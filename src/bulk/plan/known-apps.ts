@@ -134,7 +134,7 @@ function findMissingId({ kind, choice, known }: AppChoice): string | undefined {
   return isThere ? undefined : `No ${kind} has the ID ${choice.id}`;
 }
 
-/** Whether nobody has registered it, and the row does not have all that would register it. */
+/** Whether the app is not registered, and the row lacks a field that registering needs. */
 function isUnregistered({ choice, name, known, check }: AppChoice): boolean {
   if (!choice || known === undefined || !isBlank(choice.id)) return false;
   return !known.idsByName.has(name ?? "") && check().problems.length > 0;

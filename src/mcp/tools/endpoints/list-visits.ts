@@ -9,7 +9,7 @@ import type { Fact } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
 import type { LinkApps } from "./read-link-apps.ts";
 
-/** What visitors will see once a link has changed or is there: a line for each system. */
+/** What visitors will see after a link is changed or created, in one line per platform. */
 
 type Changed = {
   readonly record: JsonObject;
