@@ -50,7 +50,7 @@ export async function runBackup(
   { json }: FlagValues<FlagsOf<"backup">>,
 ): Promise<void> {
   if (file === undefined || rest.length > 0 || isAddress(file)) {
-    throw new UsageFault("use backup FILE (waypost --help)");
+    throw new UsageFault("use backup FILE (see waypost --help)");
   }
   const { data } = options.config;
   if (listDatabases(options.config).length === 0) requireData(options.config);
@@ -69,7 +69,7 @@ export async function runBackup(
   printSums(sums);
   const contents = describeContents(sums, named);
   say(`Wrote ${contents} to ${quote(file, 200)} (${bytes} bytes, sha256 ${sha256}).`);
-  say("It contains keys and secrets: anyone who can read it can do what you can.");
+  say("Keep the file private: its keys and secrets give full access to Waypost.");
 }
 
 async function write(
@@ -159,16 +159,16 @@ function explainFault(error: unknown, file: string): unknown {
   if (error instanceof CopyFault) return new UsageFault(error.message, { cause: error });
   if (!isDiskFault(error)) return error;
   const code = readCode(error);
-  const advice = advices[code] ?? "choose another place";
+  const advice = advices[code] ?? "choose another folder";
   return new UsageFault(`${quote(file, 200)} cannot be written (${code}); ${advice}`, {
     cause: error,
   });
 }
 
 const advices: Readonly<Record<string, string>> = {
-  EEXIST: "another process created the file; name a new one",
+  EEXIST: "another process created this file; choose a new name",
   ENOSPC: "the disk is full; free some space, or choose another disk. No backup was written",
   EDQUOT: "your disk quota is used up; free some space, or choose another disk",
   EACCES: "choose a folder that you can write to",
-  EROFS: "the disk is read-only; choose another",
+  EROFS: "the disk is read-only; choose another disk",
 };

@@ -69,7 +69,7 @@ function chooseRun(
   if (subcommand === "empty" && id === undefined) {
     return (session) => empty(session, options, { isSure: flags.yes === true, isJson });
   }
-  throw new UsageFault("use bin list, bin restore ID or bin empty (waypost --help)");
+  throw new UsageFault("use bin list, bin restore ID or bin empty (see waypost --help)");
 }
 
 function readPage(text = "1"): number {
@@ -91,7 +91,9 @@ async function showBin(session: Session, page: number, isJson: boolean): Promise
   const zone = readTimeZone(config);
   print(formatTable([heads, ...entries.map((entry) => writeEntry(entry, zone))]));
   if (meta.last > 1) {
-    say(`Page ${page} of ${meta.last}, ${count} entries in total. Use --page N for another page.`);
+    say(
+      `Page ${page} of ${meta.last}, ${count} entries in total. Use --page N to see another page.`,
+    );
   }
 }
 
@@ -173,7 +175,7 @@ async function restoreOne(
 
 function refuseMissing(id: string): UsageFault {
   return new UsageFault(
-    `the bin has no entry with the id ${quote(id)}; pass the UUID that waypost bin list prints`,
+    `the bin has no entry with the ID ${quote(id)}; waypost bin list shows the IDs`,
   );
 }
 
@@ -213,6 +215,6 @@ async function empty(
 const lost = "The bin was emptied in the CLI. Its entries cannot be restored.";
 
 function confirm(terminal: Terminal): Promise<boolean> {
-  if (terminal.input.isTTY) say("They cannot be restored after that.");
+  if (terminal.input.isTTY) say("Deleted entries cannot be restored.");
   return confirmUntilStopped(terminal);
 }

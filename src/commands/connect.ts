@@ -54,7 +54,7 @@ export async function runConnect(
   if (flags.remove === true) return edit(options, client, named, flags);
   if (flags.write === true) return edit(options, client, named, flags, entry);
   print(formats[client.format].write(client.key, entry).trimEnd());
-  say(`Add this to ${named}, or let --write do it.`);
+  say(`Add this to ${named}, or run the command again with --write.`);
   sayRest(options.config, client, entry, named);
 }
 
@@ -68,14 +68,14 @@ function chooseClient([name = "", ...rest]: readonly string[]): Client {
   const client = Object.hasOwn(known, name) ? known[name] : undefined;
   if (client !== undefined && rest.length === 0) return client;
   throw new UsageFault(
-    `use connect CLIENT, with one of ${Object.keys(clients).join(", ")} (waypost --help)`,
+    `use connect CLIENT, with one of ${Object.keys(clients).join(", ")} (see waypost --help)`,
   );
 }
 
 function findFile(client: Client, { env }: ConnectOptions, isWorkspace: boolean): string {
   if (isWorkspace) {
     if (client.workspaceFile !== undefined) return resolve(client.workspaceFile);
-    throw new UsageFault(`${client.title} has no file for a project; leave out --workspace`);
+    throw new UsageFault(`${client.title} has no settings file for a project; omit --workspace`);
   }
   const { platform } = process;
   const home = (platform === "win32" ? env["USERPROFILE"] : env["HOME"]) || homedir();
@@ -110,7 +110,7 @@ async function edit(
   }
   const backup = await replaceClientFile(file, changed);
   print(`${wanted === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
-  if (backup !== undefined) say(`The file as it was is ${backup}.`);
+  if (backup !== undefined) say(`The old file is saved as ${backup}.`);
   if (wanted !== undefined) sayRest(options.config, client, wanted, path);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
@@ -122,7 +122,7 @@ async function requireInside(path: string): Promise<void> {
   const place = await realpath(findExisting(path));
   if (place === folder || place.startsWith(`${folder}${sep}`)) return;
   throw new UsageFault(
-    `${quote(path, 200)} is not in this folder, because of a symbolic link; nothing was changed`,
+    `a symbolic link puts ${quote(path, 200)} outside this folder; nothing was changed`,
   );
 }
 
@@ -179,8 +179,8 @@ function change(file: ClientFile, client: Client, wanted: ServerEntry | undefine
   const { others } = readServers(file, client, text);
   if (isDeepStrictEqual(tryRead(file, client, changed), { entry: wanted, others })) return changed;
   throw new UsageFault(
-    `${quote(path, 200)} writes its servers in a form that connect cannot edit; nothing was ` +
-      "changed. Edit it yourself: waypost connect prints the entry",
+    `connect cannot edit the servers in ${quote(path, 200)}; nothing was changed. ` +
+      "Edit the file yourself: waypost connect prints the entry",
   );
 }
 
@@ -250,7 +250,7 @@ function sayRest(config: Config, client: Client, { env }: ServerEntry, file: str
   const leftOut = listLeftOut(config);
   if (leftOut.length === 0) return;
   say(
-    `${client.title} does not see this shell's ${leftOut.join(", ")}. ` +
-      "If the server needs that, add it to the entry's env.",
+    `${client.title} does not see these variables of this shell: ${leftOut.join(", ")}. ` +
+      "Add the ones that Waypost needs to the entry's env.",
   );
 }

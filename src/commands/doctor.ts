@@ -156,7 +156,7 @@ function noteFirstStart(config: Config, note: Note): void {
   note({ about: "approvals", said: keptLater });
 }
 
-const keptLater = "can be stored (no file yet; the first approval creates it)";
+const keptLater = "can be stored (the first approval creates the file)";
 
 async function examine(options: DoctorOptions, deployment: Deployment, note: Note): Promise<void> {
   const { config, version, command } = options;

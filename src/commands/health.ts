@@ -18,10 +18,10 @@ async function findFault(url: string): Promise<string | undefined> {
     // The answer fits into one chunk. Another program could send without end.
     const chunk = await body?.getReader().read();
     const text = Buffer.from(chunk?.value ?? []).toString();
-    return text.includes('"status":"ready"') ? undefined : `${url} answers ${status}`;
+    return text.includes('"status":"ready"') ? undefined : `${url} returns status ${status}`;
   } catch (error) {
     const isLate = error instanceof Error && error.name === "TimeoutError";
-    return isLate ? `${url} gives no answer` : `no connection to ${url}`;
+    return isLate ? `${url} does not answer` : `cannot connect to ${url}`;
   }
 }
 

@@ -20,7 +20,7 @@ export async function runImport(
 ): Promise<boolean> {
   const { config, input } = options;
   if (file === undefined || rest.length > 0) {
-    throw new UsageFault("import needs one FILE, or - for stdin (waypost --help)");
+    throw new UsageFault("import needs one FILE, or - for stdin (see waypost --help)");
   }
   const operation = readChoice("--operation", flags.operation ?? "upsert", planOperations);
   refuseReadOnly(config, "import");

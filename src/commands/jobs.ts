@@ -59,7 +59,7 @@ export async function runJobs(
   const runOnJob = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
   if (runOnJob === undefined || id === undefined || rest.length > 0) {
     const known = Object.keys(subcommands).map((each) => `jobs ${each} ID`);
-    throw new UsageFault(`use jobs list, ${known.join(", ")} (waypost --help)`);
+    throw new UsageFault(`use jobs list, ${known.join(", ")} (see waypost --help)`);
   }
   if (changing.has(name)) refuseReadOnly(options.config, `jobs ${name}`);
   return withKnownBulk(options, async (session) => {
@@ -123,7 +123,9 @@ async function showJob(
   print(`${describeJob(job)} It ${showLine(presentJob(job).what)}.`);
   print(formatTable([["ROW", "ACTION", "PATH", "OUTCOME", "WHY"], ...receipts.map(writeReceipt)]));
   sayPage(meta, "rows");
-  if (message !== null) say(`It stopped: ${showLine(message)} (run waypost doctor)`);
+  if (message !== null) {
+    say(`The job stopped: ${showLine(message)} (to find the cause, run waypost doctor)`);
+  }
   if (isResumable(job)) say(`Run waypost jobs resume ${job.id} to resume it.`);
 }
 
@@ -135,7 +137,7 @@ function writeReceipt({ planned, status, link_id, message }: Receipt): readonly 
 
 function sayPage({ page, count, last }: JobPage["meta"], what: string): void {
   if (last <= 1) return;
-  say(`Page ${page} of ${last}, ${count} ${what} in total. Use --page N for another page.`);
+  say(`Page ${page} of ${last}, ${count} ${what} in total. Use --page N to see another page.`);
 }
 
 /** A plan that was confirmed once needs no second yes. */
@@ -152,7 +154,9 @@ async function cancelJob({ bulk }: BulkSession, job: Job, { isJson }: JobOptions
   const cancelled = await bulk.cancel(job);
   if (isJson) return printJson({ job: presentOwn(cancelled) });
   print(describeJob(cancelled));
-  if (cancelled.state === "done") say("The job was already done. waypost jobs undo undoes it.");
+  if (cancelled.state === "done") {
+    say(`The job was already done. Run waypost jobs undo ${job.id} to undo it.`);
+  }
 }
 
 async function undoJob(

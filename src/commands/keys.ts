@@ -32,7 +32,7 @@ export async function runKeys(
   if (subcommand === "revoke" && id !== undefined && rest.length === 0) {
     return revokeKey(config, id);
   }
-  throw new UsageFault("use keys create, keys list or keys revoke ID (waypost --help)");
+  throw new UsageFault("use keys create, keys list or keys revoke ID (see waypost --help)");
 }
 
 async function createKey(config: Config, flags: KeyFlags): Promise<void> {
@@ -59,13 +59,15 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
   });
   if (flags.json === true) return print(JSON.stringify(key));
   print(key.token);
-  say(`Key ${key.id} (${describeReach(key)}). It will not be shown again.`);
+  say(`Created key ${key.id} (${describeReach(key)}). Copy it now: it will not be shown again.`);
 }
 
 /** Whoever has the app can read it: it is printed once all the same, for only its hash is kept. */
 async function createClientKey(config: Config, flags: KeyFlags): Promise<void> {
   if ((flags.scopes ?? flags.role ?? flags.master) !== undefined) {
-    throw new UsageFault("--client has no --scopes, --role or --master: it answers an app's SDK");
+    throw new UsageFault(
+      "use --client without --scopes, --role or --master: a client key has none of them",
+    );
   }
   const key = await withEmbedded(config, async (store) => {
     const { id: project_id } = await requireProject(store.db, flags.project);
@@ -78,7 +80,9 @@ async function createClientKey(config: Config, flags: KeyFlags): Promise<void> {
   });
   if (flags.json === true) return print(JSON.stringify(key));
   print(key.token);
-  say(`Client key ${key.id}, for the SDK in an app. It will not be shown again.`);
+  say(
+    `Created client key ${key.id} for the SDK in an app. Copy it now: it will not be shown again.`,
+  );
 }
 
 async function showKeys(config: Config, flags: KeyFlags): Promise<void> {

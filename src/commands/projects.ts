@@ -63,7 +63,7 @@ export async function runProjects(
     });
   }
   throw new UsageFault(
-    "use projects create, projects list or projects update ID-OR-SUBDOMAIN (waypost --help)",
+    "use projects create, projects list or projects update ID-OR-SUBDOMAIN (see waypost --help)",
   );
 }
 
@@ -135,7 +135,7 @@ async function writeProject(
     const [origin = ""] = listLinkOrigins(config);
     const [old, current] = [before, project].map((each) => fillSubdomain(origin, each));
     if (old !== current) {
-      say(`The old addresses of its links, at ${old}, no longer open. They are at ${current} now.`);
+      say(`Its links are now at ${current}. Their old addresses at ${old} no longer work.`);
     }
   }
   if (record === undefined || before?.custom_domain === custom_domain) return;
@@ -195,17 +195,19 @@ async function readAll(db: Db): Promise<readonly StoredProject[]> {
 }
 
 function describe(project: StoredProject): string {
-  const { plan, max_links, custom_domain } = project;
-  const domain = `${custom_domain} ${project.custom_domain_verified ? "verified" : "unverified"}`;
+  const { plan, max_links, custom_domain, custom_domain_verified: isVerified } = project;
+  const domain = `custom domain ${custom_domain} (${isVerified ? "" : "not "}verified)`;
   return [
     plan === "free" ? `free plan, at most ${max_links} links` : "pro plan",
     `templates ${project.templates_enabled ? "on" : "off"}`,
-    ...(project.link_in_referrer ? ["link in referrer"] : []),
-    ...(project.clipboard ? ["clipboard"] : []),
+    ...(project.link_in_referrer ? ["link in referrer on"] : []),
+    ...(project.clipboard ? ["clipboard on"] : []),
     ...(custom_domain === null ? [] : [domain]),
-    ...(project.destinations === null ? [] : [`destinations only on ${project.destinations}`]),
-    ...(project.home_url === null ? [] : [`home ${project.home_url}`]),
-    ...(project.not_found_url === null ? [] : [`not found ${project.not_found_url}`]),
+    ...(project.destinations === null ? [] : [`destinations limited to ${project.destinations}`]),
+    ...(project.home_url === null ? [] : [`home page redirects to ${project.home_url}`]),
+    ...(project.not_found_url === null
+      ? []
+      : [`unknown paths redirect to ${project.not_found_url}`]),
     ...(project.suspended ? ["suspended"] : []),
   ].join(", ");
 }

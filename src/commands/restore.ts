@@ -37,7 +37,7 @@ export async function runRestore(
   { json }: FlagValues<FlagsOf<"restore">>,
 ): Promise<void> {
   if (file === undefined || rest.length > 0 || isAddress(file)) {
-    throw new UsageFault("use restore FILE (waypost --help)");
+    throw new UsageFault("use restore FILE (see waypost --help)");
   }
   const { data } = options.config;
   const checked = await withFile(file, async (handle) => {

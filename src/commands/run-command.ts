@@ -72,7 +72,7 @@ async function run(words: readonly string[], host: Host): Promise<boolean | numb
   const start = Object.hasOwn(commands, command) ? commands[command] : undefined;
   if (start !== undefined) return start(rest, host);
   const hint = suggest(findNearest(command, Object.keys(commands)));
-  throw new UsageFault(`unknown command ${command}${hint} (waypost --help)`);
+  throw new UsageFault(`unknown command ${command}${hint} (see waypost --help)`);
 }
 
 async function showTopic(name: string): Promise<void> {
@@ -236,7 +236,7 @@ function read<Known extends Flags>(
     return { config, values: values as FlagValues<Known>, positionals };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new UsageFault(`${explainFlag(error.message, options)} (waypost --help)`, {
+    throw new UsageFault(`${explainFlag(error.message, options)} (see waypost --help)`, {
       cause: error,
     });
   }
@@ -280,7 +280,7 @@ function explain(error: unknown): number {
 
 /** Where the error's own words are not for the person. */
 const outages = {
-  busy: "another process keeps the data folder busy; try again",
+  busy: "another process is using the data folder; try again",
   held: undefined,
   locked: undefined,
   away: undefined,

@@ -81,7 +81,7 @@ function drawRows({ rows }: LinkStats): readonly string[] {
     const apps = [
       ...(opens > 0 ? [`${opens} ${opens === 1 ? "open" : "opens"}`] : []),
       ...(installs > 0 ? [`${installs} ${installs === 1 ? "install" : "installs"}`] : []),
-      ...(previous === undefined ? [] : [`before ${previous.toLocaleString("en")}`]),
+      ...(previous === undefined ? [] : [`${previous.toLocaleString("en")} before`]),
     ];
     const name = showHidden(key);
     return {

@@ -43,7 +43,7 @@ export async function runWebhooks(
   const act = acts[subcommand ?? ""];
   if (act === undefined || id === undefined || rest.length > 0) {
     throw new UsageFault(
-      "use webhooks create, webhooks list, or webhooks revoke, test or resend ID (waypost --help)",
+      "use webhooks create, list, or revoke, test or resend with an ID (see waypost --help)",
     );
   }
   return withKnownEmbedded(config, async (store) => {
@@ -75,8 +75,8 @@ async function create(config: Config, flags: WebhookFlags): Promise<void> {
   else {
     print(made.secret);
     say(
-      `Webhook ${made.id} (${made.events.join(", ")}). Its messages are signed with this secret, ` +
-        "which will not be shown again.",
+      `Created webhook ${made.id} (${made.events.join(", ")}). Its messages are signed with ` +
+        "this secret. Copy it now: it will not be shown again.",
     );
   }
   sayWhereHttpIsSent(url);
@@ -88,7 +88,7 @@ function sayWhereHttpIsSent(url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol !== "http:" || normalizeAddress(dropBrackets(hostname))) return;
   say(
-    `Plain http works only while ${hostname} is in a network that WAYPOST_WEBHOOK_PRIVATE names. ` +
+    `Plain http works only while ${hostname} is in a network listed in WAYPOST_WEBHOOK_PRIVATE. ` +
       "Try it with waypost webhooks test ID.",
   );
 }
@@ -97,9 +97,7 @@ function sayWhereHttpIsSent(url: string): void {
 async function sayWhoDelivers(config: Config): Promise<void> {
   if ((await findStatement(config))?.kind === "serve") return;
   const place = readDatabaseUrl(config) === undefined ? "." : ", here or on another machine.";
-  say(
-    "waypost serve is not running here. Events are kept, and sent once waypost serve runs" + place,
-  );
+  say("waypost serve is not running here. Events are kept until waypost serve runs" + place);
 }
 
 function readEvents(text: string | undefined): readonly WebhookEvent[] {
@@ -130,7 +128,7 @@ async function list(config: Config, flags: WebhookFlags): Promise<void> {
     String(webhook.dead),
     String(webhook.dropped),
   ]);
-  const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST TRIED", "OUTCOME", "WAITING", "GIVEN UP"];
+  const heads = ["ID", "PROJECT", "URL", "EVENTS", "LAST ATTEMPT", "OUTCOME", "WAITING", "FAILED"];
   print(formatTable([[...heads, "DROPPED"], ...rows]));
 }
 
@@ -195,7 +193,7 @@ async function resend({ config, store, webhook, isJson }: Acting): Promise<void>
   const count = await store.write((db) => sendAgain(db, webhook, undefined, clock.now()));
   if (isJson) printJson({ resent: count });
   else if (count === 0) say("This webhook has no failed events.");
-  else say(`waypost serve sends ${count === 1 ? "1 event" : `${count} events`} again.`);
+  else say(`waypost serve will send ${count === 1 ? "1 event" : `${count} events`} again.`);
   if (count > 0) await sayWhoDelivers(config);
 }
 

@@ -85,7 +85,7 @@ describe("what was deleted", () => {
 
   test.each([
     ["taken", "Path has already been taken"],
-    ["unknown", "; pass the UUID that waypost bin list prints"],
+    ["unknown", "; waypost bin list shows the IDs"],
   ])("does not come back where it is %s, and a line says why", async (why, said) => {
     const { id } = await make("/links", { path: `path-${why}` });
     await remove(`/links/${id}`);

@@ -108,7 +108,7 @@ describe("a plan", () => {
     const { stderr } = await importText(changed);
     expect(stderr).toContain("Plan: 1 to overwrite, 1 unchanged.\n");
     expect(stderr).toContain('update: line 2 "a"  name: "A" becomes "New"');
-    expect(stderr).toMatch(/It takes about \d+ s\./);
+    expect(stderr).toMatch(/Applying the plan takes about \d+ s\./);
     expect(await listLinks("q[name_eq]=New")).toEqual([]);
   });
 

@@ -133,7 +133,7 @@ describe("a file on the disk", () => {
       const options = { env: { HOME: home() }, under: ["env", "-C", project] };
       const { code, stderr } = await runProcess(words, options);
       expect(code).toBe(2);
-      expect(stderr).toContain("is not in this folder, because of a symbolic link");
+      expect(stderr).toContain("outside this folder; nothing was changed");
       expect(read(file)).toBe("{}");
     },
   );
@@ -154,7 +154,7 @@ describe("a file on the disk", () => {
     spawnSync("mkfifo", [join(home(), file)]);
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("is not a file of settings");
+    expect(stderr).toContain("is not a settings file");
   });
 
   test("that another process changes during the question is not overwritten", async () => {
@@ -243,7 +243,7 @@ describe("a file on the disk", () => {
     fill(file, text);
     const { code, stderr } = await run(["cursor", "--write", "--yes"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("in a form that connect cannot edit");
+    expect(stderr).toContain("connect cannot edit the servers in");
     expect(read(file)).toBe(text);
   });
 });
@@ -296,7 +296,7 @@ command = "two"
     fill(file, text);
     const { code, stderr } = await run(["codex", "--write", "--yes"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("in a form that connect cannot edit");
+    expect(stderr).toContain("connect cannot edit the servers in");
     expect(read(file)).toBe(text);
   });
 

@@ -35,15 +35,15 @@ function readEngines() {
 }
 
 test.each([
-  [["srve"], "unknown command srve; did you mean serve? (waypost --help)"],
-  [["exprot"], "unknown command exprot; did you mean export? (waypost --help)"],
-  [["xyzzy"], "unknown command xyzzy (waypost --help)"],
-  [["serve", "--prot", "1"], "unknown flag --prot; did you mean --port? (waypost --help)"],
-  [["export", "--fliter=a"], "unknown flag --fliter; did you mean --filter? (waypost --help)"],
-  [["keys", "list", "--xyzzy"], "unknown flag --xyzzy (waypost --help)"],
-  [["serve", "--port"], "--port needs a value (waypost --help)"],
-  [["serve", "--port", "--json"], "--port needs a value (waypost --help)"],
-  [["serve", "--json=yes"], "--json takes no value (waypost --help)"],
+  [["srve"], "unknown command srve; did you mean serve? (see waypost --help)"],
+  [["exprot"], "unknown command exprot; did you mean export? (see waypost --help)"],
+  [["xyzzy"], "unknown command xyzzy (see waypost --help)"],
+  [["serve", "--prot", "1"], "unknown flag --prot; did you mean --port? (see waypost --help)"],
+  [["export", "--fliter=a"], "unknown flag --fliter; did you mean --filter? (see waypost --help)"],
+  [["keys", "list", "--xyzzy"], "unknown flag --xyzzy (see waypost --help)"],
+  [["serve", "--port"], "--port needs a value (see waypost --help)"],
+  [["serve", "--port", "--json"], "--port needs a value (see waypost --help)"],
+  [["serve", "--json=yes"], "--json takes no value (see waypost --help)"],
 ])("%j is answered with what was meant", async (words, message) => {
   expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
 });

@@ -25,7 +25,7 @@ test("waypost health fails where another program answers, even one that never en
   const { code, stderr } = await run(["health", "--port", String(port)]);
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("answers 200"),
+    stderr: expect.stringContaining("returns status 200"),
   });
   other.closeAllConnections();
   other.close();

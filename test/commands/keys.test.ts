@@ -141,7 +141,7 @@ describe.concurrent("what cannot be made is refused in one line with exit code 2
     [["--master", "--project", "default"], "use --master without"],
     [["--name", "x"], "unknown flag --name"],
     [["more"], "use keys create"],
-    [["--client", "--role", "viewer"], "--client has no --scopes"],
+    [["--client", "--role", "viewer"], "use --client without --scopes"],
   ])("keys create %j", async (words, message) => {
     const { code, stdout, stderr } = await run(keys("create", ...words));
     expect([code, stdout]).toEqual([2, ""]);

@@ -99,9 +99,8 @@ test("a new subdomain says that the old addresses no longer open", async () => {
   const { code, stderr } = await run(inFolder("update", "winter", "--subdomain", "summer"));
   expect(code).toBe(0);
   expect(stderr).toContain('Changed subdomain from "winter" to "summer".\n');
-  expect(stderr).toMatch(
-    /at http:\/\/winter\.localhost\S*, no longer open\. They are at http:\/\/summer\.\S* now\.\n$/,
-  );
+  expect(stderr).toMatch(/Its links are now at http:\/\/summer\.\S*\. Their old addresses at /);
+  expect(stderr).toMatch(/ at http:\/\/winter\.localhost\S* no longer work\.\n$/);
 });
 
 async function create(body: object): Promise<number | string> {
@@ -159,7 +158,7 @@ describe("a change reaches the running service within a second", () => {
     );
     expect(await create({ url: "https://a.müller.example/" })).toBe(201);
     const { stdout } = await run(inFolder("list"));
-    expect(stdout).toContain(", destinations only on shop.example,*.xn--mller-kva.example");
+    expect(stdout).toContain(", destinations limited to shop.example,*.xn--mller-kva.example");
     expect(await update("--destinations", "any")).toMatchObject({ destinations: null });
     expect(await create({ url: "https://evil.example/" })).toBe(201);
   });
@@ -179,7 +178,10 @@ describe("a change reaches the running service within a second", () => {
     const found = [await ask("/"), await ask("/nothing")];
     expect(found).toEqual(["https://shop.example/", "https://shop.example/404"]);
     const { stdout } = await run(inFolder("list"));
-    expect(stdout).toContain(", home https://shop.example/, not found https://shop.example/404");
+    expect(stdout).toContain(
+      ", home page redirects to https://shop.example/, " +
+        "unknown paths redirect to https://shop.example/404",
+    );
     expect(await create({ path: "nothing", url: "https://shop.example/now" })).toBe(201);
     expect(await ask("/nothing")).toBe("https://shop.example/now");
     const gone = await update("--home", "", "--not-found", "");

@@ -76,7 +76,7 @@ test("where all is taken, the doctor says so, and nothing where there is none", 
   expect((await examine()).lines).toEqual([]);
   const made = await run(create("--events", "link.created"));
   expect(made.stderr).not.toContain("Nothing serves");
-  [, id = ""] = /Webhook (\S+)/.exec(made.stderr) ?? [];
+  [, id = ""] = /webhook (\S+)/.exec(made.stderr) ?? [];
   await serving.call("POST", "/links", { body: { path: "one" } });
   await waitUntil(async () => (await readCounts()).delivered === 1);
   expect(await readCounts()).toEqual({ delivered: 1, failed: 0, waiting: 0, given_up: 0 });

@@ -165,7 +165,7 @@ test("a test from where the network is not named says which setting names it", a
   ]);
   expect(receiver.received).toEqual([]);
   const { stdout } = await run(["--help"]);
-  expect(stdout).toMatch(/test uses the --webhook-private of this command/);
+  expect(stdout).toMatch(/webhooks test uses the --webhook-private of this command/);
 });
 
 const namesNetworks =
@@ -226,7 +226,7 @@ test.each([
   ],
   [
     ["show"],
-    "use webhooks create, webhooks list, or webhooks revoke, test or resend ID (waypost --help)",
+    "use webhooks create, list, or revoke, test or resend with an ID (see waypost --help)",
   ],
 ])("refuses %j with the cause", async (words, message) => {
   expect(await run(webhooks(...words))).toMatchObject({ code: 2, stderr: `waypost: ${message}\n` });
@@ -248,7 +248,7 @@ test("of plain http to a name it is said where it is delivered", async () => {
   const made = await run(webhooks("create", "--url", "http://receiver.example/", "--json"));
   expect(made).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining("only while receiver.example is in a network that"),
+    stderr: expect.stringContaining("only while receiver.example is in a network listed in"),
   });
   expect((await run(webhooks("revoke", JSON.parse(made.stdout).id))).code).toBe(0);
 });

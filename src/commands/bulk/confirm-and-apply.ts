@@ -71,7 +71,7 @@ async function confirm(
   plan: Plan,
   { isSure, input }: Confirming,
 ): Promise<boolean> {
-  say(`It takes about ${describeDuration(plan)}.`);
+  say(`Applying the plan takes about ${describeDuration(plan)}.`);
   if (isSure) return true;
   const count = findCountToType(plan, countPlannedWrites(plan.counts));
   return confirmAtTerminal({ input, count, signal: session.signal });

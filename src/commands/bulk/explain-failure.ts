@@ -16,7 +16,7 @@ export function explainFailure(error: unknown): string | undefined {
 function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
   if (error instanceof Problem) return adviseRefused(error);
-  if (error instanceof OtherProject) return "set the key that started the job";
+  if (error instanceof OtherProject) return "use the key that started the job";
   if (error instanceof PlanExpired) return "import the file or undo the job again";
   return error instanceof ListChanging
     ? "try again when no one else is adding or deleting links"

@@ -41,7 +41,9 @@ export async function reportJob(
   const more = count - failed.length;
   if (more > 0) say(`And ${more} more: waypost jobs show ${id} --failed`);
   if (session.signal.aborted && state !== "done") throw interrupt(job);
-  if (message !== null) say(`It stopped: ${showLine(message)} (run waypost doctor)`);
+  if (message !== null) {
+    say(`The job stopped: ${showLine(message)} (to find the cause, run waypost doctor)`);
+  }
   if (state !== "done") say(`Run waypost jobs resume ${id} to resume it.`);
   else if (counts.done > 0) say(`Run waypost jobs undo ${id} to undo it.`);
   return state === "done" && count === 0;

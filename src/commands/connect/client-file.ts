@@ -87,7 +87,7 @@ async function readExisting(path: string): Promise<Buffer | undefined> {
     const found = await stat(path);
     // To read a pipe or a device could never end.
     if (!found.isFile() || found.size > mostBytes) {
-      throw new UsageFault(`${quote(path, 200)} is not a file of settings; nothing was changed`);
+      throw new UsageFault(`${quote(path, 200)} is not a settings file; nothing was changed`);
     }
     return await readFile(path);
   } catch (error) {

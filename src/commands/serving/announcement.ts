@@ -86,8 +86,8 @@ function describeOwn(
     json,
     lines: [
       `Your links open at ${host}.`,
-      `Assistants: MCP at ${mcp}, with the key of your project "default" in ${keyFile}.`,
-      `Make your first link: ${header} | curl -H @- ${api}/links ${body}`,
+      `Assistants connect over MCP to ${mcp}, with the key in ${keyFile}.`,
+      `Create your first link: ${header} | curl -H @- ${api}/links ${body}`,
       `More keys: ${makeKey}. All commands: ${command} --help.`,
       ...places,
     ],

@@ -26,7 +26,7 @@ const json = { type: "boolean", help: "print JSON" } as const;
 
 const yes = {
   type: "boolean",
-  help: "do not ask, for scripts; without it, a person must answer in a terminal",
+  help: "skip the confirmation, for scripts; without it, a person must confirm in a terminal",
 } as const;
 
 const project = {
@@ -38,7 +38,7 @@ const project = {
 const page = {
   type: "string",
   value: "N",
-  help: "a page of the list",
+  help: "the page to print",
 } as const;
 
 const filter = {
@@ -46,33 +46,33 @@ const filter = {
   multiple: true,
   value: "NAME=VALUE",
   help:
-    "a field and a condition, such as `name_cont=spring`; with `_in` a list (`a,b`), with " +
-    "`_null`, `_present` and `_empty` true or false; several must all match",
+    "a field, a condition and a value, such as `name_cont=spring`; `_in` takes a list (`a,b`), " +
+    "and `_null`, `_present` and `_empty` take true or false; with several filters, all must match",
 } as const;
 
 const search = {
   type: "string",
   value: "TEXT",
-  help: "words in name, path, url or title, or the address of a link",
+  help: "words from a link's name, path, destination or social title, or the link's address",
 } as const;
 
 const backupContents =
   "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, approvals, " +
-  "history and secrets; `owner.key` and `http.token`: keep it private. It has no exports, and no " +
-  "files that other settings name, such as the PIN file";
+  "history and secrets; `owner.key` and `http.token`. Keep it private. It does not contain " +
+  "exports, or files that other settings name, such as the PIN file";
 
 export const commandList = {
   stdio: {
     usages: {
-      "": "MCP over stdin and stdout, for a client that starts it (also: stdio)",
+      "": "serve MCP over stdin and stdout, for a client that starts Waypost (also: stdio)",
     },
     flags: {},
   },
   serve: {
     usages: {
       serve:
-        "links on their own hosts, MCP at `/mcp`, the REST API at `/api/v1`, `/healthz` and " +
-        "`/readyz`, approval pages, and the console for a browser",
+        "serve links on their own hosts, MCP at `/mcp`, the REST API at `/api/v1`, `/healthz` " +
+        "and `/readyz`, approval pages, and the console for a browser",
     },
     flags: { json: { type: "boolean", help: "print one line of JSON when it is ready" } },
   },
@@ -89,21 +89,21 @@ export const commandList = {
         type: "boolean",
         help: "add the entry to the client's file, and keep everything else in it",
       },
-      remove: { type: "boolean", help: "take the entry out of the file again" },
+      remove: { type: "boolean", help: "remove the entry from the file" },
       workspace: {
         type: "boolean",
         help:
-          "the file of the project in this folder, not the user's; claude-desktop and windsurf " +
-          "have none",
+          "use the project's file in this folder instead of the user's; claude-desktop and " +
+          "windsurf have none",
       },
       yes,
     },
     notes:
-      "`--data` and `--base-url` become arguments of the entry. For a key, set " +
+      "`--data` and `--base-url` become arguments of the entry. To add a key, set " +
       "`WAYPOST_API_KEY_FILE`.",
   },
   tools: {
-    usages: { tools: "list the tools of this configuration, their access and token cost" },
+    usages: { tools: "list the tools, whether your key may use them, and their token cost" },
     flags: { json },
   },
   openapi: {
@@ -111,7 +111,7 @@ export const commandList = {
     flags: {},
   },
   console: {
-    usages: { console: "print an address that signs you in to the console, once" },
+    usages: { console: "print a one-time address that signs you in to the console" },
     flags: {},
   },
   doctor: {
@@ -140,14 +140,14 @@ export const commandList = {
       scopes: {
         type: "string",
         value: "A,B",
-        help: "create: only these scopes; without this flag, all scopes",
+        help: "create: the key's scopes (default: all)",
       },
       role: {
         type: "string",
         value: "ROLE",
         help:
-          "create: viewer, manager or owner (owner); a viewer reads links, statistics and apps, " +
-          "and changes nothing",
+          "create: viewer, manager or owner (default: owner); a viewer reads links, statistics " +
+          "and apps, and changes nothing",
       },
       master: {
         type: "boolean",
@@ -162,7 +162,7 @@ export const commandList = {
       json: {
         type: "boolean",
         help:
-          "print `{id, token, scopes, role, project_id}`; of `--client` " +
+          "print `{id, token, scopes, role, project_id}`; with `--client` " +
           "`{id, token, project_id}`",
       },
     },
@@ -177,75 +177,78 @@ export const commandList = {
       name: {
         type: "string",
         value: "NAME",
-        help: "the name, which visitors of the home page see",
+        help: "the name, which visitors see on the home page",
       },
       subdomain: {
         type: "string",
         value: "NAME",
-        help: "the first part of the link host; after a change, no old address opens any more",
+        help: "the first part of the link host; after a change, the old addresses stop working",
       },
-      plan: { type: "string", value: "free|pro", help: "the plan (pro)" },
+      plan: { type: "string", value: "free|pro", help: "the plan (default: pro)" },
       "max-links": {
         type: "string",
         value: "N",
-        help: "how many links the free plan allows (1000)",
+        help: "how many links the free plan allows (default: 1000)",
       },
       templates: {
         type: "string",
         value: "on|off",
-        help: "whether the project has page templates (on)",
+        help: "whether the project has page templates (default: on)",
       },
       suspend: {
         type: "string",
         value: "on|off",
-        help: "a suspended project's links and keys stop working",
+        help: "whether the project is suspended: its links and keys stop working (default: off)",
       },
       "custom-domain": {
         type: "string",
         value: "DOMAIN",
-        help: "a domain of its own, for its links",
+        help: "your own domain for the project's links",
       },
       "verify-domain": {
         type: "boolean",
         help: "update: verify the custom domain by its TXT record, which `--custom-domain` prints",
       },
-      "assume-verified": { type: "boolean", help: "skip the check of that record" },
+      "assume-verified": {
+        type: "boolean",
+        help: "mark the custom domain as verified without checking its TXT record",
+      },
       "link-in-referrer": {
         type: "string",
         value: "on|off",
-        help: "send the link to Android apps through Google Play",
+        help: "send the link to Android apps through Google Play (default: off)",
       },
       clipboard: {
         type: "string",
         value: "on|off",
         help:
           "on iPhones, the App Store button of the preview page copies an address that a newly " +
-          "installed app can use once to find its link (off)",
+          "installed app can use once to find its link (default: off)",
       },
       destinations: {
         type: "string",
         value: "A,*.B",
-        help: "the only hosts that new or changed links may redirect to (any)",
+        help: "the only hosts that new or changed links may redirect to (default: any)",
       },
       home: {
         type: "string",
         value: "URL",
-        help: 'where the root of the link host redirects; `""` clears it',
+        help: 'the address that the root of the link host redirects to; `""` clears it',
       },
       "not-found": {
         type: "string",
         value: "URL",
-        help: 'where an address without a link redirects; `""` clears it',
+        help: 'the address that unknown paths redirect to; `""` clears it',
       },
       json,
     },
   },
   webhooks: {
     usages: {
-      "webhooks create": "send events to a web address of yours; its secret is shown once",
+      "webhooks create": "send events to your web address; the webhook's secret is shown once",
       "webhooks list": "list the webhooks, their last delivery and their failed events",
       "webhooks test ID": "send a test message",
-      "webhooks resend ID": "resend events that failed",
+      "webhooks resend ID": "send failed events again",
       "webhooks revoke ID": "revoke a webhook",
     },
     flags: {
@@ -253,12 +256,12 @@ export const commandList = {
       url: {
         type: "string",
         value: "URL",
-        help: "create: an https address, or http in a network of `--webhook-private`",
+        help: "create: an https address, or http in a network listed in `--webhook-private`",
       },
       events: {
         type: "string",
         value: "A,B",
-        help: `create: ${webhookEvents.join(", ")} (all)`,
+        help: `create: ${webhookEvents.join(", ")} (default: all)`,
       },
       json: {
         type: "boolean",
@@ -268,8 +271,8 @@ export const commandList = {
       },
     },
     notes:
-      "test uses the `--webhook-private` of this command. `waypost serve` sends the events " +
-      "themselves.",
+      "`webhooks test` uses the `--webhook-private` of this command. `waypost serve` sends all " +
+      "other messages, with its own settings.",
   },
   import: {
     usages: {
@@ -299,7 +302,7 @@ export const commandList = {
       format: {
         type: "string",
         value: "csv|json",
-        help: "csv, or the extension of `--output`",
+        help: "csv or json (default: the extension of `--output`, otherwise csv)",
       },
       filter,
       search,
@@ -318,20 +321,24 @@ export const commandList = {
       from: {
         type: "string",
         value: "DATE",
-        help: "`2026-11-16`, or a time (seven days, up to today)",
+        help: "the first day, such as `2026-11-16`, or a time (default: seven days up to today)",
       },
-      to: { type: "string", value: "DATE", help: "the last day, included" },
+      to: {
+        type: "string",
+        value: "DATE",
+        help: "the last day, which is included (default: today)",
+      },
       by: {
         type: "string",
         value: "NAME",
-        help: "hour, day, week, month, platform, referrer, country, source or link",
+        help: "group by hour, day, week, month, platform, referrer, country, source or link",
       },
       compare: {
         type: "boolean",
-        help: "compare with the period before, of the same length",
+        help: "compare with the previous period of the same length",
       },
-      filter: { ...filter, help: "as for `export`" },
-      search: { ...search, help: "as for `export`" },
+      filter: { ...filter, help: "same as for `export`" },
+      search: { ...search, help: "same as for `export`" },
       json: { type: "boolean", help: "print `{stats}`" },
     },
   },
@@ -344,12 +351,12 @@ export const commandList = {
       "jobs undo ID": "undo what a job did",
     },
     flags: {
-      page: { ...page, help: "a page of the jobs, or of the rows of one job" },
+      page: { ...page, help: "the page to print: of the jobs, or of one job's rows" },
       failed: {
         type: "boolean",
         help: "show: only rows that were rejected or whose outcome is unknown",
       },
-      yes: { type: "boolean", help: "undo: do not ask" },
+      yes: { type: "boolean", help: "undo: skip the confirmation" },
       json: {
         type: "boolean",
         help: "print `{jobs, meta}`, `{job, meta}`, `{job}` or `{plan, job}`",
@@ -359,13 +366,13 @@ export const commandList = {
   bin: {
     usages: {
       "bin list": "list deleted links and apps of the last 30 days",
-      "bin restore ID": "restore one; the ID is the UUID that `bin list` prints",
-      "bin empty": "delete everything in the bin for good",
+      "bin restore ID": "restore a deleted link or app; `bin list` prints its ID",
+      "bin empty": "permanently delete everything in the bin",
     },
     flags: {
       project,
-      page: { ...page, help: "list: a page of 100 entries" },
-      yes: { type: "boolean", help: "empty: do not ask" },
+      page: { ...page, help: "list: the page to print, of 100 entries each" },
+      yes: { type: "boolean", help: "empty: skip the confirmation" },
       json: { type: "boolean", help: "print `{bin, meta}`, the link or app, or `{emptied}`" },
     },
   },
@@ -385,7 +392,7 @@ export const commandList = {
     },
     notes:
       "`--data` names an empty folder; with `--database-url`, the database must be empty too. If " +
-      "it is interrupted, run it again.",
+      "the restore is interrupted, run it again.",
   },
   migrate: {
     usages: {
@@ -398,7 +405,7 @@ export const commandList = {
         help:
           "`sqlite:FOLDER`, an empty data folder (Waypost writes two database files there), or " +
           "`postgres://user@host:5432/name`, an empty database. Pass its password in " +
-          "`PGPASSWORD`, where other users cannot read it. If it is interrupted, run it again",
+          "`PGPASSWORD`, where other users cannot read it. If the copy stops, run it again",
       },
       json: { type: "boolean", help: "print `{migrate}`: its tables with their rows and digests" },
     },
