@@ -84,6 +84,18 @@ describe("the first start", () => {
     expect(stderr).toContain(`Links open at ${host}, one host for each project. `);
   });
 
+  test("a start with several projects on one host says that only the oldest has it", async () => {
+    await using folder = await createFolder();
+    await using first = await startServe(folder.path);
+    await first.stop();
+    const words = ["projects", "create", "--name", "Other", "--subdomain", "other"];
+    expect((await run([...words, "--data", folder.path])).code).toBe(0);
+    const origin = "https://go.example.com";
+    await using second = await startServe(folder.path, ["--link-origin", origin]);
+    const { stderr } = await second.stop();
+    expect(stderr).toContain(`Links open at ${origin}, only for the oldest project. `);
+  });
+
   const open = /listens on 0\.0\.0\.0, where keys and approvals travel unencrypted.*--public-url/g;
 
   test.each([

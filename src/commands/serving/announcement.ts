@@ -4,7 +4,7 @@ import { describeDataPlace } from "../../compose/describe-data-place.ts";
 import { explainOwnerKey } from "../../compose/explain-owner-key.ts";
 import type { OwnerKey } from "../../compose/first-start.ts";
 import type { Config } from "../../config.ts";
-import { fillSubdomain } from "../../contract/rules/link-address.ts";
+import { fillSubdomain, hasSubdomains } from "../../contract/rules/link-address.ts";
 import { quoteWord } from "../../text/quote-word.ts";
 import { nameMakeKey } from "../terminal/command-name.ts";
 import { print, say } from "../terminal/output.ts";
@@ -72,8 +72,7 @@ function describeOwn(
   const places = place === undefined ? [] : [place];
   const { file: keyFile, state } = ownerKey;
   const json = { key_file: state === "opens" ? keyFile : null };
-  const host =
-    links && project ? fillSubdomain(links, project) : `${links}, one host for each project`;
+  const host = links && describeLinkHost(links, project);
   if (!isFirstStart) {
     const key = explainOwnerKey(ownerKey, makeKey);
     const line = `Links open at ${host}. The API is at ${api}, MCP at ${mcp} (${key}).`;
@@ -92,6 +91,12 @@ function describeOwn(
       ...places,
     ],
   };
+}
+
+function describeLinkHost(links: string, project: Own["project"]): string {
+  if (project) return fillSubdomain(links, project);
+  if (hasSubdomains(links)) return `${links}, one host for each project`;
+  return `${links}, only for the oldest project`;
 }
 
 function describeGateway(config: Config, { api, mcp }: Addresses): Described {
