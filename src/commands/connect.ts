@@ -46,16 +46,18 @@ export async function runConnect(
   if (flags.write === true && flags.remove === true) {
     throw new UsageFault("connect takes --write or --remove, not both");
   }
-  const named = findFile(client, options, flags.workspace === true);
+  const isWorkspace = flags.workspace === true;
+  const named = findFile(client, options, isWorkspace);
+  const key = isWorkspace ? client.workspaceKey : undefined;
   const entry = {
     ...(client.type !== undefined && { type: client.type }),
-    ...createEntry(options.config, await realpath(options.program)),
+    ...createEntry(options.config, await realpath(options.program), key),
   };
   if (flags.remove === true) return edit(options, client, named, flags);
   if (flags.write === true) return edit(options, client, named, flags, entry);
   print(formats[client.format].write(client.key, entry).trimEnd());
   say(`Add this to ${named}, or run the command again with --write.`);
-  sayRest(options.config, client, entry, named);
+  sayRest(options.config, client, entry, named, isWorkspace);
 }
 
 const formats: Readonly<Record<Client["format"], FileFormat>> = {
@@ -111,7 +113,7 @@ async function edit(
   const backup = await replaceClientFile(file, changed);
   print(`${wanted === undefined ? "Removed" : "Wrote"} the entry ${serverName} in ${path}.`);
   if (backup !== undefined) say(`The old file is saved as ${backup}.`);
-  if (wanted !== undefined) sayRest(options.config, client, wanted, path);
+  if (wanted !== undefined) sayRest(options.config, client, wanted, path, workspace === true);
   say(`Restart ${client.title} for the change to take effect.`);
   return true;
 }
@@ -222,35 +224,83 @@ function describeChange(path: string, client: Client, old: unknown, wanted: unkn
     const block = formats[client.format].write(client.key, hideSecrets(entry));
     return showHidden(block.trimEnd());
   };
-  if (wanted === undefined) return `This entry will be removed from ${path}:\n${show(old)}`;
   if (old === undefined) return `This will be added to ${path}:\n${show(wanted)}`;
+  const before = startsWaypost(old)
+    ? show(old)
+    : "It starts another program. It is not shown because it may hold secrets.";
+  if (wanted === undefined) {
+    return `The entry ${serverName} will be removed from ${path}:\n${before}`;
+  }
   return (
-    `${path} has another entry named ${serverName}:\n${show(old)}\n` +
+    `${path} has another entry named ${serverName}:\n${before}\n` +
     `It will be replaced by:\n${show(wanted)}`
   );
 }
 
+function startsWaypost(entry: unknown): boolean {
+  const args = isObject(entry) ? entry["args"] : undefined;
+  const [program] = Array.isArray(args) ? args : [];
+  return typeof program === "string" && /[\\/]waypost\.js$/.test(program);
+}
+
 /** A terminal may be recorded, or seen by others. */
 function hideSecrets(value: unknown, name = ""): unknown {
-  if (typeof value === "string" && value !== keyPlaceholder) {
-    return secretName.test(name) ? "(hidden)" : value;
+  if (typeof value === "string" && !isKeyStandIn(value)) {
+    return secretName.test(name) ? hidden : value.replace(secretFlag, `$1=${hidden}`);
   }
-  if (Array.isArray(value)) return value.map((item) => hideSecrets(item));
+  if (Array.isArray(value)) {
+    return value.map((item, index) => hideSecrets(item, readFlag(value[index - 1])));
+  }
   if (!isObject(value)) return value;
   const members = Object.entries(value);
   return Object.fromEntries(members.map(([key, member]) => [key, hideSecrets(member, key)]));
 }
 
-const secretName = /(?:key|token|secret|password|authorization|database_url)$/i;
+const hidden = "(hidden)";
+const secretName = /(?:key|token|secret|password|authorization|database[-_]url)$/i;
+const secretFlag = /^(--[\w-]*(?:key|token|secret|password|database-url))=.*$/is;
 
-function sayRest(config: Config, client: Client, { env }: ServerEntry, file: string): void {
-  if (env?.["WAYPOST_API_KEY"] === keyPlaceholder) {
-    say(`Replace ${keyPlaceholder} in ${file} with your key.`);
-  }
+function readFlag(word: unknown): string {
+  return typeof word === "string" && word.startsWith("--") ? word : "";
+}
+
+/** The placeholder for the key, or a reference to its variable. */
+function isKeyStandIn(value: string): boolean {
+  return value === keyPlaceholder || /^\$\{?(?:env:)?WAYPOST_API_KEY\}?$/.test(value);
+}
+
+function sayRest(
+  config: Config,
+  client: Client,
+  entry: ServerEntry,
+  file: string,
+  isWorkspace: boolean,
+): void {
+  const keyAdvice = adviseOnKey(client, entry, file, isWorkspace);
+  if (keyAdvice !== undefined) say(keyAdvice);
   const leftOut = listLeftOut(config);
   if (leftOut.length === 0) return;
   say(
     `${client.title} does not see these variables of this shell: ${leftOut.join(", ")}. ` +
       "Add the ones that Waypost needs to the entry's env.",
   );
+}
+
+function adviseOnKey(
+  { title }: Client,
+  { env, env_vars }: ServerEntry,
+  file: string,
+  isWorkspace: boolean,
+): string | undefined {
+  const key = env?.["WAYPOST_API_KEY"];
+  if (key === keyPlaceholder) {
+    const replace = `Replace ${keyPlaceholder} in ${file} with your key`;
+    if (!isWorkspace) return `${replace}.`;
+    return (
+      `${replace}, and never commit that file: ${title} reads no variables there. To keep the ` +
+      "key out of the file, set WAYPOST_API_KEY_FILE and run this command again."
+    );
+  }
+  if (!isWorkspace || (key === undefined && env_vars === undefined)) return undefined;
+  return `The file has no key. Set WAYPOST_API_KEY in the environment that starts ${title}.`;
 }

@@ -1,14 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readlinkSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findUserFile, clients, type Machine } from "../../src/commands/connect/clients.ts";
+import {
+  findUserFile,
+  clients,
+  type Client,
+  type Machine,
+} from "../../src/commands/connect/clients.ts";
 import { parse, startsHere, useHome } from "../support/client-home.ts";
 import { runProcess } from "../support/command.ts";
 
 /** `waypost connect` finds the files of clients, and keeps what people have written in them. */
 
-const { home, run, fill, read } = useHome();
+const { home, run, fill, read, listBackups } = useHome();
 
 const systems: readonly (Machine & { readonly files: readonly string[] })[] = [
   {
@@ -68,6 +73,27 @@ test.each(systems)("on $platform each client has its usual file", ({ files, ...m
   expect(found).toEqual(files);
 });
 
+test("docs/clients.md lists each client's files, and how a project's file gets the key", () => {
+  const page = readFileSync("docs/clients.md", "utf8");
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` +\|(.+)\|$/gm)].map(([, name, cells = ""]) => {
+    return [name, ...cells.split("|").map((cell) => cell.trim())];
+  });
+  const machine: Machine = { platform: "linux", home: "~", env: {} };
+  const expected = Object.entries<Client>(clients).map(([name, client]) => [
+    name,
+    `\`${findUserFile(client, machine)}\``,
+    client.workspaceFile === undefined ? "none" : `\`${client.workspaceFile}\``,
+    describeKey(client),
+  ]);
+  expect(rows).toEqual(expected);
+});
+
+function describeKey({ workspaceFile, workspaceKey }: Client): string {
+  if (workspaceFile === undefined || workspaceKey === undefined) return "none";
+  if ("env_vars" in workspaceKey) return "`env_vars`";
+  return `\`${workspaceKey.env.WAYPOST_API_KEY}\``;
+}
+
 describe("a file on the disk", () => {
   const file = ".cursor/mcp.json";
 
@@ -97,9 +123,21 @@ describe("a file on the disk", () => {
   test("keeps its mode, and so does its backup", async () => {
     chmodSync(fill(file, "{}"), 0o664);
     await run(["cursor", "--write", "--yes"]);
-    for (const name of [file, `${file}.waypost-backup`]) {
+    const names = [file, ...listBackups(file)];
+    expect(names).toHaveLength(2);
+    for (const name of names) {
       expect(statSync(join(home(), name)).mode & 0o777).toBe(0o664);
     }
+  });
+
+  test("keeps the user's original in a backup after several changes", async () => {
+    fill(file, "{}");
+    await run(["cursor", "--write", "--yes"]);
+    await run(["cursor", "--write", "--yes", "--data", home()]);
+    await run(["cursor", "--remove", "--yes"]);
+    const [first = "", ...more] = listBackups(file);
+    expect(read(first)).toBe("{}");
+    expect(more).toHaveLength(2);
   });
 
   test("behind a symbolic link is edited where it is", async () => {
@@ -107,7 +145,7 @@ describe("a file on the disk", () => {
     mkdirSync(join(home(), ".cursor"));
     symlinkSync(target, join(home(), file));
     const { stderr } = await run(["cursor", "--write", "--yes"]);
-    expect(stderr).toContain(`${target}.waypost-backup`);
+    expect(stderr).toContain(`${target}.waypost-backup-`);
     expect(readlinkSync(join(home(), file))).toBe(target);
     expect(JSON.parse(read("dotfiles/mcp.json")).mcpServers.waypost).toEqual(startsHere);
   });

@@ -9,13 +9,15 @@ import { parse, startsHere, useHome } from "../support/client-home.ts";
 
 /** `waypost connect` edits the file of a client, which people edit as well. */
 
-const { home, run, fill, read } = useHome();
+const { home, run, fill, read, listBackups } = useHome();
 
 type Case = {
   readonly client: string;
   readonly file: string;
   readonly key: string;
   readonly workspace?: string;
+  /** How the project's file passes on the key, if the client has a way. */
+  readonly workspaceKey?: object;
   readonly type?: string;
 };
 
@@ -25,13 +27,26 @@ const cases: readonly Case[] = [
     file: ".config/Claude/claude_desktop_config.json",
     key: "mcpServers",
   },
-  { client: "claude-code", file: ".claude.json", key: "mcpServers", workspace: ".mcp.json" },
-  { client: "cursor", file: ".cursor/mcp.json", key: "mcpServers", workspace: ".cursor/mcp.json" },
+  {
+    client: "claude-code",
+    file: ".claude.json",
+    key: "mcpServers",
+    workspace: ".mcp.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "${WAYPOST_API_KEY}" } },
+  },
+  {
+    client: "cursor",
+    file: ".cursor/mcp.json",
+    key: "mcpServers",
+    workspace: ".cursor/mcp.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "${env:WAYPOST_API_KEY}" } },
+  },
   {
     client: "vscode",
     file: ".config/Code/User/mcp.json",
     key: "servers",
     workspace: ".vscode/mcp.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "${env:WAYPOST_API_KEY}" } },
     type: "stdio",
   },
   {
@@ -39,12 +54,14 @@ const cases: readonly Case[] = [
     file: ".codex/config.toml",
     key: "mcp_servers",
     workspace: ".codex/config.toml",
+    workspaceKey: { env_vars: ["WAYPOST_API_KEY"] },
   },
   {
     client: "gemini",
     file: ".gemini/settings.json",
     key: "mcpServers",
     workspace: ".gemini/settings.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "$WAYPOST_API_KEY" } },
   },
   { client: "windsurf", file: ".codeium/windsurf/mcp_config.json", key: "mcpServers" },
   {
@@ -61,7 +78,7 @@ const filledJson = (key: string) => `// Written by me
   /* how it looks */
   "theme": "dark", // and stays
   "${key}": {
-    "other": { "command": "other", "args": [] }, // a neighbour
+    "other": { "command": "other", "args": ["its-secret"] }, // a neighbour
     // switched off: "third": {}
   },
 }
@@ -71,14 +88,14 @@ model = "some-model" # and stays
 
 [mcp_servers.other]
 command = "other" # a neighbour
-args = [ "[mcp_servers.waypost]" ]
+args = [ "[mcp_servers.waypost]", "its-secret" ]
 
 # how it looks
 [tui]
 theme = "dark"
 `;
 
-describe.each(cases)("connect $client", ({ client, file, key, workspace, type }) => {
+describe.each(cases)("connect $client", ({ client, file, key, workspace, type, ...each }) => {
   const entry = { ...(type !== undefined && { type }), ...startsHere };
   const filled = file.endsWith(".toml") ? filledToml : filledJson(key);
 
@@ -99,14 +116,15 @@ describe.each(cases)("connect $client", ({ client, file, key, workspace, type })
     expect(again).toMatchObject({ code: 0, stderr: "" });
     expect(again.stdout).toContain("already has this entry");
     expect(read(file)).toBe(written);
-    expect(existsSync(join(home(), `${file}.waypost-backup`))).toBe(false);
+    expect(listBackups(file)).toEqual([]);
   });
 
   test("--write keeps comments and other entries, and --remove restores each byte", async () => {
     fill(file, filled);
-    const { code, stderr } = await run([client, "--write"], "yes\n");
+    const { code, stdout, stderr } = await run([client, "--write"], "yes\n");
     expect(code).toBe(0);
-    expect(stderr).toContain(`${file}.waypost-backup`);
+    expect(stdout + stderr).not.toContain("its-secret");
+    expect(stderr).toContain(`${file}.waypost-backup-`);
     const written = read(file);
     const before = parse(file, filled);
     expect(parse(file, written)).toEqual({
@@ -114,10 +132,9 @@ describe.each(cases)("connect $client", ({ client, file, key, workspace, type })
       [key]: { ...before[key], waypost: entry },
     });
     for (const line of filled.split("\n")) expect(written).toContain(line);
-    expect(read(`${file}.waypost-backup`)).toBe(filled);
     expect(await run([client, "--remove"], "yes\n")).toMatchObject({ code: 0 });
     expect(read(file)).toBe(filled);
-    expect(read(`${file}.waypost-backup`)).toBe(written);
+    expect(listBackups(file).map(read)).toEqual([filled, written]);
     const again = await run([client, "--remove"]);
     expect(again).toMatchObject({ code: 0, stderr: "" });
     expect(again.stdout).toContain("has no entry");
@@ -144,7 +161,7 @@ describe.each(cases)("connect $client", ({ client, file, key, workspace, type })
     fill(file, filled);
     expect(await run([client, "--write"], typed)).toMatchObject({ code });
     expect(read(file)).toBe(filled);
-    expect(existsSync(join(home(), `${file}.waypost-backup`))).toBe(false);
+    expect(listBackups(file)).toEqual([]);
   });
 
   test("refuses a broken file and names the line", async () => {
@@ -175,6 +192,20 @@ describe.each(cases)("connect $client", ({ client, file, key, workspace, type })
     const text = read(join("project", workspace ?? ""));
     expect(parse(file, text)).toEqual({ [key]: { waypost: entry } });
     expect(existsSync(join(home(), file))).toBe(false);
+  });
+
+  test.runIf(workspace !== undefined)("--workspace puts no key into the file", async () => {
+    const base = ["--base-url", "https://links.example.com"];
+    const { stdout, stderr } = await run([client, "--workspace", ...base]);
+    const printed = parse(file, stdout)[key].waypost;
+    const args = [...startsHere.args, ...base];
+    const placeholder = { env: { WAYPOST_API_KEY: "<your key>" } };
+    expect(printed).toEqual({ ...entry, args, ...(each.workspaceKey ?? placeholder) });
+    expect(stderr).toContain(
+      each.workspaceKey === undefined
+        ? "never commit that file"
+        : "The file has no key. Set WAYPOST_API_KEY",
+    );
   });
 
   test.runIf(workspace === undefined)("--workspace is refused", async () => {
@@ -237,6 +268,43 @@ describe("the entry", () => {
     expect(stderr).toContain("(hidden)");
   });
 
+  test("in a project shows how it gets the key before it is written", async () => {
+    const project = join(home(), "project");
+    mkdirSync(project);
+    const base = ["--base-url", "https://links.example.com"];
+    const words = ["connect", "cursor", "--workspace", ...base, "--write", "--yes"];
+    const options = { env: { HOME: home() }, under: ["env", "-C", project] };
+    const { stderr } = await runProcess(words, options);
+    expect(stderr).toContain('"WAYPOST_API_KEY": "${env:WAYPOST_API_KEY}"');
+    expect(read("project/.cursor/mcp.json")).not.toContain("<your key>");
+  });
+
+  test("in a project may name a file with the key instead of a variable", async () => {
+    const env = { HOME: home(), WAYPOST_API_KEY_FILE: "/home/me/links.key" };
+    const base = ["--base-url", "https://links.example.com"];
+    const { stdout, stderr } = await runHere(["connect", "zed", "--workspace", ...base], env);
+    expect(JSON.parse(stdout).context_servers.waypost.env).toEqual({
+      WAYPOST_API_KEY_FILE: "/home/me/links.key",
+    });
+    expect(stderr).not.toContain("key with your key");
+  });
+
+  test.each([
+    ["that another program has", { command: "other", args: ["the-secret"], url: "the-secret" }],
+    ["with a password", startsWith("--database-url", "postgres://me:the-secret@db/links")],
+    ["with a password behind =", startsWith("--database-url=postgres://me:the-secret@db/links")],
+    ["with a token", startsWith("--some-token", "the-secret")],
+  ])("%s is replaced or removed without showing secrets", async (_, old) => {
+    const file = ".cursor/mcp.json";
+    const text = JSON.stringify({ mcpServers: { waypost: old } });
+    for (const word of ["--write", "--remove"]) {
+      fill(file, text);
+      const { code, stdout, stderr } = await run(["cursor", word, "--yes"]);
+      expect(code).toBe(0);
+      expect(stdout + stderr).not.toContain("the-secret");
+    }
+  });
+
   test("keeps other settings of the user, but no key for another server", async () => {
     const base = ["--base-url", "https://links.example.com"];
     await run(["cursor", ...base, "--write", "--yes"]);
@@ -264,6 +332,11 @@ describe("the entry", () => {
     expect(stderr).toContain("add WAYPOST_MODE to the entry's env");
   });
 });
+
+/** An entry of ours with more arguments than `connect` writes. */
+function startsWith(...args: readonly string[]) {
+  return { ...startsHere, args: [...startsHere.args, ...args] };
+}
 
 test.each([[[]], [["emacs"]], [["cursor", "vscode"]], [["cursor", "--write", "--remove"]]])(
   "connect %j is refused",

@@ -1,6 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { parse as parseJson } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { afterEach, beforeEach } from "vitest";
@@ -24,6 +32,16 @@ export function useHome() {
       return path;
     },
     read: (file: string) => readFileSync(join(home, file), "utf8"),
+    /** The backups of a file, the oldest first. */
+    listBackups: (file: string) => {
+      const folder = dirname(file);
+      const names = existsSync(join(home, folder)) ? readdirSync(join(home, folder)) : [];
+      const start = `${basename(file)}.waypost-backup-`;
+      return names
+        .filter((name) => name.startsWith(start))
+        .toSorted()
+        .map((name) => join(folder, name));
+    },
   };
 }
 

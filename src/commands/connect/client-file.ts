@@ -60,7 +60,9 @@ export async function replaceClientFile(
       await writeBytes(path, Buffer.from(text));
       return undefined;
     }
-    const backup = `${path}.waypost-backup`;
+    // A name of its own, so that a later change never replaces the user's original file.
+    const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
+    const backup = `${path}.waypost-backup-${time}`;
     await writeBytes(backup, bytes, mode);
     await writeBytes(path, Buffer.from(byteOrderMark + text), mode);
     return backup;

@@ -13,7 +13,16 @@ export type Client = {
   readonly userFile: readonly [folder: FolderName, ...path: string[]];
   /** The project's file. Claude Desktop and Windsurf have none. */
   readonly workspaceFile?: string;
+  /**
+   * The part of an entry that passes the key on from the client's environment. A project's file is
+   * often in git, so it must not have the key itself. Zed replaces no variables in its settings.
+   */
+  readonly workspaceKey?: KeyMembers;
 };
+
+export type KeyMembers =
+  | { readonly env: { readonly WAYPOST_API_KEY: string } }
+  | { readonly env_vars: readonly ["WAYPOST_API_KEY"] };
 
 export const clients = {
   "claude-desktop": {
@@ -28,6 +37,7 @@ export const clients = {
     key: "mcpServers",
     userFile: ["claudeCode", ".claude.json"],
     workspaceFile: ".mcp.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "${WAYPOST_API_KEY}" } },
   },
   cursor: {
     title: "Cursor",
@@ -35,6 +45,7 @@ export const clients = {
     key: "mcpServers",
     userFile: ["home", ".cursor", "mcp.json"],
     workspaceFile: ".cursor/mcp.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "${env:WAYPOST_API_KEY}" } },
   },
   vscode: {
     title: "VS Code",
@@ -43,6 +54,7 @@ export const clients = {
     type: "stdio",
     userFile: ["applications", "Code", "User", "mcp.json"],
     workspaceFile: ".vscode/mcp.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "${env:WAYPOST_API_KEY}" } },
   },
   codex: {
     title: "Codex",
@@ -50,6 +62,7 @@ export const clients = {
     key: "mcp_servers",
     userFile: ["codex", "config.toml"],
     workspaceFile: ".codex/config.toml",
+    workspaceKey: { env_vars: ["WAYPOST_API_KEY"] },
   },
   gemini: {
     title: "Gemini CLI",
@@ -57,6 +70,7 @@ export const clients = {
     key: "mcpServers",
     userFile: ["gemini", ".gemini", "settings.json"],
     workspaceFile: ".gemini/settings.json",
+    workspaceKey: { env: { WAYPOST_API_KEY: "$WAYPOST_API_KEY" } },
   },
   windsurf: {
     title: "Windsurf",

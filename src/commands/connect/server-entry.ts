@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { UsageFault, type Config } from "../../config.ts";
 import { settingList, settings } from "../../config/settings.ts";
+import type { KeyMembers } from "./clients.ts";
 
 /** How a client starts Waypost: what it reads under the name `waypost`. */
 export type ServerEntry = {
@@ -8,23 +9,28 @@ export type ServerEntry = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** The variables that Codex passes on from its own environment. */
+  readonly env_vars?: readonly string[];
 };
 
 /** The user writes the key here; it is never read from the environment into another file. */
 export const keyPlaceholder = "<your key>";
 
 /** The program must be started by its full path: a client has its own PATH and folder. */
-export function createEntry(config: Config, program: string): ServerEntry {
+export function createEntry(
+  config: Config,
+  program: string,
+  key: KeyMembers = { env: { WAYPOST_API_KEY: keyPlaceholder } },
+): ServerEntry {
   refuseOtherFlags(config);
   const { given, base_url } = config;
   const isDataNamed = config.isDataNamed || given.variables.has(settings.data.variable);
   const data = isDataNamed ? ["--data", resolve(config.data)] : [];
   const base = base_url === undefined ? [] : ["--base-url", base_url];
-  const env = createEnv(config);
   return {
     command: process.execPath,
     args: [program, ...data, ...base],
-    ...(env !== undefined && { env }),
+    ...chooseKey(config, key),
   };
 }
 
@@ -41,11 +47,15 @@ export const entryVariables: ReadonlySet<string> = new Set([
   settings.api_key_file.variable,
 ]);
 
-function createEnv({ base_url, secrets }: Config): ServerEntry["env"] | undefined {
+function chooseKey(
+  { base_url, secrets }: Config,
+  key: KeyMembers,
+): Pick<ServerEntry, "env" | "env_vars"> {
   const { api_key, api_key_file } = secrets;
-  if (api_key_file !== undefined) return { WAYPOST_API_KEY_FILE: resolve(api_key_file) };
-  const needsKey = base_url !== undefined || api_key !== undefined;
-  return needsKey ? { WAYPOST_API_KEY: keyPlaceholder } : undefined;
+  if (api_key_file !== undefined) {
+    return { env: { WAYPOST_API_KEY_FILE: resolve(api_key_file) } };
+  }
+  return base_url !== undefined || api_key !== undefined ? key : {};
 }
 
 /** To leave out a flag such as --mode read-only would start another server than was meant. */
