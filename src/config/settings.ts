@@ -249,7 +249,9 @@ export const settings = {
     flag: "base-url",
     value: "URL",
     unset: "none",
-    help: "The origin of a remote server. Without it, Waypost is the server itself.",
+    help:
+      "The origin of a remote server, such as `https://links.example.com`. Without it, Waypost " +
+      "is the server itself.",
     docs: "See [Remote servers](../remote-servers.md).",
     schema: plainText
       .transform((url) => url.replace(/\/+$/, "").replace(/\/api\/v1$/, ""))

@@ -3,10 +3,6 @@ import { basename, dirname } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
-
-// The tools that write files are plain JavaScript, which has no types of its own.
-// @ts-expect-error
-import { renderManifest } from "../tools/manifest.js";
 import { bitly } from "../../src/bulk/files/foreign/bitly.ts";
 import { branch } from "../../src/bulk/files/foreign/branch.ts";
 import { firebase } from "../../src/bulk/files/foreign/firebase.ts";
@@ -17,6 +13,7 @@ import { settingList } from "../../src/config/settings.ts";
 import { bundle, createFolder, startServe } from "../support/command.ts";
 import { listFiles } from "../support/list-files.ts";
 import { answering, openStage, ownerFacts } from "../support/stage.ts";
+import { renderManifest } from "../tools/manifest.ts";
 
 /** What the documents say, held against what is true. */
 
@@ -44,7 +41,7 @@ test("docs/architecture.md lists every room of src", () => {
   expect(new Set(listed)).toEqual(new Set(rooms.filter((room) => room.startsWith("src/"))));
 });
 
-test("manifest.json has the tools of a live tools/list and the package's version", async () => {
+test("manifest.json has the live tools, the version and the texts of the settings", async () => {
   expect(readFileSync("manifest.json", "utf8")).toBe(await renderManifest());
 });
 
@@ -53,7 +50,6 @@ test("manifest.json sets known variables alone, each from a field that the user 
   for (const [variable, value] of Object.entries<string>(server.mcp_config.env)) {
     expect(settingList.map((setting) => setting.variable)).toContain(variable);
     const [, field = ""] = /^\$\{user_config\.(\w+)\}$/.exec(value) ?? [];
-    // Without a default, an empty field would arrive as the placeholder itself.
     expect(user_config[field]).toHaveProperty("default");
   }
 });
