@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -138,7 +138,7 @@ test("llms.txt is at the root of the API's host, as in the repository", async ()
   expect(named.filter((name) => !topics.has(name))).toEqual([]);
 });
 
-type Step = { readonly name?: string; readonly uses?: string };
+type Step = { readonly name?: string; readonly uses?: string; readonly run?: string };
 
 describe("the workflows", () => {
   const workflows = ["test", "release"].map((name) => {
@@ -163,6 +163,30 @@ describe("the workflows", () => {
     expect(readFileSync(file, "utf8")).toBe(`IMAGE=ghcr.io/acme/waypost:${version}\n`);
     const push = steps.find(({ uses }: Step) => uses?.startsWith("docker/build-push-action@"));
     expect(push.with.tags).toBe("${{ env.IMAGE }}");
+  });
+
+  test("publish nothing that the registry of MCP servers would reject", () => {
+    const [, { jobs } = { jobs: {} }] = workflows;
+    const steps: readonly Step[] = jobs.release.steps;
+    const validates = steps.findIndex(({ run }) => run?.includes("/v0.1/validate"));
+    const logsIn = steps.findIndex(({ uses }) => uses?.startsWith("docker/login-action@"));
+    expect(validates).toBeGreaterThan(0);
+    expect(validates).toBeLessThan(logsIn);
+  });
+
+  test.each([
+    ['{"valid":true,"issues":[]}', 0],
+    ['{"valid":false,"issues":[{"message":"no name"}]}', 1],
+    ['{"title":"Bad Request"}', 1],
+  ])("end the validation with the answer %s by exit code %i", async (answer, code) => {
+    const [, { jobs } = { jobs: {} }] = workflows;
+    const { run } = jobs.release.steps.find((step: Step) => step.run?.includes("/v0.1/validate"));
+    await using folder = await createUsedFolder();
+    await writeFile(join(folder.path, "curl"), `#!/bin/sh\necho '${answer}' > validation.json\n`);
+    await chmod(join(folder.path, "curl"), 0o755);
+    const env = { PATH: `${folder.path}:${process.env["PATH"]}` };
+    const { status } = spawnSync("bash", ["-e", "-c", run], { env, cwd: folder.path });
+    expect(status).toBe(code);
   });
 
   test("name scripts and files that exist", () => {
