@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { resolve, sep } from "node:path";
 import type { KnownKey } from "../contract/access.ts";
 import type { Mode } from "../mcp/approval/mode.ts";
 import { describeKeyAccess } from "../text/name-key.ts";
@@ -22,7 +23,7 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
   const data = resolve(config.data);
   const isInFolder = readDatabaseUrl(config) === undefined;
   const engine = isInFolder ? "SQLite" : "PostgreSQL";
-  const store = isInFolder && isOperator(acting) ? data : engine;
+  const store = isInFolder && isOperator(acting) ? shortenHome(data) : engine;
   const told = [
     ["Links", linkHost],
     ["Also at", others.length === 0 ? undefined : others.join(", ")],
@@ -44,6 +45,12 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
       secret: isOwn ? "your key" : "the gateway's token",
     },
   };
+}
+
+/** A folder of the user as the documentation writes it: `~/.local/share/waypost`. */
+function shortenHome(path: string): string {
+  const home = homedir();
+  return path.startsWith(`${home}${sep}`) ? `~${path.slice(home.length)}` : path;
 }
 
 function describeKey({ role, scopes, kind }: NonNullable<KnownKey["facts"]>): string {

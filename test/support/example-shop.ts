@@ -96,14 +96,15 @@ const links: readonly ExampleLink[] = [
 ];
 
 export async function openExampleShop(): Promise<ExampleShop> {
-  const folder = await createDataFolder();
+  const folder = await createHome();
   const clock = await createClock(join(folder.path, "clock"));
   await clock.set(today - weeks * 7 * day_ms);
   const port = await findFreePort();
-  const data = join(folder.path, "data");
+  // The console shows it as every user sees it.
+  const data = join(folder.path, ".local/share/waypost");
   const words = ["--port", String(port), "--public-url", publicUrl, "--link-origin", linkOrigin];
   const serving = await startServe(data, [...words, "--trusted-proxies", "loopback"], {
-    env: { ...clock.env, TZ: "UTC", WAYPOST_COUNTRY_HEADER: "CF-IPCountry" },
+    env: { ...clock.env, HOME: folder.path, TZ: "UTC", WAYPOST_COUNTRY_HEADER: "CF-IPCountry" },
   });
   const url = `http://127.0.0.1:${port}`;
   const client = await connectAssistant(`${url}/mcp`, serving.key);
@@ -134,8 +135,7 @@ export async function openExampleShop(): Promise<ExampleShop> {
   };
 }
 
-/** The console shows its name. */
-async function createDataFolder(): Promise<Folder> {
+async function createHome(): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), "waypost-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }

@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launchBrowser, openTab } from "../support/browser.ts";
@@ -14,7 +15,8 @@ let serving: Serving;
 
 beforeAll(async () => {
   folder = await createFolder();
-  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path)]);
+  const env = { HOME: dirname(folder.path) };
+  [browser, serving] = await Promise.all([launchBrowser(), startServe(folder.path, [], { env })]);
 });
 afterAll(async () => {
   await browser.close();
@@ -40,6 +42,7 @@ test("the first page tells how to connect, and a change is undone with the keybo
     command: "node",
     args: [expect.stringMatching(/waypost\.js$/), "--data", folder.path],
   });
+  expect(await page.locator("main").innerText()).toContain(`~/${basename(folder.path)}`);
   await pressOnto(page, /^Undo: Changed Summer/);
   await page.getByText("Undone.").waitFor();
   const { body } = await serving.call("GET", "/links?q[path_eq]=spring");
