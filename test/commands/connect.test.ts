@@ -326,6 +326,13 @@ describe("the entry", () => {
     expect(stderr).toContain("Cursor does not see these variables of this shell: WAYPOST_MODE.");
   });
 
+  test("in a project never asks for a password", async () => {
+    const env = { HOME: home(), WAYPOST_DATABASE_URL: "postgres://me:the-secret@db/links" };
+    const { stdout, stderr } = await runHere(["connect", "cursor", "--workspace"], env);
+    expect(stdout + stderr).not.toContain("the-secret");
+    expect(stderr).toContain("Never put a password or a token there.");
+  });
+
   test("cannot have other settings as flags", async () => {
     const { code, stderr } = await run(["cursor", "--mode", "read-only"]);
     expect(code).toBe(2);
