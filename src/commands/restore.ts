@@ -58,10 +58,10 @@ export async function runRestore(
   printSums(sums);
   const folder = quote(data, 200);
   if (database === undefined) {
-    return say(`Restored ${describeContents(sums, named)} of ${made_at} to ${folder}.`);
+    return say(`Restored ${describeContents(sums, named)} to ${folder}, as of ${made_at}.`);
   }
   const also = named.length === 0 ? "" : `, and ${named.join(", ")} to ${folder}`;
-  say(`Restored ${describeContents(sums, [])} of ${made_at} to ${database}${also}.`);
+  say(`Restored ${describeContents(sums, [])} to ${database}${also}, as of ${made_at}.`);
 }
 
 /** One file from the first look at it to the last: another may get its name meanwhile. */

@@ -185,7 +185,7 @@ async function test({ config, store, webhook, isJson }: Acting): Promise<boolean
   const { delivered, fault, next } = tested;
   if (isJson) printJson({ test: tested });
   else if (delivered) say("The receiver accepted the test message.");
-  else say(`The test message was not delivered: ${fault}${next === undefined ? "" : `; ${next}`}.`);
+  else say(`The test message was not delivered: ${fault}${next === undefined ? "" : `. ${next}`}.`);
   return delivered;
 }
 

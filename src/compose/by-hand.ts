@@ -4,7 +4,8 @@ import { embeddedOrigin } from "./deployment.ts";
 
 /** What a key may do, and never the key. */
 export function describeKeyChange(tool: "keys create" | "keys revoke", project_id: string | null) {
-  const note = "It cannot be undone. Create and revoke keys in the console, or with waypost keys.";
+  const note =
+    "This cannot be undone. Create and revoke keys in the console, or with waypost keys.";
   return { tool, realm: project_id ?? embeddedOrigin, kind: "api_key", name: null, note };
 }
 
@@ -13,7 +14,7 @@ export const clientRecord = { role: "client" };
 
 export function describeWebhookChange(tool: "webhooks create" | "webhooks revoke", realm: string) {
   const note =
-    "It cannot be undone. Create and revoke webhooks in the console, or with waypost webhooks.";
+    "This cannot be undone. Create and revoke webhooks in the console, or with waypost webhooks.";
   return { tool, realm, kind: "webhook", name: null, note };
 }
 
@@ -25,6 +26,6 @@ export function describeReceiver(url: string, events: readonly string[]) {
 export const projectSettings = {
   kind: "project_settings",
   note:
-    "It cannot be undone. Change it back in the console with a master key, or with waypost " +
+    "This cannot be undone. Change it back in the console with a master key, or with waypost " +
     "projects update.",
 } as const;

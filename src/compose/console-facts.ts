@@ -11,7 +11,7 @@ import { readDatabaseUrl } from "./secrets.ts";
 
 const modes: Readonly<Record<Mode, string>> = {
   "read-only": "read-only: assistants cannot change anything",
-  guarded: "guarded: you approve what deletes or overwrites",
+  guarded: "guarded: you approve changes that delete or overwrite",
   full: "full: assistants need no approval",
 };
 
@@ -25,8 +25,8 @@ export function describeConsole(acting: Acting): Pick<Account, "facts" | "connec
   const engine = isInFolder ? "SQLite" : "PostgreSQL";
   const store = isInFolder && isOperator(acting) ? shortenHome(data) : engine;
   const told = [
-    ["Links", linkHost],
-    ["Also at", others.length === 0 ? undefined : others.join(", ")],
+    ["Link host", linkHost],
+    ["Other hosts", others.length === 0 ? undefined : others.join(", ")],
     [isOwn ? "Database" : "Remote server", isOwn ? store : config.base_url],
     ["Mode", modes[config.mode]],
     ["Plan", facts?.plan],

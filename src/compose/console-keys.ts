@@ -91,7 +91,7 @@ function readWanted(args: JsonObject): Wanted {
       ? [
           faultOf(
             "scopes",
-            "can't be blank: choose at least one, or everything that the role allows",
+            "can't be blank: choose at least one scope, or “Everything that the role allows”",
           ),
         ]
       : []),
@@ -157,4 +157,4 @@ const keptWarning =
   "Waypost on this machine uses this key: its commands, and the assistants connected through it, " +
   "stop working until you give them another key";
 const onlyWarning =
-  "no other key of this project can create keys: after this, use waypost keys in the CLI";
+  "no other key of this project can create keys; after this, create keys with waypost keys";

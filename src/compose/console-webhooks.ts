@@ -133,7 +133,10 @@ async function revoke(args: JsonObject, acting: Acting): Promise<JsonObject> {
   const facts = [
     ...describeWanted(url, events),
     { name: "created", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
-    { name: "then", text: `it receives no more events; ${left} undelivered events are dropped` },
+    {
+      name: "then",
+      text: `the webhook receives no more events; ${left} undelivered events are dropped`,
+    },
   ];
   const title = `Revoke the webhook to ${quote(new URL(url).host)}`;
   const preview = { title, button: "Revoke webhook", destroys: true, facts };

@@ -75,7 +75,7 @@ export async function openCountryFile(path: string): Promise<CountryFile> {
   for (const address of listFileNetworks((each) => lookUp(each).prefix, mostNetworks)) {
     if (find(address) !== undefined) return { kind, madeAt, find };
   }
-  throw refuse(path, `(${kind}) has no countries; name a country or city database`);
+  throw refuse(path, `(${kind}) has no countries; use a country or city database`);
 }
 
 async function openReader(path: string) {
@@ -89,11 +89,11 @@ async function openReader(path: string) {
 
 function explain(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "ENOENT") return "does not exist; name an existing file, or leave the setting unset";
+  if (code === "ENOENT") return "does not exist; use an existing file, or leave the setting unset";
   if (code === "EACCES" || code === "EPERM") return "cannot be read; change its permissions";
-  if (code === "EISDIR") return "is a folder; name a file in it, such as GeoLite2-Country.mmdb";
+  if (code === "EISDIR") return "is a folder; use a file in it, such as GeoLite2-Country.mmdb";
   if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return `cannot be read (${code})`;
-  return "is not a country database; unpack the download and name the .mmdb file in it";
+  return "is not a country database; unpack the download and use the .mmdb file in it";
 }
 
 function refuse(path: string, fault: string, cause?: unknown): UsageFault {

@@ -58,7 +58,7 @@ export function readIfThere(path: string): string | undefined {
 function readSecretFile(path: string, name: string): string {
   if (isAddress(path)) {
     throw new UsageFault(
-      `${name} must name a file, but it is an address; write the address into the file`,
+      `${name} must be the name of a file, but it is an address; write the address into a file`,
     );
   }
   try {
@@ -80,7 +80,7 @@ function explainUnread(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT") return "does not exist";
   if (code === "EACCES") return "cannot be read by this user; change its permissions";
-  return code === "EISDIR" ? "is a folder; name a file" : "cannot be read";
+  return code === "EISDIR" ? "is a folder; use the name of a file" : "cannot be read";
 }
 
 /** A secret is sent in a header, so it must fit there. No message shows the secret itself. */

@@ -62,7 +62,7 @@ export async function claimDatabase(
     const { numAffectedRows } = await sql`
       update ${marks} set name = ${writeCopyMark(next)} where name = ${writeCopyMark(mark)}
     `.execute(db);
-    if (numAffectedRows !== 1n) throw new CopyFault("another process is copying into it");
+    if (numAffectedRows !== 1n) throw new CopyFault("another process is copying to the same place");
   }
 
   async function write(work: (db: Kysely<unknown>) => Promise<void>): Promise<void> {
@@ -116,7 +116,7 @@ async function requireFree(
   if (mark.until <= now) return;
   const seconds = Math.ceil((mark.until - now) / 1000);
   throw new CopyFault(
-    `another process is copying into it; if it was ended, try again in ${seconds} seconds`,
+    `another process is copying to the same place; if it ended, try again in ${seconds} seconds`,
   );
 }
 

@@ -43,10 +43,11 @@ export function createMetrics(): Metrics {
   const limited = count("waypost_budget_refusals_total", "Requests rejected with status 429", [
     "budget",
   ]);
-  const calls = count("waypost_tool_calls_total", "Tool calls, by ok, asked or an error code", [
-    "tool",
-    "outcome",
-  ]);
+  const calls = count(
+    "waypost_tool_calls_total",
+    "Tool calls, by outcome: ok, asked (for approval) or an error code",
+    ["tool", "outcome"],
+  );
   const messages = count("waypost_mcp_requests_total", "Messages to /mcp", ["status"]);
   const visits = count("waypost_visits_total", "Requests to link hosts", ["status"]);
   const requestTimes = measure(

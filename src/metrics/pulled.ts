@@ -38,7 +38,7 @@ type Pulled = {
 const counters: readonly Pulled[] = [
   {
     name: "waypost_store_commits_total",
-    help: "Committed transactions; with PostgreSQL, all count as links",
+    help: 'Committed transactions; with PostgreSQL, all count as "links"',
     label: "store",
     read: ({ commits }) => commits,
   },
@@ -56,13 +56,13 @@ const counters: readonly Pulled[] = [
   },
   {
     name: "waypost_approvals_total",
-    help: "Approvals that were asked, given, refused or expired",
+    help: "Approvals, by outcome: asked for, given, refused or expired",
     label: "outcome",
     read: ({ approvals }) => approvals,
   },
   {
     name: "waypost_webhook_deliveries_total",
-    help: "Webhook deliveries that were accepted or failed, and events that failed for good",
+    help: "Webhook deliveries that were accepted or failed, and events that failed permanently",
     label: "outcome",
     read: ({ deliveries = {} }) => deliveries,
   },
@@ -71,7 +71,7 @@ const counters: readonly Pulled[] = [
 const gauges: readonly Pulled[] = [
   {
     name: "waypost_pool_connections",
-    help: "Database connections that are open or idle, and requests that wait for one",
+    help: "Database connections that are open or idle, and requests that wait for a connection",
     label: "state",
     read: ({ pool = {} }) => pool,
   },
@@ -94,7 +94,7 @@ const gauges: readonly Pulled[] = [
   },
   {
     name: "waypost_webhook_events",
-    help: "Webhook events in the store that wait, that failed for good, or that were dropped",
+    help: "Webhook events that are waiting, have failed permanently, or were dropped",
     label: "state",
     read: ({ events = {} }) => events,
   },

@@ -48,7 +48,7 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
     db,
     readLong: (work, options) => {
       const [freest] = longReads.toSorted((one, other) => one.count() - other.count());
-      if (freest === undefined) throw new Error("there is none");
+      if (freest === undefined) throw new Error("no connection for long reads exists");
       return freest.read(work, options);
     },
     write: (work, options) =>

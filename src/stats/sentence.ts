@@ -52,5 +52,5 @@ function compare(clicks: number, previous: NonNullable<Told["previous"]>): strin
   const percent = Math.round((Math.abs(clicks - total.click) / total.click) * 100);
   const word = clicks > total.click ? "more" : "fewer";
   // What rounds to nothing is told by its numbers alone.
-  return percent === 0 ? `${word} than the ${before}` : `${percent} % ${word} than the ${before}`;
+  return percent === 0 ? `${word} than the ${before}` : `${percent}% ${word} than the ${before}`;
 }

@@ -36,7 +36,7 @@ export function findUrlFault(url: string, networks: readonly Network[]): string 
   const addresses = readAddresses(hostname);
   const { isPublic } = reachReceivers(networks);
   if (addresses?.some(isPublic) === false) {
-    return `points to ${hostname}, which is not on the public internet; ${whatNamesNetworks}`;
+    return `points to ${hostname}, which is not on the public internet. ${whatNamesNetworks}`;
   }
   // A name may lead into a named network.
   const mayBeNamed = addresses === undefined || !addresses.some(isPublicAddress);
@@ -59,7 +59,7 @@ const whatNamesNetworks =
 const checkName = `${whatNamesNetworks}; for a public receiver, check its DNS record`;
 
 const plainHttp =
-  "must be an https address; plain http works only in networks that WAYPOST_WEBHOOK_PRIVATE names";
+  "must be an https address; plain http works only in networks listed in WAYPOST_WEBHOOK_PRIVATE";
 
 /** Where a host leads that needs no looking up; undefined of any other. */
 function readAddresses(hostname: string): readonly string[] | undefined {

@@ -93,10 +93,10 @@ test("a file that is not a country database is refused by name, with what to do"
   await writeFile(text, "GB");
   await mkdir(`${folder.path}-folder`);
   const faults = [
-    [join(folder.path, "none.mmdb"), "does not exist; name an existing file"],
-    [`${folder.path}-folder`, "is a folder; name a file in it"],
+    [join(folder.path, "none.mmdb"), "does not exist; use an existing file"],
+    [`${folder.path}-folder`, "is a folder; use a file in it"],
     [text, "is not a country database; unpack the download"],
-    [networks, "(GeoLite2-ASN) has no countries; name a country or city database"],
+    [networks, "(GeoLite2-ASN) has no countries; use a country or city database"],
   ] as const;
   for (const [path, fault] of faults) {
     const words = ["--data", folder.path, "--geoip-file", path];

@@ -180,7 +180,7 @@ test("proxies that are believed are shown", async () => {
   await using folder = await createFolder();
   const words = ["doctor", "--data", folder.path, "--trusted-proxies", "10.0.0.0/8"];
   const { stdout } = await run(words);
-  expect(stdout).toMatch(/^ok +configuration .*X-Forwarded-For is believed from 10\.0\.0\.0\/8$/m);
+  expect(stdout).toMatch(/^ok +configuration .*X-Forwarded-For is trusted from 10\.0\.0\.0\/8$/m);
 });
 
 test("a key with few scopes, and a master key, are known and well", async () => {

@@ -275,7 +275,9 @@ describe("killed in between", () => {
     expect(doctor.stdout).toContain("The database is incomplete");
     const early: Finished = await restore(file, other.path);
     expect(early).toMatchObject({ code: 2, stdout: "" });
-    expect(early.stderr).toMatch(/another process is copying into it; .* try again in \d+ seconds/);
+    expect(early.stderr).toMatch(
+      /another process is copying to the same place; .* try again in \d+ seconds/,
+    );
     // Any backup will do.
     expect(await restore(file, other.path, setClockAhead(15_000))).toMatchObject({ code: 0 });
     const again = await runJson(["backup", beside("again.waypost"), "--data", other.path]);

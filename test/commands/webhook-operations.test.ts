@@ -82,7 +82,7 @@ test("where all is taken, the doctor says so, and nothing where there is none", 
   expect(await readCounts()).toEqual({ delivered: 1, failed: 0, waiting: 0, given_up: 0 });
   expect(await examine()).toEqual({
     code: 0,
-    lines: ["ok    webhooks      one, all delivering; 0 events wait"],
+    lines: ["ok    webhooks      1 webhook, no failed deliveries; 0 events are waiting"],
   });
 });
 
@@ -104,7 +104,7 @@ test("a receiver that fails is told of, and is a fault once it has for minutes",
   expect(old.code).toBe(1);
   expect(old.lines).toEqual([
     expect.stringMatching(
-      /^FAULT .*\(status 500\); 1 event waits\. Check the receiver, .* waypost webhooks test /,
+      /^FAULT .*\(status 500\); 1 event is waiting\. Check the receiver, .* waypost webhooks test /,
     ),
   ]);
   expect(old.lines.join()).not.toContain("for=tests");
@@ -142,7 +142,7 @@ test("where nothing serves, whoever makes a webhook or has one is told who deliv
   expect(code).toBe(1);
   expect(lines).toEqual([
     expect.stringMatching(
-      /^FAULT .*No server delivers to .*: 1 event waits, since .* Start waypost serve/,
+      /^FAULT .*No server delivers to .*: 1 event is waiting, since .* Start waypost serve/,
     ),
   ]);
   change("update projects set suspended = 1");
@@ -173,7 +173,7 @@ test("where serve no longer names a network, the setting is told, not the receiv
   });
   change(`update webhooks set failing_since = failing_since - ${hour_ms}`);
   const { code, lines } = await examine();
-  expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 event waits. `)]]);
+  expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 event is waiting. `)]]);
   expect(lines.join()).toContain(
     `Check its address, then run waypost webhooks test ${id}. Set WAYPOST_WEBHOOK_PRIVATE to ` +
       "the receiver's network, for waypost serve and for other commands",
@@ -186,6 +186,6 @@ test("where serve no longer names a network, the setting is told, not the receiv
   }
   const form_token = await readFormToken(tab);
   const tested = await tab.post(`/webhooks/${id}`, { form_token, act: "test" });
-  const refusal = `The test failed: ${fault}; ${told}`;
+  const refusal = `The test failed: ${fault}. ${told}`;
   expect([tested.status, tested.text]).toEqual([422, expect.stringContaining(refusal)]);
 });

@@ -156,7 +156,7 @@ test("a test from where the network is not named says which setting names it", a
   expect(await run(elsewhere)).toEqual({
     code: 1,
     stdout: "",
-    stderr: `The test message was not delivered: ${fault}; ${checkName}.\n`,
+    stderr: `The test message was not delivered: ${fault}. ${checkName}.\n`,
   });
   const told = await run([...elsewhere, "--json"]);
   expect([told.code, JSON.parse(told.stdout)]).toEqual([
@@ -236,7 +236,7 @@ test.each([
   ["http://example.com", "must be an https address"],
   [
     "https://10.0.0.1/x",
-    `points to 10.0.0.1, which is not on the public internet; ${namesNetworks}`,
+    `points to 10.0.0.1, which is not on the public internet. ${namesNetworks}`,
   ],
 ])("%s is refused where no private network is named", async (url, fault) => {
   const refused = await run(["webhooks", "create", "--url", url, "--data", folder.path]);

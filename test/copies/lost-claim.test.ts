@@ -59,7 +59,7 @@ test("a copy that lost its claim fails, and leaves the next one alone", async ()
       () => lost.finish(),
       () => lost.abandon(() => (undone += 1)),
     ]) {
-      await expect(write()).rejects.toThrow("another process is copying into it");
+      await expect(write()).rejects.toThrow("another process is copying to the same place");
     }
     expect(undone).toBe(0);
     // No table was made or changed under the next one's hands.

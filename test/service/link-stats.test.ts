@@ -61,7 +61,7 @@ describe("the visits of a period", () => {
       { key: "/spring/two", id: ids["spring/two"], clicks: 1, opens: 0, installs: 0, previous: 0 },
     ]);
     expect(stats.sentence).toBe(
-      "The 2 links had 4 clicks from 2026-01-05 to 2026-01-11, 300 % more than the 1 from " +
+      "The 2 links had 4 clicks from 2026-01-05 to 2026-01-11, 300% more than the 1 from " +
         "2025-12-29 to 2026-01-04. Most clicks: /spring/one (3).",
     );
   });

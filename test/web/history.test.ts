@@ -105,7 +105,7 @@ test("each kind is taken back; what cannot be has no button, and says why", asyn
   expect(id).toBeDefined();
   const { text } = await tab.open("/history?kind=api_key");
   expect(readButtons(text)).toEqual([]);
-  expect(text).toContain("It cannot be undone. Create and revoke keys");
+  expect(text).toContain("This cannot be undone. Create and revoke keys");
   expect(text).toMatch(
     /Created <a[^>]*><bdi>API key …[\da-f]{8}<|Created <bdi>API key …[\da-f]{8}</,
   );

@@ -59,7 +59,7 @@ test("it is told how the process is, in the words of the doctor", async () => {
     "opens without errors",
     "a proxy is in front, but WAYPOST_TRUSTED_PROXIES is not set.",
   ];
-  for (const line of [...lines, "one, all delivering; 0 events wait"]) {
+  for (const line of [...lines, "1 webhook, no failed deliveries; 0 events are waiting"]) {
     expect(
       [read(text), read(stdout)].map((each) => each.includes(line)),
       line,

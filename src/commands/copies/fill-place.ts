@@ -140,7 +140,7 @@ function refuseFull(data: string, name: string): UsageFault {
   return new UsageFault(`${quote(data, 200)} is not empty: it contains ${quote(name)}; ${advice}`);
 }
 
-const goesAgain = "after an interrupted copy, the same command reports how many seconds to wait";
+const goesAgain = "if a copy was interrupted, the same command reports how many seconds to wait";
 
 const mayBeCopied =
   "the database stopped responding, and the copy may or may not be complete; run the same " +
@@ -162,7 +162,7 @@ function explainFault(error: unknown, target: DataPlace): unknown {
   }
   if (error instanceof OutcomeUnknown) return new UsageFault(mayBeCopied, { cause: error });
   if (error instanceof Duplicate) {
-    return fail("it has duplicate rows, so Waypost did not write it");
+    return fail("the data has duplicate rows");
   }
   if (isIoFault(error)) return fail(`the disk of ${place} reports errors; choose another disk`);
   if (!isFull(error) && !isDiskFault(error)) return error;

@@ -10,6 +10,6 @@ export function listSettingNotes({ base_url, trusted_proxies }: Config): readonl
     ...(isOpen ? ["the key travels unencrypted: use https in WAYPOST_BASE_URL"] : []),
     ...(trusted_proxies === undefined
       ? []
-      : [`X-Forwarded-For is believed from ${describeTrustedProxies(trusted_proxies)}`]),
+      : [`X-Forwarded-For is trusted from ${describeTrustedProxies(trusted_proxies)}`]),
   ];
 }

@@ -33,10 +33,12 @@ export async function noteWebhooks(
     told += findings.length;
   }
   const waiting = webhooks.reduce((sum, each) => sum + each.waiting, 0);
-  if (told > mostTold) note({ about, said: `and ${told - mostTold} more: waypost webhooks list` });
+  if (told > mostTold) {
+    note({ about, said: `and ${told - mostTold} more; waypost webhooks list shows all` });
+  }
   if (told > 0) return;
-  const count = webhooks.length === 1 ? "one" : String(webhooks.length);
-  note({ about, said: `${count}, all delivering; ${tellWaiting(waiting)}` });
+  const count = webhooks.length === 1 ? "1 webhook" : `${webhooks.length} webhooks`;
+  note({ about, said: `${count}, no failed deliveries; ${tellWaiting(waiting)}` });
 }
 
 type Looked = {
@@ -82,5 +84,5 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
 }
 
 function tellWaiting(waiting: number): string {
-  return waiting === 1 ? "1 event waits" : `${waiting} events wait`;
+  return waiting === 1 ? "1 event is waiting" : `${waiting} events are waiting`;
 }

@@ -113,7 +113,7 @@ function describeNobody(
 ): string | undefined {
   const reason = config.serve ? fault : "WAYPOST_SERVE is off";
   if (reason === undefined) return undefined;
-  const advice = `Tell the user that links open while \`${serveCommand}\` runs.`;
+  const advice = `Tell the user that links open only while \`${serveCommand}\` runs.`;
   return `No server opens the links: ${reason}. ${advice}`;
 }
 

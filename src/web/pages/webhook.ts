@@ -162,6 +162,6 @@ async function submit(visit: Visit, form: Form): Promise<Reply> {
   const causes = [readText(tested, "fault"), readText(tested, "next")].filter(
     (text) => text !== "",
   );
-  if (causes.length > 0) return show(visit, `The test failed: ${causes.join("; ")}.`);
+  if (causes.length > 0) return show(visit, `The test failed: ${causes.join(". ")}.`);
   return { kind: "go", to: tellDone(back, "webhook_tested") };
 }
