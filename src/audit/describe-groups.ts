@@ -66,14 +66,14 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   no_destination: { message: "Visitors have nowhere to go. Ask for a destination, and set url." },
   deleted_app: {
     message: ({ field }) =>
-      `Their ${field} is no longer registered, so they do not open it. Ask which app they should ` +
-      "open. The fix removes the deleted app.",
+      `The app in ${field} was deleted, so these links do not open it. Ask which app they should ` +
+      "open. The fix only removes the deleted app.",
     fix: (finding) => planChanges(finding, { [finding.field ?? ""]: null }, undefined),
   },
   no_ios_destination: {
     message:
       "iOS visitors without the app have nowhere to go. Ask for a destination, and set " +
-      "ios_fallback_url or url, or app_store_id of their app.",
+      "ios_fallback_url or url, or set app_store_id on the app.",
   },
   no_android_destination: {
     message:
@@ -89,13 +89,13 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   app_invalid: { message: ({ detail }) => `${detail.rule}. Ask for the right value, and set it.` },
   team_id_unfit: {
     message:
-      "A Team ID is ten capital letters and digits, so iOS will not open these apps. Ask for the " +
-      "Team ID, and set it.",
+      "The Team ID of these apps is not ten capital letters and digits, so iOS will not open " +
+      "them. Ask for the right one, and set it.",
   },
   short_fingerprints: {
     message:
-      "Android ignores fingerprints of these apps that are not SHA-256 (32 pairs). Ask for " +
-      "SHA-256 fingerprints, and set them.",
+      "These apps have fingerprints that Android ignores, because they are not SHA-256 (32 " +
+      "pairs). Ask for SHA-256 fingerprints, and set them.",
   },
   app_without_store_id: {
     message:
@@ -104,13 +104,13 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   },
   no_open_button: {
     message:
-      "The preview page cannot open these iOS apps: iOS stays in the browser on the links' own " +
-      "domain. Ask for a custom_scheme, and set it.",
+      "The preview page cannot open these iOS apps without a custom_scheme, because it is on the " +
+      "links' own domain. Ask for one, and set it.",
   },
   app_fields_ignored: { message: "The app is already registered, so its fields are ignored." },
-  app_unknown: { message: "Their app could not be read." },
+  app_unknown: { message: "The app of these links could not be read." },
   campaign_token_unfit: {
-    message: "Apple rejects their campaign_token. Ask for another one, and set it.",
+    message: "Apple rejects the campaign_token of these links. Ask for another one, and set it.",
   },
   http_address: {
     message: ({ field }) =>
@@ -119,7 +119,7 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
     fix: planHttps,
   },
   hidden_characters: {
-    message: "Their names contain invisible characters. The fix removes them.",
+    message: "The names of these links contain invisible characters. The fix removes them.",
     fix: planNames,
   },
   deferred_linking_without_app: {
@@ -134,15 +134,16 @@ const kinds: Readonly<Record<FindingCode, Kind>> = {
   },
   store_tokens_unused: {
     message:
-      "provider_token and campaign_token have no effect: iOS visitors do not go to the App Store.",
+      "provider_token and campaign_token have no effect: these links do not send iOS visitors to " +
+      "the App Store.",
   },
   referrer_unused: {
-    message: "referrer has no effect: Android visitors do not go to Google Play with it.",
+    message: "referrer has no effect: these links do not pass it to Google Play.",
   },
   duplicate: {
     message: ({ detail: { sets = 1 } }) =>
-      `${sets === 1 ? "They have" : `In ${sets} groups, they have`} the same name, destinations ` +
-      "and apps, but different paths. Ask whether all of them are in use.",
+      `${sets === 1 ? "These links have" : `In each of ${sets} groups, the links have`} the same ` +
+      "name, destinations and apps, but different paths. Ask whether all of them are in use.",
   },
 };
 

@@ -147,7 +147,10 @@ const nested: ReadonlySet<string> = new Set(["ios_app", "android_app"]);
 function judgeMissing(page: object, checked: string): Finding {
   const { length } = listUnreadRows(page);
   if (length === 0) return { kind: "undone", checked };
-  return { kind: "unclear", checked: `${checked}, unless it is one that could not be read` };
+  return {
+    kind: "unclear",
+    checked: `${checked}, unless it is one of the unreadable ones`,
+  };
 }
 
 /** The name that was asked for; undefined where the deployment makes one up. */

@@ -88,7 +88,7 @@ export async function sendOnce(asked: Try): Promise<Outcome> {
   skew.note(response.headers["date"]);
   if (response.status >= 300 && response.status < 400) {
     response.discard();
-    return strange(`a redirect (status ${response.status}), which is not followed`);
+    return strange(`a redirect (status ${response.status}), which Waypost does not follow`);
   }
   try {
     const form = endpoint.type === "text/html" ? "page" : "data";

@@ -40,7 +40,7 @@ function describeLocal(hostname: string): DomainFinding {
   return describe(
     "error",
     "host_local",
-    `${quote(hostname)} is a name of this machine only, so phones cannot reach it.`,
+    `${quote(hostname)} works only on this machine, so phones cannot reach it.`,
     "Serve links on a public host: set WAYPOST_LINK_ORIGIN, or verify a custom domain.",
   );
 }
@@ -79,7 +79,7 @@ function judgeOrigin(origin: string): readonly DomainFinding[] {
   const { protocol, port, host } = new URL(origin);
   const fix = "Set WAYPOST_LINK_ORIGIN to the https address that visitors see, without a port.";
   if (port !== "") {
-    const message = `Links are at ${quote(host)}, but phones open apps only for port 443.`;
+    const message = `Links are at ${quote(host)}, but phones open apps only for links on port 443.`;
     return [describe("error", "links_have_port", message, fix)];
   }
   if (protocol === "https:") return [];

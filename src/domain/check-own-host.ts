@@ -63,7 +63,7 @@ function explainNone({ facts }: KnownKey): Refused {
   const message = "The host of this server's links is unknown.";
   const fix =
     "Ask the operator to set WAYPOST_LINK_ORIGIN, or use a master key, which can read the " +
-    "verified domains of projects.";
+    "projects' verified domains.";
   return { message, fix };
 }
 

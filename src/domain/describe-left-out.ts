@@ -27,8 +27,8 @@ export function describeAppsLeftOut(
   if (left.length === 0) return [];
   const { name, file: written } = systems[system];
   const message =
-    `${written} has no room for ${listNames(left)}, because it can have at most ${most_KB} KB. ` +
-    `Links do not open ${left.length === 1 ? "it" : "them"} on ${name}.`;
+    `${written} is limited to ${most_KB} KB and has no room for ${listNames(left)}. Links do not ` +
+    `open ${left.length === 1 ? "it" : "them"} on ${name}.`;
   const fix = "Delete apps that are not in use, or move some to another project.";
   return [describe("error", `${system}_apps_left_out`, message, fix)];
 }
@@ -46,8 +46,9 @@ export function describePathsLeftOut(
   if (told.length === 0 || (areAll && areAllTold)) return [];
   const most = `${mostBrowserPaths}${areAllTold ? "" : ` or ${most_KB} KB of the file`}`;
   const message =
-    `${count} links have no app. ${countTold(told)} of their paths always open in the browser: ` +
-    `the oldest, up to ${most}, without * or ?. The other paths open an installed app.`;
+    `${count} links have no app. The association files list only some of their ` +
+    `paths (${countTold(told)}): the oldest without * or ?, up to ${most}. These always open in ` +
+    "the browser. The other paths open an installed app.";
   const fix =
     "Set an app on links that should open one, or move links to web pages to another project.";
   return [describe("warning", "browser_links_left_out", message, fix)];

@@ -143,8 +143,8 @@ function describeUnread(system: AssociationSystem): DomainFinding {
 const noApps = describe(
   "info",
   "no_apps",
-  "No app is registered that phones can verify, so links only open web pages.",
-  "If links should open an app, register it.",
+  "The project has no app that phones can verify, so its links only open web pages.",
+  "If links should open an app, register it or correct its fields.",
 );
 
 function describeUnfit(
@@ -158,7 +158,8 @@ function describeUnfit(
           describe(
             "warning",
             "ios_app_unfit",
-            `${listNames(ios)} is in no file, because its bundle ID or Team ID is invalid.`,
+            `The association file leaves out ${listNames(ios)}, because of an invalid bundle ID ` +
+              "or Team ID.",
             "Copy both from Xcode.",
           ),
         ]),
@@ -168,7 +169,8 @@ function describeUnfit(
           describe(
             "warning",
             "android_app_unfit",
-            `${listNames(android)} is in no file, because it has no SHA-256 fingerprint.`,
+            `The association file leaves out ${listNames(android)}, because the SHA-256 ` +
+              "fingerprint is missing.",
             "Add the fingerprint of the app signing key from the Play Console.",
           ),
         ]),

@@ -21,8 +21,8 @@ export function judgeUnreached(
       return describe(
         "error",
         "host_not_public",
-        `Seen from this server, ${quote(host)} has no public address.`,
-        "Point its A or AAAA records at your proxy's public address, and not at a private one.",
+        `On this server, ${quote(host)} does not resolve to a public address.`,
+        "Point its A or AAAA records at your proxy's public address, not at a private one.",
       );
     case "unreachable":
       return describe(
@@ -61,14 +61,17 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
   const certificate = `The certificate of ${quote(host)}`;
   if (code === "CERT_HAS_EXPIRED") return [`${certificate} has expired.`, "Renew it."];
   if (code === "CERT_NOT_YET_VALID") {
-    return [`${certificate} is not valid yet.`, "Correct the clocks, or get a new certificate."];
+    return [
+      `${certificate} is not valid yet.`,
+      "Correct the server's clock, or get a new certificate.",
+    ];
   }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const fix = "Get a certificate for this host name, and serve it for this host (SNI).";
     return [`${certificate} is for other hosts.`, fix];
   }
   if (code.includes("SELF_SIGNED")) {
-    const fix = "Get one from an authority that phones trust, such as Let's Encrypt.";
+    const fix = "Get one from a certificate authority that phones trust, such as Let's Encrypt.";
     return [`${certificate} is self-signed, so phones do not trust it.`, fix];
   }
   if (code.includes("UNABLE_TO_")) {
@@ -79,7 +82,7 @@ function explainTls(host: string, code: string): readonly [message: string, fix:
     return [`${certificate} is not valid.`, "Get a new server certificate."];
   }
   const fix = "Turn on TLS 1.2 or 1.3 for this host on the proxy's port 443.";
-  return [`A TLS connection to ${quote(host)} fails.`, fix];
+  return [`The TLS connection to ${quote(host)} failed.`, fix];
 }
 
 /** `others` is the status that somebody else is answered, where that was asked. */
@@ -134,13 +137,13 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
   const [type = ""] = written.split(";");
   if (type.trim().toLowerCase() === "application/json") return [];
   const { file } = systems[system];
-  const found = written === "" ? "no type" : `the type ${quote(written)}`;
+  const found = written === "" ? "missing" : quote(written);
   return [
     describe(
       // Apple reads it all the same, where nothing else says that it is no JSON.
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
-      `${file} has ${found} instead of application/json.`,
+      `The Content-Type of ${file} is ${found}, but must be application/json.`,
       "Let the proxy keep the Content-Type that Waypost sends.",
     ),
   ];
@@ -154,7 +157,7 @@ function readContent(system: AssociationSystem, answer: FileAnswer): Judged {
     content: undefined,
   });
   if (isCut || body.length > mostFile_bytes) {
-    const fix = "Serve the file that Waypost writes, which is never larger.";
+    const fix = "Serve the file that Waypost generates, which is never larger.";
     return tell("too_large", `is larger than ${mostFile_bytes / 1024} KB.`, fix);
   }
   try {

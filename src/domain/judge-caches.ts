@@ -34,12 +34,13 @@ export function judgeAppleCache({ fetched, served, expected }: Cached): readonly
 /** Apple says there why it has no file, in its own words and in those of the host. */
 function describeMissing({ headers }: FileAnswer): DomainFinding {
   const reason = headers.get("apple-failure-reason");
-  const told = reason === undefined ? "" : ` Its reason: ${quote(reason)}.`;
+  const told = reason === undefined ? "" : ` Apple's reason: ${quote(reason)}.`;
   return describe(
     "error",
     "ios_cache_missing",
     `Apple has no association file for this host, so no link opens an app on iOS.${told}`,
-    "Fix the other findings. If there are none, allow AASA-Bot and check again in an hour.",
+    "Fix the other findings. If there are none, make sure that nothing blocks AASA-Bot, and " +
+      "check again in an hour.",
   );
 }
 
@@ -53,7 +54,8 @@ export function judgeGoogleCache({ fetched, served, expected }: Cached): readonl
         "error",
         "android_cache_failed",
         `Google could not read assetlinks.json: ${answer.errors.join(", ")}.`,
-        "Fix the other findings. If there are none, allow Google and check again in an hour.",
+        "Fix the other findings. If there are none, make sure that nothing blocks Google, and " +
+          "check again in an hour.",
       ),
     ];
   }
@@ -83,8 +85,10 @@ function describeStale(system: AssociationSystem, lacking: readonly string[]): D
     `${system}_cache_stale`,
     `${reader} still has an older file for this host${apps}.`,
     system === "ios"
-      ? "Wait: Apple reads it again within a day, and phones on an app's install or update."
-      : "Wait: Google reads it again within hours, and phones on an app's install or update.",
+      ? "Wait. Apple reads the file again within a day, and phones when an app is installed or " +
+          "updated."
+      : "Wait. Google reads the file again within hours, and phones when an app is installed or " +
+          "updated.",
   );
 }
 

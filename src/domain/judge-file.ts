@@ -27,7 +27,7 @@ export function judgeFile(
   const found = compareApps(system, named, readExpected(system, expected));
   const isOther = expected.isWhole && JSON.stringify(content) !== expected.text;
   if (found.length > 0 || !isOther) return found;
-  const message = `${file} names the right apps, but is not the file that Waypost serves now.`;
+  const message = `${file} lists the right apps, but differs from what Waypost serves now.`;
   return [describe("warning", `${system}_file_differs`, message, staleFix)];
 }
 
@@ -65,7 +65,7 @@ function compareApps(
           describe(
             "error",
             `${system}_clip_missing`,
-            `${file} lacks the App Clip ${listNames(clips)}.`,
+            `${file} does not list the App Clip ${listNames(clips)}.`,
             staleFix,
           ),
         ]),
@@ -75,7 +75,7 @@ function compareApps(
           describe(
             "warning",
             `${system}_app_unknown`,
-            `${file} names ${listNames(foreign)}, which is not registered with these values.`,
+            `${file} lists ${listNames(foreign)}, but no registered app has these values.`,
             "If the app is yours, register it or fix its IDs. If not, check who serves the file.",
           ),
         ]),

@@ -59,6 +59,8 @@ function describeInside({ link, apps, options, appSources }: ExplainedLink, plat
   return `the preview page says how to leave them${opens}`;
 }
 
+const needsPlan = "Deferred deep linking needs the Pro plan.";
+
 function never(why: string): InstallTold {
   return { matched: "never", why };
 }
@@ -74,21 +76,25 @@ function explainIos(explained: ExplainedLink, options: InstallOptions): InstallT
   }
   if (appSources.ios === "none") return never("The link has no iOS app.");
   if (link.enable_forced_redirect === true) {
-    return never("It needs the preview page, which enable_forced_redirect skips.");
+    return never(
+      "Deferred deep linking needs the preview page, which enable_forced_redirect skips.",
+    );
   }
-  if (options.plan === "free") return never("It needs the Pro plan.");
+  if (options.plan === "free") return never(needsPlan);
   return {
     matched: "by_likeness",
     why:
-      "It works once, within 10 minutes, if the phone and its IP address look the same. It fails " +
-      "if visits of two links match, and for Safari on an iPad. On mobile data or through a " +
-      "relay, the app gets the link without the visit's query." +
+      "The app gets the link once, if it starts within 10 minutes of the visit on a phone with " +
+      "the same IP address and properties. It gets none if visits to two links match, or after a " +
+      "visit with Safari on an iPad. On mobile data or through a relay, the app gets the link " +
+      "without the visit's query." +
       (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
 }
 
 const pasting =
-  " If the app reads the clipboard, the match is exact: the App Store button copies an address.";
+  " If the app reads the clipboard, the match is exact, because the App Store button copies the " +
+  "link's address.";
 
 /** What is pressed must be the button of the App Store, and no fallback's. */
 function explainPasting({ link, apps, appSources }: ExplainedLink, options: VisitOptions): string {
@@ -97,7 +103,10 @@ function explainPasting({ link, apps, appSources }: ExplainedLink, options: Visi
     return pasting;
   }
   if (appSources.ios !== "unknown" || next?.reason === "ios_fallback_url") return "";
-  return " The match is exact if the page has an App Store button and the app reads its copy.";
+  return (
+    " The match is exact if the page has an App Store button and the app reads the address " +
+    "that it copies."
+  );
 }
 
 function explainAndroid(
@@ -106,22 +115,22 @@ function explainAndroid(
 ): InstallTold {
   const visit = decideVisit(link, apps, { platform: "android" }, options);
   const reason = readDestination(visit)?.reason;
+  const where = reason === undefined ? "do not go to a store" : `go to ${reason}`;
   const isUnknown = appSources.android === "unknown" && reason !== "android_fallback_url";
   if (reason !== "play_store" && !isUnknown) {
-    return never(
-      `Visitors go to ${reason ?? "no store"}; only the app's Google Play page passes the link on.`,
-    );
+    return never(`Visitors ${where}, and only the app's Google Play page passes the link on.`);
   }
   if (options.link_in_referrer === false) {
     return never(
       'The project\'s "Link in Referrer" setting is off. Ask the operator to turn it on.',
     );
   }
-  if (options.plan === "free") return never("It needs the Pro plan.");
+  if (options.plan === "free") return never(needsPlan);
   if (isUnknown) return notKnown("The link's Android app could not be read.");
   if (options.link_in_referrer === undefined) {
     return notKnown(
-      "It works if the project's Link in Referrer setting is on, which the API does not show.",
+      'It works if the project\'s "Link in Referrer" setting is on. The API does not show that ' +
+        "setting.",
     );
   }
   return { matched: "exactly", why: "Google Play passes the visited address to the app." };

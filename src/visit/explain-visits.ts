@@ -68,8 +68,8 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
     return { with_app: { ...without_app, why }, without_app };
   }
   const exceptions =
-    "In-app browsers, and taps on a page of the link's own domain, go to without_app";
-  const why = `${system} opens the app. ${exceptions}.`;
+    "in-app browsers, and taps on a page of the link's own domain, get without_app";
+  const why = `${system} opens the app. Exceptions: ${exceptions}.`;
   return { with_app: { action: "open_app", why }, without_app };
 }
 

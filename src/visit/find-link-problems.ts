@@ -107,7 +107,7 @@ function findIgnoredAppFields(explained: ExplainedLink, platform: Mobile): reado
   const ignored = platform === "ios" ? listIosChanges(explained) : listAndroidChanges(explained);
   if (ignored.length === 0) return [];
   const names = ignored.join(" and ");
-  const message = `The app is already registered, so ${names} would be ignored.`;
+  const message = `The app is already registered, so ${names} will be ignored.`;
   const way = `set ${names} on the app`;
   return [describe("app_fields_ignored", `${platform}_app`, message, way)];
 }
@@ -169,8 +169,9 @@ function findMissingButton({ link, apps, options }: ExplainedLink): readonly Lin
   const isMissing = apps.ios_app && visit.action === "preview_page" && visit.open === undefined;
   if (isMissing !== true) return [];
   const message =
-    "The preview page cannot open the app: iOS opens no app from the link's own domain.";
-  const way = "ask the user for custom_scheme, then set it on the app";
+    "The preview page cannot open the app without a custom_scheme, because it is on the link's " +
+    "own domain.";
+  const way = "ask the user for the app's custom_scheme, then set it";
   return [describe("no_open_button", "ios_app.custom_scheme", message, way)];
 }
 
@@ -179,13 +180,14 @@ function findDeferredLinkingProblems(explained: ExplainedLink): readonly LinkPro
   const field = "ios_deferred_deep_linking_enabled";
   if (link[field] !== true) return [];
   if (appSources.ios === "none") {
-    const message = "It has no effect: the link has no iOS app.";
+    const message = "Deferred deep linking has no effect, because the link has no iOS app.";
     const fix = "set ios_app";
     return [describe("deferred_linking_without_app", field, message, fix)];
   }
   if (link.enable_forced_redirect !== true) return [];
   // What a visitor's device looks like is collected by the page (link-services.md §1).
-  const message = "It needs the preview page, which enable_forced_redirect skips.";
+  const message =
+    "Deferred deep linking needs the preview page, which enable_forced_redirect skips.";
   const fix = "set only one of the two to true";
   return [describe("deferred_linking_without_page", field, message, fix)];
 }
@@ -219,8 +221,8 @@ function findCampaignProblems(explained: ExplainedLink): readonly LinkProblem[] 
   const isSet = !isBlank(token) && !isBlank(link.provider_token);
   const reason = findDestination(explained, "ios")?.reason;
   if (isSet && appSources.ios !== "unknown" && reason !== "app_store") {
-    const place = reason === "ios_fallback_url" ? reason : "no App Store page";
-    const message = `The store tokens have no effect: iOS visitors go to ${place}.`;
+    const place = reason === "ios_fallback_url" ? `go to ${reason}` : "do not go to the App Store";
+    const message = `The store tokens have no effect: iOS visitors ${place}.`;
     problems.push(describe("store_tokens_unused", "provider_token", message));
   }
   return problems;
@@ -230,14 +232,14 @@ function findReferrerProblems(explained: ExplainedLink): readonly LinkProblem[] 
   const { link, options, appSources } = explained;
   if (isBlank(link.referrer)) return [];
   if (options.link_in_referrer === true) {
-    const message = "referrer is ignored: the project's Link in Referrer setting is on.";
+    const message = 'referrer is ignored, because the project\'s "Link in Referrer" setting is on.';
     const fix = "put the parameters in the query of the link's address";
     return [describe("referrer_unused", "referrer", message, fix)];
   }
   const reason = findDestination(explained, "android")?.reason;
   if (appSources.android === "unknown" || reason === "play_store") return [];
-  const place = reason === "android_fallback_url" ? reason : "no Google Play page";
-  const message = `referrer has no effect: Android visitors go to ${place}.`;
+  const place = reason === "android_fallback_url" ? `go to ${reason}` : "do not go to Google Play";
+  const message = `referrer has no effect: Android visitors ${place}.`;
   return [describe("referrer_unused", "referrer", message)];
 }
 

@@ -65,7 +65,7 @@ describe("what will not pass", () => {
     ["half_json", /no JSON/],
     ["other_json", /JSON that does not match this API/],
     ["huge", /larger than 8 MiB/],
-    ["redirect", /redirect \(status 307\), which is not followed/],
+    ["redirect", /redirect \(status 307\), which Waypost does not follow/],
   ];
 
   test.each(lasting)("%s is a bad response, and not asked for twice", async (misdeed, words) => {

@@ -228,8 +228,9 @@ describe("a file", () => {
     const { stdout, stderr } = await importFile(await write("firebase.csv", text));
     const warnings = [
       "2 rows have no destination (the first is line 3). " +
-        "Computers get a page instead of a redirect.",
-      "2 rows are archived (the first is line 5). Archived links work like all others in Waypost.",
+        "Desktop visitors will see a page instead of being redirected.",
+      "2 rows are archived (the first is line 5). " +
+        "Waypost has no archive, so these links work like all others.",
     ];
     for (const each of warnings) expect(stderr).toContain(`\nwarning: ${each}\n`);
     expect(JSON.parse(stdout).plan.warnings).toEqual(warnings);

@@ -247,7 +247,9 @@ describe("a job that is stopped half way", () => {
     expect(job.failed).toMatchObject([{ ...failed, message: expect.stringContaining("name") }]);
     const shown = await command("jobs", "show", job.id, "--failed");
     expect(shown.stdout.trim().split("\n")).toHaveLength(3);
-    expect(shown.stdout).toMatch(/^9 +update +"p7" +rejected +plan_changed: name changed since$/m);
+    expect(shown.stdout).toMatch(
+      /^9 +update +"p7" +rejected +plan_changed: name changed after the plan was made$/m,
+    );
     const again = await command("jobs", "resume", job.id);
     expect(again.code).toBe(1);
     expect(again.stdout).toContain('rejected: row 9 update "p7": plan_changed');

@@ -18,7 +18,7 @@ test("a host of this machine alone is a fault where it is asked about, and else 
   await runJson(["keys", "create", "--data", folder.path]);
   const { code, stdout } = await run(["doctor", "--public", "--data", folder.path]);
   expect(code).toBe(1);
-  const line = /^FAULT domain +default\.localhost:8787: .*a name of this machine only.*\.$/m;
+  const line = /^FAULT domain +default\.localhost:8787: .*works only on this machine.*\.$/m;
   expect(stdout).toMatch(line);
   expect((await run(["doctor", "--data", folder.path])).code).toBe(0);
 });
@@ -29,8 +29,10 @@ test("what may become a fault is told apart from what is in order", async () => 
   const body = { android_app: { package_name: "com.example.a", fingerprints: ["AA:BB"] } };
   expect((await server.call("POST", "/android_apps", { body })).status).toBe(201);
   const { stdout } = await run(["doctor", "--public", "--data", folder.path]);
-  expect(stdout).toMatch(/^WARN  domain +default\.localhost:\d+: "com\.example\.a" is in no file/m);
-  expect(stdout).toMatch(/^ok    domain +default\.localhost:\d+: No app is registered/m);
+  expect(stdout).toMatch(
+    /^WARN  domain +default\.localhost:\d+: The association file leaves out "com\.example\.a"/m,
+  );
+  expect(stdout).toMatch(/^ok    domain +default\.localhost:\d+: The project has no app/m);
 });
 
 const remote: KnownKey = {
@@ -92,8 +94,12 @@ test("each host of an own project has its lines", async () => {
   const others = [`https://${publicName}`, "https://second.example"] as const;
   const known = { ...remote, facts: ownerFacts, linkHost: others[0], otherLinkHosts: others };
   expect(await list(world, world.key, known, host.fetchFile)).toEqual([
-    ["domain", expect.stringContaining(`${publicName}: No app is registered`), false],
-    ["domain", expect.stringContaining('"second.example" has no public address'), true],
-    ["domain", expect.stringContaining("second.example: No app is registered"), false],
+    ["domain", expect.stringContaining(`${publicName}: The project has no app`), false],
+    [
+      "domain",
+      expect.stringContaining('"second.example" does not resolve to a public address'),
+      true,
+    ],
+    ["domain", expect.stringContaining("second.example: The project has no app"), false],
   ]);
 });

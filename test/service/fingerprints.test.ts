@@ -53,7 +53,8 @@ test("a link warns of fingerprints other than SHA-256 only when it registers the
 test("a write that sends a Team ID in another form is accepted with a warning", async () => {
   await using world = await createWorld();
   const warning =
-    '299 waypost "A Team ID is ten capital letters and digits, so iOS will not open the app."';
+    '299 waypost "The Team ID is not ten capital letters and digits, so iOS will not open ' +
+    'the app."';
   const send = async (method: string, path: string, ios_app: object) => {
     const reply = await world.call(method, path, { body: { ios_app } });
     expect(reply.status, reply.text).toBeLessThan(300);

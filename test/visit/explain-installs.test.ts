@@ -30,7 +30,7 @@ test("exactly on iOS too, where the project hands it over by the clipboard", () 
 
 describe("what the App Store button copies is told where there is that button", () => {
   const { app_store_id: _, ...unlisted } = apps.ios_app;
-  const there = "the App Store button copies an address";
+  const there = "because the App Store button copies the link's address";
   const perhaps = "if the page has an App Store button";
   test.each([
     ["of the app", {}, apps, there],
@@ -80,7 +80,9 @@ describe("not known, with the reason", () => {
     const { android } = explainInstalls(link, apps, {}).installs;
     expect(android).toEqual({
       matched: "not_known",
-      why: "It works if the project's Link in Referrer setting is on, which the API does not show.",
+      why:
+        'It works if the project\'s "Link in Referrer" setting is on. The API does not show that ' +
+        "setting.",
     });
   });
 });
@@ -99,8 +101,8 @@ describe("never, with the reason", () => {
     expect(none.ios.why).toBe("The link has no iOS app.");
     const free = explainInstalls(link, apps, { ...options, plan: "free" }).installs;
     expect([free.ios.why, free.android.why]).toEqual([
-      "It needs the Pro plan.",
-      "It needs the Pro plan.",
+      "Deferred deep linking needs the Pro plan.",
+      "Deferred deep linking needs the Pro plan.",
     ]);
   });
 

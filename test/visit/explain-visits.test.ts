@@ -16,8 +16,7 @@ import {
 /** What an assistant is told that the visitors of a link meet. */
 
 const both = { ios_app, android_app };
-const exceptions =
-  "In-app browsers, and taps on a page of the link's own domain, go to without_app";
+const exceptions = "in-app browsers, and taps on a page of the link's own domain, get without_app";
 const forced = "enable_forced_redirect skips the preview page";
 
 describe("what visitors meet", () => {
@@ -27,7 +26,7 @@ describe("what visitors meet", () => {
         ios: {
           with_app: {
             action: "open_app",
-            why: `iOS opens the app. ${exceptions}.`,
+            why: `iOS opens the app. Exceptions: ${exceptions}.`,
           },
           without_app: {
             action: "preview_page",
@@ -38,7 +37,7 @@ describe("what visitors meet", () => {
         android: {
           with_app: {
             action: "open_app",
-            why: `Android opens the app. ${exceptions}.`,
+            why: `Android opens the app. Exceptions: ${exceptions}.`,
           },
           without_app: {
             action: "preview_page",

@@ -101,7 +101,7 @@ const rows: readonly Row[] = [
     apps: noStore,
     told: [
       "provider_token",
-      "The store tokens have no effect: iOS visitors go to no App Store page.",
+      "The store tokens have no effect: iOS visitors do not go to the App Store.",
     ],
   },
   ...["x".repeat(31), "spring ", " spring"].map((campaign_token): Row => ({
@@ -117,7 +117,7 @@ const rows: readonly Row[] = [
     options: { link_in_referrer: true },
     told: [
       "referrer",
-      "referrer is ignored: the project's Link in Referrer setting is on.",
+      'referrer is ignored, because the project\'s "Link in Referrer" setting is on.',
       "Put the parameters in the query of the link's address.",
     ],
   },
@@ -128,14 +128,14 @@ const rows: readonly Row[] = [
   {
     of: { android_app_id: null },
     apps: { ios_app },
-    told: ["referrer", "referrer has no effect: Android visitors go to no Google Play page."],
+    told: ["referrer", "referrer has no effect: Android visitors do not go to Google Play."],
   },
   {
     of: {},
     apps: { ios_app: { ...ios_app, team_id: "abcde12345" } },
     told: [
       "ios_app.team_id",
-      "A Team ID is ten capital letters and digits, so iOS will not open the app.",
+      "The Team ID is not ten capital letters and digits, so iOS will not open the app.",
       "Ask the user for the Team ID, then update the app.",
     ],
   },
@@ -180,8 +180,9 @@ const rows: readonly Row[] = [
     apps: noScheme,
     told: [
       "ios_app.custom_scheme",
-      "The preview page cannot open the app: iOS opens no app from the link's own domain.",
-      "Ask the user for custom_scheme, then set it on the app.",
+      "The preview page cannot open the app without a custom_scheme, because it is on the link's " +
+        "own domain.",
+      "Ask the user for the app's custom_scheme, then set it.",
     ],
   },
   {
@@ -189,7 +190,7 @@ const rows: readonly Row[] = [
     apps: { android_app },
     told: [
       "ios_deferred_deep_linking_enabled",
-      "It has no effect: the link has no iOS app.",
+      "Deferred deep linking has no effect, because the link has no iOS app.",
       "Set ios_app.",
     ],
   },
@@ -197,7 +198,7 @@ const rows: readonly Row[] = [
     of: { enable_forced_redirect: true },
     told: [
       "ios_deferred_deep_linking_enabled",
-      "It needs the preview page, which enable_forced_redirect skips.",
+      "Deferred deep linking needs the preview page, which enable_forced_redirect skips.",
       "Set only one of the two to true.",
     ],
   },
@@ -315,7 +316,7 @@ describe("a draft", () => {
       ["ios_app.team_id", "Ask the user for team_id, then correct ios_app."],
       ["ios_app.app_store_id", `${askStore}, then correct ios_app, or set ios_fallback_url.`],
       ["android_app.package_name", "Ask the user for package_name, then correct android_app."],
-      ["ios_app.custom_scheme", "Ask the user for custom_scheme, then set it on the app."],
+      ["ios_app.custom_scheme", "Ask the user for the app's custom_scheme, then set it."],
       ["android_app.fingerprints", `${askPrints}, then correct android_app.`],
     ]);
   });
@@ -326,14 +327,14 @@ describe("a draft", () => {
     expect(tellOfDraft({ ios_app: ios, android_app: android }, both)).toEqual([
       [
         "ios_app",
-        "The app is already registered, so app_store_id would be ignored.",
+        "The app is already registered, so app_store_id will be ignored.",
         "Set app_store_id on the app.",
       ],
     ]);
     expect(tellOfDraft({ android_app: { ...android, fingerprints: [sha1] } }, both)).toEqual([
       [
         "android_app",
-        "The app is already registered, so fingerprints would be ignored.",
+        "The app is already registered, so fingerprints will be ignored.",
         "Set fingerprints on the app.",
       ],
     ]);

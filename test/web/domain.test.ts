@@ -16,7 +16,7 @@ test("what phones find is told when somebody presses the button, by the keyboard
   expect(await page.getByRole("status").count()).toBe(0);
   await pressOnto(page, /^Check now$/);
   await page.getByText("Problems found").waitFor();
-  await page.getByText("a name of this machine only, so phones cannot reach it").waitFor();
+  await page.getByText("works only on this machine, so phones cannot reach it").waitFor();
   await page.getByRole("heading", { name: "Prevents apps from opening" }).waitFor();
   await lookAtPage(page, "domain");
   expect(complaints).toEqual([]);

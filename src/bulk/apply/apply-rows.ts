@@ -216,5 +216,5 @@ function findChange(
   if (action === "create") return now === undefined ? undefined : "a link now has this path";
   if (now === undefined) return "the link no longer exists";
   const edits = listEdits(before ?? {}, now);
-  return edits.length === 0 ? undefined : `${edits.join(", ")} changed since`;
+  return edits.length === 0 ? undefined : `${edits.join(", ")} changed after the plan was made`;
 }

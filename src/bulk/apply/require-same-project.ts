@@ -28,7 +28,9 @@ export async function requireSameProject(
   const ids = spread([...known]);
   for (const id of ids) if ((await findById(asking, id)) !== undefined) return;
   if (ids.length > 0) {
-    throw new OtherProject("None of the plan's links that were checked exists anymore.");
+    throw new OtherProject(
+      "Waypost checked some of the plan's links, and none of them exists anymore.",
+    );
   }
   // No link of the plan can be looked for: one request only checks that the key is accepted.
   await asking.call(links.index, { limit: 1 }, asking.signal);

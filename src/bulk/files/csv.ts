@@ -88,7 +88,7 @@ async function* readRest(
 
 function explainCount(count: number, wanted: number): string {
   const hint = count > wanted ? "; put a cell that contains a comma in quotes" : "";
-  return `The line has ${count} instead of ${wanted} cells${hint}`;
+  return `The line has ${count} cells instead of ${wanted}${hint}`;
 }
 
 /** What has come and is not read yet. */
@@ -139,7 +139,7 @@ const misplaced =
   'put the cell in quotes and double each quote in it ("")';
 const trailing =
   'There is text after the closing quote of a cell; double each quote inside a cell ("")';
-const unclosed = "A quoted cell is never closed";
+const unclosed = "A quoted cell has no closing quote";
 const overlong = "The record is longer than 1 MiB; is a closing quote missing?";
 
 type Taken = { readonly cells: readonly string[]; readonly end: number };

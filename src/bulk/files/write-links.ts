@@ -91,8 +91,8 @@ export function listLacks({ unread, unknown }: ExportCount): readonly string[] {
       : []),
     ...(unknown.size > 0
       ? [
-          `The server did not return ${columns} for every link: remove these columns from a CSV ` +
-            "file before you import it again, because an empty cell clears its field",
+          `The server did not return ${columns} for every link. Before you import a CSV file ` +
+            "again, remove these columns, because an empty cell clears its field",
         ]
       : []),
   ];

@@ -113,7 +113,12 @@ function findHostFault(host: string): string | undefined {
 
 function findQueryFaults({ field, values }: QueryRule): readonly FieldProblem[] {
   if (!isAddressField(field)) {
-    return [{ field: "add_query.field", message: `is ${field}, which has no query` }];
+    return [
+      {
+        field: "add_query.field",
+        message: `cannot be ${field}, because ${field} has no query`,
+      },
+    ];
   }
   const entries = Object.entries(values);
   const isEmpty = entries.length === 0 || entries.some(([name]) => name === "");

@@ -163,7 +163,8 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
       const first = firsts.get(app);
       if (first === undefined) firsts.set(app, { row, choice });
       else if (!isDeepStrictEqual(first.choice, choice)) {
-        return `Its fields of the ${app} differ from those of number ${first.row}; use the same`;
+        const there = `row ${first.row}`;
+        return `The fields of the ${app} differ from those in ${there}; use the same in both`;
       }
     }
     return undefined;

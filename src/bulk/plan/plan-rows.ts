@@ -124,7 +124,7 @@ function describeSeveral(meant: readonly ReadLink[]): string {
 
 const mostCandidates = 5;
 
-const maybeUnread = "This may be a link that could not be read";
+const maybeUnread = "This link may be one of those that could not be read";
 
 function planUpsert(
   { createPath }: Planning,
@@ -148,7 +148,7 @@ function planUpsert(
     : planChange(row.row, link, row, apps);
 }
 
-const pathless = "An upsert needs a path, and this row has none; the operation update works by ID";
+const pathless = "An upsert needs a path; to write by ID, use the operation update";
 const mismatch =
   "No link has both this ID and this path; to change the path, use the operation update; " +
   "to write by path, remove the ID";
@@ -216,7 +216,7 @@ export function planUnread(
   unread: readonly string[],
 ): UnnumberedRow {
   const { id: link_id, path = null } = link;
-  const message = `Its ${toSentence(unread)} could not be read`;
+  const message = `The link's ${toSentence(unread)} could not be read`;
   return { row, action: "conflict", link_id, path, fields: null, before: null, message };
 }
 
@@ -226,7 +226,7 @@ export function planDeletion(row: number | null, link: ReadLink): UnnumberedRow 
   const message =
     unread.length === 0
       ? null
-      : `Its ${toSentence(unread)} could not be read, so the deletion cannot be undone`;
+      : `The link's ${toSentence(unread)} could not be read, so the deletion cannot be undone`;
   return { row, action: "delete", link_id, path, fields: null, before: link, message };
 }
 

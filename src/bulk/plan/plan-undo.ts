@@ -73,13 +73,13 @@ async function undoRow(
   const base = { row, link_id: id, path, before: known ?? null, fields: null, message: null };
   const refuse = (message: string): UnnumberedRow => ({ ...base, action: "conflict", message });
   if (isDoubtful(status)) {
-    return refuse("It is uncertain whether this was done; resume the job to find out");
+    return refuse("It is uncertain whether this row was applied; resume the job to find out");
   }
-  if (now === unread) return refuse("It is unknown which link this created");
+  if (now === unread) return refuse("It is unknown which link this row created");
   if (action === "delete") return undoDeletion(asking, receipt, { ...context, now });
   if (now === undefined) return refuse("The link no longer exists");
   const edits = listLaterEdits(now, receipt, context.apps);
-  if (edits.length > 0) return refuse(`${edits.join(", ")} changed since`);
+  if (edits.length > 0) return refuse(`${edits.join(", ")} changed after the job`);
   if (action === "create") return { ...base, action: "delete" };
   const replaced = planned.before ?? {};
   const names = listGiven(Object.keys(planned.fields ?? {}));
@@ -115,11 +115,11 @@ async function undoDeletion(
     return {
       ...base,
       action: "conflict",
-      message: "A link that could not be read may use its path",
+      message: "A link that could not be read may have this path",
     };
   }
   if (other !== undefined && !later.has(other.id)) {
-    return { ...base, action: "conflict", message: "Another link now has its path" };
+    return { ...base, action: "conflict", message: "Another link now has this path" };
   }
   const fields = writeAnew(links.create, before);
   // A plan tells of a deletion only what nobody could read of the link.
@@ -127,13 +127,13 @@ async function undoDeletion(
     return { ...base, action: "conflict", message: planned.message };
   }
   if (asking.keepsBin) {
-    const message = "It is restored with its ID, clicks and short path";
+    const message = "The link is restored with its ID, clicks and short path";
     return { ...base, action: "create", fields, message };
   }
   const isShortened = typeof before["shortened_path"] === "string";
   const message = isShortened
-    ? "It is created again with a new ID, without its short path and clicks"
-    : "It is created again with a new ID, without its clicks";
+    ? "The link is created again with a new ID, without its short path and clicks"
+    : "The link is created again with a new ID, without its clicks";
   return { ...base, link_id: null, action: "create", fields, message };
 }
 

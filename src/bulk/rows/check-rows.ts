@@ -119,7 +119,7 @@ function isId(id: string, { linkHosts, takesAnyId }: Seen): boolean {
 /** Every rule that the same changes of many links would break. */
 export function checkChanges(fields: LinkFields, takesAnyId = false): readonly FieldProblem[] {
   const { path, ...others } = fields;
-  const message = "Path belongs to one link, and cannot be set for many at once";
+  const message = "Path must be unique, so it cannot be set for many links at once";
   const problems = [
     ...(path === undefined ? [] : [{ field: "path", message }]),
     ...checkLink(others, "update").problems,
@@ -166,7 +166,10 @@ function checkKeys(
   }
   if (operation === "upsert" || isNamed) return [];
   return [
-    { field: "id", message: `The row names no link; to ${operation} one, give its id or path` },
+    {
+      field: "id",
+      message: `The row does not say which link to ${operation}; give its id or path`,
+    },
   ];
 }
 
@@ -185,7 +188,7 @@ export function isFindable(path: string): boolean {
 function checkDeletion(fields: LinkFields): readonly FieldProblem[] {
   const others = Object.keys(fields).filter((field) => field !== "path");
   if (others.length === 0) return [];
-  const message = `A row to delete has only id or path; remove ${others.join(", ")}`;
+  const message = `A row to delete can have only id or path; remove ${others.join(", ")}`;
   return [{ field: others[0] ?? "", message }];
 }
 

@@ -166,7 +166,7 @@ function findExtra(column: Column | undefined): string | undefined {
 /** Columns that a deletion cannot use are refused once, and not again in every row. */
 function refuseExtra(names: readonly string[]) {
   const [field = ""] = names;
-  const message = "A list to delete has only the column id or path; remove";
+  const message = "A list to delete can have only the column id or path; remove";
   return names.length === 0 ? [] : [{ field, message: `${message} ${names.join(", ")}` }];
 }
 

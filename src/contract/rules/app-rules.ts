@@ -96,7 +96,7 @@ export function selectSha256(app: AndroidAppFields): readonly string[] {
 export function findTeamIdWarning(app: IosAppFields): string | undefined {
   const { team_id } = checkIosApp(app).values;
   if (team_id.length !== teamIdLength || teamIdPattern.test(team_id)) return undefined;
-  return "A Team ID is ten capital letters and digits, so iOS will not open the app";
+  return "The Team ID is not ten capital letters and digits, so iOS will not open the app";
 }
 
 /** Describes fingerprints that the API accepts and Android ignores, without a final period. */

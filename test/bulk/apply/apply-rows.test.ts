@@ -45,7 +45,7 @@ describe("a plan of rows", () => {
     expect(job.counts).toEqual({ done: 1, rejected: 2, unknown: 0, left: 0 });
     const receipts = await planner.bulk.listReceipts(job, { limit: 10 });
     expect(receipts.map(({ status, message }) => [status, message])).toEqual([
-      ["rejected", "plan_changed: name changed since"],
+      ["rejected", "plan_changed: name changed after the plan was made"],
       ["rejected", "plan_changed: a link now has this path"],
       ["done", null],
     ]);

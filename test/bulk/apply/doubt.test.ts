@@ -82,7 +82,7 @@ test("undo tells of a row whose end is not known, and leaves it alone", async ()
   const [first] = await bulk.listRows(undoing, { actions: ["conflict"], limit: 1 });
   expect(first).toMatchObject({
     link_id: a.id,
-    message: expect.stringContaining("uncertain whether this was done"),
+    message: expect.stringContaining("uncertain whether this row was applied"),
   });
   expect(await readName(a.id)).toBe("New");
 });

@@ -112,12 +112,12 @@ describe("a fault", () => {
   test.each([
     ["a quote inside a bare cell", '1,x"y', "A cell contains a quote"],
     ["text behind a closing quote", '1,"x"y', "There is text after the closing quote"],
-    ["a quote that is never closed", '1,"xy', "A quoted cell is never closed"],
-    ["too few cells", "1", "The line has 1 instead of 2 cells"],
+    ["a quote that is never closed", '1,"xy', "A quoted cell has no closing quote"],
+    ["too few cells", "1", "The line has 1 cells instead of 2"],
     [
       "too many cells",
       "1,2,3",
-      "The line has 3 instead of 2 cells; put a cell that contains a comma",
+      "The line has 3 cells instead of 2; put a cell that contains a comma",
     ],
   ])("%s costs its own line and names it", async (_, line, fault) => {
     const text = `a,b\n0,ok\n${line}\n2,ok\n3,ok\n`;
@@ -148,7 +148,7 @@ describe("a fault", () => {
   test("in the line that names the columns is the only one: nothing is read by it", async () => {
     expect(await openCsv('a,"b\n1,2\n')).toEqual({
       line: 1,
-      fault: "A quoted cell is never closed",
+      fault: "A quoted cell has no closing quote",
     });
     expect(await openCsv("\n\n")).toEqual({ line: 1, fault: "It is empty" });
   });

@@ -214,7 +214,7 @@ test.each<[LinkRules, string]>([
     { replace: [{ field: "name", from: "a", to: "b", match: "host" }] },
     "replace.0.match cannot be host",
   ],
-  [{ add_query: { field: "path", values: { a: "b" } } }, "add_query.field is path"],
+  [{ add_query: { field: "path", values: { a: "b" } } }, "add_query.field cannot be path"],
   [{ add_query: { field: "url", values: {} } }, "add_query.values needs"],
   [{ add_query: { field: "url", values: { "": "b" } } }, "add_query.values needs"],
   [{ add_query: { field: "url", values: { a: "\ud800" } } }, "add_query.values contains"],

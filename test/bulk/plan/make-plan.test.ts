@@ -37,8 +37,7 @@ describe("a row to upsert", () => {
     const both =
       "No link has both this ID and this path; to change the path, use the operation update; " +
       "to write by path, remove the ID";
-    const pathless =
-      "An upsert needs a path, and this row has none; the operation update works by ID";
+    const pathless = "An upsert needs a path; to write by ID, use the operation update";
     expect(
       await plan("upsert", [
         { id, path: "a", url },
@@ -172,8 +171,8 @@ describe("an app that a row names", () => {
       const same = Object.fromEntries(Object.entries(app).toReversed());
       const apps = [app, same, other, app];
       const rows = apps.map((each, index) => ({ path: `p${index}`, [field]: each }));
-      const told = `Its fields of the ${kind} app com.example.shop differ from those of number 1;`;
-      const planned = ["create", "create", ["invalid", `${told} use the same`], "create"];
+      const told = `The fields of the ${kind} app com.example.shop differ from those in row 1;`;
+      const planned = ["create", "create", ["invalid", `${told} use the same in both`], "create"];
       expect(await plan("upsert", rows)).toEqual(planned);
       // What is registered already is not registered by any of them.
       await run("upsert", rows.slice(0, 1));
@@ -261,7 +260,7 @@ describe("changes of all links that filters name", () => {
 
   test.each<[LinkFields, string]>([
     [{ url: "javascript:alert(1)" }, "Url must be an http or https address"],
-    [{ path: "a" }, "Path belongs to one link, and cannot be set for many at once"],
+    [{ path: "a" }, "Path must be unique, so it cannot be set for many links at once"],
     [{ provider_token: "117" }, "Provider token must be sent together with campaign token"],
     [{ ios_app: {} }, "Ios app needs exactly one of id or bundle_id"],
     [{ ios_app: { bundle_id: "a b" } }, 'The iOS app "a b" is not registered'],

@@ -113,7 +113,10 @@ describe("an undo", () => {
     await world.call("PATCH", `/links/${id}`, { body: { social_title: "Mine" } });
     const undoing = await undo(job);
     expect(undoing.counts).toMatchObject({ delete: 2, conflict: 1 });
-    expect(await listMessages(undoing)).toContainEqual(["conflict", "social_title changed since"]);
+    expect(await listMessages(undoing)).toContainEqual([
+      "conflict",
+      "social_title changed after the job",
+    ]);
     await apply(undoing);
     expect(Object.values(await listPaths())).toEqual(["b"]);
   });
@@ -168,7 +171,7 @@ describe("an undo of a job that was killed", () => {
     expect(undoing.counts).toMatchObject({ delete: 1, conflict: 1 });
     expect(await listMessages(undoing)).toContainEqual([
       "conflict",
-      "It is uncertain whether this was done; resume the job to find out",
+      "It is uncertain whether this row was applied; resume the job to find out",
     ]);
   });
 });

@@ -157,7 +157,7 @@ describe("a row that names no link", () => {
     const problem = {
       row: 2,
       field: "id",
-      message: `The row names no link; to ${operation} one, give its id or path`,
+      message: `The row does not say which link to ${operation}; give its id or path`,
     };
     expect(check(operation, { fields: {} }).problems).toEqual([problem]);
     expect(check(operation, { id: " ", fields: { path: "/" } }).problems).toContainEqual(problem);
@@ -177,7 +177,7 @@ describe("a row that names no link", () => {
       {
         row: 2,
         field: "name",
-        message: "A row to delete has only id or path; remove name, url",
+        message: "A row to delete can have only id or path; remove name, url",
       },
     ]);
     expect(check("delete", { fields: { path: "a%b%" } }).problems).toEqual([

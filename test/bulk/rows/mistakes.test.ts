@@ -87,7 +87,7 @@ const mistakes: readonly Mistake[] = [
     id: one,
     path: "",
   }),
-  mistake("id", "The row names no link; to update one, give its id or path", {
+  mistake("id", "The row does not say which link to update; give its id or path", {
     path: "",
     name: "A",
   }),
@@ -148,10 +148,10 @@ function yesOrNo(name: string, found: string): string {
 
 /** Lines that are no records at all, the last one to the end of the file. */
 const broken: readonly (readonly [text: string, message: string])[] = [
-  ["a,b", "The line has 2 instead of 15 cells"],
+  ["a,b", "The line has 2 cells instead of 15"],
   [
     `${",".repeat(15)}x`,
-    "The line has 16 instead of 15 cells; put a cell that contains a comma in quotes",
+    "The line has 16 cells instead of 15; put a cell that contains a comma in quotes",
   ],
   [
     `,c,12" pipe${",".repeat(12)}`,
@@ -162,7 +162,7 @@ const broken: readonly (readonly [text: string, message: string])[] = [
     `,d,"12" pipe"${",".repeat(12)}`,
     'There is text after the closing quote of a cell; double each quote inside a cell ("")',
   ],
-  [`,e,"never closed${",".repeat(12)}`, "A quoted cell is never closed"],
+  [`,e,"never closed${",".repeat(12)}`, "A quoted cell has no closing quote"],
 ];
 
 test("each of thirty mistakes and more gets its own line, and nothing is written", async () => {
@@ -332,7 +332,7 @@ test("a list to delete that says anything else of its links is refused", async (
     {
       row: 1,
       field: "name",
-      message: "A list to delete has only the column id or path; remove name",
+      message: "A list to delete can have only the column id or path; remove name",
     },
   ]);
   const rows = [{ id: link.id, url: null, name: "A" }];
@@ -341,7 +341,7 @@ test("a list to delete that says anything else of its links is refused", async (
     {
       row: 1,
       field: "name",
-      message: "A row to delete has only id or path; remove name, url",
+      message: "A row to delete can have only id or path; remove name, url",
     },
   ]);
   for (const { plan } of [table, list]) {

@@ -195,7 +195,7 @@ describe("what nobody is asked about", () => {
 
 describe.each([
   ["before our own service", false, "write", "the link changed just now"],
-  ["before another deployment", true, "approved", "name changed since"],
+  ["before another deployment", true, "approved", "name changed after the plan was made"],
 ] as const)("a plan %s (remote: %s), interrupted once it is: %s", (_, isRemote, moment, why) => {
   openForEach(
     () => createAssistantWorld({ isRemote }),

@@ -149,7 +149,8 @@ test("the approval of an Android app says which fingerprints Android will ignore
 });
 
 test("the approval of an iOS app says that its Team ID cannot be right", async () => {
-  const warning = "(warning: A Team ID is ten capital letters and digits, so iOS will not open";
+  const warning =
+    "(warning: The Team ID is not ten capital letters and digits, so iOS will not open";
   const wrong = { ...iosApp, team_id: "ABCDE1234!" };
   expect(await readPreview("register_ios_app", wrong)).toContain(warning);
   expect(await readPreview("register_ios_app", iosApp)).not.toContain("beware");
@@ -169,7 +170,7 @@ test("the result of a write says once what phones will ignore of an app", async 
   expect(await approve("register_ios_app", { ...iosApp, team_id: "abcde12345" })).toEqual([
     {
       field: "team_id",
-      message: "A Team ID is ten capital letters and digits, so iOS will not open the app.",
+      message: "The Team ID is not ten capital letters and digits, so iOS will not open the app.",
       fix: "Ask the user for the Team ID, then update the app.",
     },
   ]);

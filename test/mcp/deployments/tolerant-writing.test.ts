@@ -32,7 +32,7 @@ describe("a plan", () => {
     const rows = [{ id, name: "Spring" }];
     const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
     expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
-    expect(plan.sample[0].message).toBe("Its name could not be read");
+    expect(plan.sample[0].message).toBe("The link's name could not be read");
   });
 
   test("changes other fields of such a link, and is undone to the same", async () => {

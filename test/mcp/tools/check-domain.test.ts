@@ -289,7 +289,9 @@ test("links that name no app are told of where they are too many", async () => {
   await rememberAll();
   const { domain, codes } = await check();
   expect(codes).toEqual(["warning browser_links_left_out"]);
-  expect(find(domain, "browser_links_left_out")).toContain("206 links have no app. 200 of");
+  expect(find(domain, "browser_links_left_out")).toContain(
+    "206 links have no app. The association files list only some of their paths (200): ",
+  );
 });
 
 test("a key that may not read apps looks at the files alone", async () => {

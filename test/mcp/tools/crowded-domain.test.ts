@@ -101,7 +101,7 @@ describe("of the paths that stay in the browser", () => {
     const kept = await countExcluded();
     expect([kept > 100, kept < 200]).toEqual([true, true]);
     expect([ok, codes]).toEqual([true, ["warning browser_links_left_out"]]);
-    expect(messages[0]).toContain(`200 links have no app. 200 on iOS and ${kept} on Android`);
+    expect(messages[0]).toContain(`of their paths (200 on iOS and ${kept} on Android): `);
     expect(messages[0]).toContain("up to 200 or 128 KB of the file");
   });
 
@@ -117,7 +117,9 @@ describe("of the paths that stay in the browser", () => {
     await shorten("utm_source=news");
     const { codes, messages } = await check();
     expect(codes).toEqual(["warning browser_links_left_out"]);
-    expect(messages[0]).toContain("199 links have no app. 200 of their paths always open in the");
+    expect(messages[0]).toContain(
+      "199 links have no app. The association files list only some of their paths (200): ",
+    );
   });
 });
 

@@ -13,12 +13,12 @@ const sentences = {
   noDestination: {
     one: "row has no destination",
     many: "rows have no destination",
-    effect: "Computers get a page instead of a redirect.",
+    effect: "Desktop visitors will see a page instead of being redirected.",
   },
   archived: {
     one: "row is archived",
     many: "rows are archived",
-    effect: "Archived links work like all others in Waypost.",
+    effect: "Waypost has no archive, so these links work like all others.",
   },
 } as const;
 

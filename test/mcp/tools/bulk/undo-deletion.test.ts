@@ -38,7 +38,7 @@ test("links that a job deleted return with their ids, clicks and short addresses
   expect((await call("list_links", {})).links).toEqual([]);
 
   const { plan } = await call("plan_links", { undo: job });
-  expect(plan.sample[0].message).toBe("It is restored with its ID, clicks and short path");
+  expect(plan.sample[0].message).toBe("The link is restored with its ID, clicks and short path");
   const undone = await call("apply_plan", { plan_id: plan.id });
 
   expect(undone.job.counts).toMatchObject({ done: 2 });
