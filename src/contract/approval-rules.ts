@@ -37,7 +37,7 @@ export const approvalRules = {
     ),
   },
   changes_app: {
-    when: "changes any field of an app but its name",
+    when: "changes any field of an app except its name",
     tools: [iosApps.update.tool, androidApps.update.tool],
   },
   changes_domain: {
@@ -45,13 +45,13 @@ export const approvalRules = {
     tools: [projects.update.tool],
   },
   moves_destination: {
-    when: "points an existing link at another host or app, or removes one",
+    when: "points an existing link at another host or app, or removes its destination or app",
     tools: [links.update.tool, links.upsert.tool],
   },
   moves_path: {
     when:
       "moves a link to another path, if that link has clicks, is older than " +
-      `${unaskedMove_ms / 60_000} minutes, or either is unknown`,
+      `${unaskedMove_ms / 60_000} minutes, or one of these is unknown`,
     tools: [links.update.tool],
   },
   many_rows: {
@@ -59,7 +59,7 @@ export const approvalRules = {
     tools: ["apply_plan"],
   },
   undoes: {
-    when: "makes a change that asks, or replaces a value that changed since",
+    when: "makes a change that needs approval, or replaces a value that changed later",
     tools: ["undo"],
   },
   many_overwrites: {

@@ -33,19 +33,17 @@ export type ReadLink = Read<Link>;
 export const linkFields = z.object({
   name: text("Internal display name."),
   path: text("Path without leading slash, ? or #. Generated if omitted."),
-  url: text("Opened on desktop; http or https."),
+  url: text("Where desktop visitors go; http or https."),
   social_title: text("Title that visitors see."),
-  social_description: text("Description when shared on social media."),
-  social_image_url: text("Image when shared on social media; http or https."),
-  ios_fallback_url: text("Opened on iOS when the app is not installed; http, https or itms-apps."),
-  android_fallback_url: text(
-    "Opened on Android when the app is not installed; http, https or market.",
-  ),
-  enable_forced_redirect: flag("Skip the preview page and go straight to the app or store."),
-  referrer: text("Android deferred deep linking parameter. Pro plan."),
-  ios_deferred_deep_linking_enabled: flag("iOS deferred deep linking. Pro plan."),
-  provider_token: text("App Store provider token; needs campaign_token. Pro plan."),
-  campaign_token: text("App Store campaign token; needs provider_token. Pro plan."),
+  social_description: text("Description for social media."),
+  social_image_url: text("Image for social media; http or https."),
+  ios_fallback_url: text("Where iOS visitors without the app go; http, https or itms-apps."),
+  android_fallback_url: text("Where Android visitors without the app go; http, https or market."),
+  enable_forced_redirect: flag("Skip the preview page and redirect at once."),
+  referrer: text("Deferred link parameter for Android. Needs the Pro plan."),
+  ios_deferred_deep_linking_enabled: flag("Deferred deep linking on iOS. Needs the Pro plan."),
+  provider_token: text("App Store provider token; needs campaign_token and the Pro plan."),
+  campaign_token: text("App Store campaign token; needs provider_token."),
   ios_app: z
     .object({
       id: z.string().nullish(),
@@ -68,7 +66,7 @@ export const linkFields = z.object({
   options: z
     .object({ shorten: z.boolean().nullish() })
     .nullish()
-    .describe("shorten: generate a short path on creation. Pro plan."),
+    .describe("shorten: generate a short path on creation. Needs the Pro plan."),
 });
 export type LinkFields = z.output<typeof linkFields>;
 
@@ -177,8 +175,8 @@ export const shortLinks = {
     plan: "pro",
     budget: "url_shortening",
     body: z.object({
-      url: text("The address to shorten; http or https."),
-      prefix: text("The short path starts with it."),
+      url: text("Address to shorten; http or https."),
+      prefix: text("Start of the short path."),
     }),
     optional_wrapper: "short_link",
     required: ["url"],
@@ -195,7 +193,7 @@ export const shortLinks = {
     auth: "none",
     // api-spec.md, "Short links": meant for client-side use.
     cross_origin: true,
-    body: z.object({ url: text("The short or full address.") }),
+    body: z.object({ url: text("Short or full address.") }),
     optional_wrapper: "short_link",
     required: ["url"],
     // Where an address with a query was shortened.

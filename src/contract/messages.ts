@@ -32,8 +32,9 @@ export const messages = {
     `The Free plan allows ${limit} ${limit === 1 ? "link" : "links"}, ` +
     "and the project has reached this limit.",
   rate_limited: "Rate limit exceeded. Too many requests.",
-  changed_since: "It changed after it was read. Read it again.",
-  already_exists: "It already exists, so nothing was created. Read it, or omit If-None-Match.",
+  changed_since: "The record changed after it was read. Read it again.",
+  already_exists:
+    "The link already exists, so nothing was created. Read it, or omit If-None-Match.",
   took_too_long: "Request took too long. Try again.",
   not_begun: "Request took too long, and nothing was written. Try again later.",
   store_away: "The database is not responding. Try again in a moment.",

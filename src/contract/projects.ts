@@ -20,7 +20,7 @@ export type Project = z.output<typeof project>;
 const projectFields = z.object({
   name: text("Name."),
   subdomain: text("Subdomain of the link host."),
-  custom_domain: text("Own link host, once verified."),
+  custom_domain: text("Custom link host, once verified."),
 });
 export type ProjectFields = z.output<typeof projectFields>;
 

@@ -65,7 +65,7 @@ function checkTokens(source: string, report: ReportFault): boolean {
     } else if (closing.has(type)) {
       const isMatch = open.at(-1)?.closedBy === type;
       if (isMatch) open.pop();
-      else report(start, `This ${source.slice(start, end)} has nothing to close.`);
+      else report(start, `This ${source.slice(start, end)} has no opening bracket.`);
     }
   });
   for (const { start } of open) report(start, "This bracket is never closed.");

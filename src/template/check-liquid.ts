@@ -185,7 +185,7 @@ function findExcess({ open, steps, characters }: LiquidCheck): string | undefine
   }
   if (steps <= limits.steps && characters <= limits.characters) return undefined;
   const most = `${limits.steps} tags and outputs and ${limits.characters} characters`;
-  return `The template is too long. Its loops included, it can have at most ${most}.`;
+  return `The template is too long. Including its loops, it can have at most ${most}.`;
 }
 
 function checkTag(token: TagToken, check: LiquidCheck): void {
@@ -235,7 +235,7 @@ function closeBlock(token: TagToken, check: LiquidCheck): void {
   const { open, report } = check;
   checkNoArguments(token, check);
   const index = open.findLastIndex((block) => `end${block.name}` === name);
-  if (index < 0) return report(begin, `{% ${name} %} has nothing to close.`);
+  if (index < 0) return report(begin, `{% ${name} %} has no opening tag.`);
   for (const left of open.splice(index).slice(1)) {
     report(left.begin, `{% ${left.name} %} is not closed before {% ${name} %}.`);
   }

@@ -85,9 +85,9 @@ type Search = {
 };
 
 const needsWhole =
-  "Destinations are limited here, so Liquid can only be in text and in quoted values.";
+  "This server limits destinations, so Liquid is allowed only in text and in quoted values.";
 const needsHost =
-  "Destinations are limited here. Write the host of an address without Liquid, or use only " +
+  "This server limits destinations. Write the host of an address without Liquid, or use only " +
   "{{ link.url }}, {{ link.address }} or {{ link.social_image_url }}.";
 
 /** What is in a tag stays in it: an `if` around a quote would let out what it holds. */

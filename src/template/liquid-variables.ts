@@ -16,12 +16,12 @@ const variables = {
   apps: {
     ios: {
       name: "The iOS app's name. Without an iOS app on the link, apps.ios is nil.",
-      bundle_id: "Its bundle ID.",
-      app_store_id: "Its App Store ID.",
+      bundle_id: "The iOS app's bundle ID.",
+      app_store_id: "The iOS app's App Store ID.",
     },
     android: {
       name: "The Android app's name. Without an Android app on the link, apps.android is nil.",
-      package_name: "Its package name.",
+      package_name: "The Android app's package name.",
     },
   },
   platform: 'The platform of the visitor: "ios", "android" or "desktop".',

@@ -11,7 +11,7 @@ let world: World;
 
 openForEach(createWorld, (opened) => (world = opened));
 
-const changed = { error: "It changed after it was read. Read it again." };
+const changed = { error: "The record changed after it was read. Read it again." };
 
 function tag(record: JsonObject): Readonly<Record<string, string>> {
   return { "if-match": `"${digestOf(pickLasting(record))}"` };
@@ -101,7 +101,8 @@ describe("an upsert", () => {
     const none = { "if-none-match": "*" };
     expect((await upsert({ path: "a", name: "one" }, none)).status).toBe(201);
     const again = await upsert({ path: "a", name: "two" }, none);
-    const error = "It already exists, so nothing was created. Read it, or omit If-None-Match.";
+    const error =
+      "The link already exists, so nothing was created. Read it, or omit If-None-Match.";
     expect([again.status, again.body]).toEqual([412, { error }]);
     const { body } = await world.call("GET", "/links");
     expect(body.links).toMatchObject([{ path: "a", name: "one" }]);

@@ -106,7 +106,7 @@ describe("no problem hides another", () => {
   test("in a body that is too much", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
-      expect.stringContaining("1:25 The template is too long. Its loops included"),
+      expect.stringContaining("1:25 The template is too long. Including its loops"),
       expect.stringContaining("2:1 <script> is not allowed"),
       expect.stringContaining("3:1 The tag x does not exist"),
     ]);

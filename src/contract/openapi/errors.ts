@@ -124,7 +124,9 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
     ),
   },
   Unauthorized: {
-    description: "The key is missing or invalid, or lacks a scope, a role or a plan.",
+    description:
+      "The key is missing or invalid, or the request needs a scope, a role or a plan " +
+      "that the key lacks.",
     content: error(
       messages.key_missing,
       messages.key_invalid,
@@ -143,7 +145,7 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
     ),
   },
   PreconditionFailed: {
-    description: "The record changed or exists, so nothing was written.",
+    description: "The record has changed or already exists, so nothing was written.",
     content: error(messages.changed_since, messages.already_exists),
     "x-waypost-own": true,
   },

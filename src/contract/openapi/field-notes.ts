@@ -42,7 +42,7 @@ const linkResponse = { id, path, shortened_path, ios_app_id, android_app_id, cli
 const version = {
   id: uuid,
   published_at: time,
-  published_by: { ...own, description: "The role of the publisher." },
+  published_by: { ...own, description: "The role of the key that published it." },
   live: { description: "Whether links show this version now." },
 } as const;
 
@@ -63,7 +63,7 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
   },
   ResolvedLink: {
     ...linkResponse,
-    query: { ...own, description: "The query of the address that was shortened." },
+    query: { ...own, description: "The query of the shortened address." },
   },
   LinkFields: {
     ios_app: linkNotes.ios_app,
@@ -137,12 +137,12 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
     is_deferred: { description: "Whether this is the first start after the install." },
   },
   Install: {
-    fingerprint: { description: "What the SDK knows of the device." },
+    fingerprint: { description: "What the SDK knows about the device." },
     platform: { description: "`ios` or `android`." },
   },
   Attribution: {
     matched: { description: "Whether a link was found." },
-    confidence: { description: "How sure the match is." },
+    confidence: { description: "How certain the match is." },
     match_score: { description: "From 0 to 100." },
     link: { description: "The link. Left out without a match." },
   },
@@ -153,8 +153,8 @@ export const statsNotes: Readonly<Record<string, JsonObject>> = {
   id: { ...uuid, description: "Only this link." },
   from: { description: "The first day, such as 2026-11-16, or a time. Seven days by default." },
   to: { description: "The last day, included, or a time. Today by default." },
-  by: { enum: statsBy, description: "What the rows count by." },
-  compare: { description: "true also counts the period before." },
+  by: { enum: statsBy, description: "What each row counts: a day, a link, a platform and so on." },
+  compare: { description: "true also returns the counts of the period before." },
   time_zone: { description: "The time zone of the days, such as Europe/Berlin. UTC by default." },
   rows: { pattern: "^[0-9]+$", description: "Maximum number of rows to return, from 1 to 100." },
 };

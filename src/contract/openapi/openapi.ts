@@ -33,7 +33,7 @@ export function describeApi(): JsonObject {
 }
 
 const introduction = [
-  "Manage dynamic links, short links, apps, projects and the page template of a project.",
+  "Manage dynamic links, short links, apps, projects and a project's page template.",
   "A key belongs to one project, so no request names a project. A key without scopes has all " +
     "scopes. The `x-scope` of an operation names the scope that it needs.",
   "Bodies are JSON. A string may also be sent as a number, and true or false as a string, 1 or " +
@@ -41,13 +41,14 @@ const introduction = [
     "answers an unknown method with 405 and `Allow`.",
   `A body has at most ${limits.body_bytes / 1024} KiB. Send \`X-Request-Id\` to find a request ` +
     "in the logs; the response repeats it.",
-  "`x-waypost-own` marks what only Waypost has. `x-waypost-path` marks a path that other servers " +
+  "`x-waypost-own` marks what only Waypost servers have. `x-waypost-path` marks a path that " +
+    "other servers " +
     "may have at another address.",
 ].join("\n\n");
 
 type Tag = { readonly name: string; readonly description: string };
 
-const linksTag: Tag = { name: "Links", description: "Dynamic links of the project." };
+const linksTag: Tag = { name: "Links", description: "The project's dynamic links." };
 
 /** The heading of each group of the contract. */
 const tags: Readonly<Record<keyof Served, Tag>> = {
@@ -62,7 +63,10 @@ const tags: Readonly<Record<keyof Served, Tag>> = {
     name: "Page template",
     description: "The page that visitors to a link see. Experimental.",
   },
-  appSdk: { name: "App SDK", description: "What the SDK in an app asks with a client key." },
+  appSdk: {
+    name: "App SDK",
+    description: "Requests that the SDK in an app makes with a client key.",
+  },
   apiDescription: { name: "API description", description: "The description of the API." },
 };
 
@@ -79,7 +83,7 @@ function describePaths(schemas: Schemas): JsonObject {
 }
 
 const warning: JsonObject = {
-  description: "Names the fields or filters that were ignored.",
+  description: "The fields or filters that were ignored.",
   schema: { type: "string" },
   ...own,
 };

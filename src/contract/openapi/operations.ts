@@ -84,7 +84,7 @@ function isSpecifiedPut({ path }: Endpoint): boolean {
 }
 
 const keys = {
-  project: "Needs a key of the project.",
+  project: "Needs a project key.",
   master: "Needs a master key.",
   client: "Needs a client key.",
   none: "Needs no key.",
@@ -103,7 +103,7 @@ function listSentences(endpoint: Endpoint, isPut: boolean): readonly string[] {
     summary,
     ...(isPut ? ["The same as PATCH."] : []),
     ...(summary.includes(keys[auth]) ? [] : [keys[auth]]),
-    ...(scope === undefined ? [] : [`Its scope is \`${scope}\`.`]),
+    ...(scope === undefined ? [] : [`Needs the scope \`${scope}\`.`]),
     ...(overwrite_scope === undefined
       ? []
       : [`Also needs \`${overwrite_scope}\` if the path exists.`]),

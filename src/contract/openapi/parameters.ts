@@ -23,21 +23,21 @@ const idParameter = {
   name: "id",
   in: "path",
   required: true,
-  description: "The UUID that a list or a creation returned.",
+  description: "The record's UUID, as returned by a list or on creation.",
   schema: { type: "string", format: "uuid" },
 } as const;
 
 const pageParameter = {
   name: "page",
   in: "query",
-  description: "The page. A page past the end has no rows.",
+  description: "The page number. A page past the end has no rows.",
   schema: { type: "integer", minimum: 1, default: 1 },
 } as const;
 
 const limitParameter = {
   name: "limit",
   in: "query",
-  description: `Rows per page. Values above ${paging.max_limit} mean ${paging.max_limit}.`,
+  description: `Rows per page. Values above ${paging.max_limit} count as ${paging.max_limit}.`,
   schema: { type: "integer", minimum: 1, default: paging.default_limit },
 } as const;
 
@@ -51,7 +51,7 @@ function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
   const sort = {
     type: ["string", "array"],
     items: { type: "string" },
-    description: "The order: a field, then `asc` or `desc`. A list sorts by several.",
+    description: "The order: a field, then `asc` or `desc`. A list sorts by several fields.",
     examples: ["created_at desc"],
   };
   return {
@@ -64,7 +64,7 @@ function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
       "`q[FIELD_in][]=VALUE`, once for each value. Filters on other fields are ignored. " +
       `The fields are ${nameAll(fields)}. The conditions are ${conditions.join(", ")}.` +
       (isSorted
-        ? " `q[s]` is the order: a field, then `asc` or `desc`; several are `q[s][]`."
+        ? " `q[s]` is the order: a field, then `asc` or `desc`. For several fields, use `q[s][]`."
         : ""),
     schema: {
       type: "object",
@@ -77,7 +77,10 @@ function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
 }
 
 function describeOwnFilters(fields: FilterFields): JsonObject {
-  const search = { type: "string", description: "Words of the name, path, destination or title." };
+  const search = {
+    type: "string",
+    description: "Words from the name, path, destination or title.",
+  };
   return {
     name: "f",
     in: "query",
@@ -106,7 +109,8 @@ export const parameterSchemas: Readonly<Record<string, JsonObject>> = {
   FilterValue: {
     type: ["string", "array"],
     items: text,
-    description: "One value or a list. Of a list, conditions other than `in` use the first value.",
+    description:
+      "One value or a list. Conditions other than `in` use only the first value of a list.",
   },
 };
 

@@ -41,7 +41,9 @@ export function refuseUnasked(
 ): ToolFailure {
   return new ToolFailure({
     code: "approval_required",
-    message: "A person has to approve this first, but WAYPOST_SERVE is off: no page can be shown.",
+    message:
+      "A person has to approve this first, but WAYPOST_SERVE is off, so no approval page " +
+      "can be shown.",
     effect: "none",
     retry: "later",
     approval: { preview: writePreview(preview), expires_at: new Date(expires_at).toISOString() },
@@ -61,7 +63,7 @@ export function refuseDeclined({ tool }: ApprovalRequest, message: string): Tool
 export function refuseUnticked({ tool }: ApprovalRequest): ToolFailure {
   return new ToolFailure({
     code: "approval_declined",
-    message: "The form was sent without the tick, so nothing was done.",
+    message: "The Approve box in the form was not ticked, so nothing was done.",
     effect: "none",
     retry: "never",
     next:

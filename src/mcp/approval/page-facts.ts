@@ -106,7 +106,7 @@ function renderAddress(address: string): string {
   const shown = showAddress(address);
   const typed = shown?.typed ?? address;
   const sent =
-    typed === address ? "" : `<div class="also">browsers send ${escapeText(address)}</div>`;
+    typed === address ? "" : `<div class="also">browsers request ${escapeText(address)}</div>`;
   return markParts([{ text: typed, isChanged: false }], "ins") + sent;
 }
 

@@ -43,7 +43,7 @@ const prompts: readonly Prompt[] = [
     write: ({ name = "", url = "", path, bundle_id, package_name }) => [
       `Launch the campaign ${cite(name)}. Its links open ${cite(url)}.`,
       path === undefined
-        ? "Make a path from its name, and check with list_links that it is free."
+        ? "Make a path from the campaign's name, and check with list_links that it is free."
         : `Its path is ${cite(path)}; check with list_links that it is free.`,
       ...[bundle_id, package_name].flatMap((app) =>
         app === undefined ? [] : [`It opens the app ${cite(app)}; check that it is registered.`],
@@ -96,7 +96,7 @@ const prompts: readonly Prompt[] = [
       "Ask me for what is missing, and never invent it.",
       "iOS needs the Team ID and the App Store ID.",
       "Android needs the SHA-256 fingerprints of the signing certificates.",
-      "Google signs apps from Google Play: the Play Console shows that fingerprint.",
+      "Google signs the apps that Google Play installs: the Play Console shows that fingerprint.",
       "Check the IDs with me letter by letter: with a wrong Team ID, iOS never opens the app.",
       "Register or correct the app. A new list of fingerprints replaces the old one.",
       "Then call explain_link with the app and an example url, or with the link that fails,",
@@ -105,7 +105,8 @@ const prompts: readonly Prompt[] = [
       "Tell me what is left to do in the app itself: on iOS the Associated Domain `applinks:HOST`,",
       'on Android an intent filter for the host with `android:autoVerify="true"`.',
       "Apple caches the association file for up to a day. Reinstall the app after a change.",
-      "If all of this is right, ask how I tested. No app opens for an address typed in a browser,",
+      "If all of this is right, ask how I tested. The app does not open for an address typed in " +
+        "a browser,",
       "for a tap inside the app, or on iOS for a tap on a page of the same host.",
       "In the browsers inside some apps, only the Open button of the preview page works.",
       "For those, leave `enable_forced_redirect` off.",

@@ -32,8 +32,8 @@ const unfinishedJob =
 /** A model knows neither where its user is, nor which day it is. */
 function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
-  const here = `The user's time zone is ${zone.name}; there, this session began on ${today}.`;
-  return `Times are UTC, also in filters. ${here}`;
+  const here = `The user's time zone is ${zone.name}, where this session began on ${today}.`;
+  return `All times are UTC, also in filters. ${here}`;
 }
 
 /** `direct` learns of every call that the SDK lets through. */

@@ -29,7 +29,9 @@ const advice = {
     `Ask the user for a key with the scope ${nameScope(context)}; do not try again with this one.`,
   role_required:
     "Inform the user that the key's owner lacks the role; do not try again with this key.",
-  plan_required: "Explain to the user what needs the Pro plan, or call again without those fields.",
+  plan_required:
+    "Explain to the user what needs the Pro plan, or call again without the fields " +
+    "that need it.",
   unauthorized: "Look up what this key may do, and inform the user.",
   not_found: adviseNotFound,
   validation_failed: ({ tool, fields }) =>
@@ -43,7 +45,7 @@ const advice = {
   outcome_unknown: adviseUnknown,
   bad_response: ({ effect }) =>
     effect === "unknown"
-      ? "Check whether it happened, and ask the user to check the server's base address."
+      ? "Check whether the call took effect, and ask the user to check the server's base address."
       : "Ask the user to check the server's base address.",
   approval_required: ({ tool }) =>
     `Ask the user to approve this; then call ${tool} again with the same arguments.`,
@@ -51,7 +53,8 @@ const advice = {
   plan_changed: ({ tool }) =>
     tool.includes("plan")
       ? "Make the plan again and show the user what it would do now."
-      : `Read it again and show it to the user. Call ${tool} again only if they still want it.`,
+      : `Read the record again and show it to the user. Call ${tool} again only if they still ` +
+        `want this.`,
   cancelled: ({ effect, tool }) =>
     effect === "unknown"
       ? "Before you repeat the call, check whether it took effect."
@@ -99,7 +102,7 @@ function adviseNotFound({ endpoint, tool, message }: Context): string {
   }
   // An endpoint without an id was not called with a wrong one.
   return endpoint?.params === undefined
-    ? "Check the argument: nothing matches it."
+    ? "Check the argument, because nothing matches it."
     : "Look up the right id, or ask the user for it.";
 }
 
@@ -107,10 +110,10 @@ function adviseNotFound({ endpoint, tool, message }: Context): string {
 function adviseUnknown({ endpoint, tool, retry }: Context): string {
   if (retry === "later") {
     return endpoint?.overwrites === true
-      ? `Read it first. Call ${tool} again only if it is unchanged.`
+      ? `Read the record first. Call ${tool} again only if it is unchanged.`
       : `Call ${tool} again later; repeating it does no harm.`;
   }
-  const check = "First check whether it happened, or ask the user to check.";
+  const check = "First check whether the call took effect, or ask the user to check.";
   return `Do not call ${tool} again yet. ${check}`;
 }
 

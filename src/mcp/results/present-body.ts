@@ -108,7 +108,7 @@ function describeRest(tool: string, { page, last, count, next }: ReadMeta): stri
     const pages = typeof last === "number" ? `Page ${page} of ${last}` : `Page ${page}`;
     return `${pages}: call ${tool} with page ${next} for more.`;
   }
-  if (count === 0) return "Nothing matches; fewer or other filters may find it.";
+  if (count === 0) return "Nothing matches. Try fewer or other filters.";
   return typeof page === "number" && typeof last === "number" && page > last
     ? `There ${last === 1 ? "is 1 page" : `are ${last} pages`}; call ${tool} with page 1.`
     : undefined;

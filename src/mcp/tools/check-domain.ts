@@ -21,7 +21,7 @@ export function createCheckDomain(): Tool {
   return {
     name,
     title: "Check a domain",
-    description: "Find out why links at a host do not open apps.",
+    description: "Find out why links on a host do not open apps.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),

@@ -35,7 +35,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
   return {
     name,
     title: "Explain access",
-    description: "What this key can and cannot do, why, since when, and what needs approval.",
+    description: "Show what this key can and cannot do, why, since when, and what needs approval.",
     group: undefined,
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),

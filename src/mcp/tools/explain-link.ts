@@ -42,7 +42,8 @@ export function createExplainLink(): Tool {
   return {
     name,
     title: "Explain a link",
-    description: "What a link's visitors see, and what is wrong, by id or for unsaved fields.",
+    description:
+      "Show what a link's visitors see and what is wrong, by id or for " + "unsaved fields.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),

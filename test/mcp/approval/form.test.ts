@@ -90,7 +90,7 @@ describe.each(eras)("in front of a %s client", (era) => {
     const reply = { action: "accept", content: { approve: false } } as const;
     const { callTool } = await assistant.connect({ era, elicit: async () => think(reply) });
     const { error } = (await callTool("delete_link", { id })).structured;
-    expect(error.message).toBe("The form was sent without the tick, so nothing was done.");
+    expect(error.message).toBe("The Approve box in the form was not ticked, so nothing was done.");
     expect(error.next).toBe(
       "Ask the user whether to call delete_link again. " +
         'To approve, they tick "Approve" in the form before they accept it.',

@@ -45,7 +45,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of %s", (era) => {
     });
     expect(text).toContain('Launch the campaign "Spring". Its links open "https://a.example".');
     expect(text).toContain('It opens the app "com.a"');
-    expect(text).toContain("Make a path from its name");
+    expect(text).toContain("Make a path from the campaign's name");
     expect(text).not.toContain("undefined");
     expect(await get(stage, "audit_links")).toContain("Audit the links: call audit_links once");
     expect(await get(stage, "audit_links", { about: "shoes" })).toContain('contains "shoes"');

@@ -25,13 +25,13 @@ async function count(condition: string, value: string): Promise<number> {
 
 test("the instructions name the user's time zone and the date there", async () => {
   expect(assistant.readInstructions()).toContain(
-    "Times are UTC, also in filters. " +
-      "The user's time zone is Asia/Tokyo; there, this session began on 2026-01-15.",
+    "All times are UTC, also in filters. " +
+      "The user's time zone is Asia/Tokyo, where this session began on 2026-01-15.",
   );
   // At eight in the evening, UTC, the next day has begun in Tokyo.
   assistant.advance(8 * 3_600_000);
   const later = (await assistant.connect()).readInstructions();
-  expect(later).toContain("there, this session began on 2026-01-16.");
+  expect(later).toContain("where this session began on 2026-01-16.");
 });
 
 test("times in results are UTC in every time zone of the user", async () => {

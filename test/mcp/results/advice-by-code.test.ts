@@ -150,7 +150,11 @@ const cases: readonly Case[] = [
     tool: "create_link",
     args: { name: "a" },
     staging: { send: (request) => (request.method === "GET" ? html(request) : broken(request)) },
-    failure: { effect: "unknown", retry: "never", next: /First check whether it happened/ },
+    failure: {
+      effect: "unknown",
+      retry: "never",
+      next: /First check whether the call took effect/,
+    },
   },
   {
     code: "outcome_unknown",
@@ -165,7 +169,7 @@ const cases: readonly Case[] = [
     failure: {
       effect: "unknown",
       retry: "later",
-      next: /^Read it first\. Call upsert_link again only if/,
+      next: /^Read the record first\. Call upsert_link again only if/,
     },
   },
   {

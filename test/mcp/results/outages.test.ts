@@ -71,7 +71,7 @@ describe("a call", () => {
         "before you repeat it.",
       effect: "unknown",
       retry: "never",
-      next: expect.stringContaining("First check whether it happened"),
+      next: expect.stringContaining("First check whether the call took effect"),
     });
   });
 

@@ -72,7 +72,7 @@ describe("a page of a list", () => {
     const filters = [{ field: "path", condition: "eq", value: "winter" }];
     expect(await page({ filters })).toMatchObject({
       links: [],
-      next: "Nothing matches; fewer or other filters may find it.",
+      next: "Nothing matches. Try fewer or other filters.",
     });
     expect((await page({}, "list_ios_apps")).ios_apps).toEqual([]);
   });

@@ -147,7 +147,7 @@ function listUnjudged(
   linkHost: string | undefined,
 ): readonly string[] {
   const lost = unread + unjudged;
-  const onward = reached === undefined ? "select fewer with filters" : "call next";
+  const onward = reached === undefined ? "select fewer with filters" : "make the call in next";
   return [
     ...(isWhole ? [] : [`Links after the first ${checked}: time ran out; ${onward}.`]),
     ...(lost === 0 ? [] : [`${lost} of the links could not be read.`]),

@@ -83,7 +83,7 @@ function listOwnFields(isTerse: boolean): Fields {
 
 function describeNext(pages: number, file: string | undefined): string {
   const others =
-    pages === 1 ? "" : ` For the other pages, raise the last number of uri up to ${pages}.`;
+    pages === 1 ? "" : ` For the other pages, increase the last number in uri, up to ${pages}.`;
   return file === undefined
     ? `Read the resource at uri within an hour.${others}`
     : `The whole export is in file and in the resource at uri, for an hour.${others}`;

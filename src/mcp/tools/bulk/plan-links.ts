@@ -34,7 +34,7 @@ export function createPlanLinks(): Tool {
     name,
     title: "Plan many links",
     description:
-      "Plan a change of many links, by rows, CSV or filters, or the undo of a job. " +
+      "Plan changes to many links from rows, CSV or filters, or the undo of a job. " +
       "Changes nothing: show the plan to the user, then apply it.",
     effect: "read",
     preparesWriting: true,
@@ -87,7 +87,10 @@ function listSources(isTerse: boolean): Fields {
       .array(object)
       .optional()
       .describe("Link fields; id (UUID, name or address) or path to update or delete"),
-    csv: z.string().optional().describe("With header of field names, or another service's export"),
+    csv: z
+      .string()
+      .optional()
+      .describe("With a header of field names, or another service's export"),
     ...(filters && { filters: isTerse ? shownFilters() : filters }),
     ...(search && { search: isTerse ? shownSearch() : search }),
     changes: object.optional().describe("With filters and update: link fields to set"),

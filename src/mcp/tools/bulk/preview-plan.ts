@@ -149,8 +149,9 @@ function describeHost({ host, links, isNew }: HostCount, looked: PlanSummary["lo
   const compared = looked.isWhole ? "links" : "most clicked links";
   const unseen =
     looked.links === 0
-      ? "no link has been unchanged for a day, so this could not be compared"
-      : `none of the ${looked.links} ${compared} unchanged for a day redirects there`;
+      ? "every link changed within the last day, so this host could not be compared"
+      : `none of the ${looked.links} ${compared} that did not change in the last day redirects ` +
+        `there`;
   const news = isNew ? `; NEW: ${unseen}` : "";
   const { typed, ascii, warnings } = showAddress(`https://${host}`) ?? {};
   const read = typed?.slice("https://".length) ?? host;

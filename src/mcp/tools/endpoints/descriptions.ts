@@ -16,14 +16,15 @@ export type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[
 export const descriptions: Readonly<Record<EndpointTool, string>> = {
   list_links: "List links, filtered, sorted and paged.",
   get_link: "Read one link.",
-  create_link: "Create a link. A taken path is refused.",
+  create_link: "Create a link. Fails if the path is taken.",
   upsert_link: "Create a link, or overwrite the given fields of the link with this path.",
   update_link:
     "Change the given fields of a link. An empty string clears one. For many links, make a plan.",
   delete_link:
     "Delete a link. An embedded server keeps it 30 days. To redirect it, change its url.",
   shorten_link:
-    "Make a short path for a link's address and its query (no undo) or any web address. Pro plan.",
+    "Make a short path for a link's address and query (irreversible) or any web address. " +
+    "Needs the Pro plan.",
   resolve_short_link: "Find the link at a short or full address. Needs no key.",
   list_ios_apps: "List the iOS apps.",
   get_ios_app: "Read one iOS app.",
@@ -35,11 +36,11 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   register_android_app: "Register an Android app so links can open it.",
   update_android_app: "Change an Android app's fields. All but the name need approval.",
   delete_android_app: "Delete an Android app. Its links stay but stop opening it.",
-  list_projects: "List the projects. Master key only.",
-  get_project: "Read one project. Master key only.",
-  create_project: "Create a project with its own link host. Master key only.",
-  update_project: "Change a project. A new domain needs approval. Master key only.",
-  delete_project: "Delete a project, its links, apps and keys. No undo. Master key only.",
+  list_projects: "List the projects. Needs a master key.",
+  get_project: "Read one project. Needs a master key.",
+  create_project: "Create a project with its own link host. Needs a master key.",
+  update_project: "Change a project. A new domain needs approval. Needs a master key.",
+  delete_project: "Permanently delete a project, its links, apps and keys. Needs a master key.",
   save_template: "Save the draft of the page template. Visitors see it only once published.",
   publish_template:
     "Publish the draft to all preview pages. body and css, if given, are saved first.",

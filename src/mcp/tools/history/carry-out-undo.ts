@@ -97,7 +97,7 @@ function tellHalfDone(error: unknown, { id }: Change): unknown {
   if (!isRefused(error)) return error;
   const { failure } = error;
   const next =
-    `Tell the user that only part of the change is undone. To undo the rest, call ${tool} with ` +
+    `Tell the user that only part of the change was undone. To undo the rest, call ${tool} with ` +
     `change_id ${id}. ${failure.next}`;
   return new ToolFailure({ ...failure, effect: "done", next });
 }

@@ -34,7 +34,7 @@ export function createUndo(): Tool {
     title: "Undo a change",
     description:
       "Undo a change from the history, by default this key's last one. " +
-      "Needs approval if something gets lost. For a job, returns a plan to apply.",
+      "Needs approval if data would be lost. For a job, returns a plan to apply.",
     group: "history",
     effect: "destroy",
     idempotent: false,

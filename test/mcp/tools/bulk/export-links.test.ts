@@ -57,7 +57,7 @@ test.each(["csv", "json"])("a %s file of several pages is one whole file", async
   expect([written, pages > 1, file.endsWith(`.${format}`)]).toEqual([count, true, true]);
   expect(next).toBe(
     "The whole export is in file and in the resource at uri, for an hour. " +
-      `For the other pages, raise the last number of uri up to ${pages}.`,
+      `For the other pages, increase the last number in uri, up to ${pages}.`,
   );
   const text = await readFile(file, "utf8");
   const parts = await readPages(stage, uri, pages);

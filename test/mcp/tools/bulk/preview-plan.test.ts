@@ -73,7 +73,7 @@ describe("of updates of which the last lead elsewhere", () => {
     expect(text.split("\n").slice(0, 4)).toEqual([
       "Change 45 links",
       '- will redirect to "evil.example": 25 links; NEW: none of the 45 links ' +
-        "unchanged for a day redirects there",
+        "that did not change in the last day redirects there",
       '- will redirect to "shop.example": 20 links',
       "- web address: gets different values on all 45 links",
     ]);
@@ -135,8 +135,8 @@ describe("a host is new", () => {
     await assistant.plant("link", { path: "p0", url: old });
     const { text } = await ask({ operation: "update", rows: [{ path: "p0", url: other }] });
     expect(text).toContain(
-      '- will redirect to "evil.example": 1 link; NEW: no link has been unchanged for a day, ' +
-        "so this could not be compared\n",
+      '- will redirect to "evil.example": 1 link; NEW: every link changed within the last day, ' +
+        "so this host could not be compared\n",
     );
   });
 
