@@ -42,8 +42,7 @@ export function createExplainLink(): Tool {
   return {
     name,
     title: "Explain a link",
-    description:
-      "Show what a link's visitors see and what is wrong, by id or for " + "unsaved fields.",
+    description: "Show what a link's visitors see and what is wrong, by id or for unsaved fields.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
