@@ -52,10 +52,10 @@ export async function act(visit: Visit, form: Form, { tool, args, back }: Act): 
   return { kind: "reply", reply: { kind: "page", title: question.button, body, hasFrames } };
 }
 
-const changed = "It has changed in the meantime. This is the current state.";
+const changed = "This has changed in the meantime. Below is the current state.";
 const expired =
-  "The time to confirm ran out, so nothing was done. This is the current state: " +
-  "check it, then confirm again.";
+  "You did not confirm in time, so nothing was done. Below is the current state. " +
+  "Check it, then confirm again.";
 
 function describeFault(fault: NoYes | undefined): string | undefined {
   return fault?.kind === "over" ? expired : fault?.text;

@@ -90,7 +90,9 @@ async function answer(asked: Asked): Promise<Response> {
   if (!options.hostnames.includes(url.hostname)) {
     return tell(403, "Wrong host name", explainHost(options.publicUrl));
   }
-  if (!methods.has(method)) return tell(405, "Method not allowed", "Open it in a browser.");
+  if (!methods.has(method)) {
+    return tell(405, "Method not allowed", "Open this address in a browser.");
+  }
   if (isAsset(url.pathname)) return answerAsset(url.pathname, request);
   if (showsClientKey(request)) return refuseClientKey();
   const place = readPlace(asked, options.publicUrl);
@@ -142,7 +144,11 @@ async function signOut(signedIn: SignedIn, { sessions }: Asked, { cookies }: Pla
 }
 
 const unread: Readonly<Record<Unread, readonly [status: number, title: string, text: string]>> = {
-  foreign: [403, "Request refused", "It came from another site. Open the console and try again."],
+  foreign: [
+    403,
+    "Request refused",
+    "The request came from another site. Open the console and try again.",
+  ],
   "too long": [
     413,
     "Too large",

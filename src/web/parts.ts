@@ -129,7 +129,7 @@ export function renderPin(hint: string, isFirst = false): Html {
       ${focus}
       aria-describedby="pin-hint"
     />
-    <p class="hint" id="pin-hint">The PIN that the operator of this server set. ${hint}</p>
+    <p class="hint" id="pin-hint">Enter the PIN that this server's operator set. ${hint}</p>
   </div>`;
 }
 

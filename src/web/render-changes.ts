@@ -160,7 +160,8 @@ function write(value: unknown): string {
 
 /** What is not put back, and what nobody knows of it. */
 function renderNotes(change: JsonObject): Html | string {
-  const doubt = readText(change, "end") === "" ? "" : "Waypost does not know whether it was made.";
+  const doubt =
+    readText(change, "end") === "" ? "" : "Waypost does not know whether this change was made.";
   const told = [doubt, readText(change, "note")].filter((text) => text !== "").join(" ");
   return told === "" ? "" : html`<p class="hint">${told}</p>`;
 }

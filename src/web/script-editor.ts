@@ -47,7 +47,7 @@ const looking = `
       const headers = { accept: "text/html" };
       const answer = await fetch(form.dataset.draft, { method: "POST", headers, body, signal });
       if (answer.status === 401 || answer.status === 413) {
-        told.textContent = "Your session has ended. Sign in in another tab, then save.";
+        told.textContent = "Your session has ended. Sign in again in another tab, then save.";
       }
       if (!answer.ok || answer.redirected) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");

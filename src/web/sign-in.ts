@@ -184,8 +184,8 @@ export function renderUploadAgain(signingIn: SigningIn): Promise<Response> {
 export function respondTooLong(): Response {
   const body = html`<h1>Too large</h1>
     <p>
-      You are signed out, and this form is too large to keep. Sign in in another tab, then reload
-      this page. Your browser sends the form again.
+      You are signed out, and this form is too large to keep. Sign in again in another tab, then
+      reload this page. Your browser sends the form again.
     </p>`;
   return respondPage(413, { title: "Too large", body, frame: undefined });
 }

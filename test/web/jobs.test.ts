@@ -146,7 +146,7 @@ test("a plan that was changed is shown once more, and applied once", async () =>
   await hand.submit({ key: serving.key });
   const shown = await hand.open(`/plans/${id}`);
   const again = await hand.submit({ shown: "of something else" });
-  expect(again.text).toContain("It has changed in the meantime.");
+  expect(again.text).toContain("This has changed in the meantime.");
   const fields = readFields(again.text);
   expect(fields["question"]).not.toBe("");
   const sent = await Promise.all(

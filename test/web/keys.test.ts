@@ -181,7 +181,7 @@ test("what no key can be is refused beside its field", async () => {
   };
   expect(await refuse({ access: "limited" })).toContain("Scopes can&#39;t be blank");
   expect(await refuse({ access: "limited", scope: "links.fly" })).toContain("Scopes is invalid");
-  expect(await refuse({ scope: "links.index" })).toContain("Scopes are selected");
+  expect(await refuse({ scope: "links.index" })).toContain("You selected scopes");
   expect(await refuse({ role: "king" })).toContain("Role must be one of viewer, manager, owner");
   expect(await listKeys()).toHaveLength(before);
 });

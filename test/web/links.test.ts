@@ -195,7 +195,7 @@ describe("what somebody else changes meanwhile", () => {
     await page.getByRole("heading", { name: /^Delete/ }).waitFor();
     await serving.call("PATCH", `/links/${id}`, { body: { name: "Saved by the bell" } });
     await page.getByRole("button", { name: /^Delete/ }).click();
-    await page.getByText("It has changed in the meantime.").waitFor();
+    await page.getByText("This has changed in the meantime.").waitFor();
     expect(await page.getByRole("heading").first().innerText()).toContain("Saved by the bell");
     expect(await readLink("doomed")).toBeDefined();
     await page.getByRole("link", { name: "Cancel" }).click();

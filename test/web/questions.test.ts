@@ -93,8 +93,8 @@ test("a yes that comes too late does nothing, and says why and what to do", asyn
   await leadElsewhere(id, "late");
   // Of a question whose time is over nothing is kept.
   const late = await tab.submit({ question: "x".repeat(27) });
-  expect(late.text).toContain("The time to confirm ran out, so nothing was done.");
-  expect(late.text).not.toContain("It has changed in the meantime.");
+  expect(late.text).toContain("You did not confirm in time, so nothing was done.");
+  expect(late.text).not.toContain("This has changed in the meantime.");
   expect(await readUrl(id)).toBe(led["was.url"]);
   expect((await tab.submit({})).path).toBe(`/links/${id}?done=saved`);
   expect(await readUrl(id)).toBe(led.url);
@@ -105,7 +105,7 @@ test("what was changed before the yes is shown as it is then", async () => {
   await leadElsewhere(id, "moved");
   await call("PATCH", `/links/${id}`, { social_title: "Theirs" });
   const again = await tab.submit({});
-  expect(again.text).toContain("It has changed in the meantime.");
+  expect(again.text).toContain("This has changed in the meantime.");
   expect(await readUrl(id)).toBe(led["was.url"]);
   await tab.submit({});
   expect(await readUrl(id)).toBe(led.url);

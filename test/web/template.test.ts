@@ -68,7 +68,7 @@ async function readLive(): Promise<string | undefined> {
 test("a page is written, mended, published and restored with the keyboard alone", async () => {
   await pressOnto(page, /^Page template$/);
   await page.waitForURL("**/template");
-  await page.getByText("There is no draft yet.").waitFor();
+  await page.getByText("No draft exists yet.").waitFor();
   await framed.getByRole("heading", { name: "Spring" }).waitFor();
 
   await tabTo(page, /^Body$/);

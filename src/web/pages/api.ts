@@ -25,7 +25,7 @@ type Operation = {
 function showGroups(api: JsonObject, { account }: Visit): Reply {
   const document = account.isOwn
     ? html`<p class="soft">
-        The API is at <code>/api/v1</code>. Its description in the format OpenAPI 3.1 is at
+        The API is at <code>/api/v1</code>. Its OpenAPI 3.1 description is at
         <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>, and
         <code>waypost openapi</code> prints it.
       </p>`
@@ -137,7 +137,7 @@ type Field = {
 
 function renderField({ name, type, isRequired, schema }: Field): Html {
   const facts = [type, ...(isRequired ? ["required"] : [])].join(", ");
-  const note = schema["x-waypost-own"] === true ? " Only Waypost has it." : "";
+  const note = schema["x-waypost-own"] === true ? " Only Waypost servers have this field." : "";
   return html`<li>
     <p><code>${name}</code> <span class="soft">${facts}</span></p>
     <p>${renderText(readText(schema, "description"))}${note}</p>

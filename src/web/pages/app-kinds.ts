@@ -18,13 +18,13 @@ export type AppKind = {
 const name: Field = {
   name: "name",
   kind: "text",
-  hint: "Visitors see it on preview pages.",
+  hint: "Visitors see this name on preview pages.",
 };
 const scheme: Field = {
   name: "custom_scheme",
   kind: "text",
   isExact: true,
-  hint: "For example, myapp. The Open button on preview pages uses it.",
+  hint: "For example, myapp. The Open button on preview pages opens the app with it.",
 };
 
 export const appKinds: readonly AppKind[] = [
@@ -47,7 +47,7 @@ export const appKinds: readonly AppKind[] = [
         name: "team_id",
         kind: "text",
         isExact: true,
-        hint: "Ten characters, from developer.apple.com, under Membership.",
+        hint: "Ten characters. Find it at developer.apple.com, under Membership.",
       },
       {
         name: "app_store_id",
@@ -62,7 +62,7 @@ export const appKinds: readonly AppKind[] = [
         label: "App Clip bundle ID",
         kind: "text",
         isExact: true,
-        hint: "Only if the app has an App Clip.",
+        hint: "Leave this empty if the app has no App Clip.",
       },
     ],
   },
@@ -87,7 +87,7 @@ export const appKinds: readonly AppKind[] = [
         kind: "lines",
         isBroad: true,
         isExact: true,
-        hint: "One line per signing certificate, from Play Console, under App signing.",
+        hint: "One line per signing certificate. Find them in Play Console, under App signing.",
       },
       scheme,
     ],

@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     of: "apps",
   },
   no_desktop_destination: {
-    title: "No destination of their own on computers",
+    title: "No destination on computers",
     severity: "doubtful",
   },
   app_without_store_id: { title: "Apps without an App Store ID", severity: "doubtful", of: "apps" },

@@ -72,8 +72,8 @@ async function show(visit: Visit): Promise<Reply> {
   const body = html`<div class="head"><h1>History</h1></div>
     ${renderNote(url)}
     <p class="soft">
-      Changes of the last 30 days, newest first, made by assistants, in the console or in the CLI.
-      Changes that other programs make over the REST API are not included.
+      Changes from the last 30 days, newest first. They were made by assistants, in the console or
+      in the CLI. Changes that other programs make over the REST API are not included.
     </p>
     <section class="card" aria-label="Changes">
       <div class="tools">${renderSearch(describeSearch(query))}</div>

@@ -58,7 +58,7 @@ function goBack({ params }: Visit): Reply {
 
 const gone = tellGone({
   thing: "job",
-  why: "It belongs to another key, or it ended more than a month ago.",
+  why: "The job belongs to another key, or ended more than a month ago.",
   list: "jobs",
   address: "/jobs",
 });
@@ -147,16 +147,16 @@ function describeState(job: JsonObject, { left, unknown }: Counts): Html | strin
   const text = stateTexts[readText(job, "state")] ?? "";
   const doubt =
     unknown > 0 && !isRunning(job)
-      ? "The unknown changes may have been made. Check those links before you resume."
+      ? "Changes with an unknown result may have been made. Check those links before you resume."
       : "";
   const rest = left === 0 ? "" : text;
   return rest === "" && doubt === "" ? "" : html`<p class="soft">${rest} ${doubt}</p>`;
 }
 
 const stateTexts: Readonly<Record<string, string>> = {
-  running: "It continues even if you leave this page.",
-  cancelled: "Finished changes stay. The rest were not made.",
-  interrupted: "It was interrupted. You can resume it.",
+  running: "The job continues even if you leave this page.",
+  cancelled: "Finished changes stay. The remaining ones were not made.",
+  interrupted: "The job was interrupted. You can resume it.",
 };
 
 const rowsPerPage = 25;

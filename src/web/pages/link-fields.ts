@@ -56,7 +56,7 @@ const groups: readonly Group[] = [
       { name: nameOther("android_app"), kind: "text", app: "other" },
       { name: "ios_fallback_url", kind: "text", hint: "Opens on iPhones without the app." },
       { name: "android_fallback_url", kind: "text", hint: "Opens on Android without the app." },
-      { name: "enable_forced_redirect", kind: "check", hint: "Redirect visitors at once." },
+      { name: "enable_forced_redirect", kind: "check", hint: "Visitors are redirected at once." },
     ],
   },
   {
@@ -78,14 +78,22 @@ const groups: readonly Group[] = [
       {
         name: "referrer",
         kind: "text",
-        hint: "Passed to the Android app through Google Play. Pro plan.",
+        hint: "Passed to the Android app through Google Play. Requires the Pro plan.",
       },
-      { name: "provider_token", kind: "text", hint: "Needs the campaign token. Pro plan." },
-      { name: "campaign_token", kind: "text", hint: "Needs the provider token. Pro plan." },
+      {
+        name: "provider_token",
+        kind: "text",
+        hint: "Requires the campaign token and the Pro plan.",
+      },
+      {
+        name: "campaign_token",
+        kind: "text",
+        hint: "Requires the provider token and the Pro plan.",
+      },
       {
         name: "ios_deferred_deep_linking_enabled",
         kind: "check",
-        hint: "After the install, the app opens the link that was tapped. Pro plan.",
+        hint: "After the install, the app opens the link that was tapped. Requires the Pro plan.",
       },
     ],
   },

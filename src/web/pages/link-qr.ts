@@ -25,10 +25,10 @@ async function show({ account, params }: Visit): Promise<Reply> {
   if (answer.kind !== "done") return gone;
   const link = readRecord(answer.result, "link");
   const address = readText(link, "address");
-  if (address === "") return tellNone("Waypost does not know the address of this link.");
+  if (address === "") return tellNone("Waypost does not know this link's address.");
   const ending = params["ending"] === "svg" ? "svg" : "png";
   const bytes = await draw(account, address, ending);
-  if (bytes === undefined) return tellNone("The address of this link is too long for a QR code.");
+  if (bytes === undefined) return tellNone("This link's address is too long for a QR code.");
   return { kind: "file", type: types[ending], name: nameFile(link, ending), bytes };
 }
 

@@ -122,7 +122,8 @@ async function make(visit: Visit, form: Form): Promise<Reply> {
   const chosen = listScopes(form);
   const isFull = form.read("access") === "full";
   if (isFull && chosen.length > 0) {
-    const message = "Scopes are selected. Choose “Only the selected scopes”, or clear them.";
+    const message =
+      "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
     const problems = [{ field: access.name, message }];
     return show(visit, form, { code: "422", message, problems });
   }

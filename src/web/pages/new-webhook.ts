@@ -33,7 +33,7 @@ const address: Field = {
   kind: "text",
   label: "Web address",
   hint:
-    "An https address, or http in a network that --webhook-private names. " +
+    "An https address, or an http address in a network listed in --webhook-private. " +
     "It receives data about every link of this project.",
   isBroad: true,
   isExact: true,

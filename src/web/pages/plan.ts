@@ -17,7 +17,7 @@ export const planPage: Page = {
 
 const gone = tellGone({
   thing: "plan",
-  why: "It belongs to another key, or it expired. It changed nothing.",
+  why: "The plan belongs to another key, or has expired. It changed nothing.",
   list: "links",
   address: "/links",
 });
@@ -57,7 +57,7 @@ function renderOpen(question: Question, visit: Visit, back: string): Html {
   return renderQuestion({ question: { ...question, blocked: mayNot }, visit, hidden: [], no });
 }
 
-const mayNot = "Your key may make this plan, but not apply it.";
+const mayNot = "Your key may create this plan, but not apply it.";
 
 function describeEnd({ isFaulty, isOver, jobId }: ShownPlan): string {
   if (jobId !== undefined) return "This plan was applied";

@@ -13,7 +13,7 @@ export const projectFields: readonly Field[] = [
   {
     name: "name",
     kind: "text",
-    hint: "Visitors see it on the pages of the link host.",
+    hint: "Visitors see this name on the link host's pages.",
   },
   {
     name: "subdomain",
@@ -26,7 +26,7 @@ export const projectFields: readonly Field[] = [
     kind: "text",
     isBroad: true,
     isExact: true,
-    hint: "Your own domain for the links. It works once it is verified.",
+    hint: "Your own domain for the links. It works after you verify it.",
   },
 ];
 
@@ -43,14 +43,14 @@ export const settingFields: readonly Field[] = [
     label: "Home page",
     kind: "text",
     isExact: true,
-    hint: "Where the root of the link host redirects. If empty, it shows the project's name.",
+    hint: "The root of the link host redirects here. If empty, it shows the project's name.",
   },
   {
     name: "not_found_url",
     label: "404 page",
     kind: "text",
     isExact: true,
-    hint: "Where paths without a link redirect. If empty, a plain 404 page.",
+    hint: "Paths without a link redirect here. If empty, visitors see a plain 404 page.",
   },
   {
     name: "destinations",
@@ -58,13 +58,15 @@ export const settingFields: readonly Field[] = [
     kind: "text",
     isBroad: true,
     isExact: true,
-    hint: "Hosts that links may redirect to: example.com, *.example.com. If empty, any host.",
+    hint:
+      "Links may redirect only to these hosts, such as example.com or *.example.com. If this is " +
+      "empty, every host is allowed.",
   },
   {
     name: "custom_domain_verified",
     label: "The custom domain is verified",
     kind: "check",
-    hint: "Confirm it yourself, or let waypost projects update --verify-domain check the DNS.",
+    hint: "Turn this on yourself, or let waypost projects update --verify-domain check the DNS.",
   },
   {
     name: "templates_enabled",
@@ -76,18 +78,20 @@ export const settingFields: readonly Field[] = [
     name: "link_in_referrer",
     label: "Link in referrer",
     kind: "check",
-    hint: "Apps and Google Play receive the address that was visited.",
+    hint: "Google Play passes the visited link to the Android app.",
   },
   {
     name: "clipboard",
     label: "Clipboard",
     kind: "check",
-    hint: "On iPhones, the App Store button copies an address with which the app finds its link.",
+    hint:
+      "On iPhones, the App Store button copies an address. After the install, the app uses it to " +
+      "find the link.",
   },
   {
     name: "suspended",
     label: "Suspended",
     kind: "check",
-    hint: "Its links stop working, and its keys are rejected.",
+    hint: "The project's links stop working, and its keys are rejected.",
   },
 ];

@@ -97,8 +97,7 @@ export const deleteProjectPage: Page = {
 
 /** A change of settings belongs to the history of the project, which a master key cannot read. */
 const noChanges =
-  "No changes with a master key yet. To see changes of the settings, open History with a key of " +
-  "this project.";
+  "No changes with a master key yet. To see all changes, sign in with a key of this project.";
 
 const gone = tellGone({
   thing: "project",

@@ -41,8 +41,8 @@ function renderSettings(result: JsonObject): Html {
     </section>
     ${renderFindings(readRecords(result, "findings"))}
     <p class="soft">
-      You set these where you start Waypost, with a flag or an environment variable. A flag takes
-      precedence. Secrets have no flag and are not shown.
+      You change these settings where you start Waypost, with flags or environment variables. A flag
+      takes precedence. Secrets have no flag and are not shown.
     </p>
     ${readRecords(result, "groups").map(renderGroup)}`;
 }

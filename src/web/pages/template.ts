@@ -128,7 +128,7 @@ async function findSource({ account, url }: Visit): Promise<Source> {
   return { text: starter.text, was, told: hasOther ? emptyDraft : nothingWritten };
 }
 
-const nothingWritten = "There is no draft yet. This is the page that links show.";
+const nothingWritten = "No draft exists yet. This is the page that links show now.";
 const emptyDraft = "The draft is empty. This is the starter template. Links show the live version.";
 
 function mayWrite({ mayUse }: Account): boolean {

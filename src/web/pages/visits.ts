@@ -60,6 +60,6 @@ function describe(outcome: JsonObject): Html | string {
         ? "Shows the preview page."
         : html`Shows the preview page, which opens ${end}`;
     default:
-      return "Shows the default page: the link has no destination here.";
+      return "Shows the default page, because the link has no destination on this device.";
   }
 }

@@ -29,7 +29,7 @@ export async function listWays(account: Account, form: Form): Promise<readonly W
     name: "delete",
     title: "Delete them",
     fields: html`<p>
-      Deleted links stay in the bin for a while. You can restore them from there.
+      Deleted links stay in the bin for 30 days. You can restore them from there.
     </p>`,
   };
   const changes: readonly Way[] = [

@@ -37,8 +37,8 @@ async function show({ account, url }: Visit): Promise<Reply> {
     </div>
     ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""} ${renderMends(webhooks)}
     <p class="soft">
-      Waypost sends events of this project to your programs. Messages are signed as Standard
-      Webhooks describes.
+      Waypost sends events of this project to your programs. Messages are signed according to
+      Standard Webhooks.
     </p>
     ${webhooks.length === 0 ? none : card}`;
   return { kind: "page", title: "Webhooks", body };
@@ -46,8 +46,8 @@ async function show({ account, url }: Visit): Promise<Reply> {
 
 /** Over stdio there is a console, and nobody who delivers. */
 const late = html`<p class="note">
-  Only <code>waypost serve</code> sends messages, and it does not run for this data folder. Events
-  wait until it does.
+  Only <code>waypost serve</code> sends messages, and it is not running for this data folder. Events
+  wait until you start it.
 </p>`;
 
 const none = html`<p>No webhooks yet.</p>`;
