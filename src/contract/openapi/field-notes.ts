@@ -27,12 +27,12 @@ const linkNotes = {
   created_at: {
     type: "string",
     ...time,
-    description: "Only in lists that are filtered or sorted by it.",
+    description: "Only in lists that are filtered or sorted by this field.",
   },
   created_via: {
     type: "string",
     enum: ["api", "console"],
-    description: "Only in lists that are filtered or sorted by it.",
+    description: "Only in lists that are filtered or sorted by this field.",
   },
 } as const;
 

@@ -120,7 +120,7 @@ function listSentences(endpoint: Endpoint, isPut: boolean): readonly string[] {
             `other endpoints of the limit \`${budget}\`.`,
         ]),
     ...(isOwnEndpoint(endpoint) ? ["Only Waypost has this endpoint."] : []),
-    ...(isGuess ? ["The path is Waypost's own; other servers may have another one."] : []),
+    ...(isGuess ? ["Waypost chose this path; other servers may use another one."] : []),
   ];
 }
 

@@ -72,7 +72,7 @@ const templates = {
     uriTemplate: "waypost://exports/{id}/{page}",
     name: "export_page",
     title: "Page of an export",
-    description: "One page of a file from export_links, CSV or JSON.",
+    description: "One page of a CSV or JSON file from export_links.",
   },
 } as const;
 

@@ -75,7 +75,7 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
   }
   throw refuseMissing(
     `No change has the id ${quote(id)}. undo takes the id of a change, not of a link or app.`,
-    "Find it in the list of changes: target takes any name of a link or app.",
+    "Find the id in the list of changes. Its target takes the name of a link or app.",
   );
 }
 
