@@ -167,7 +167,7 @@ function readScopes(text: string | undefined): readonly Scope[] {
   const given = text.split(",").flatMap((name) => name.trim() || []);
   // An empty list means full access in the store; an empty variable must not mean it here.
   if (given.length === 0) {
-    throw new UsageFault("--scopes is empty; name a scope, or omit it for all scopes");
+    throw new UsageFault("--scopes is empty; list scopes, or omit --scopes to allow all");
   }
   return given.map((name) => readChoice("--scopes", name, scopes));
 }

@@ -89,7 +89,7 @@ function readTarget(to: string | undefined, { data }: Config): DataPlace {
   }
   if (basename(path) === "waypost.db") return { data: dirname(path) };
   if (!/\.(db|sqlite3?)$/i.test(path)) return { data: path };
-  const fault = "must name a data folder, or the waypost.db in it";
+  const fault = "must be a data folder, or the waypost.db in it";
   throw new UsageFault(`--to ${quote(path, 200)} ${fault}`);
 }
 

@@ -76,8 +76,8 @@ function requireDomain(
 }
 
 const verifyLater =
-  "--verify-domain looks for a DNS record that names the project, so create the project first: " +
-  "its output shows the record. To skip the check, pass --assume-verified";
+  "--verify-domain checks a DNS record of an existing project, so create the project first: " +
+  "projects create prints the record. To skip the check, pass --assume-verified";
 
 /** The domain after the change, in the form in which it is stored. */
 function readDomain(fields: ProjectFields, { custom_domain }: StoredProject): string | null {

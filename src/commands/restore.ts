@@ -89,7 +89,7 @@ async function withFile<Result>(
 
 function explainUnread(error: unknown): string {
   const code = readCode(error);
-  if (code === "ENOENT") return "does not exist; name a file that waypost backup wrote";
+  if (code === "ENOENT") return "does not exist; use a file that waypost backup wrote";
   if (code === "EACCES") return "cannot be read by this user; change its permissions";
   return `cannot be read (${code})`;
 }
@@ -104,7 +104,7 @@ function unpack(handle: FileHandle): AsyncIterable<Buffer> {
 }
 
 function refuseOther(file: string): UsageFault {
-  return new UsageFault(`${quote(file, 200)} is not a file; name a file that waypost backup wrote`);
+  return new UsageFault(`${quote(file, 200)} is not a file; use a file that waypost backup wrote`);
 }
 
 /** Before anything is written: a file that is not whole changes nothing. */

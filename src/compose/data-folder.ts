@@ -67,7 +67,7 @@ const causes: Readonly<Record<string, string>> = {
 
 function requireUsable(folder: string): void {
   if (!statSync(folder).isDirectory()) {
-    throw new UsageFault(`${folder} is a file; --data (WAYPOST_DATA) must name a folder`);
+    throw new UsageFault(`${folder} is a file; --data (WAYPOST_DATA) must be a folder`);
   }
   accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }

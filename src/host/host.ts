@@ -214,8 +214,16 @@ const methodNotAllowed = makeAnswer(
   { ...asText, ...uncached, allow: "GET, HEAD", connection: "close" },
   "Method not allowed\n",
 );
-const storeBusy = makeAnswer(503, { ...asText, ...uncached, "retry-after": "1" }, "Try again\n");
-const unexpectedError = makeAnswer(500, { ...asText, ...uncached }, "Something went wrong\n");
+const storeBusy = makeAnswer(
+  503,
+  { ...asText, ...uncached, "retry-after": "1" },
+  "Please try again in a moment.\n",
+);
+const unexpectedError = makeAnswer(
+  500,
+  { ...asText, ...uncached },
+  "Something went wrong. Please try again.\n",
+);
 
 /** What a request asks for; undefined if its address is not one that the link host serves. */
 function readAsked(url: string): Pick<HostedRequest, "path" | "target" | "isScanned"> | undefined {

@@ -9,7 +9,7 @@ export function describeForeignHost(
   /** Our own host, the address with the same path there, and what the link there is called. */
   ours: { readonly host: string; readonly place: string; readonly there?: string } | undefined,
 ): string {
-  if (ours === undefined) return `it is unknown whether ${quote(host)} is the link host`;
+  if (ours === undefined) return `Waypost does not know whether ${quote(host)} is the link host`;
   const { place, there } = ours;
   const told =
     there === undefined

@@ -56,9 +56,7 @@ test("a file in the place of the data folder is called a file", async () => {
   writeFileSync(file, "");
   for (const words of [["keys", "create"], ["keys", "list"], ["doctor"]]) {
     const { stdout, stderr } = await run([...words, "--data", file]);
-    expect(stdout + stderr).toContain(
-      `${file} is a file; --data (WAYPOST_DATA) must name a folder`,
-    );
+    expect(stdout + stderr).toContain(`${file} is a file; --data (WAYPOST_DATA) must be a folder`);
   }
 });
 

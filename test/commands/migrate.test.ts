@@ -120,7 +120,7 @@ test.each([
   [[], "use migrate --to sqlite:FOLDER"],
   [["--to", "elsewhere"], "use migrate --to sqlite:FOLDER"],
   [["--to", "sqlite:"], "use migrate --to sqlite:FOLDER"],
-  [["--to", "sqlite:store.db"], "must name a data folder, or the waypost.db in it"],
+  [["--to", "sqlite:store.db"], "must be a data folder, or the waypost.db in it"],
   [["--to", "mysql://x/y"], "use migrate --to sqlite:FOLDER"],
   [["more", "--to", "sqlite:x"], 'migrate does not take "more"'],
 ])("migrate %j is refused in one line", async (words, message) => {

@@ -111,6 +111,8 @@ test("that tears its address, or is where no address belongs, is shown by nothin
       stderr: expect.stringMatching(/^waypost: [^\n]+\n$/),
     });
     expect(refused.stdout + refused.stderr).not.toContain("hidden");
-    expect(refused.stderr).toMatch(/percent-encode |must name a file|must be a folder|: use /);
+    expect(refused.stderr).toMatch(
+      /percent-encode |must be the name of a file|must be a folder|: use /,
+    );
   }
 });

@@ -111,8 +111,8 @@ describe("a file that is not whole changes nothing", () => {
 
   test("a database, a folder, or nothing at all", async () => {
     await expectRefusal(join(folder.path, "waypost.db"), "it is not a Waypost backup");
-    await expectRefusal(folder.path, "is not a file; name a file that waypost backup wrote");
-    await expectRefusal(beside("missing"), "does not exist; name a file that waypost backup wrote");
+    await expectRefusal(folder.path, "is not a file; use a file that waypost backup wrote");
+    await expectRefusal(beside("missing"), "does not exist; use a file that waypost backup wrote");
   });
 });
 

@@ -309,7 +309,7 @@ describe("a store that does not answer", () => {
     await using busy = await openFailing(new StoreBusy("busy"), (error) => reported.push(error));
     expect(await busy.visit("/spring")).toMatchObject({
       status: 503,
-      text: "Try again\n",
+      text: "Please try again in a moment.\n",
       headers: { "retry-after": "1", "cache-control": "no-store" },
     });
     expect(reported).toEqual([]);
@@ -320,7 +320,10 @@ describe("a store that does not answer", () => {
     const fault = new Error("no such table: links");
     await using broken = await openFailing(fault, (error) => reported.push(error));
     const visited = await broken.visit("/spring");
-    expect(visited).toMatchObject({ status: 500, text: "Something went wrong\n" });
+    expect(visited).toMatchObject({
+      status: 500,
+      text: "Something went wrong. Please try again.\n",
+    });
     expect(visited.headers["retry-after"]).toBeUndefined();
     expect(reported).toEqual([fault]);
   });

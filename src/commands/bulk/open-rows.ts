@@ -36,7 +36,7 @@ async function openFile(file: string): Promise<Readable> {
     const handle = await open(file);
     if ((await handle.stat()).isDirectory()) {
       await handle.close();
-      throw new UsageFault(`${quote(file)} is a folder; name a file in it`);
+      throw new UsageFault(`${quote(file)} is a folder; use a file in it`);
     }
     return handle.createReadStream();
   } catch (error) {

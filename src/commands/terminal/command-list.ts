@@ -32,7 +32,7 @@ const yes = {
 const project = {
   type: "string",
   value: "NAME",
-  help: "id or subdomain; needed only if there are several projects",
+  help: "the project's ID or subdomain; required only if several projects exist",
 } as const;
 
 const page = {
@@ -78,7 +78,8 @@ export const commandList = {
   },
   connect: {
     usages: {
-      "connect CLIENT": "print the entry for an MCP client, or write it into the client's file",
+      "connect CLIENT":
+        "print the settings entry for an MCP client, or write it into the client's file",
     },
     operand: [
       "CLIENT",
@@ -351,7 +352,7 @@ export const commandList = {
       "jobs undo ID": "undo what a job did",
     },
     flags: {
-      page: { ...page, help: "the page to print: of the jobs, or of one job's rows" },
+      page: { ...page, help: "list, show: the page to print" },
       failed: {
         type: "boolean",
         help: "show: only rows that were rejected or whose outcome is unknown",
@@ -382,13 +383,19 @@ export const commandList = {
     },
     operand: ["FILE", backupContents],
     flags: {
-      json: { type: "boolean", help: "print `{backup}`: its tables with their rows and digests" },
+      json: {
+        type: "boolean",
+        help: "print `{backup}`: the tables with their row counts and digests",
+      },
     },
   },
   restore: {
     usages: { "restore FILE": "restore a backup into an empty data folder or database" },
     flags: {
-      json: { type: "boolean", help: "print `{restore}`: its tables with their rows and digests" },
+      json: {
+        type: "boolean",
+        help: "print `{restore}`: the tables with their row counts and digests",
+      },
     },
     notes:
       "`--data` names an empty folder; with `--database-url`, the database must be empty too. If " +
@@ -407,7 +414,10 @@ export const commandList = {
           "`postgres://user@host:5432/name`, an empty database. Pass its password in " +
           "`PGPASSWORD`, where other users cannot read it. If the copy stops, run it again",
       },
-      json: { type: "boolean", help: "print `{migrate}`: its tables with their rows and digests" },
+      json: {
+        type: "boolean",
+        help: "print `{migrate}`: the tables with their row counts and digests",
+      },
     },
   },
   help: {

@@ -135,7 +135,9 @@ describe("an address on another host", () => {
 
   test("is not taken for ours where nobody knows our host", async () => {
     const { error } = (await get(remote, id)).structured;
-    expect(error.message).toContain('it is unknown whether "elsewhere.example" is the link host');
+    expect(error.message).toContain(
+      'Waypost does not know whether "elsewhere.example" is the link host',
+    );
     expect(error.problems).toHaveLength(1);
   });
 });
