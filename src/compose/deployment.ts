@@ -89,7 +89,6 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     secondOrigin: config.second_origin,
     waitForClicks: clicks.flush,
     noteVisit: clicks.noteVisit,
-    writeVisits: clicks.write,
     watchRequest,
     noteKeyUse: keyUses?.note,
   });

@@ -1,116 +1,137 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
-import { tellVisit, type Told, type Visit } from "../stats/visit.ts";
-import { foldForReader } from "../store/fold-for-reader.ts";
-import type { Store } from "../store/store.ts";
-import { owesClicks } from "../store/visit-batches.ts";
-import { createClickBatches } from "./click-batches.ts";
-import { createRecentCache } from "./recent-cache.ts";
-import { createVisitCounts, type Counted } from "./visit-counts.ts";
+import { describeVisit, withOtherReferrer, type Visit, type VisitKind } from "../stats/visit.ts";
+import { countVisits, type LinkVisits } from "../store/count-visits.ts";
+import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**
  * Visits, counted in memory and written to the store together: a durable write for each would cost
  * more than all the rest of a visit. A process that is killed loses those of its last second.
  */
 export type Clicks = {
-  readonly note: (linkId: string, told: Told) => void;
-  /** The same of what apps tell: that they were opened or installed. */
+  readonly note: (linkId: string, kind: VisitKind) => void;
+  /** The same for what apps report: that they were opened or installed. */
   readonly noteVisit: (visit: Visit) => void;
   /**
-   * Resolves when the counts of a link, or of every link of the project, are in the store; where
+   * Resolves when the visits of a link, or of every link of the project, are in the store. Where
    * the store refuses them, they stay here and the reader sees less.
    */
   readonly flush: (projectId: string, linkId?: string) => Awaitable<void>;
-  /** Resolves when the project's visits are in the store, if not yet added to its links. */
-  readonly write: (projectId: string) => Promise<void>;
   readonly measure: () => ClickMeasures;
-  /** Writes what is left. */
+  /** Writes the visits that are left. */
   readonly close: () => Promise<void>;
 };
 
-/**
- * Clicks since the start; those that wait are counted, and not yet written or not known to be. Of
- * those that are lost, some may have been written.
- */
+/** Clicks since the start. Lost ones may have been written, where a commit was not answered. */
 type ClickMeasures = Readonly<Record<"counted" | "written" | "waiting" | "lost", number>>;
 
 type ClicksOptions = {
-  readonly store: Pick<Store, "db" | "write">;
-  readonly clock: Clock;
+  readonly store: Pick<Store, "write">;
+  readonly clock: Pick<Clock, "now">;
   readonly setAlarm: SetAlarm;
-  /** Notes a failed write where the operator looks. */
+  /** Reports a failed write to the operator. */
   readonly report: (error: unknown) => unknown;
 };
 
 const flushInterval_ms = 1000;
-/** A store that takes nothing must not fill the memory: from here on, visits are lost. */
+/** While the store refuses writes, visits of more links are lost: they would fill the memory. */
 const mostLinks = 100_000;
-/** What other processes owe is looked for as often; their visits wait as long anyhow. */
-const looked_ms = 1000;
-/** Projects of which is remembered when it was looked for. */
-const mostLooked = 1000;
+/** Strangers can make up any number of referring hosts. */
+const mostKindsOfLink = 200;
+/** Links that are written in one transaction, which other writers wait for. */
+const linksAtOnce = 1000;
+
+/** The visits of a link, by the keys of their kinds. */
+type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
+  clicks: number;
+  readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
+};
 
 export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
-  let isFailing = false;
   const measured = { counted: 0, written: 0, lost: 0 };
-  const onLost = (clicks: number) => void (measured.lost += clicks);
-  const counts = createVisitCounts({ mostLinks, onLost });
-  /** Who reads a count waits for its write, which is then in a hurry; else it lets others go. */
+  let waiting = new Map<string, WaitingLink>();
+  let leaving: readonly WaitingLink[] = [];
+  let isFailing = false;
+  /** A write that a reader waits for is urgent; other writers go before any other. */
   let readers = 0;
-  const debts = createDebts(store, clock);
-  const batches = createClickBatches({
-    store,
-    now: clock.now,
-    onOwed: debts.note,
-    onEnd: (end, ended) => {
-      if (end !== "unwritten") measured[end] += ended.reduce((sum, { clicks }) => sum + clicks, 0);
-      else for (const one of ended) counts.putBack(one);
-    },
-  });
 
-  async function writeCounts(): Promise<void> {
+  function add(linkId: string, kind: VisitKind, count: number): void {
+    const clicks = kind.isClick ? count : 0;
+    let link = waiting.get(linkId);
+    if (link === undefined) {
+      if (waiting.size >= mostLinks) {
+        measured.lost += clicks;
+        return;
+      }
+      link = { projectId: kind.projectId, linkId, clicks: 0, kinds: new Map() };
+      waiting.set(linkId, link);
+    }
+    link.clicks += clicks;
+    addKind(link, kind, count);
+  }
+
+  async function write(): Promise<void> {
+    leaving = [...waiting.values()];
+    waiting = new Map();
     try {
-      await batches.settle();
-      await batches.write(counts.take(), () => readers === 0);
+      while (leaving.length > 0) await writeSome(leaving.slice(0, linksAtOnce));
       isFailing = false;
     } catch (error) {
       // One report is enough.
       if (!isFailing) report(error);
       isFailing = true;
+      const unwritten = leaving;
+      leaving = [];
+      for (const { linkId, kinds } of unwritten) {
+        for (const { kind, count } of kinds.values()) add(linkId, kind, count);
+      }
       flusher.schedule();
     }
   }
 
-  const flusher = createFlusher(writeCounts, setAlarm);
-
-  function note(linkId: string, told: Told): void {
-    if (told.isClick) measured.counted += 1;
-    flusher.schedule();
-    if (counts.note(linkId, told) && !isFailing) void flusher.flush();
+  async function writeSome(links: readonly WaitingLink[]): Promise<void> {
+    const visits = links.map((link) => ({ ...link, kinds: [...link.kinds.values()] }));
+    const clicks = links.reduce((sum, link) => sum + link.clicks, 0);
+    const options = { isPatient: readers === 0 };
+    try {
+      await store.write((db) => countVisits(db, visits, clock.now()), options);
+      measured.written += clicks;
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown)) throw error;
+      // Counting visits twice would be worse than losing them.
+      measured.lost += clicks;
+      report(error);
+    }
+    leaving = leaving.slice(links.length);
   }
 
-  const isWaiting = (projectId: string, linkId: string | undefined) =>
-    isAmong(counts.list(), batches.list(), projectId, linkId);
+  const flusher = createFlusher(write, setAlarm);
 
-  async function writeForReader(projectId: string, linkId: string | undefined): Promise<void> {
+  function isWaiting(projectId: string, linkId: string | undefined): boolean {
+    if (linkId !== undefined && waiting.has(linkId)) return true;
+    if (waiting.size + leaving.length === 0) return false;
+    const links = linkId === undefined ? [...waiting.values(), ...leaving] : leaving;
+    return links.some(
+      (link) => link.projectId === projectId && (linkId ?? link.linkId) === link.linkId,
+    );
+  }
+
+  async function flushForReader(): Promise<void> {
     readers += 1;
-    if (isWaiting(projectId, linkId)) await flusher.flush();
+    await flusher.flush();
     readers -= 1;
   }
 
-  async function flushForReader(projectId: string, linkId: string | undefined): Promise<void> {
-    await writeForReader(projectId, linkId);
-    if (debts.mayBe(projectId, linkId)) await debts.pay(projectId);
+  function note(linkId: string, kind: VisitKind): void {
+    if (kind.isClick) measured.counted += 1;
+    add(linkId, kind, 1);
+    flusher.schedule();
   }
 
   return {
     note,
-    noteVisit: ({ linkId, ...visit }) => note(linkId, tellVisit(visit)),
-    flush: (projectId, linkId) =>
-      isWaiting(projectId, linkId) || debts.mayBe(projectId, linkId)
-        ? flushForReader(projectId, linkId)
-        : undefined,
-    write: (projectId) => writeForReader(projectId, undefined),
+    noteVisit: ({ linkId, ...visit }) => note(linkId, describeVisit(visit)),
+    flush: (projectId, linkId) => (isWaiting(projectId, linkId) ? flushForReader() : undefined),
     measure: () => {
       const { counted, written, lost } = measured;
       return { ...measured, waiting: counted - written - lost };
@@ -119,42 +140,12 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
   };
 }
 
-/** Whether a link's visits, or any of the project's, are not in the store. */
-function isAmong(
-  links: ReadonlyMap<string, Counted>,
-  leaving: readonly Counted[],
-  projectId: string,
-  linkId: string | undefined,
-): boolean {
-  if (linkId !== undefined && links.has(linkId)) return true;
-  if (links.size + leaving.length === 0) return false;
-  const candidates = linkId === undefined ? [...links.values(), ...leaving] : leaving;
-  return candidates.some(
-    (one) => one.projectId === projectId && (linkId ?? one.linkId) === one.linkId,
-  );
-}
-
-/** Clicks that are written down, and not yet added to their links: of this process and others. */
-function createDebts(store: ClicksOptions["store"], clock: ClicksOptions["clock"]) {
-  const owing = new Set<string>();
-  const looked = createRecentCache<number>(mostLooked);
-  return {
-    note: (projects: ReadonlySet<string>) => {
-      for (const projectId of projects) owing.add(projectId);
-    },
-    /** Whether it has to be looked for. */
-    mayBe: (projectId: string, linkId: string | undefined): boolean => {
-      if (linkId === undefined || owing.has(projectId)) return true;
-      return clock.monotonic() - (looked.find(projectId) ?? -Infinity) >= looked_ms;
-    },
-    pay: async (projectId: string): Promise<void> => {
-      looked.set(projectId, clock.monotonic());
-      // What comes while it is paid is owed again.
-      owing.delete(projectId);
-      if (!(await owesClicks({ db: store.db, projectId }))) return;
-      await foldForReader(store, projectId);
-    },
-  };
+function addKind({ kinds }: WaitingLink, kind: VisitKind, count: number): void {
+  const isKept = kinds.size < mostKindsOfLink || kinds.has(kind.key);
+  const kept = isKept || kind.referrer === undefined ? kind : withOtherReferrer(kind);
+  const known = kinds.get(kept.key);
+  if (known === undefined) kinds.set(kept.key, { kind: kept, count });
+  else known.count += count;
 }
 
 function createFlusher(write: () => Promise<void>, setAlarm: SetAlarm) {

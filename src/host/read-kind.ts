@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { hour_ms, tellVisit, type Source, type Told } from "../stats/visit.ts";
+import { describeVisit, hour_ms, type Source, type VisitKind } from "../stats/visit.ts";
 import type { Platform } from "../visit/decide-visit.ts";
 import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
@@ -31,8 +31,8 @@ const mostCachedLength = 300;
  * Returns the kind that a visit is counted as. Kinds are cached for an hour, because parsing the
  * headers takes a tenth of a redirect's time.
  */
-export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => Told {
-  const kinds = createRecentCache<Told>(mostKinds);
+export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => VisitKind {
+  const kinds = createRecentCache<VisitKind>(mostKinds);
 
   return ({ request, site, platform, source }) => {
     const { referer = "" } = request.headers;
@@ -48,9 +48,10 @@ export function createKindReader({ clock, findCountry }: KindOptions): (seen: Se
     const isLed = host !== "" && !site.hostnames.includes(host);
     const referrer = isLed ? dropWww(host) : undefined;
     const projectId = site.project.id;
-    const told = tellVisit({ projectId, what: "click", at, platform, source, country, referrer });
-    if (referer.length <= mostCachedLength) kinds.set(key, told);
-    return told;
+    const facts = { platform, source, country, referrer };
+    const kind = describeVisit({ projectId, what: "click", at, ...facts });
+    if (referer.length <= mostCachedLength) kinds.set(key, kind);
+    return kind;
   };
 }
 

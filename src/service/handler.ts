@@ -28,8 +28,6 @@ export type Services = {
    * host counts them in memory first. Left out in a process without a link host.
    */
   readonly waitForClicks?: (projectId: string, linkId?: string) => Awaitable<void>;
-  /** Waits until they are in the store, if not yet added to the project's links. */
-  readonly writeVisits?: ((projectId: string) => Promise<void>) | undefined;
   /** Counts what apps tell of themselves: opens and installs. Left out as the one above. */
   readonly noteVisit?: ((visit: Visit) => void) | undefined;
   readonly waitInQueue: WaitInQueue;

@@ -1,10 +1,10 @@
 import type { LinkStats, StatsBy } from "../contract/link-stats.ts";
 import { isStep } from "../stats/steps.ts";
-import { addSum, createSum, subtractSum, type Sum } from "../stats/sums.ts";
+import { addUp, isNone, noVisits, subtract, type Sum } from "../stats/sums.ts";
 import { otherReferrers, pressSource } from "../stats/visit.ts";
-import { readPaths } from "../store/link-ids.ts";
+import { readPaths } from "../store/links.ts";
 import type { Tenant } from "../store/tenant.ts";
-import type { Found } from "./link-stats.ts";
+import type { VisitSums } from "./link-stats.ts";
 
 /** How sums are told: each key in one row, and what is told together behind them. */
 
@@ -36,21 +36,21 @@ type Telling = { readonly by: StatsBy; readonly most: number };
 export async function tellRows(
   tenant: Tenant,
   telling: Telling,
-  found: Found,
-  earlier: Found | undefined,
+  found: VisitSums,
+  earlier: VisitSums | undefined,
 ): Promise<Row[]> {
   if (isStep(telling.by)) {
     return found.rows.map(([key, sum]) => tellRow(key, sum, earlier?.find(key)));
   }
   const groups = await groupKeys(tenant, listKeys(telling, found, earlier), telling);
   const rows = groups.map(({ key, id, keys }): Row => {
-    const row = tellRow(key, addUp(keys, found), earlier && addUp(keys, earlier));
+    const row = tellRow(key, addUpKeys(keys, found), earlier && addUpKeys(keys, earlier));
     return id === undefined ? row : { ...row, id };
   });
   const told = groups.flatMap(({ keys }) => keys);
   const rest = findRest(told, found);
   const restBefore = earlier && findRest(told, earlier);
-  if (isNone(rest) && isNone(restBefore)) return rows;
+  if (isNone(rest) && isNone(restBefore ?? noVisits)) return rows;
   return [...rows, tellRow(othersKey, rest, restBefore)];
 }
 
@@ -59,10 +59,14 @@ function tellRow(key: string, sum: Sum, previous: Sum | undefined): Row {
 }
 
 /** Behind those that were found those follow that were there in the time before alone. */
-function listKeys({ by }: Telling, found: Found, earlier: Found | undefined): readonly string[] {
+function listKeys(
+  { by }: Telling,
+  found: VisitSums,
+  earlier: VisitSums | undefined,
+): readonly string[] {
   const keys = found.rows.map(([key]) => key);
   // Of very many links, what those had that are not among the best is not known one by one.
-  const isCut = by === "link" && found.keys > keys.length;
+  const isCut = by === "link" && found.isCut;
   if (earlier === undefined || isCut) return keys;
   return [...new Set([...keys, ...earlier.rows.map(([key]) => key)])];
 }
@@ -100,21 +104,13 @@ export function findBest(rows: readonly Row[]): Row | undefined {
   return apart.toSorted((one, other) => other.clicks - one.clicks)[0];
 }
 
-function addUp(keys: readonly string[], { find }: Found): Sum {
-  const all = createSum();
-  for (const key of keys) addSum(all, find(key) ?? createSum());
-  return all;
+function addUpKeys(keys: readonly string[], { find }: VisitSums): Sum {
+  return addUp(keys.map((key) => find(key) ?? noVisits));
 }
 
 /** All that those that are told apart have not. */
-function findRest(told: readonly string[], found: Found): Sum {
-  const rest = { ...found.all };
-  subtractSum(rest, addUp(told, found));
-  return rest;
-}
-
-function isNone(sum: Sum | undefined): boolean {
-  return sum === undefined || sum.click + sum.open + sum.install === 0;
+function findRest(told: readonly string[], found: VisitSums): Sum {
+  return subtract(found.all, addUpKeys(told, found));
 }
 
 export function showSum({ click, open, install }: Sum) {

@@ -1,37 +1,40 @@
 import type { VisitEvent } from "./visit.ts";
 
-/** So many clicks, opens and installs. */
-export type Sum = Record<VisitEvent, number>;
+export type Sum = Readonly<Record<VisitEvent, number>>;
 
-export function createSum(): Sum {
-  return { click: 0, open: 0, install: 0 };
+export const noVisits: Sum = { click: 0, open: 0, install: 0 };
+
+export function addUp(sums: Iterable<Sum>): Sum {
+  let { click, open, install } = noVisits;
+  for (const sum of sums) {
+    click += sum.click;
+    open += sum.open;
+    install += sum.install;
+  }
+  return { click, open, install };
 }
 
-/** By what they are told apart. */
-export type Sums = {
-  readonly total: Sum;
-  readonly byKey: Map<string, Sum>;
-};
-
-export function createSums(): Sums {
-  return { total: createSum(), byKey: new Map() };
+export function subtract(from: Sum, sum: Sum): Sum {
+  return {
+    click: from.click - sum.click,
+    open: from.open - sum.open,
+    install: from.install - sum.install,
+  };
 }
 
-export function addSum(to: Sum, { click, open, install }: Sum): void {
-  to.click += click;
-  to.open += open;
-  to.install += install;
+export function isNone({ click, open, install }: Sum): boolean {
+  return click + open + install === 0;
 }
 
-export function subtractSum(from: Sum, { click, open, install }: Sum): void {
-  from.click -= click;
-  from.open -= open;
-  from.install -= install;
-}
-
-export function addTo({ byKey }: Sums, key: string, what: VisitEvent, count: number): void {
-  const known = byKey.get(key);
-  const sum = known ?? createSum();
-  if (known === undefined) byKey.set(key, sum);
-  sum[what] += count;
+/** The most clicks first, then opens and installs, and then the keys, so that no two are equal. */
+export function compareSums(
+  [key, sum]: readonly [string, Sum],
+  [otherKey, other]: readonly [string, Sum],
+): number {
+  return (
+    other.click - sum.click ||
+    other.open - sum.open ||
+    other.install - sum.install ||
+    (key < otherKey ? -1 : 1)
+  );
 }

@@ -1,115 +1,106 @@
 import type { Platform } from "../visit/decide-visit.ts";
 
 /**
- * One visit, as far as anything is kept of it: no address, no agent, nothing that tells one person
- * from another.
+ * One visit, as far as anything is kept of it: no address, no agent, nothing that distinguishes one
+ * person from another.
  */
 export type Visit = {
   readonly projectId: string;
   readonly linkId: string;
   readonly what: VisitEvent;
-  /** When it was, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly at: number;
 } & VisitFacts;
 
-/** What is told apart of visits. */
+/** A click is a visit of a person; apps report that they were opened, or installed, by a link. */
+export type VisitEvent = "click" | "open" | "install";
+
+/** What visits are distinguished by. */
 export type VisitFacts = {
   readonly platform: Platform;
-  /**
-   * The link's own address, a short one, its QR code, or the button of its page. An install that an
-   * app reported itself is `reported`: no visit vouches for it.
-   */
   readonly source: Source;
-  /** Two capital letters; nothing where it is not known. */
+  /** Two capital letters; undefined where it is not known. */
   readonly country?: string | undefined;
-  /** The host of the page that led to it. */
+  /** The host of the page that the visitor came from. */
   readonly referrer?: string | undefined;
 };
 
-/** A click is a visit of a person; apps tell that they were opened, or installed, by a link. */
-export const visitEvents = ["click", "open", "install"] as const;
-export type VisitEvent = (typeof visitEvents)[number];
-
+/**
+ * The link's own address, a short one, its QR code, or the button of its page. An install that an
+ * app reported itself is `reported`: it follows no visit that we saw.
+ */
 export type Source = "address" | "short" | "qr" | "button" | "reported";
-/** Its presses follow a click, and are none. */
+
+/** Each press of a page's button follows a click, so it counts in no total. */
 export const pressSource: Source = "button";
+/** Counts together the hosts beyond the most that are kept. Real hosts have a dot. */
+export const otherReferrers = "other";
 
 export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
-/** Days of UTC have no other length. */
+/** Every day of UTC has this length. */
 export const day_ms = dayHours * hour_ms;
-/** So long it is known of a visit in which hour it was, and then on which day of UTC. */
+/** After that only the day of UTC is known. */
 const hoursKept_days = 90;
 
-/** The first of the days whose hours are known, by its number. */
+/** The number of the first day whose hours are known. */
 export function findFirstDay(now: number): number {
   return Math.floor(now / day_ms) - hoursKept_days;
 }
 
-/** In place of what nobody said. */
-const unsaid = "-";
-/** The hosts that came after the most that are told apart. No host has such a name. */
-export const otherReferrers = "other";
+/**
+ * Visits are counted in total and by each of these facts. A visit with the usual value of a fact is
+ * not counted by it: what the other values leave of the total is theirs. That halves the writes.
+ */
+export const usualValues = {
+  platform: "desktop",
+  source: "address",
+  country: "unknown",
+  referrer: "direct",
+} as const;
+export type Fact = keyof typeof usualValues;
+export type Dimension = Fact | "total";
 
-/** All that is told apart of a visit, as one text: those that are alike have the same. */
-export function writeKind(what: VisitEvent, at: number, facts: VisitFacts): string {
-  const { platform, source, country = unsaid, referrer = unsaid } = facts;
-  return `${Math.floor(at / hour_ms)} ${what} ${platform} ${source} ${country} ${referrer}`;
-}
-
-/** What is noted of a visit beside the link. */
-export type Told = {
-  /** Whose link it is. */
-  readonly projectId: string;
-  readonly kind: string;
-  /** Whether it adds to what the link shows as its clicks. */
-  readonly isClick: boolean;
-};
-
-export function tellVisit({ projectId, what, at, ...facts }: Omit<Visit, "linkId">): Told {
-  return tellKind(projectId, writeKind(what, at, facts));
-}
-
-export function tellKind(projectId: string, kind: string): Told {
-  return { projectId, kind, isClick: readKind(kind).isClick };
-}
-
-export type Kind = {
+/** Equal visits of one hour, which are counted together. */
+export type VisitKind = Pick<Visit, "projectId" | "what" | "referrer"> & {
   /** Since 1970. */
   readonly hour: number;
-  readonly what: VisitEvent;
-  readonly platform: string;
-  readonly source: string;
-  readonly country: string | undefined;
-  readonly referrer: string | undefined;
-  /** Whether it adds to what the link shows as its clicks. */
+  /** The values that the visit adds to. */
+  readonly values: readonly (readonly [Dimension, string])[];
+  /** Adds to the clicks that the link shows. */
   readonly isClick: boolean;
-  /** The presses of a page's button follow a click: they are told, and in no total. */
-  readonly isPress: boolean;
+  /** No other kind of the project has it. */
+  readonly key: string;
 };
 
-export function readKind(text: string): Kind {
-  const [hour, what = "click", platform = "", source = "", country, referrer] = text.split(" ");
-  return {
-    hour: Number(hour),
-    // We wrote it ourselves.
-    what: what as VisitEvent,
-    platform,
-    source,
-    country: country === unsaid ? undefined : country,
-    referrer: referrer === unsaid ? undefined : referrer,
-    isClick: what === "click" && source !== pressSource,
-    isPress: what === "click" && source === pressSource,
-  };
+export function describeVisit({ projectId, what, at, ...facts }: Omit<Visit, "linkId">): VisitKind {
+  const hour = Math.floor(at / hour_ms);
+  const isPress = what === "click" && facts.source === pressSource;
+  return makeKind(
+    { projectId, what, hour },
+    isPress ? [["source", pressSource]] : listValues(facts),
+  );
 }
 
-export function withOtherReferrer(kind: string): string {
-  return `${kind.slice(0, kind.lastIndexOf(" "))} ${otherReferrers}`;
+/** The same, counted as from any other host. */
+export function withOtherReferrer(kind: VisitKind): VisitKind {
+  const values = kind.values.filter(([dimension]) => dimension !== "referrer");
+  return makeKind(kind, [...values, ["referrer", otherReferrers]]);
 }
 
-/** The same without its hour: of the middle of its day, which most time zones have in that day. */
-export function withoutHour(kind: string): string {
-  const end = kind.indexOf(" ");
-  const day = Math.floor(Number(kind.slice(0, end)) / dayHours);
-  return `${day * dayHours + dayHours / 2}${kind.slice(end)}`;
+function listValues(facts: VisitFacts): VisitKind["values"] {
+  const values = (["platform", "source", "country", "referrer"] as const).map((fact) => {
+    return [fact, facts[fact] ?? usualValues[fact]] as const;
+  });
+  return [["total", ""], ...values.filter(([fact, value]) => value !== usualValues[fact])];
+}
+
+function makeKind(
+  { projectId, what, hour }: Pick<VisitKind, "projectId" | "what" | "hour">,
+  values: VisitKind["values"],
+): VisitKind {
+  const known = new Map(values);
+  const isClick = what === "click" && known.has("total");
+  const key = `${hour} ${what} ${values.join(" ")}`;
+  return { projectId, what, hour, referrer: known.get("referrer"), values, isClick, key };
 }

@@ -4,12 +4,12 @@ import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
 import { attachBatch, detachBatch } from "./app-links.ts";
 import { emptyBatch } from "./bin.ts";
+import { purgeVisits } from "./old-visits.ts";
 import { takeChoreBack } from "./queue-chore.ts";
 import { purgeShortPaths } from "./short-paths.ts";
 import { purgeDeliveries, purgeWebhooks } from "./webhooks.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
-import { purgeVisits } from "./visit-batches.ts";
 import { dropIndex, indexBatch } from "./trigram-index.ts";
 
 /**
@@ -20,8 +20,6 @@ import { dropIndex, indexBatch } from "./trigram-index.ts";
  */
 
 const batchRows = 1000;
-/** Each has tens of kilobytes. */
-const visitRows = 50;
 /** Between two batches: the lock is free, and other work of this process has its turn. */
 const pause_ms = 2;
 
@@ -97,7 +95,7 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
     )
   `.execute(db);
   const areShortPathsGone = await purgeShortPaths({ db, projectId }, batchRows);
-  const areVisitsGone = await purgeVisits({ db, projectId }, visitRows);
+  const areVisitsGone = await purgeVisits({ db, projectId });
   const isBinEmpty = await emptyBatch({ db, projectId }, Number.MAX_SAFE_INTEGER);
   if (!areShortPathsGone || !areVisitsGone || !isBinEmpty) return false;
   if (numAffectedRows + addresses > 0n) return false;

@@ -1,30 +1,22 @@
-import { sql } from "kysely";
-import { setImmediate } from "node:timers/promises";
+import { sql, type RawBuilder } from "kysely";
+import { prepareBatches } from "./prepared-query.ts";
 import type { Db } from "./tenant.ts";
 
-/** How often a link was visited since it was last written down. */
 export type ClickCount = {
   readonly projectId: string;
   readonly linkId: string;
-  readonly count: number;
+  readonly clicks: number;
 };
 
-/** Statements of few sizes stay prepared; a thousand sizes would push each other out. */
-const batchSizes = [100, 10, 1];
-
 /**
- * Adds visits to their links in the caller's transaction, and ends the kept counts of links by
- * clicks. Visits of a link that was deleted meanwhile wait for it in the bin.
+ * Adds clicks to their links in the caller's transaction, and outdates the remembered counts of
+ * lists filtered by clicks. Clicks of a deleted link are kept in the bin until it is restored.
  */
 export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
-  let left = clicks;
-  while (left.length > 0) {
-    const size = batchSizes.find((fitting) => fitting <= left.length) ?? left.length;
-    await addBatch(db, left.slice(0, size));
-    left = left.slice(size);
-    // Every row may write a page of the file, and a visitor must not wait for all of them.
-    await setImmediate();
-  }
+  const rows = clicks.map(({ projectId, linkId, clicks: count }) => [projectId, linkId, count]);
+  const links = new Set((await addToLinks(db, rows)).map(({ id }) => id));
+  const deleted = rows.filter((_, place) => !links.has(clicks[place]?.linkId ?? ""));
+  await addToBin(db, deleted);
   await db
     .updateTable("tallies")
     .set(({ eb }) => ({ clicked: eb("clicked", "+", 1) }))
@@ -32,20 +24,26 @@ export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<
     .execute();
 }
 
-async function addBatch(db: Db, clicks: readonly ClickCount[]): Promise<void> {
-  const rows = clicks.map(
-    ({ projectId, linkId, count }) => sql`(${projectId}, ${linkId}, cast(${count} as bigint))`,
+const addToLinks = prepareAdding(
+  (visits) => sql`
+  ${visits} update links set clicks = clicks + visits.visited from visits
+  where links.project_id = visits.project_id and links.id = visits.link_id returning links.id
+`,
+);
+
+const addToBin = prepareAdding(
+  (visits) => sql`
+  ${visits} update bin set clicks = clicks + visits.visited from visits
+  where bin.project_id = visits.project_id and bin.kind = 'link' and bin.id = visits.link_id
+  returning bin.id
+`,
+);
+
+function prepareAdding(
+  write: (visits: RawBuilder<unknown>) => RawBuilder<{ readonly id: string }>,
+) {
+  const row = sql`(${""}, ${""}, cast(${0} as bigint))`;
+  return prepareBatches([100, 10, 1], row, (rows) =>
+    write(sql`with visits (project_id, link_id, visited) as (values ${rows})`),
   );
-  const visits = sql`
-    with visits (project_id, link_id, visited) as (values ${sql.join(rows)})
-  `;
-  const { numAffectedRows = 0n } = await sql`
-    ${visits} update links set clicks = clicks + visits.visited from visits
-    where links.project_id = visits.project_id and links.id = visits.link_id
-  `.execute(db);
-  if (numAffectedRows === BigInt(clicks.length)) return;
-  await sql`
-    ${visits} update bin set clicks = clicks + visits.visited from visits
-    where bin.project_id = visits.project_id and bin.kind = 'link' and bin.id = visits.link_id
-  `.execute(db);
 }

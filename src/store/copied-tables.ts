@@ -22,9 +22,10 @@ export const storeCopy: CopiedTables = {
     { name: "page_templates", key: ["project_id"] },
     { name: "page_template_versions", key: ["project_id", "id"] },
     { name: "bin", key: ["project_id", "kind", "id"] },
-    { name: "visit_batches", key: ["project_id", "id"] },
-    { name: "visit_days", key: ["project_id", "day", "first_id"] },
-    { name: "visit_totals", key: ["project_id", "day"] },
+    {
+      name: "visit_counts",
+      key: ["project_id", "unit", "dimension", "hour", "link_id", "value"],
+    },
     { name: "chores", key: ["project_id", "kind", "subject"] },
     { name: "webhooks", key: ["project_id", "id"] },
     { name: "deliveries", key: ["project_id", "webhook_id", "event_id"] },

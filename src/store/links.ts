@@ -213,3 +213,18 @@ async function countFiltered(
   counts.remember(key, generation, count);
   return count;
 }
+
+/** The path of each existing link; null where it has none. */
+export async function readPaths(
+  { db, projectId }: Tenant,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom("links")
+    .select(["id", "path"])
+    .where("project_id", "=", projectId)
+    .where("id", "in", ids)
+    .execute();
+  return new Map(rows.map(({ id, path }) => [id, path]));
+}

@@ -1,4 +1,5 @@
-import type { CompiledQuery } from "kysely";
+import { setImmediate } from "node:timers/promises";
+import { sql, type CompiledQuery, type RawBuilder } from "kysely";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { prepareDirectly } from "../sql/open-kysely.ts";
 import type { Db } from "./tenant.ts";
@@ -28,6 +29,35 @@ export function prepareRows<Row>(
     const run = known ?? openQuery(db, build(db).compile(db));
     if (known === undefined) built.set(db, run);
     return run(values);
+  };
+}
+
+/**
+ * A statement for many rows, built once for each of a few numbers of rows, such as 200, 20 and 1.
+ * `row` has a value of each column's type. Answers all rows that are returned.
+ */
+export function prepareBatches<Row>(
+  sizes: readonly number[],
+  row: Values | RawBuilder<unknown>,
+  build: (rows: RawBuilder<unknown>) => RawBuilder<Row>,
+): (db: Db, rows: readonly Values[]) => Promise<readonly Row[]> {
+  const one = "compile" in row ? row : sql`(${sql.join(row)})`;
+  const batches = sizes.map((size) => {
+    const query = build(sql.join(Array.from({ length: size }, () => one)));
+    return { size, run: prepareRows<Row>((db) => ({ compile: () => query.compile(db) })) };
+  });
+  return async (db, rows) => {
+    const returned: Row[] = [];
+    for (let start = 0; start < rows.length;) {
+      const batch = batches.find(({ size }) => start + size <= rows.length);
+      if (batch === undefined) throw new Error("the least number of rows is 1");
+      const end = start + batch.size;
+      returned.push(...(await batch.run(db, rows.slice(start, end).flat())));
+      start = end;
+      // Visitors must not wait for all of them.
+      await setImmediate();
+    }
+    return returned;
   };
 }
 

@@ -6,8 +6,7 @@ import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { dropEndedVisits } from "./deferred-visits.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
-import { foldOldDays } from "./fold-old-days.ts";
-import { foldWaiting } from "./fold-visits.ts";
+import { dropOldHours } from "./old-visits.ts";
 import { initialTables } from "./schema/initial-tables.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
@@ -31,8 +30,6 @@ export type Store = Omit<Sql<Tables>, "engine"> & {
 
 export const storeMigrations: Migrations = { table: "migrations", list: [initialTables] };
 const watchEvery_ms = 1000;
-/** What is told of visits is put together so often, beside what is asked for. */
-const foldEvery_ms = 60 * 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;
 /** How long a visit that no install can follow any more may stay. */
@@ -93,17 +90,12 @@ async function watch(
   };
   const sweep = { signal, onError: noteFault };
   let sweptAt = -Infinity;
-  let foldedAt = -Infinity;
   let forgotAt = -Infinity;
   while (!signal.aborted) {
     if (clock.monotonic() - sweptAt >= sweepEvery_ms) {
       sweptAt = clock.monotonic();
       await queueExpired(sql, clock.now()).catch(onError);
-      await foldOldDays(sql, clock.now(), sweep).catch(noteFault);
-    }
-    if (clock.monotonic() - foldedAt >= foldEvery_ms) {
-      foldedAt = clock.monotonic();
-      await foldWaiting(sql, sweep).catch(noteFault);
+      await dropOldHours(sql, clock.now(), sweep).catch(noteFault);
     }
     if (clock.monotonic() - forgotAt >= forgetEvery_ms) {
       forgotAt = clock.monotonic();

@@ -3,6 +3,7 @@ import type { LinkValues } from "../contract/rules/link-rules.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role } from "../contract/scopes-and-roles.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
+import type { Dimension } from "../stats/visit.ts";
 import type { DeferredVisitTable } from "./deferred-visit-table.ts";
 import type { TallyTable } from "./tally-table.ts";
 
@@ -26,9 +27,7 @@ export type Tables = {
   readonly page_templates: PageTemplateTable;
   readonly page_template_versions: PageTemplateVersionTable;
   readonly request_counts: RequestCountTable;
-  readonly visit_batches: VisitBatchTable;
-  readonly visit_days: VisitDayTable;
-  readonly visit_totals: VisitTotalTable;
+  readonly visit_counts: VisitCountTable;
   readonly webhooks: WebhookTable;
   readonly deliveries: DeliveryTable;
   readonly deferred_visits: DeferredVisitTable;
@@ -197,36 +196,21 @@ export type RequestCountTable = {
   readonly ends_at: number;
 };
 
-/** Visits as they were counted, until they are put together by day. */
-type VisitBatchTable = OfProject & {
-  /** Whether its clicks are to be added to their links still. */
-  readonly owes_clicks: Flag;
-  /** By link and kind (`stats/cells.ts`). */
-  readonly body: string;
-};
-
-/** The visits of some links on one day of UTC; their ids are in order, and no two rows overlap. */
-export type VisitDayTable = {
+/** How often a link was visited in one hour, or on one day of UTC, by one fact of the visits. */
+export type VisitCountTable = {
   readonly project_id: string;
-  /** Since 1970. */
-  readonly day: number;
-  readonly first_id: string;
-  readonly last_id: string;
-  /** Whether the hours of its visits are known still. */
-  readonly hourly: Flag;
-  /** Both packed (`stats/link-ids.ts`): what a comparison of all links reads. */
-  readonly ids: string;
-  readonly sums: string;
-  /** By kind, in the order of the ids. */
-  readonly detail: string;
-};
-
-/** All visits of a project on one day of UTC: by the hour, and by one fact of them at a time. */
-type VisitTotalTable = {
-  readonly project_id: string;
-  readonly day: number;
-  readonly hourly: Flag;
-  readonly body: string;
+  readonly unit: "hour" | "day";
+  /** `total` counts all visits, and each other dimension those with an unusual value. */
+  readonly dimension: Dimension;
+  /** Since 1970; of a day, its first one. */
+  readonly hour: number;
+  /** Empty for all links of the project together. */
+  readonly link_id: string;
+  /** Empty in `total`. */
+  readonly value: string;
+  readonly clicks: number;
+  readonly opens: number;
+  readonly installs: number;
 };
 
 /** Where a project's events are sent, and how its receiver does. */

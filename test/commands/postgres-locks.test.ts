@@ -41,7 +41,7 @@ test("a write that meets a lock is not done and says why, and the next one is se
   await administrator.query("rollback");
 
   // Whole tables: what must never be done twice is known not to be done, and visits are kept.
-  await administrator.query("begin; lock table links, visit_batches in share mode");
+  await administrator.query("begin; lock table links, visit_counts in share mode");
   const { port } = new URL(serving.places.url);
   const visited = await visitAt(Number(port), "/two", { host: `default.localhost:${port}` });
   expect(visited.status).toBe(302);

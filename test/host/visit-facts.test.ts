@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { VisitCountTable } from "../../src/store/tables.ts";
 import { updateProject } from "../../src/store/projects.ts";
-import { readKind } from "../../src/stats/visit.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
@@ -21,16 +21,25 @@ openForEach(
   (opened) => (host = opened),
 );
 
-/** The last visits that were written down, told apart. */
-async function readKinds() {
+/** How the visits are counted by one fact, hour by hour. */
+async function readCounts(dimension: VisitCountTable["dimension"]) {
   const { clicks, project, store } = host.world;
   await clicks.flush(project.id);
-  const rows = await store.db.selectFrom("visit_batches").selectAll().execute();
-  return rows.flatMap(({ body }) => {
-    // We wrote it ourselves.
-    const [kinds = []] = JSON.parse(body) as string[][];
-    return kinds.map(readKind);
-  });
+  const rows = await store.db
+    .selectFrom("visit_counts")
+    .select(["hour", "value", "clicks"])
+    .where("dimension", "=", dimension)
+    .where("unit", "=", "hour")
+    .where("link_id", "=", "")
+    .orderBy("hour")
+    .orderBy("value")
+    .execute();
+  const first = rows[0]?.hour ?? 0;
+  return rows.map(({ hour, value, clicks: count }) => [hour - first, value, count]);
+}
+
+async function listReferrers() {
+  return (await readCounts("referrer")).map(([, host]) => host);
 }
 
 test("the way to a link is told apart, and all but a button's press are its clicks", async () => {
@@ -40,14 +49,14 @@ test("the way to a link is told apart, and all but a button's press are its clic
   await host.visit(`/${link.shortened_path}`);
   await host.visit("/spring?wp=qr");
   await host.visit("/spring", { host: "default.open.localhost", agent: iPhone });
-  const kinds = await readKinds();
-  const ways = kinds.map(({ source, platform, isClick }) => [source, platform, isClick]);
-  expect(ways).toEqual([
-    ["address", "desktop", true],
-    ["short", "desktop", true],
-    ["qr", "desktop", true],
-    ["button", "ios", false],
+  expect(await readCounts("total")).toEqual([[0, "", 4]]);
+  // The link's own address and a computer are what the others leave.
+  expect(await readCounts("source")).toEqual([
+    [0, "button", 1],
+    [0, "qr", 1],
+    [0, "short", 1],
   ]);
+  expect(await readCounts("platform")).toEqual([]);
   expect(await host.readClicks(link.id)).toBe(4);
 });
 
@@ -58,13 +67,11 @@ test("visitors by the same way are told apart by their phone and by the hour", a
   await host.visit("/spring");
   host.world.advance(3_600_000);
   await host.visit("/spring");
-  const kinds = await readKinds();
-  const [first] = kinds;
-  expect(kinds.map(({ hour, platform }) => [hour - (first?.hour ?? 0), platform])).toEqual([
-    [0, "desktop"],
-    [0, "ios"],
-    [1, "desktop"],
+  expect(await readCounts("total")).toEqual([
+    [0, "", 3],
+    [1, "", 1],
   ]);
+  expect(await readCounts("platform")).toEqual([[0, "ios", 1]]);
 });
 
 test("the mark of a code goes no further, and what stands beside it does", async () => {
@@ -92,12 +99,9 @@ test("of the page that led here the host is kept, where it is another's", async 
     `https://${"a".repeat(300)}.example/`,
   ];
   for (const referer of referers) await host.visit("/spring", { headers: { referer } });
-  const found = (await readKinds()).map(({ referrer }) => referrer);
-  expect(found.slice(0, 3)).toEqual(["news.example", "com.chat.example", undefined]);
-  expect(new Set(found).size).toBe(3);
-  const { store } = host.world;
-  const [row] = await store.db.selectFrom("visit_batches").select("body").execute();
-  expect(row?.body).not.toMatch(/user=7|today|127\.0\.0\.1|Mozilla/);
+  expect(await listReferrers()).toEqual(["com.chat.example", "news.example"]);
+  const rows = await host.world.store.db.selectFrom("visit_counts").selectAll().execute();
+  expect(JSON.stringify(rows)).not.toMatch(/user=7|today|127\.0\.0\.1|Mozilla/);
 });
 
 test.each([
@@ -116,7 +120,7 @@ test.each([
   await world.call("POST", "/links", { key, body: { path: "spring", url } });
   await host.visit("/spring", { host: own, headers: { referer } });
   await world.clicks.flush(project.id);
-  expect((await readKinds()).map(({ referrer }) => referrer)).toEqual([told]);
+  expect(await listReferrers()).toEqual(told === undefined ? [] : [told]);
 });
 
 test("a page of this machine is told as any other's", async () => {
@@ -124,13 +128,12 @@ test("a page of this machine is told as any other's", async () => {
   for (const referer of ["http://localhost:3000/", "http://[::1]:3000/", "http://127.0.0.1/"]) {
     await host.visit("/spring", { headers: { referer } });
   }
-  const found = (await readKinds()).map(({ referrer }) => referrer);
-  expect(found).toEqual(["localhost", "[::1]", "127.0.0.1"]);
+  expect(await listReferrers()).toEqual(["127.0.0.1", "[::1]", "localhost"]);
 });
 
 test("the country is what is told of the request", async () => {
   await host.add("link", { path: "spring", url });
   await host.visit("/spring", { headers: { "x-country": "DE" } });
   await host.visit("/spring");
-  expect((await readKinds()).map(({ country }) => country)).toEqual(["DE", undefined]);
+  expect(await readCounts("country")).toEqual([[0, "DE", 1]]);
 });

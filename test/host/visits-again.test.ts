@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tellVisit } from "../../src/stats/visit.ts";
+import { describeVisit } from "../../src/stats/visit.ts";
 import { now } from "../support/rows.ts";
 import { openVisitedLinks } from "../support/visited-links.ts";
 import type { World } from "../support/world.ts";
@@ -14,7 +14,7 @@ test("links that are visited again and again, as ever other kinds, have each vis
   const { clicks, project } = world;
   const visited = paths.map((path) => ids[path] ?? "");
   const kinds = (["ios", "android", "desktop"] as const).map((platform) => {
-    return tellVisit({
+    return describeVisit({
       projectId: project.id,
       what: "click",
       at: now,

@@ -172,12 +172,17 @@ describe("an app asks with its client key", () => {
     await ask(`${host}/shoes`);
     await ask(`${host}/${link.shortened_path}`, { platform: "ios" });
     await ask(`${host}/shoes?wp=qr&a=1`, { is_deferred: true });
-    await world.clicks.flush(world.project.id);
-    const { db } = world.store;
-    const batches = await db.selectFrom("visit_batches").select("body").execute();
-    for (const kind of ["open android address", "open ios short", "install android reported"]) {
-      expect(batches.map(({ body }) => body).join("\n")).toContain(kind);
-    }
+    const readRows = async (by: string) =>
+      (await world.call("GET", "/link_stats", { query: `by=${by}` })).body.stats.rows;
+    expect(await readRows("source")).toMatchObject([
+      { key: "address", opens: 1, installs: 0 },
+      { key: "short", opens: 1, installs: 0 },
+      { key: "reported", opens: 0, installs: 1 },
+    ]);
+    expect(await readRows("platform")).toMatchObject([
+      { key: "android", opens: 1, installs: 1 },
+      { key: "ios", opens: 1, installs: 0 },
+    ]);
     expect((await world.call("GET", `/links/${link.id}`)).body.clicks).toBe(0);
   });
 

@@ -82,10 +82,10 @@ function describeReturning(both: Both): void {
     await store.write((db) => deleteLink({ db, projectId }, gone, now));
     await other.write((db) =>
       addClicks(db, [
-        { projectId, linkId: there, count: 2 },
-        { projectId, linkId: gone, count: 3 },
-        { projectId: foreign, linkId: gone, count: 5 },
-        { projectId, linkId: makeId(), count: 7 },
+        { projectId, linkId: there, clicks: 2 },
+        { projectId, linkId: gone, clicks: 3 },
+        { projectId: foreign, linkId: gone, clicks: 5 },
+        { projectId, linkId: makeId(), clicks: 7 },
       ]),
     );
     const tenant = { db: store.db, projectId };

@@ -1,5 +1,5 @@
 import type { Clicks } from "../../src/host/clicks.ts";
-import { tellVisit, type Visit } from "../../src/stats/visit.ts";
+import { describeVisit, type Visit } from "../../src/stats/visit.ts";
 import { now } from "./rows.ts";
 
 /** A click of a person at a desk, of whom nothing else is told. */
@@ -10,5 +10,5 @@ export function noteClick(
   otherwise: Partial<Visit> = {},
 ): void {
   const visit = { what: "click", at: now, platform: "desktop", source: "address" } as const;
-  clicks.note(linkId, tellVisit({ projectId, ...visit, ...otherwise }));
+  clicks.note(linkId, describeVisit({ projectId, ...visit, ...otherwise }));
 }

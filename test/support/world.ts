@@ -106,7 +106,6 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     readLinkOrigin,
     waitForClicks: clicks.flush,
     noteVisit: clicks.noteVisit,
-    writeVisits: clicks.write,
     report,
   });
 

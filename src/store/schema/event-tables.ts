@@ -1,33 +1,20 @@
+import type { Engine } from "../../sql/sql.ts";
+
 /** Visits, installs that follow them, and what webhooks still have to deliver. */
-export const eventTables: readonly string[] = [
-  `create table visit_batches (
+export const makeEventTables = (engine: Engine): readonly string[] => [
+  // Time comes before the link: what is written now lies together, whichever links it is of.
+  `create table visit_counts (
     project_id text not null,
-    id text not null,
-    owes_clicks smallint not null,
-    body text not null,
-    primary key (project_id, id)
-  )`,
-  "create index visit_batches_owing on visit_batches (project_id) where owes_clicks = 1",
-  `create table visit_days (
-    project_id text not null,
-    day integer not null,
-    first_id text not null,
-    last_id text not null,
-    hourly smallint not null,
-    ids text not null,
-    sums text not null,
-    detail text not null,
-    primary key (project_id, day, first_id)
-  )`,
-  "create index visit_days_hourly on visit_days (project_id, day) where hourly = 1",
-  `create table visit_totals (
-    project_id text not null,
-    day integer not null,
-    hourly smallint not null,
-    body text not null,
-    primary key (project_id, day)
-  )`,
-  "create index visit_totals_hourly on visit_totals (project_id, day) where hourly = 1",
+    unit text not null,
+    dimension text not null,
+    hour integer not null,
+    link_id text not null,
+    value text not null,
+    clicks integer not null,
+    opens integer not null,
+    installs integer not null,
+    primary key (project_id, unit, dimension, hour, link_id, value)
+  )${engine === "sqlite" ? " without rowid" : ""}`,
   `create table deferred_visits (
     project_id text not null,
     id text not null,

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import { createInitialMigration, type Migration } from "../../sql/migrate.ts";
 import type { Engine } from "../../sql/sql.ts";
-import { eventTables } from "./event-tables.ts";
+import { makeEventTables } from "./event-tables.ts";
 import { makeLinkTables } from "./link-tables.ts";
 import { projectTables } from "./project-tables.ts";
 
@@ -12,7 +12,7 @@ import { projectTables } from "./project-tables.ts";
 const tables = createInitialMigration((engine: Engine) => [
   ...projectTables,
   ...makeLinkTables(engine),
-  ...eventTables,
+  ...makeEventTables(engine),
 ]);
 
 export const initialTables: Migration = {

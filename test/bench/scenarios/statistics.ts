@@ -1,9 +1,7 @@
 import { statSync } from "node:fs";
 import { sql } from "kysely";
-import { addCell, writeCells, type Cells } from "../../../src/stats/cells.ts";
-import { dayHours, hour_ms, writeKind, type VisitFacts } from "../../../src/stats/visit.ts";
-import { createKindReader, writeDay } from "../../../src/store/visit-days.ts";
-import { addTotals, joinHosts } from "../../../src/store/visit-totals.ts";
+import { dayHours, describeVisit, hour_ms, type VisitFacts } from "../../../src/stats/visit.ts";
+import { countVisits, type LinkVisits } from "../../../src/store/count-visits.ts";
 import { makeDataFile, type Access } from "../ground/data-file.ts";
 import { createNamer, type Namer } from "../ground/names.ts";
 import { addPlot, type Plot } from "../ground/plots.ts";
@@ -21,9 +19,9 @@ import type { Rounds } from "./scenario.ts";
 
 const links = 100_000;
 const days = 90;
-const clicksPerDay = 110_000;
-/** Of the 256 that a row has room for: a full row is split. */
-const linksOfRow = 200;
+const clicksPerDay = 22_000;
+/** That are written in one transaction. */
+const linksAtOnce = 1000;
 const today = Math.floor(Date.now() / hour_ms / dayHours);
 const countries = Array.from({ length: 60 }, (_, at) => {
   return String.fromCharCode(65 + Math.floor(at / 26), 65 + (at % 26));
@@ -52,9 +50,9 @@ async function measurePostgres(): Promise<readonly Finding[]> {
   await seedPlot(store, plot, links);
   await seedVisits(store, plot);
   // As autovacuum does it a minute later.
-  await sql`analyze visit_days, visit_totals`.execute(store.db);
+  await sql`analyze visit_counts`.execute(store.db);
   const { rows } = await sql<{ readonly bytes: string }>`
-    select pg_total_relation_size('visit_days') + pg_total_relation_size('visit_totals') as bytes
+    select pg_total_relation_size('visit_counts') as bytes
   `.execute(store.db);
   await using server = await serve(store.folder, store.words);
   return await measureAll("PostgreSQL", server, plot, Number(rows[0]?.bytes));
@@ -86,37 +84,23 @@ async function seedVisits(file: Access, { projectId }: Plot): Promise<void> {
   // The age of a link must not decide how often it is visited.
   const popular = rows.map(({ id }) => id).toSorted(() => namer.share() - 0.5);
   for (let day = today - days + 1; day <= today; day += 1) {
-    const cells: Cells = new Map();
+    const visits = new Map<
+      string,
+      LinkVisits & { readonly kinds: LinkVisits["kinds"][number][] }
+    >();
     for (let click = 0; click < clicksPerDay; click += 1) {
+      const linkId = namer.pickPopular(popular);
       const at = (day * dayHours + Math.floor(namer.share() * dayHours)) * hour_ms;
-      addCell(cells, namer.pickPopular(popular), writeKind("click", at, pickFacts(namer)), 1);
+      const kind = describeVisit({ projectId, what: "click", at, ...pickFacts(namer) });
+      const own = visits.get(linkId) ?? { projectId, linkId, clicks: 0, kinds: [] };
+      own.kinds.push({ kind, count: 1 });
+      visits.set(linkId, own);
     }
-    await writeVisits(file, projectId, day, cells);
+    const links = [...visits.values()];
+    for (let start = 0; start < links.length; start += linksAtOnce) {
+      await file.write((db) => countVisits(db, links.slice(start, start + linksAtOnce), 0));
+    }
   }
-}
-
-async function writeVisits(
-  file: Access,
-  project_id: string,
-  day: number,
-  cells: Cells,
-): Promise<void> {
-  const read = createKindReader();
-  const sorted = [...cells].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const totals: Cells = new Map();
-  addTotals(totals, cells, read);
-  joinHosts(totals);
-  await file.write(async (db) => {
-    for (let start = 0; start < sorted.length; start += linksOfRow) {
-      const own = writeDay(sorted.slice(start, start + linksOfRow), read);
-      await db
-        .insertInto("visit_days")
-        .values({ project_id, day, hourly: 1, ...own })
-        .execute();
-    }
-    const row = { project_id, day, hourly: 1, body: writeCells(totals) } as const;
-    await db.insertInto("visit_totals").values(row).execute();
-  });
 }
 
 function pickFacts({ chance, pick, pickPopular }: Namer): VisitFacts {

@@ -1,4 +1,4 @@
-import type { Sum } from "./sums.ts";
+import type { Sum } from "../stats/sums.ts";
 
 /** What a person is told of a period in one sentence or two. */
 
