@@ -1,7 +1,13 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
-import { describeVisit, withOtherReferrer, type Visit, type VisitKind } from "../stats/visit.ts";
-import { countVisits, type LinkVisits } from "../store/count-visits.ts";
+import {
+  describeVisit,
+  withOtherReferrer,
+  type LinkVisits,
+  type Visit,
+  type VisitKind,
+} from "../stats/visit.ts";
+import { countVisits } from "../store/count-visits.ts";
 import { OutcomeUnknown, type Store } from "../store/store.ts";
 
 /**
@@ -41,50 +47,23 @@ const mostKindsOfLink = 200;
 /** Links that are written in one transaction, which other writers wait for. */
 const linksAtOnce = 1000;
 
-/** The visits of a link, by the keys of their kinds. */
-type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
-  clicks: number;
-  readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
-};
-
 export function createClicks({ store, clock, setAlarm, report }: ClicksOptions): Clicks {
   const measured = { counted: 0, written: 0, lost: 0 };
-  let waiting = new Map<string, WaitingLink>();
-  let leaving: readonly WaitingLink[] = [];
+  const memory = createMemory((clicks) => (measured.lost += clicks));
   let isFailing = false;
   /** A write that a reader waits for is urgent; other writers go before any other. */
   let readers = 0;
 
-  function add(linkId: string, kind: VisitKind, count: number): void {
-    const clicks = kind.isClick ? count : 0;
-    let link = waiting.get(linkId);
-    if (link === undefined) {
-      if (waiting.size >= mostLinks) {
-        measured.lost += clicks;
-        return;
-      }
-      link = { projectId: kind.projectId, linkId, clicks: 0, kinds: new Map() };
-      waiting.set(linkId, link);
-    }
-    link.clicks += clicks;
-    addKind(link, kind, count);
-  }
-
   async function write(): Promise<void> {
-    leaving = [...waiting.values()];
-    waiting = new Map();
+    memory.collect();
     try {
-      while (leaving.length > 0) await writeSome(leaving.slice(0, linksAtOnce));
+      for (let some = memory.next(); some.length > 0; some = memory.next()) await writeSome(some);
       isFailing = false;
     } catch (error) {
       // One report is enough.
       if (!isFailing) report(error);
       isFailing = true;
-      const unwritten = leaving;
-      leaving = [];
-      for (const { linkId, kinds } of unwritten) {
-        for (const { kind, count } of kinds.values()) add(linkId, kind, count);
-      }
+      memory.putBack();
       flusher.schedule();
     }
   }
@@ -102,19 +81,10 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
       measured.lost += clicks;
       report(error);
     }
-    leaving = leaving.slice(links.length);
+    memory.drop(links.length);
   }
 
   const flusher = createFlusher(write, setAlarm);
-
-  function isWaiting(projectId: string, linkId: string | undefined): boolean {
-    if (linkId !== undefined && waiting.has(linkId)) return true;
-    if (waiting.size + leaving.length === 0) return false;
-    const links = linkId === undefined ? [...waiting.values(), ...leaving] : leaving;
-    return links.some(
-      (link) => link.projectId === projectId && (linkId ?? link.linkId) === link.linkId,
-    );
-  }
 
   async function flushForReader(): Promise<void> {
     readers += 1;
@@ -124,19 +94,67 @@ export function createClicks({ store, clock, setAlarm, report }: ClicksOptions):
 
   function note(linkId: string, kind: VisitKind): void {
     if (kind.isClick) measured.counted += 1;
-    add(linkId, kind, 1);
+    memory.add(linkId, kind, 1);
     flusher.schedule();
   }
 
   return {
     note,
     noteVisit: ({ linkId, ...visit }) => note(linkId, describeVisit(visit)),
-    flush: (projectId, linkId) => (isWaiting(projectId, linkId) ? flushForReader() : undefined),
+    flush: (...which) => (memory.has(...which) ? flushForReader() : undefined),
     measure: () => {
       const { counted, written, lost } = measured;
       return { ...measured, waiting: counted - written - lost };
     },
     close: flusher.close,
+  };
+}
+
+/** The visits of a link, by the keys of their kinds. */
+type WaitingLink = Pick<LinkVisits, "projectId" | "linkId"> & {
+  clicks: number;
+  readonly kinds: Map<string, { readonly kind: VisitKind; count: number }>;
+};
+
+/** Visits that are not in the store; some of them are collected for the write that is running. */
+function createMemory(onLost: (clicks: number) => unknown) {
+  let waiting = new Map<string, WaitingLink>();
+  let collected: readonly WaitingLink[] = [];
+
+  function add(linkId: string, kind: VisitKind, count: number): void {
+    const { projectId } = kind;
+    const clicks = kind.isClick ? count : 0;
+    const known = waiting.get(linkId);
+    if (known === undefined && waiting.size >= mostLinks) return void onLost(clicks);
+    const link = known ?? { projectId, linkId, clicks: 0, kinds: new Map() };
+    if (known === undefined) waiting.set(linkId, link);
+    link.clicks += clicks;
+    addKind(link, kind, count);
+  }
+
+  return {
+    add,
+    collect: () => {
+      collected = [...waiting.values()];
+      waiting = new Map();
+    },
+    next: () => collected.slice(0, linksAtOnce),
+    drop: (links: number) => {
+      collected = collected.slice(links);
+    },
+    putBack: () => {
+      for (const { linkId, kinds } of collected) {
+        for (const { kind, count } of kinds.values()) add(linkId, kind, count);
+      }
+      collected = [];
+    },
+    has: (projectId: string, linkId?: string): boolean => {
+      if (linkId !== undefined && waiting.has(linkId)) return true;
+      const links = linkId === undefined ? [...waiting.values(), ...collected] : collected;
+      return links.some(
+        (one) => one.projectId === projectId && (linkId ?? one.linkId) === one.linkId,
+      );
+    },
   };
 }
 

@@ -73,6 +73,15 @@ export type VisitKind = Pick<Visit, "projectId" | "what" | "referrer"> & {
   readonly key: string;
 };
 
+/** The visits of a link that were not counted in the store before. */
+export type LinkVisits = {
+  readonly projectId: string;
+  readonly linkId: string;
+  /** How much they add to the link's clicks. */
+  readonly clicks: number;
+  readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
+};
+
 export function describeVisit({ projectId, what, at, ...facts }: Omit<Visit, "linkId">): VisitKind {
   const hour = Math.floor(at / hour_ms);
   const isPress = what === "click" && facts.source === pressSource;

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { dayHours, type VisitEvent, type VisitKind } from "../stats/visit.ts";
+import { dayHours, type LinkVisits, type VisitEvent } from "../stats/visit.ts";
 import { addClicks } from "./clicks.ts";
 import { addToKnown, limitLinkHosts, limitProjectHosts } from "./limit-hosts.ts";
 import { tellOfClicks } from "./link-events.ts";
@@ -7,15 +7,6 @@ import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./project-tallies.ts";
 import type { VisitCountTable } from "./tables.ts";
 import type { Db } from "./tenant.ts";
-
-/** The visits of a link that were not counted in the store before. */
-export type LinkVisits = {
-  readonly projectId: string;
-  readonly linkId: string;
-  /** How much they add to the link's clicks. */
-  readonly clicks: number;
-  readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
-};
 
 /** Counts visits in the caller's transaction, together with the clicks that links show. */
 export async function countVisits(

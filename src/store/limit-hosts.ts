@@ -1,6 +1,11 @@
 import { sql } from "kysely";
-import { dayHours, otherReferrers, withOtherReferrer, type VisitKind } from "../stats/visit.ts";
-import type { LinkVisits } from "./count-visits.ts";
+import {
+  dayHours,
+  otherReferrers,
+  withOtherReferrer,
+  type LinkVisits,
+  type VisitKind,
+} from "../stats/visit.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** Strangers can make up any number of referring hosts, so a day keeps only some of them. */

@@ -1,7 +1,13 @@
 import { statSync } from "node:fs";
 import { sql } from "kysely";
-import { dayHours, describeVisit, hour_ms, type VisitFacts } from "../../../src/stats/visit.ts";
-import { countVisits, type LinkVisits } from "../../../src/store/count-visits.ts";
+import {
+  dayHours,
+  describeVisit,
+  hour_ms,
+  type LinkVisits,
+  type VisitFacts,
+} from "../../../src/stats/visit.ts";
+import { countVisits } from "../../../src/store/count-visits.ts";
 import { makeDataFile, type Access } from "../ground/data-file.ts";
 import { createNamer, type Namer } from "../ground/names.ts";
 import { addPlot, type Plot } from "../ground/plots.ts";
