@@ -281,7 +281,6 @@ function explain(error: unknown): number {
 /** Where the error's own words are not for the person. */
 const outages = {
   busy: "another process is using the data folder; try again",
-  held: undefined,
   locked: undefined,
   away: undefined,
   unknown:

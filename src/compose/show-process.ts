@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { Kysely } from "kysely";
 import type { SetAlarm } from "../contract/clock.ts";
 import { isUnusable } from "../sql/faults.ts";
-import { removeForgotten, removeProcess, renewProcess } from "../sql/processes.ts";
+import { removeProcess, renewProcess } from "../sql/processes.ts";
 import { findClockFault } from "./compare-clocks.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 
@@ -39,7 +39,6 @@ export function createShownProcess({ setAlarm, warn, report }: Showing): ShownPr
 
   async function renew(db: Kysely<unknown>): Promise<void> {
     const fault = await findClockFault(() => renewProcess(db, own));
-    if (!isSeen) await removeForgotten(db);
     isSeen = true;
     isFailing = false;
     if (fault !== undefined && !isClockTold) warn({}, fault);

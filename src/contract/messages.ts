@@ -38,9 +38,6 @@ export const messages = {
   took_too_long: "Request took too long. Try again.",
   not_begun: "Request took too long, and nothing was written. Try again later.",
   store_away: "The database is not responding. Try again in a moment.",
-  store_held:
-    "Writes are paused: the database is being copied, or another transaction has locked it. " +
-    "Try again later.",
   store_locked:
     "Another database transaction has locked the data, so nothing was written. Try again later.",
   internal: (reference: string) => `Something went wrong on the server (reference ${reference}).`,

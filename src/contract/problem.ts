@@ -92,12 +92,11 @@ export function alreadyExists(): Problem {
 }
 
 /** Why a store gives no answer (sql/faults.ts). */
-export type Outage = "busy" | "held" | "locked" | "away" | "unknown";
+export type Outage = "busy" | "locked" | "away" | "unknown";
 
 /** What is said of it, by whichever door somebody came. */
 export function explainOutage(outage: Outage): Problem {
   if (outage === "unknown") return outcomeUnknown();
-  if (outage === "held") return comeBack(messages.store_held);
   if (outage === "locked") return comeBack(messages.store_locked);
   return outage === "away" ? comeBack(messages.store_away) : overloaded();
 }
@@ -107,11 +106,7 @@ export function saysNothingWritten(message: string): boolean {
   return nothingWritten.has(message);
 }
 
-const nothingWritten: ReadonlySet<string> = new Set([
-  messages.store_held,
-  messages.store_locked,
-  messages.not_begun,
-]);
+const nothingWritten: ReadonlySet<string> = new Set([messages.store_locked, messages.not_begun]);
 
 /** The code by which assistants and people know it (design.md, "Results"). */
 export function readOutageCode({ message }: Problem): "overloaded" | "outcome_unknown" {

@@ -36,7 +36,7 @@ export async function describeTables(
 ): Promise<ReadonlyMap<string, readonly Column[]>> {
   const database = openDatabase(":memory:");
   try {
-    const db = openKysely<unknown>("sqlite", createStatementRunner(() => database).run);
+    const db = openKysely<unknown>(createStatementRunner(() => database).run);
     for (const { up } of migrations) await up(db, "sqlite");
     const { rows } = await sql<Described>`
       select tables.name as "table", columns.name, lower(columns.type) as type, columns."notnull"

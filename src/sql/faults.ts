@@ -1,12 +1,11 @@
 /** What an engine's errors mean to the rooms that use a store, whichever engine it is. */
 
 /**
- * Why nothing was written, and may be later: another writer holds the store and it did not become
- * free in time (`busy`); somebody holds off all writes, and answers to reads go on (`held`), or has
- * locked what this one needs, and others go on (`locked`); or nobody holds it, and it cannot be
- * reached, or has no room for us now (`away`).
+ * Why nothing was written now and a later try may work: another writer holds the store (`busy`),
+ * another transaction has locked a table or row (`locked`), or the store cannot be reached or has
+ * no room (`away`).
  */
-type Cause = "busy" | "held" | "locked" | "away";
+type Cause = "busy" | "locked" | "away";
 
 /** Nothing was written. */
 export class StoreBusy extends Error {
@@ -19,19 +18,10 @@ export class StoreBusy extends Error {
   }
 }
 
-/** The answer to a commit was lost, and the store could not be asked what became of it in time. */
+/** The answer to a commit was lost: the write may have happened, and nothing can tell. */
 export class OutcomeUnknown extends Error {
   override readonly name = "OutcomeUnknown";
-  /** Asks again whether it was done; undefined where nobody will ever know. */
-  readonly lookUp: LookUp;
-
-  constructor(message: string, options: ErrorOptions & { readonly lookUp?: LookUp } = {}) {
-    super(message, options);
-    this.lookUp = options.lookUp ?? (() => Promise.resolve(undefined));
-  }
 }
-
-type LookUp = () => Promise<boolean | undefined>;
 
 /** What was committed may be lost: nobody reads it, and takes it for kept, nor writes after it. */
 export class DiskFailed extends Error {
@@ -46,10 +36,8 @@ export class StoreUnusable extends Error {
 type Outage = Cause | "unknown";
 
 /**
- * Why a store gives no answer, which it may give later: another process holds it, or holds writes
- * off while it is copied; another transaction has locked what is needed; it cannot be reached, or
- * it went away while it was told to keep something. Undefined for any other error. Whatever tells
- * somebody of an outage asks here.
+ * Why a store gives no answer that it may give later. Undefined for any other error. Everything
+ * that reports an outage to a user asks here.
  */
 export function readOutage(error: unknown): Outage | undefined {
   if (error instanceof OutcomeUnknown) return "unknown";

@@ -36,11 +36,6 @@ const broken = new Set([
   "Client has encountered a connection error and is not queryable",
 ]);
 
-/** The way to the server broke while an answer was waited for. */
-export class ConnectionLost extends Error {
-  override readonly name = "ConnectionLost";
-}
-
 /** A broken unique constraint becomes `Duplicate`, a server out of reach or a lock `StoreBusy`. */
 export function translatePostgresFault(error: unknown, place = "the database"): unknown {
   const code = readCode(error);
@@ -58,9 +53,8 @@ export function isLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof StoreBusy) return isLost(error.cause);
   const code = readCode(error);
-  if (error instanceof ConnectionLost || ended.has(code)) return true;
+  if (ended.has(code)) return true;
   if (code.startsWith("08") || network.has(code)) return true;
-  if (error instanceof AggregateError) return error.errors.every(isLost);
   return code === "" && endings.some((ending) => error.message.startsWith(ending));
 }
 
@@ -84,36 +78,6 @@ export function isRepeatable(error: unknown): boolean {
 export function isMissingTable(error: unknown): boolean {
   return readCode(error) === "42P01";
 }
-
-/** Runs what needs a table that may have to be made first. */
-export async function runWithTable<Result>(
-  run: () => Promise<Result>,
-  make: () => Promise<unknown>,
-): Promise<Result> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!isMissingTable(error)) throw error;
-  }
-  // Of two that make it at once, one meets the other's.
-  const unmade = await make().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  return run().catch((error: unknown) => {
-    throw isMissingTable(error) ? (unmade ?? error) : error;
-  });
-}
-
-/** As it is told where a write begins, which locks nothing but its own row of those who write. */
-export function explainHeld(error: unknown): unknown {
-  return isLockTaken(error) ? new StoreBusy(held, { cause: error, outage: "held" }) : error;
-}
-
-const held =
-  "nothing was written: `waypost migrate` is copying the database, or another transaction has " +
-  "locked its table waypost_writers; wait until that ends, or end its process (pg_locks shows " +
-  "it), and try again";
 
 const locked =
   "nothing was written: another transaction has locked a table or row; wait until that ends, or " +

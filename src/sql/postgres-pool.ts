@@ -1,56 +1,43 @@
 import { Socket } from "node:net";
-import { Pool, Query as Statement, type PoolClient, type QueryResult } from "pg";
-import { cancelStatement } from "./postgres-cancel.ts";
-import { ConnectionLost, isBroken, isLost } from "./postgres-faults.ts";
+import { Kysely, PostgresDialect, type PostgresPool as PoolOfKysely } from "kysely";
+import { Pool, type PoolClient, type QueryResult } from "pg";
+import { isBroken, isLost } from "./postgres-faults.ts";
+import { refuseNul } from "./run-statements.ts";
 import type { PoolMeasures } from "./sql.ts";
-import {
-  refuseNul,
-  type Query,
-  type Ran,
-  type RunEach,
-  type RunStatement,
-} from "./run-statements.ts";
 
 /**
- * A bounded number of connections to PostgreSQL. Nothing is kept in a session, and no statement has
- * a name: behind PgBouncer every transaction may have another server connection.
+ * A bounded number of connections, as Kysely's own dialect takes them. Nothing is kept in a session
+ * and no statement has a name: behind PgBouncer each transaction may get another connection.
  */
 export type PostgresPool = {
-  /** Runs a statement by itself, on whichever connection is free. */
-  readonly run: RunStatement;
-  readonly take: () => Promise<PostgresConnection>;
+  /** Kysely on these connections; a statement without an answer in time closes its connection. */
+  readonly openKysely: <Tables>(limits: Limits) => Kysely<Tables>;
   readonly measure: () => PoolMeasures;
-  readonly close: () => Promise<void>;
+  /** Waits for the connections in use, or closes them. */
+  readonly close: (how: "wait" | "now") => Promise<void>;
 };
 
-/** A connection that nobody else uses until it is given back. */
-export type PostgresConnection = {
-  readonly run: (query: Query, longest_ms?: number) => Promise<Ran>;
-  readonly each: (...given: [...Parameters<RunEach>, longest_ms: number]) => Promise<void>;
-  /** Several statements in one message, without parameters. Answers what the last one found. */
-  readonly runAll: (statements: readonly string[]) => Promise<Ran>;
-  /** Ends the transaction; false where the server took it back instead. */
-  readonly commit: () => Promise<boolean>;
-  /** Asks the server to end the statement that is under way. */
-  readonly cancel: () => void;
-  /** With the error that its last statement met, where there was one. */
-  readonly giveBack: (error?: unknown) => void;
+type Limits = {
+  readonly longest_ms: number;
+  /** For single statements outside transactions: one that met a broken connection runs again. */
+  readonly isRepeating?: boolean;
 };
 
 const longestConnect_ms = 5_000;
 const longestIdle_ms = 30_000;
-/** A statement that takes longer is ended; the server does so itself where it was told. */
-export const longestStatement_ms = 10_000;
-/** So much later the way to the server is taken for broken. */
-const patience_ms = 2_000;
-/** Types of the server that come as text, though our numbers fit: bigint, and a sum of them. */
+/** bigint and numeric: the driver would return text, though our numbers fit. */
 const numberTypes = [20, 1700];
 
-export function openPostgresPool(url: string, mostConnections: number): PostgresPool {
+/** `explain` turns an error of the server or the network into one that the rooms above know. */
+export function openPostgresPool(
+  url: string,
+  most: number,
+  explain: (error: unknown) => unknown,
+): PostgresPool {
   const sockets = new Set<Socket>();
   const pool = new Pool({
     connectionString: nameSslMode(url),
-    max: mostConnections,
+    max: most,
     connectionTimeoutMillis: longestConnect_ms,
     idleTimeoutMillis: longestIdle_ms,
     allowExitOnIdle: true,
@@ -64,112 +51,105 @@ export function openPostgresPool(url: string, mostConnections: number): Postgres
   });
   pool.on("connect", (client) => {
     for (const type of numberTypes) client.setTypeParser(type, Number);
-    // Whoever waits for a connection that breaks is told by its own statement.
+    // The statement that uses a broken connection reports it.
     client.on("error", () => undefined);
   });
-  // An idle one broke, and the pool has let go of it.
   pool.on("error", () => undefined);
-  let closed: Promise<void> | undefined;
-  const take = async () => holdClient(await pool.connect());
-
-  async function runAlone(query: Query): Promise<Ran> {
-    const connection = await take();
-    try {
-      const ran = await connection.run(query);
-      connection.giveBack();
-      return ran;
-    } catch (error) {
-      connection.giveBack(error);
-      throw error;
-    }
-  }
+  const destroyAll = () => sockets.forEach((socket) => socket.destroy());
 
   return {
-    take,
-    // A connection that was idle while the server started anew tells so when it is used.
-    run: (query) =>
-      runAlone(query).catch((error: unknown) => {
-        if (!isBroken(error)) throw error;
-        return runAlone(query);
-      }),
+    openKysely: <Tables>(limits: Limits) => {
+      const connect = () =>
+        pool.connect().then(
+          (client) => holdClient(client, limits, explain),
+          (error: unknown) => {
+            throw explain(error);
+          },
+        );
+      const adapted = {
+        connect: limits.isRepeating === true ? connectForEach(connect) : connect,
+        end: () => Promise.resolve(),
+      };
+      // Kysely's type also has cursors, which need a package of their own.
+      return new Kysely<Tables>({
+        dialect: new PostgresDialect({ pool: adapted as unknown as PoolOfKysely }),
+      });
+    },
     measure: () => {
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, idle, waiting };
     },
-    close: () =>
-      (closed ??= pool.end().finally(() => {
-        // The driver forgets one over which no password was given, and it held the process up.
-        for (const socket of sockets) socket.destroy();
-      })),
+    close: (how) => {
+      const ending = pool.end();
+      if (how === "now") destroyAll();
+      // The driver forgets a connection whose password was missing, and it kept the process alive.
+      return ending.finally(destroyAll);
+    },
   };
 }
 
-function holdClient(client: PoolClient): PostgresConnection {
-  let isUsable = true;
+type Connection = {
+  readonly query: (sql: string, parameters: readonly unknown[]) => Promise<QueryResult>;
+  readonly release: () => void;
+};
 
-  /** Rejects where no answer comes: the server was told to end it, and did not. */
-  function watch<Answer>(running: Promise<Answer>, longest_ms: number): Promise<Answer> {
-    return new Promise<Answer>((resolve, reject) => {
-      let timer = setTimeout(() => {
-        cancelStatement(client);
-        timer = setTimeout(() => {
-          isUsable = false;
-          reject(new ConnectionLost("Connection: no answer came in time"));
-        }, patience_ms);
-      }, longest_ms);
-      running.then(resolve, reject).finally(() => clearTimeout(timer));
-    });
-  }
+function holdClient(
+  client: PoolClient,
+  { longest_ms }: Limits,
+  explain: (error: unknown) => unknown,
+): Connection {
+  let isUsable = true;
+  let isReleased = false;
+  const release = () => {
+    if (!isReleased) client.release(!isUsable);
+    isReleased = true;
+  };
+  const closeConnection = () => {
+    isUsable = false;
+    release();
+  };
 
   return {
-    run: async ({ sql, parameters }, longest_ms = longestStatement_ms) => {
+    query: async (sql, parameters) => {
+      if (isReleased) throw new Error("a statement came after the end of its transaction");
       refuseNul(parameters);
-      return readResult(await watch(client.query(sql, [...parameters]), longest_ms));
+      const timer = setTimeout(closeConnection, longest_ms);
+      try {
+        const result = await client.query(sql, [...parameters]);
+        if (sql === "commit" && result.command !== "COMMIT") {
+          throw new Error("a statement failed, and the write went on");
+        }
+        return result;
+      } catch (error) {
+        isUsable &&= !isLost(error);
+        throw explain(error);
+      } finally {
+        clearTimeout(timer);
+      }
     },
-    each: (query, take, longest_ms) => watch(takeEach(client, query, take), longest_ms),
-    runAll: async (statements) => {
-      const results = await watch(client.query(statements.join("; ")), longestStatement_ms);
-      // The driver types one result, but answers a list where there were several statements.
-      const last = [results].flat().at(-1);
-      if (last === undefined) throw new Error("no statement was answered");
-      return readResult(last);
-    },
-    commit: async () => {
-      const { command } = await watch(client.query("commit"), longestStatement_ms);
-      return command === "COMMIT";
-    },
-    cancel: () => cancelStatement(client),
-    giveBack: (error) => client.release(!isUsable || isLost(error)),
+    release,
   };
 }
 
-function takeEach(client: PoolClient, ...[query, take]: Parameters<RunEach>): Promise<void> {
-  refuseNul(query.parameters);
-  const statement = new Statement<Ran["rows"][number]>(query.sql, [...query.parameters]);
-  return new Promise((resolve, reject) => {
-    let isGivenUp = false;
-    statement.on("row", (row) => {
-      if (isGivenUp) return;
-      try {
-        take(row);
-      } catch (error) {
-        // The driver would not know what to do with it. What still comes belongs to nobody.
-        isGivenUp = true;
-        cancelStatement(client);
-        reject(error);
-      }
-    });
-    statement.on("error", reject);
-    statement.on("end", () => resolve());
-    client.query(statement);
-  });
-}
-
-const changing = new Set(["INSERT", "UPDATE", "DELETE"]);
-
-function readResult({ rows, rowCount, command }: QueryResult): Ran {
-  if (!changing.has(command)) return { rows };
-  return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+/** Takes a connection for each statement, and another one where the first was broken. */
+function connectForEach(connect: () => Promise<Connection>): () => Promise<Connection> {
+  const runOnce: Connection["query"] = async (sql, parameters) => {
+    const connection = await connect();
+    try {
+      return await connection.query(sql, parameters);
+    } finally {
+      connection.release();
+    }
+  };
+  const connection: Connection = {
+    query: (sql, parameters) =>
+      runOnce(sql, parameters).catch((error: unknown) => {
+        if (!isBroken(error)) throw error;
+        return runOnce(sql, parameters);
+      }),
+    release: () => undefined,
+  };
+  return () => Promise.resolve(connection);
 }
 
 /** The driver takes these for what they become here, and warns of that on every start. */

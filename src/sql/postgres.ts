@@ -1,143 +1,274 @@
-import { StoreUnusable } from "./faults.ts";
-import { createLongReads } from "./long-reads.ts";
-import { openKysely } from "./open-kysely.ts";
-import { translatePostgresFault } from "./postgres-faults.ts";
-import { explainOpening } from "./postgres-opening.ts";
-import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
-import { openPostgresReader } from "./postgres-reader.ts";
-import { explainRights, findMakingFault, selectRights, type Rights } from "./postgres-rights.ts";
+import { setTimeout } from "node:timers/promises";
+import { sql, type Kysely, type QueryExecutorProvider } from "kysely";
+import { requireWaiting } from "./busy-lock.ts";
+import { createFairTurns } from "./fair-turns.ts";
+import { OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
 import { inOwnSchema } from "./list-tables.ts";
-import { createVersionReader } from "./postgres-version.ts";
-import { createPostgresWrites } from "./postgres-writes.ts";
-import type { RunEach, RunStatement } from "./run-statements.ts";
-import type { PoolMeasures, Sql } from "./sql.ts";
+import {
+  explainOpening,
+  explainRights,
+  findMakingFault,
+  selectRights,
+  type Rights,
+} from "./postgres-advice.ts";
+import { isBroken, isLost, isRepeatable, translatePostgresFault } from "./postgres-faults.ts";
+import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
+import { shareNext } from "./share-next.ts";
+import type { Sql, WriteOptions, WriteSignal } from "./sql.ts";
 
-/**
- * Writes go one after the other, each with several turns: in one line with the reads of a thousand
- * clients, each of them would stand at the end of that line once more.
- */
-const mostConnections = { reading: 9, writing: 1 };
-/** So much that is long is read at once: connections must be left for all that is quick. */
-const mostLongReads = 2;
-/** Nobody mends older ones any more. */
+/** Long reads and writes have connections of their own, so that a short read waits for neither. */
+const mostConnections = { reads: 7, scans: 2, writes: 1 };
+/** Of one project; those behind them would be answered too late. */
+const mostWaitingScans = 100;
+/** PostgreSQL supports no older version. */
 const oldestVersion = 130_000;
+
+const longestStatement_ms = 10_000;
+const longestScan_ms = 60_000;
+/** A migration goes through tables of many millions of rows, and other processes wait for it. */
+const longestMigration_ms = 60 * 60_000;
+const longestLock_ms = 5_000;
+/** The server ends a transaction in which nothing happens for so long. */
+const longestPause_ms = 30_000;
+/** When the server has not ended a statement by so much later, the connection counts as broken. */
+const patience_ms = 2_000;
+
+/** How often a write is repeated that lost its connection before COMMIT was sent. */
+const mostBreaks = 5;
+/**
+ * How long a write is repeated that the server took back for another one. A number of times would
+ * not do: where two processes write to one project all the time, one of them often loses.
+ */
+const longestRepeats_ms = 5_000;
+const mostBackoff_ms = 100;
 
 /**
  * Opens a PostgreSQL database, or what speaks its protocol. A database with tables of another
  * program is refused and left as it is.
  */
 export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
-  const pool = openPostgresPool(url, mostConnections.reading);
-  const rights = await checkDatabase(pool, url).catch(async (error: unknown) => {
-    await pool.close();
-    throw error;
-  });
   const place = describeDatabase(url);
-  const translate = (error: unknown) =>
+  const rights = await checkDatabase(url);
+  const explain = (error: unknown) =>
     translatePostgresFault(explainRights(error, rights, place), place);
-  const open = (run: RunStatement, each?: RunEach) =>
-    openKysely<Tables>("postgres", run, { each, translate });
-  const db = open(pool.run);
-  const ofWriter = openPostgresPool(url, mostConnections.writing);
-  const writes = createPostgresWrites(ofWriter);
-  const writing = open(writes.run);
-  const longReads = Array.from({ length: mostLongReads }, () => openLongReads(pool, open));
+  const reads = openPostgresPool(url, mostConnections.reads, explain);
+  const scans = openPostgresPool(url, mostConnections.scans, explain);
+  const writes = openPostgresPool(url, mostConnections.writes, explain);
+  const db = reads.openKysely<Tables>({ longest_ms: longestStatement_ms, isRepeating: true });
+  const scanning = scans.openKysely<Tables>({ longest_ms: longestScan_ms + patience_ms });
+  const scanTurns = createFairTurns(mostConnections.scans, mostWaitingScans);
+  const { write, countWrites, finish } = createWrites<Tables>(writes);
 
   return {
     engine: "postgres",
     db,
-    readLong: (work, options) => {
-      const [freest] = longReads.toSorted((one, other) => one.count() - other.count());
-      if (freest === undefined) throw new Error("no connection for long reads exists");
-      return freest.read(work, options);
-    },
-    write: (work, options) =>
-      writes
-        .write(() => work(writing), options)
-        .catch((error: unknown) => {
-          throw translate(error);
-        }),
-    countWrites: writes.countCommits,
-    measurePool: () => addMeasures(pool.measure(), ofWriter.measure()),
-    readVersion: createVersionReader(pool.run),
+    readLong: (work, options) => scanTurns.run(() => scan(scanning, work), options),
+    write,
+    countWrites,
+    measurePool: () => addMeasures([reads, scans, writes]),
+    readVersion: createVersionReader(db),
     close: async () => {
-      await writes.finish();
-      await Promise.all(longReads.map(({ close }) => close()));
-      await Promise.all([pool.close(), ofWriter.close()]);
+      await finish();
+      await writes.close("wait");
+      scanTurns.refuseAll();
+      await Promise.all([scans.close("now"), reads.close("wait")]);
     },
   };
 }
 
-function addMeasures(one: PoolMeasures, other: PoolMeasures): PoolMeasures {
-  return {
-    open: one.open + other.open,
-    idle: one.idle + other.idle,
-    waiting: one.waiting + other.waiting,
-  };
+/** Reads in one transaction, and so as of one moment. */
+function scan<Tables, Result>(
+  scanning: Kysely<Tables>,
+  work: (db: Kysely<Tables>) => Promise<Result>,
+): Promise<Result> {
+  return scanning.connection().execute(async (db) => {
+    await begin(db, "repeatable read read only", { statement_timeout: longestScan_ms });
+    try {
+      return await work(db);
+    } finally {
+      await rollback(db);
+    }
+  });
 }
 
-function openLongReads<Db>(pool: PostgresPool, open: (run: RunStatement, each: RunEach) => Db) {
-  const longReads = createLongReads(() => openPostgresReader(pool));
-  const db = open(longReads.run, async (query, take) => longReads.use().each(query, take));
-  let count = 0;
-  return {
-    count: () => count,
-    read: async <Result>(
-      work: (db: Db) => Promise<Result>,
-      options: Parameters<typeof longReads.read>[1],
-    ) => {
-      count += 1;
+/**
+ * The writes of this process go one after the other: nearly every one counts in its project's
+ * tally, so that two at a time would only be repeated for each other's sake. Those of other
+ * processes come between.
+ */
+function createWrites<Tables>(pool: PostgresPool) {
+  const turns = createFairTurns(mostConnections.writes);
+  const writing = pool.openKysely<Tables>({ longest_ms: longestStatement_ms + patience_ms });
+  const migrating = pool.openKysely<Tables>({ longest_ms: longestMigration_ms + patience_ms });
+  let commits = 0;
+
+  function attempt<Result>(
+    work: (db: Kysely<Tables>) => Promise<Result>,
+    { signal, isLong = false }: WriteOptions,
+  ): Promise<Result> {
+    return (isLong ? migrating : writing).connection().execute(async (db) => {
+      const limits = {
+        statement_timeout: isLong ? longestMigration_ms : longestStatement_ms,
+        lock_timeout: isLong ? longestMigration_ms : findLongestLock(signal),
+        idle_in_transaction_session_timeout: longestPause_ms,
+      };
+      await begin(db, "serializable", limits, takeNumber);
+      let result: Result;
       try {
-        return await longReads.read(() => work(db), options);
-      } finally {
-        count -= 1;
+        requireWaiting(signal);
+        signal?.noteWriting?.();
+        result = await work(db);
+      } catch (error) {
+        await rollback(db);
+        throw error;
       }
-    },
-    close: longReads.close,
-  };
-}
-
-async function checkDatabase(pool: PostgresPool, url: string): Promise<Rights> {
-  const place = describeDatabase(url);
-  const ask = async (sql: string) => {
-    const { rows } = await pool.run({ sql, parameters: [] }).catch((error: unknown) => {
-      const cause = translatePostgresFault(error);
-      throw new StoreUnusable(`${place} cannot be opened: ${explainOpening(error, url)}`, {
-        cause,
+      await sql`commit`.execute(db).catch((error: unknown) => {
+        if (!isLost(error)) throw error;
+        throw new OutcomeUnknown("the answer to a commit was lost", { cause: error });
       });
+      // Before the caller gets its answer: a cache must not miss a write that somebody knows of.
+      commits += 1;
+      return result;
     });
-    return rows;
+  }
+
+  return {
+    write: <Result>(
+      work: (db: Kysely<Tables>) => Promise<Result>,
+      options: WriteOptions = {},
+    ): Promise<Result> => {
+      const { signal, isPatient = false } = options;
+      const repeat = () => repeatWrite(() => attempt(work, options), signal);
+      return turns.run(repeat, { line: isPatient ? "patient" : "hurried" });
+    },
+    countWrites: () => commits,
+    finish: turns.finish,
   };
-  const [{ version, encoding, tables, own } = {}] = await ask(selectFacts);
-  if (Number(version) < oldestVersion) {
-    throw new StoreUnusable(`${place} is too old: Waypost needs PostgreSQL 13 or newer.`);
-  }
-  if (encoding !== "UTF8") {
-    throw new StoreUnusable(
-      `${place} is not encoded in UTF8. Create a database with that encoding.`,
-    );
-  }
-  if (Number(tables) > 0 && own === null) {
-    throw new StoreUnusable(
-      `${place} contains tables of another program. Nothing was changed. Use a separate database.`,
-    );
-  }
-  // The statement has these columns, and one row.
-  const [rights] = (await ask(selectRights)) as unknown as readonly [Rights];
-  const fault = own === null ? findMakingFault(rights) : undefined;
-  if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
-  return rights;
 }
 
-const selectFacts = `
-  select current_setting('server_version_num')::int as version,
-    current_setting('server_encoding') as encoding,
-    to_regclass('waypost_writers')::text as own,
-    (select count(*) from pg_class
-     where ${inOwnSchema}) as tables
+/** A write whose caller has little time left waits no longer than that for a lock. */
+function findLongestLock(signal: WriteSignal | undefined): number {
+  const left_ms = signal?.left_ms?.() ?? longestLock_ms;
+  // Zero would mean no limit.
+  return Math.min(Math.max(Math.ceil(left_ms), 1), longestLock_ms);
+}
+
+async function repeatWrite<Result>(
+  attempt: () => Promise<Result>,
+  signal: WriteSignal | undefined,
+): Promise<Result> {
+  const started = performance.now();
+  for (let turn = 1, breaks = 0; ; turn += 1) {
+    requireWaiting(signal);
+    try {
+      return await attempt();
+    } catch (error) {
+      if (isBroken(error)) breaks += 1;
+      else if (!isRepeatable(error)) throw error;
+      if (breaks > mostBreaks) throw error;
+      if (performance.now() - started > longestRepeats_ms) {
+        throw new StoreBusy("others write the same", { cause: error });
+      }
+    }
+    await setTimeout(Math.random() * Math.min(2 ** turn, mostBackoff_ms));
+  }
+}
+
+/** One message: behind PgBouncer a setting must not outlive its transaction. */
+async function begin(
+  db: QueryExecutorProvider,
+  mode: string,
+  settings: Readonly<Record<string, number>>,
+  ...others: readonly string[]
+): Promise<void> {
+  const limits = Object.entries(settings).map(([name, ms]) => `set local ${name} = ${ms}`);
+  const statements = [`begin isolation level ${mode}`, ...limits, ...others];
+  await sql.raw(statements.join("; ")).execute(db);
+}
+
+/** Citus gives a transaction no number when it writes on other machines only (`readVersion`). */
+const takeNumber = "select pg_current_xact_id()";
+
+/** When the connection is broken, the server rolls back by itself. */
+async function rollback(db: QueryExecutorProvider): Promise<void> {
+  await sql`rollback`.execute(db).catch(() => undefined);
+}
+
+/**
+ * The server's snapshot is another one after any process has committed something. The start of the
+ * server tells it from the snapshot of a standby that took over.
+ */
+function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
+  let known = "";
+  let version = 0;
+  // A look answers only those who asked before it began.
+  return shareNext(async () => {
+    const { rows } = await selectVersion.execute(db);
+    const text = rows[0]?.text ?? "";
+    if (text !== known) version += 1;
+    known = text;
+    return version;
+  });
+}
+
+const selectVersion = sql<{ readonly text: string }>`
+  select pg_current_snapshot()::text || ' ' || pg_postmaster_start_time() as text
 `;
 
-/** How it is told of: without its password, and without what stands behind its name. */
+function addMeasures(pools: readonly PostgresPool[]) {
+  const sum = { open: 0, idle: 0, waiting: 0 };
+  for (const { open, idle, waiting } of pools.map(({ measure }) => measure())) {
+    sum.open += open;
+    sum.idle += idle;
+    sum.waiting += waiting;
+  }
+  return sum;
+}
+
+type Facts = {
+  readonly version: number;
+  readonly encoding: string;
+  readonly tables: number;
+  readonly own: string | null;
+};
+
+async function checkDatabase(url: string): Promise<Rights> {
+  const place = describeDatabase(url);
+  const pool = openPostgresPool(url, 1, (error) => {
+    const cause = translatePostgresFault(error);
+    return new StoreUnusable(`${place} cannot be opened: ${explainOpening(error, url)}`, { cause });
+  });
+  try {
+    const db = pool.openKysely<unknown>({ longest_ms: longestStatement_ms, isRepeating: true });
+    const [facts] = (await selectFacts.execute(db)).rows;
+    const [rights] = (await selectRights.execute(db)).rows;
+    if (facts === undefined || rights === undefined) throw new Error("a select without a row");
+    const fault = findFault(facts, rights);
+    if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
+    return rights;
+  } finally {
+    await pool.close("wait");
+  }
+}
+
+function findFault({ version, encoding, tables, own }: Facts, rights: Rights): string | undefined {
+  if (version < oldestVersion) return "is too old: Waypost needs PostgreSQL 13 or newer.";
+  if (encoding !== "UTF8") {
+    return "is not encoded in UTF8. Create a database with that encoding.";
+  }
+  if (own !== null) return undefined;
+  if (tables === 0) return findMakingFault(rights);
+  return "contains tables of another program. Nothing was changed. Use a separate database.";
+}
+
+const selectFacts = sql<Facts>`
+  select current_setting('server_version_num')::int as version,
+    current_setting('server_encoding') as encoding,
+    coalesce(to_regclass('waypost_migrations'), to_regclass('state_migrations'))::text as own,
+    (select count(*) from pg_class where ${sql.raw(inOwnSchema)}) as tables
+`;
+
+/** The address without its password, and without what is behind its name. */
 export function describeDatabase(url: string): string {
   try {
     const { protocol, username, host, pathname } = new URL(url);

@@ -4,16 +4,13 @@ import { restoreFault, type FaultData } from "./faults.ts";
 import type { Query, Ran, RunStatement } from "./run-statements.ts";
 
 /** A thread with a reading connection of its own, where a long statement holds nobody up. */
-export type Reader = {
+export type ThreadReader = {
   /** One after the other; the statements until `letGo` see the store as of one moment. */
   readonly run: RunStatement;
   /** Ends the statement that is under way. */
   readonly interrupt: () => void;
   readonly letGo: () => void;
   readonly close: () => Promise<void>;
-};
-
-export type ThreadReader = Reader & {
   /** Carries the log over into the file, while no statement's moment is held. */
   readonly carryOver: () => Promise<LogPages>;
 };

@@ -14,9 +14,6 @@ export type Ran = {
 
 export type RunStatement = (query: Query) => Promise<Ran>;
 
-/** Hands over each row as it comes: of very many of them none has to be held. */
-export type RunEach = (query: Query, take: (row: Ran["rows"][number]) => void) => Promise<void>;
-
 /** A statement that is run again and again, and stays prepared. */
 export type RunPrepared = (parameters: Query["parameters"]) => Ran["rows"] | Promise<Ran["rows"]>;
 
@@ -24,14 +21,6 @@ export type RunPrepared = (parameters: Query["parameters"]) => Ran["rows"] | Pro
 export type StatementRunner = {
   readonly run: (query: Query) => Ran | Promise<Ran>;
   readonly prepare: (sql: string) => RunPrepared;
-};
-
-/** What a database can beside running a statement, each where it can. */
-export type MoreRunners = {
-  readonly prepare?: StatementRunner["prepare"] | undefined;
-  readonly each?: RunEach | undefined;
-  /** What an error means here, where more is known than of the engine. */
-  readonly translate?: ((error: unknown) => unknown) | undefined;
 };
 
 /** Filters make many different statements; the most recently used ones stay prepared. */

@@ -9,7 +9,6 @@ import { openLogSync, type LogSync } from "./log-sync.ts";
 import { createLongReads } from "./long-reads.ts";
 import { readKnown, type Migrations } from "./migrate.ts";
 import { openKysely } from "./open-kysely.ts";
-import { openReader } from "./reader.ts";
 import {
   damaged,
   hasLog,
@@ -46,16 +45,15 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     throw refuseFault(path, error);
   });
-  const longReads = createLongReads((onEnd) => openReader(path, onEnd));
-  const open = ({ run, prepare }: Pick<StatementRunner, "run"> & Partial<StatementRunner>) =>
-    openKysely<Tables>("sqlite", run, { prepare });
+  const longReads = createLongReads(path);
   const readOn = (choose: () => Database) => readWhileSound(createStatementRunner(choose), log);
   const reading = readOn(() => (writer.isTransaction ? reader : writer));
-  const db = open(reading);
+  const db = openKysely<Tables>(reading.run, reading.prepare);
   // It tells of the commits of other connections alone, so that one has to be asked all the time.
   const findVersion = readOn(() => reader).prepare("PRAGMA data_version");
-  const writing = open(createStatementRunner(() => writer));
-  const readingLong = open(longReads);
+  const ofWriter = createStatementRunner(() => writer);
+  const writing = openKysely<Tables>(ofWriter.run, ofWriter.prepare);
+  const readingLong = openKysely<Tables>(longReads.run);
   const checkpoints = createCheckpoints((work) =>
     longReads.aside((reader) => work(reader.carryOver)),
   );
@@ -107,7 +105,7 @@ export async function refuseOtherVersion(
     database = opened;
     if (readPragma(opened, "application_id") !== applicationId) return;
     const { run } = createStatementRunner(() => opened);
-    await readKnown({ db: openKysely("sqlite", run), engine: "sqlite" }, migrations);
+    await readKnown({ db: openKysely(run), engine: "sqlite" }, migrations);
   } catch (error) {
     // Opening the file for writing explains every other fault.
     if (error instanceof StoreUnusable) throw error;

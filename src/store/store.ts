@@ -28,7 +28,7 @@ export type Store = Omit<Sql<Tables>, "engine"> & {
   readonly finishChore: (chore: ChoreTable, most_ms: number) => Promise<void>;
 };
 
-export const storeMigrations: Migrations = { table: "migrations", list: [initialTables] };
+export const storeMigrations: Migrations = { table: "waypost_migrations", list: [initialTables] };
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;

@@ -32,8 +32,7 @@ export async function workOnEach(db: Db, { find, work, signal, onError }: Sweep)
     for (const projectId of await find(projects)) {
       if (signal.aborted) return;
       await work(projectId).catch((error: unknown) => {
-        const outage = readOutage(error);
-        if (outage === "away" || outage === "held") throw error;
+        if (readOutage(error) === "away") throw error;
         onError(error);
       });
     }

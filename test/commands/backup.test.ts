@@ -145,7 +145,7 @@ describe("a file that cannot be written is refused, and what is there stays", ()
     expect(existsSync(empty.path)).toBe(false);
     await plantEmbedded(empty.path, []);
     const database = openDatabase(join(empty.path, "waypost.db"));
-    database.exec("insert into migrations (name) values ('999-later')");
+    database.exec("insert into waypost_migrations (name) values ('999-later')");
     database.close();
     const other = await run(["backup", beside("none.waypost"), "--data", empty.path]);
     expect(other).toMatchObject({ code: 2, stdout: "" });

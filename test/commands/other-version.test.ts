@@ -8,11 +8,11 @@ import { createFolder, createServed, runProcess as run } from "../support/comman
 /** Data that another version of Waypost wrote is refused, and no byte of it changes. */
 
 const shapes = [
-  ["waypost.db", "UPDATE migrations SET name = '001-init'"],
-  ["waypost.db", "INSERT INTO migrations VALUES ('999-later')"],
-  ["waypost.db", "DROP TABLE migrations"],
+  ["waypost.db", "UPDATE waypost_migrations SET name = '001-init'"],
+  ["waypost.db", "INSERT INTO waypost_migrations VALUES ('999-later')"],
+  ["waypost.db", "DROP TABLE waypost_migrations"],
   ["state.db", "UPDATE state_migrations SET name = '001-init'"],
-  ["state.db", "ALTER TABLE state_migrations RENAME TO migrations"],
+  ["state.db", "ALTER TABLE state_migrations RENAME TO waypost_migrations"],
 ] as const;
 
 const logged = shapes.filter(([, statement]) => statement.startsWith("UPDATE"));

@@ -85,7 +85,7 @@ test("a process goes on beside another schema, unready, where no other one start
   const env = { WAYPOST_DATABASE_URL: database.url };
   await using serving = await startServe(folder.path, [], { env });
   const tomorrow = "'initial-of-tomorrow'";
-  await query(database.url, `insert into migrations values (${tomorrow})`);
+  await query(database.url, `insert into waypost_migrations values (${tomorrow})`);
   const told = await post(`${serving.places.url}/readyz`, { method: "GET" });
   expect([told.status, told.text]).toEqual([503, '{"status":"store of another version"}']);
   expect((await serving.call("POST", "/links", { body: { path: "one" } })).status).toBe(201);
@@ -93,7 +93,7 @@ test("a process goes on beside another schema, unready, where no other one start
   const { code, stderr } = await run(words, { env });
   const message = "This version of Waypost cannot read the data, because another version wrote it.";
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
-  await query(database.url, `delete from migrations where name = ${tomorrow}`);
+  await query(database.url, `delete from waypost_migrations where name = ${tomorrow}`);
   await serving.stop();
   await database.giveBack();
 });

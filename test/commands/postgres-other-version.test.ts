@@ -5,10 +5,10 @@ import { query, takeDatabase } from "../support/postgres.ts";
 /** A database that another version of Waypost wrote is refused, and no row of it changes. */
 
 const shapes = [
-  "update migrations set name = '001-init'",
-  "drop table waypost_processes; update migrations set name = '001-init'",
+  "update waypost_migrations set name = '001-init'",
+  "drop table waypost_processes; update waypost_migrations set name = '001-init'",
   "update state_migrations set name = '001-init'",
-  "drop table migrations, projects; update state_migrations set name = '001-init'",
+  "drop table waypost_migrations, projects; update state_migrations set name = '001-init'",
 ];
 
 /** Each table by its name, with what its rows are and which transactions wrote them. */

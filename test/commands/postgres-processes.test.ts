@@ -70,12 +70,11 @@ test("what a process that nobody sees has begun is not left behind by a migratio
   const words = ["migrate", "--to", `sqlite:${other.path}`, "--data", folder.path];
   const refused = await run(words, { env });
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  const who = "database process \\d+ from \\S+ has been writing for \\d+ seconds";
-  expect(refused.stderr).toMatch(new RegExp(`another process uses the data \\(${who}\\); stop`));
+  expect(refused.stderr).toContain("another process uses the data; stop every");
   expect(existsSync(other.path)).toBe(false);
   const going = begin(words, { env });
   const waiting = `select 1 from pg_locks where mode = 'ShareLock' and not granted
-    and relation = 'waypost_writers'::regclass`;
+    and relation = 'projects'::regclass`;
   await waitUntil(async () => (await query(database.url, waiting)).length > 0);
   goesOn.open();
   await writing;

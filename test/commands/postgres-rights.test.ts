@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
@@ -69,18 +70,18 @@ const emptyOnes: readonly (readonly [string, (rightless: Rightless) => string, R
   [
     "sees no schema",
     ({ name }) => `alter database "${name}" set search_path = "not ""there"`,
-    /its search_path is "not ""there", and the role can use none of these schemas/,
+    /has no schema that the role ".+" can use/,
   ],
   [
     "may not look into its schema",
     ({ name }) => `create schema closed; alter database "${name}" set search_path = closed`,
-    /its search_path is closed/,
+    /has no schema that the role ".+" can use/,
   ],
   [
     "has an empty search path",
     ({ name }) =>
       `alter database "${name}" set search_path = ''; grant create on schema public to public`,
-    /its search_path is "?"?empty|its search_path is ""/,
+    /has no schema that the role ".+" can use/,
   ],
   [
     "may only read",
@@ -120,20 +121,19 @@ test("copies into such a database say the same, and have copied nothing", async 
   const restored = await run(["restore", backup, "--data", own.path], { env: rightless.env });
   const migrated = await run(["migrate", "--to", rightless.url, "--data", folder.path]);
   for (const refused of [restored, migrated]) {
-    expect(readAdvice(refused)).toContain('GRANT CREATE ON SCHEMA "public" TO "waypost ');
+    expect(readAdvice(refused)).toContain('GRANT USAGE, CREATE ON SCHEMA "public" TO "waypost ');
   }
 });
 
-test("a role without rights to tables that are there is told whose they are", async () => {
+test("a role without rights to the tables is told what to run", async () => {
   await using rightless = await takeRightless();
   const made = await run(["keys", "list", "--data", folder.path], {
     env: { WAYPOST_DATABASE_URL: rightless.owner },
   });
   expect(made).toMatchObject({ code: 0 });
-  const owner = new URL(rightless.owner).username;
   const refused = await rightless.run("keys", "list");
   const statement = readAdvice(refused);
-  expect(refused.stderr).toContain(`The tables belong to "${owner}". Start Waypost with that role`);
+  expect(refused.stderr).toMatch(/denies the role ".+" a permission \(permission denied for table/);
   expect((await rightless.run("doctor")).stdout).toContain(statement);
   await query(
     rightless.owner,
@@ -178,7 +178,7 @@ test("a database that becomes read-only is one that writes may be tried on again
   const { owner, role } = rightless;
   await query(owner, `grant create on schema public to "${role}"`);
   const store = await openPostgres(rightless.url);
-  const write = () => store.write(() => Promise.resolve());
+  const write = () => store.write((db) => sql`create table if not exists written ()`.execute(db));
   const endAll = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`;
   await write();
   await query(owner, `alter role "${role}" set default_transaction_read_only = on`);

@@ -50,12 +50,14 @@ describe("a process that serves", () => {
     await using served = await createServed();
     const { url } = served.serving.places;
     using held = openStoreFile(served.folder.path);
-    held.database.exec("ALTER TABLE migrations RENAME TO elsewhere");
+    held.database.exec("ALTER TABLE waypost_migrations RENAME TO elsewhere");
     expect(await ask(url, "/readyz")).toEqual(unready("store of another version"));
-    held.database.exec("CREATE TABLE migrations (other TEXT)");
+    held.database.exec("CREATE TABLE waypost_migrations (other TEXT)");
     expect(await ask(url, "/readyz")).toEqual(unready("store unavailable"));
     expect(await ask(url, "/healthz")).toEqual(alive);
-    held.database.exec("DROP TABLE migrations; ALTER TABLE elsewhere RENAME TO migrations");
+    held.database.exec(
+      "DROP TABLE waypost_migrations; ALTER TABLE elsewhere RENAME TO waypost_migrations",
+    );
     expect(await ask(url, "/readyz")).toEqual(ready);
   });
 
@@ -63,7 +65,7 @@ describe("a process that serves", () => {
     await using served = await createServed();
     const { folder, serving } = served;
     using held = openStoreFile(folder.path);
-    held.database.exec("INSERT INTO migrations VALUES ('999-of-tomorrow')");
+    held.database.exec("INSERT INTO waypost_migrations VALUES ('999-of-tomorrow')");
     expect(await ask(serving.places.url, "/readyz")).toEqual(unready("store of another version"));
     expect((await serving.call("POST", "/links", { body: { path: "one" } })).status).toBe(201);
     const { code, stderr } = await run(["serve", "--data", folder.path, "--port", "0"]);

@@ -95,7 +95,7 @@ test("of many that start at once on a new folder each is ready, and migrated it 
   }
   expect(new Set(servings.map(({ key }) => key)).size).toBe(1);
   const database = openDatabase(join(folder.path, "waypost.db"));
-  const done = database.prepare("SELECT name FROM migrations").all();
+  const done = database.prepare("SELECT name FROM waypost_migrations").all();
   database.close();
   expect(new Set(done.map((row) => JSON.stringify(row))).size).toBe(done.length);
   for (const { stop } of servings) await stop();

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sql as raw, type Kysely } from "kysely";
 import { expect, test } from "vitest";
-import { renewProcess } from "../../src/sql/processes.ts";
 import { openStore } from "../../src/store/store.ts";
 import { neverRing } from "../support/alarms.ts";
 import { openForAll } from "../support/open-for.ts";
@@ -44,7 +43,7 @@ const ofWaypost = {
   secrets: "of all processes",
   store_secrets: "of all processes",
   request_counts: "of a process",
-  migrations: "marks of what was done to the tables",
+  waypost_migrations: "marks of what was done to the tables",
   state_migrations: "marks of what was done to the tables",
 };
 
@@ -52,7 +51,6 @@ const ofWaypost = {
 const ofEngine = isOnPostgres
   ? {
       waypost_processes: "who has the database open",
-      waypost_writers: "the last write of each process",
     }
   : {
       // Only one machine ever has a file.
@@ -76,7 +74,6 @@ openForAll(createPlace, async (created) => {
   await store.write(() => Promise.resolve());
   // Kysely knows no table of the engine's own.
   const untyped = store.db as unknown as Kysely<unknown>;
-  if (isOnPostgres) await renewProcess(untyped, { id: "a", host: "here", pid: 1 });
   const clock = { now: Date.now, monotonic: () => performance.now() };
   const random = { bytes: (count: number) => randomBytes(count) };
   await (await place.openState({ clock, random })).close();

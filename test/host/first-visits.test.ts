@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
-import { openKysely } from "../../src/sql/open-kysely.ts";
 import { StoreBusy, type Store } from "../../src/store/store.ts";
-import type { Tables } from "../../src/store/tables.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
-import { isOnPostgres } from "../support/store-place.ts";
 
 /** Visitors who open links for the first time at one moment, and reads of the store that fail. */
 
@@ -16,14 +13,16 @@ let failing: RegExp | undefined;
 
 /** The same store, some of whose statements fail. */
 function fail(store: Store): Store {
-  const db = openKysely<Tables>(isOnPostgres ? "postgres" : "sqlite", async (query) => {
-    if (failing?.test(query.sql) === true) throw new StoreBusy("gone for a moment");
-    const { rows } = await store.db.executeQuery<Record<string, string>>({
-      ...query,
-      query: { kind: "RawNode", sqlFragments: [], parameters: [] },
-      queryId: { queryId: "passed on" },
-    });
-    return { rows };
+  const compiled = new Map<string, string>();
+  const db = store.db.withPlugin({
+    transformQuery: ({ node, queryId }) => {
+      compiled.set(queryId.queryId, store.db.getExecutor().compileQuery(node, queryId).sql);
+      return node;
+    },
+    transformResult: ({ result, queryId }) => {
+      const isFailing = failing?.test(compiled.get(queryId.queryId) ?? "") === true;
+      return isFailing ? Promise.reject(new StoreBusy("gone")) : Promise.resolve(result);
+    },
   });
   return { ...store, db };
 }

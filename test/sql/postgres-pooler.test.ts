@@ -1,8 +1,11 @@
 import { connect as connectTo } from "node:net";
+import { sql } from "kysely";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openPostgres } from "../../src/sql/postgres.ts";
 import { cancellation, writeNumbers } from "../support/postgres-frames.ts";
-import { takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
+import { staying } from "../support/rows.ts";
 import { openTransactionPooler, type TransactionPooler } from "../support/transaction-pooler.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -74,6 +77,24 @@ test("a statement with a name is refused, and so is a setting at the start", asy
   expect(pooler.left.at(-1)).toBe("a named statement: select 1");
   const other = new Client({ connectionString: pooler.url, statement_timeout: 1 });
   await expect(other.connect()).rejects.toThrow("unsupported startup parameter");
+});
+
+test("a store behind it leaves nothing in a session", async () => {
+  const before = pooler.left.length;
+  const store = await openPostgres<{ readonly notes: { readonly text: string } }>(pooler.url);
+  const make = sql`create table notes (text text)`;
+  await store.write((db) => make.execute(db));
+  for (let turn = 0; turn < 4; turn += 1) {
+    await store.write((db) => db.insertInto("notes").values({ text: "kept" }).execute());
+    await Promise.all([1, 2, 3].map(() => store.db.selectFrom("notes").selectAll().execute()));
+    const count = (db: typeof store.db) => db.selectFrom("notes").selectAll().execute();
+    const rows = await store.readLong(count, { signal: staying, line: "one" });
+    expect(rows).toHaveLength(turn + 1);
+    await store.readVersion();
+  }
+  await store.close();
+  await query(database.url, "drop table notes");
+  expect(pooler.left.slice(before)).toEqual([]);
 });
 
 test("what is to be cancelled is, and nobody else's", async () => {

@@ -67,12 +67,12 @@ describe("a file that cannot be used is refused with a clear message and left as
     [
       "a file of another version",
       "because another version wrote it",
-      () => makeOurs(sql`insert into migrations values ('999-later')`),
+      () => makeOurs(sql`insert into waypost_migrations values ('999-later')`),
     ],
     [
       "a file whose tables have no known shape",
       "because another version wrote it",
-      () => makeOurs(sql`delete from migrations`),
+      () => makeOurs(sql`delete from waypost_migrations`),
     ],
   ])("%s", async (_, message, prepare) => {
     await prepare();

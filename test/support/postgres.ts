@@ -46,6 +46,11 @@ export async function takeDatabase(): Promise<TestDatabase> {
   };
 }
 
+/** Marks a database as Waypost's, for a test that makes tables of its own there. */
+export async function markDatabase(url: string): Promise<void> {
+  await query(url, "create table if not exists waypost_migrations (name text primary key)");
+}
+
 /** One without a table in it, whatever those before have left there. */
 export async function takeEmptyDatabase(): Promise<TestDatabase> {
   const database = await takeDatabase();

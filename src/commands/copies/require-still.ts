@@ -1,9 +1,7 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { UsageFault } from "../../config.ts";
 import { CopyFault, type CopiedDatabase } from "../../copies/copied-database.ts";
-import { findOpenWrite, holdWrites, type OpenWrite } from "../../sql/hold-writes.ts";
-import { isLockTaken, isMissingTable } from "../../sql/postgres-faults.ts";
-import { longestPause_ms } from "../../sql/postgres-writer-row.ts";
+import { isLockTaken, isMissingTable, isRepeatable } from "../../sql/postgres-faults.ts";
 import { forgottenAfter_s, listProcesses } from "../../sql/processes.ts";
 import { showHidden } from "../../text/show-hidden.ts";
 
@@ -29,7 +27,8 @@ export async function requireStill(databases: readonly CopiedDatabase[]): Promis
 
 /** Of a file the engine itself says it (`isHeldElsewhere`). */
 async function requireNone([first]: readonly CopiedDatabase[]): Promise<void> {
-  const [other] = first === undefined ? [] : await listProcesses(first.sql.db);
+  const listed = first === undefined ? [] : await listProcesses(first.sql.db).catch(refuseMissing);
+  const [other] = listed;
   if (other === undefined) return;
   const host = showHidden(other.host).slice(0, mostHost);
   throw refuseBusy(
@@ -52,25 +51,29 @@ async function readVersions(databases: readonly CopiedDatabase[]): Promise<strin
   return versions.join(" ");
 }
 
-async function hold([first]: readonly CopiedDatabase[], db: Kysely<unknown>): Promise<void> {
+/**
+ * Locks all tables against writes until the read is over, and waits for writes that have begun.
+ * Taking a lock is not yet the moment that the read sees. Nobody can write to a file that is held.
+ */
+async function hold(databases: readonly CopiedDatabase[], db: Kysely<unknown>): Promise<void> {
+  if (databases[0]?.sql.engine !== "postgres") return;
+  const names = databases.flatMap(({ copied: { migrations, tables } }) => [
+    migrations.table,
+    ...tables.map(({ name }) => name),
+  ]);
+  const all = sql.join(names.map((name) => sql.table(name)));
   try {
-    await holdWrites(db);
+    await sql.raw(`set local lock_timeout = ${longestLock_ms}`).execute(db);
+    await sql`lock table ${all} in share mode`.execute(db);
   } catch (error) {
-    if (isMissingTable(error)) throw refuseEmpty();
-    if (first === undefined || !isLockTaken(error)) throw error;
-    const open = await findOpenWrite(first.sql.db);
-    throw refuseBusy(
-      open && ` (${describeWrite(open)})`,
-      `; the database ends an idle write after ${longestPause_ms / 1000} seconds`,
-    );
+    throw isLockTaken(error) || isRepeatable(error) ? refuseBusy() : refuseMissing(error);
   }
 }
 
-/** The server keeps to itself what other roles' connections do. */
-function describeWrite({ pid, address, open_s }: OpenWrite): string {
-  const whence = address === null ? "" : ` from ${address}`;
-  const since = open_s === null ? "" : ` for ${open_s} seconds`;
-  return `database process ${pid}${whence} has been writing${since}`;
+const longestLock_ms = 5_000;
+
+function refuseMissing(error: unknown): never {
+  throw isMissingTable(error) ? refuseEmpty() : error;
 }
 
 const written =

@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../../config.ts";
-import { findWriteFault } from "../../sql/postgres-rights.ts";
+import { findWriteFault } from "../../sql/postgres-advice.ts";
 import { readDatabaseTime } from "../../sql/processes.ts";
 import { listSlow } from "../../store/engines/describe-database.ts";
 import type { Store } from "../../store/store.ts";

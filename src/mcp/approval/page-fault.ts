@@ -33,7 +33,6 @@ function describeOutage(outage: Outage, kept: string): PageFault {
 
 const titles = {
   busy: "The database is busy",
-  held: "Changes are paused at the moment",
   locked: "The database is locked",
   away: "The database is not responding",
 } as const;

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { createInitialMigration, type Migration } from "../../sql/migrate.ts";
+import { processTable } from "../../sql/processes.ts";
 import type { Engine } from "../../sql/sql.ts";
 import { makeEventTables } from "./event-tables.ts";
 import { makeLinkTables } from "./link-tables.ts";
@@ -13,6 +14,7 @@ const tables = createInitialMigration((engine: Engine) => [
   ...projectTables,
   ...makeLinkTables(engine),
   ...makeEventTables(engine),
+  ...(engine === "postgres" ? [processTable] : []),
 ]);
 
 export const initialTables: Migration = {

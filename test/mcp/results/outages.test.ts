@@ -27,9 +27,6 @@ afterEach(() => {
 const away = new StoreBusy("connect ECONNREFUSED 10.0.0.7:5432", { outage: "away" });
 const held = new StoreBusy("the store is busy");
 const silent = "The database is not responding. Try again in a moment.";
-const noWrites =
-  "Writes are paused: the database is being copied, or another transaction has locked it. Try " +
-  "again later.";
 const none = { code: "overloaded", effect: "none", retry: "later", retry_after_s: 1 };
 
 describe("a call", () => {
@@ -37,7 +34,6 @@ describe("a call", () => {
     ["is away", away, silent],
     ["cannot be opened, for it is away", new StoreUnusable("at", { cause: away }), silent],
     ["is held by another process", held, "Request took too long. Try again."],
-    ["takes no writes while it is copied", new StoreBusy("held", { outage: "held" }), noWrites],
     ["has locked it elsewhere", new StoreBusy("lock", { outage: "locked" }), messages.store_locked],
   ])("is to come again where the database %s, and then it is answered", async (_, fault, said) => {
     vi.spyOn(assistant.state.history, "list").mockRejectedValueOnce(fault);
