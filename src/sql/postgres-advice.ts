@@ -39,7 +39,7 @@ export function findMakingFault(rights: Rights): string | undefined {
   return `does not let the role ${role} create tables in the schema ${schema}. ${grantAll(rights)}`;
 }
 
-/** An error that waiting does not fix becomes StoreUnusable with advice. Others stay as they are. */
+/** An error that waiting does not fix becomes StoreUnusable with advice. Others stay. */
 export function explainRights(error: unknown, rights: Rights, place: string): unknown {
   const code = readCode(error);
   const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });

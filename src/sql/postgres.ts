@@ -265,7 +265,8 @@ const selectFacts = sql<Facts>`
   select current_setting('server_version_num')::int as version,
     current_setting('server_encoding') as encoding,
     coalesce(to_regclass('waypost_migrations'), to_regclass('state_migrations'))::text as own,
-    (select count(*) from pg_class where ${sql.raw(inOwnSchema)}) as tables
+    (select count(*) from pg_class
+     where ${sql.raw(inOwnSchema)}) as tables
 `;
 
 /** The address without its password, and without what is behind its name. */

@@ -334,7 +334,7 @@ describe("a long read", () => {
     expect(seen).toEqual([1, 1]);
   });
 
-  test("answers a caller that leaves at once, and keeps its turn until the server ends", async () => {
+  test("answers a caller that leaves at once, and keeps its turn until it ends", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
     const hold = (caller: ReadSignal) =>
