@@ -98,16 +98,9 @@ test("with a second origin the page's button leads there, in the preview too", a
   const { port } = new URL(serving.places.url);
   const phone = { host: `default.localhost:${port}`, agent: iPhone };
   expect((await visitAt(Number(port), "/spring", phone)).text).toContain(button);
-  const shown = await fetch(`${serving.places.api}/page_template/preview`, {
-    method: "POST",
-    headers: {
-      authorization: `Token ${serving.key}`,
-      "content-type": "application/json",
-      "user-agent": iPhone,
-    },
-    body: JSON.stringify({ link_id: id }),
-  });
-  expect(await shown.text()).toContain(button);
+  const asked = { headers: { "user-agent": iPhone }, body: { link_id: id } };
+  const shown = await serving.call("POST", "/page_template/preview", asked);
+  expect(shown.text).toContain(button);
   // Who comes by that name has not got the app.
   const { headers } = await visitAt(Number(port), "/spring", {
     ...phone,

@@ -87,8 +87,8 @@ test("the metrics tell requests by route and status, and refusals by budget", as
   await serving.call("GET", "/links/one");
   await serving.call("GET", "/links/two");
   for (const path of ["/nothing", "/links/one/two/three"]) await serving.call("GET", path);
-  const resolve = `${serving.places.api}/short_links/resolve?url=https://example.com`;
-  for (let count = 0; count < 1201; count += 1) await fetch(resolve, { method: "POST" });
+  const resolve = "/short_links/resolve?url=https://example.com";
+  for (let count = 0; count < 1201; count += 1) await serving.call("POST", resolve, { key: null });
   const { key, places } = serving;
   for (const shown of [key, "wrong", "none"]) {
     await post(places.mcp, modernCall(shown, 1, "list_links"));

@@ -18,14 +18,8 @@ import { connectV1 } from "../support/mcp-clients.ts";
 /** Clients behind a proxy, as `waypost serve` tells them apart. */
 
 /** Calls that show no client key are counted before they are refused: 60 a minute and address. */
-async function match({ places }: Serving, headers: Record<string, string>): Promise<number> {
-  const response = await fetch(`${places.api}/fingerprints/match`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: "{}",
-  });
-  await response.text();
-  return response.status;
+async function match({ call }: Serving, headers: Record<string, string>): Promise<number> {
+  return (await call("POST", "/fingerprints/match", { key: null, headers, body: {} })).status;
 }
 
 async function spend(serving: Serving, headers: Record<string, string>): Promise<void> {

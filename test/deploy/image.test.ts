@@ -5,6 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { createCall } from "../support/api-call.ts";
+import { fetchDescribed } from "../support/api-description.ts";
 import { findFreePort } from "../support/listening.ts";
 
 /** No container engine runs here: the instructions of the Dockerfile run in plain folders. */
@@ -163,12 +165,9 @@ async function serveAndVisit(stage: Stage): Promise<void> {
 
 async function openLink(stage: Stage, port: string): Promise<void> {
   const key = readFileSync(join(stage.root, "data/owner.key"), "utf8").trim();
-  const made = await fetch(`http://127.0.0.1:${port}/api/v1/links`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ path: "spring", url: "https://example.com/sale" }),
-  });
-  expect(made.status).toBe(201);
+  const call = createCall(`http://127.0.0.1:${port}/api/v1`, key, fetchDescribed);
+  const link = { path: "spring", url: "https://example.com/sale" };
+  expect((await call("POST", "/links", { body: link })).status).toBe(201);
   const visit = spawnSync(
     "curl",
     ["-sS", "-o", "/dev/null", "-w", "%{redirect_url}", `http://default.localhost:${port}/spring`],

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
-import { createService } from "../../src/service/service.ts";
+import { createService } from "../support/described-service.ts";
 import { serveApi } from "../support/api-server.ts";
 import { createGate } from "../support/gate.ts";
 import { createWorld, readLinkOrigin } from "../support/world.ts";

@@ -13,7 +13,7 @@ import {
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
-import { createService } from "../../src/service/service.ts";
+import { createService } from "../support/described-service.ts";
 import { deleteLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";

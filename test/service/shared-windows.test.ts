@@ -1,15 +1,16 @@
+import type { AnswerApi } from "../../src/contract/api-message.ts";
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { createAddressCounter } from "../../src/service/count-addresses.ts";
-import { createService, type Service } from "../../src/service/service.ts";
+import { createService } from "../support/described-service.ts";
 import { createTell } from "../../src/service/shared-windows.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 
 /** Budgets of several processes of one store, which tell each other now and then. */
 
 /** Another process, as far as budgets are concerned. */
-function startProcess(world: World, store = world.store): Service["answer"] {
+function startProcess(world: World, store = world.store): AnswerApi {
   return createService({
     store,
     clock: world.clock,
@@ -23,7 +24,7 @@ function startProcess(world: World, store = world.store): Service["answer"] {
 type Asked = { readonly path?: string; readonly key?: string; readonly address?: string };
 
 /** Spends of a budget, and writes nothing: the body is refused after that. */
-async function ask(answer: Service["answer"], asked: Asked): Promise<number> {
+async function ask(answer: AnswerApi, asked: Asked): Promise<number> {
   const { path = "/ios_apps", key, address } = asked;
   const headers = {
     "content-type": "application/json",
@@ -35,7 +36,7 @@ async function ask(answer: Service["answer"], asked: Asked): Promise<number> {
 
 /** How many of so many pass, asked one after another of the processes in turn. */
 async function countPassed(
-  processes: readonly Service["answer"][],
+  processes: readonly AnswerApi[],
   times: number,
   asked: Asked,
 ): Promise<number> {

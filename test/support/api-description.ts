@@ -1,22 +1,43 @@
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import { uuidPattern } from "../../src/contract/fields.ts";
+import { internalLinkFilters } from "../../src/contract/filters.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
 import { describeApi } from "../../src/contract/openapi/openapi.ts";
 
 /**
  * Checks requests and responses against the OpenAPI document. Each response must be as described,
- * without any field that the document does not have, and so must each request that was accepted.
+ * and so must each request that was accepted. The header `Warning` may name what was ignored.
  */
 
-type Sent = { readonly method: string; readonly url: string; readonly body: string | undefined };
+type Sent = { readonly method: string; readonly url: string; readonly body: string };
 
 type Received = {
   readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
+  readonly headers: Readonly<Record<string, unknown>>;
   readonly body: unknown;
 };
+
+/** Fetches from a server, and checks the exchange if it is one of the API. */
+export async function fetchDescribed(request: Request): Promise<Response> {
+  const { method, url } = request;
+  const body = await request.clone().text();
+  const response = await fetch(request);
+  const { status, headers } = response;
+  const text = await response.clone().text();
+  checkText({ method, url, body }, { status, headers: Object.fromEntries(headers), text });
+  return response;
+}
+
+type ReceivedText = Omit<Received, "body"> & { readonly text: string };
+
+/** Checks what came over HTTP, if it came from the API. */
+export function checkText(sent: Sent, { status, headers, text }: ReceivedText): void {
+  if (!new URL(sent.url).pathname.startsWith(apiPrefix)) return;
+  const isData = headers["content-type"] === "application/json";
+  const body = text === "" ? null : isData ? JSON.parse(text) : text;
+  checkExchange(sent, { status, headers, body });
+}
 
 export function checkExchange({ method, url, body }: Sent, received: Received): void {
   const { pathname, searchParams } = new URL(url);
@@ -27,8 +48,9 @@ export function checkExchange({ method, url, body }: Sent, received: Received): 
   if (operation === undefined) return checkUnknown(name, path !== "", method, received);
   checkResponse(name, operation, method, received);
   if (received.status >= 300) return;
-  checkQuery(name, operation, searchParams);
-  checkBody(name, operation, body ?? "");
+  const compile = received.headers["warning"] === undefined ? closedSchemas : openSchemas;
+  checkQuery(name, operation, searchParams, compile);
+  checkBody(name, operation, body, compile);
 }
 
 type Operation = JsonObject & {
@@ -76,23 +98,29 @@ function checkResponse(
   name: string,
   operation: Operation,
   method: string,
-  { status, headers, text, body }: Received,
+  { status, headers, body }: Received,
 ): void {
   const response = operation.responses[status];
   if (response === undefined) return fail(name, "the status is not described");
   const { content } = resolve(response);
   if (content === undefined || method === "HEAD") {
-    if (text !== "") fail(name, "a body is not described");
+    if (body !== null) fail(name, "a body is not described");
     return;
   }
-  const type = headers.get("content-type")?.split(";")[0] ?? "";
+  const type = String(headers["content-type"]).split(";")[0] ?? "";
   const described = isJsonObject(content) ? content[type] : undefined;
   if (!isJsonObject(described)) return fail(name, `the type "${type}" is not described`);
-  check(name, responseSchemas(described["schema"]), body);
+  // Members that are undefined are not sent.
+  check(name, responseSchemas(described["schema"]), JSON.parse(JSON.stringify(body)));
 }
 
 /** `q[name]` is a member of the object `q`, and `q[name][]` a list in it. */
-function checkQuery(name: string, operation: Operation, query: URLSearchParams): void {
+function checkQuery(
+  name: string,
+  operation: Operation,
+  query: URLSearchParams,
+  compile: Compile,
+): void {
   for (const { name: parameter, in: place, schema } of operation.parameters ?? []) {
     if (place !== "query") continue;
     const value =
@@ -100,7 +128,7 @@ function checkQuery(name: string, operation: Operation, query: URLSearchParams):
     if (value === undefined) continue;
     // Numbers in an address are texts.
     const given = schema["type"] === "integer" ? Number(value) : value;
-    check(`${name}, parameter ${parameter}`, requestSchemas(schema), given);
+    check(`${name}, parameter ${parameter}`, compile(schema), given);
   }
 }
 
@@ -108,21 +136,27 @@ function readGroup(letter: string, query: URLSearchParams): JsonObject {
   const group: Record<string, unknown> = {};
   for (const [key, value] of query) {
     const [, first, name = "", list] = /^(\w)\[([^[\]]+)\](\[\d*\])?$/.exec(key) ?? [];
-    if (first !== letter) continue;
+    // A filter without a value says nothing, whatever its name.
+    if (first !== letter || value.trim() === "" || isInternal(name)) continue;
     const before = group[name];
     group[name] = list === undefined ? value : [...(Array.isArray(before) ? before : []), value];
   }
   return group;
 }
 
-function checkBody(name: string, { requestBody }: Operation, text: string): void {
+/** Waypost filters by it, and describes it to no one. */
+function isInternal(name: string): boolean {
+  return Object.keys(internalLinkFilters).some((field) => name.startsWith(`${field}_`));
+}
+
+function checkBody(name: string, { requestBody }: Operation, text: string, compile: Compile): void {
   if (requestBody === undefined) return;
   if (text === "") {
     if (requestBody["required"] === true) fail(name, "the body is missing");
     return;
   }
   const { content } = requestBody as { readonly content: Readonly<Record<string, JsonObject>> };
-  const validate = requestSchemas(content["application/json"]?.["schema"]);
+  const validate = compile(content["application/json"]?.["schema"]);
   check(`${name}, body`, validate, JSON.parse(text, readFlag));
 }
 
@@ -142,30 +176,25 @@ function resolve(response: JsonObject): JsonObject {
 type Components = Readonly<Record<"schemas" | "responses", Readonly<Record<string, JsonObject>>>>;
 const { schemas, responses: shared } = description["components"] as Components;
 
-const requestSchemas = createCompiler(schemas, true);
-const responseSchemas = createCompiler(
-  Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [
-      name,
-      name === "ApiDescription" ? schema : forbidMore(schema),
-    ]),
-  ),
-  false,
-);
-
 type Compile = (schema: unknown) => ValidateFunction;
 
-/** Each schema is compiled once. In requests, a text may be sent as a number, a flag as a text. */
-function createCompiler(of: JsonObject, coerceTypes: boolean): Compile {
-  const ajv = new Ajv2020({ strict: false, allErrors: true, coerceTypes });
+/** A response has no member that the document does not name. */
+const responseSchemas = createCompiler(forbidMore);
+/** Nor has a request, unless its response warns of one. Texts may be numbers or flags. */
+const closedSchemas = createCompiler(forbidMore, { coerceTypes: true });
+const openSchemas = createCompiler((schema) => schema, { coerceTypes: true });
+
+/** Each schema is compiled once. */
+function createCompiler(prepare: (schema: unknown) => unknown, options: Options = {}): Compile {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, ...options });
   ajv.addFormat("uuid", uuidPattern);
   ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
-  ajv.addSchema({ $id: "api", components: { schemas: of } });
+  ajv.addSchema({ $id: "api", components: { schemas: prepare(schemas) } });
   const compiled = new Map<unknown, ValidateFunction>();
   return (schema) => {
     const known = compiled.get(schema);
     if (known !== undefined) return known;
-    const text = JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/');
+    const text = JSON.stringify(prepare(schema)).replaceAll('"#/components/', '"api#/components/');
     const validate = ajv.compile(JSON.parse(text));
     compiled.set(schema, validate);
     return validate;
@@ -176,7 +205,10 @@ function createCompiler(of: JsonObject, coerceTypes: boolean): Compile {
 function forbidMore(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forbidMore);
   if (!isJsonObject(schema)) return schema;
-  const members = Object.entries(schema).map(([name, member]) => [name, forbidMore(member)]);
+  const members = Object.entries(schema).map(([name, member]) => {
+    // What stands together is closed by the schema that it refers to.
+    return [name, name === "allOf" || name === "ApiDescription" ? member : forbidMore(member)];
+  });
   const isObject = schema["type"] === "object" && isJsonObject(schema["properties"]);
   return { ...Object.fromEntries(members), ...(isObject && { additionalProperties: false }) };
 }

@@ -23,7 +23,7 @@ import { createRequireApproval } from "../../src/mcp/approval/require-approval.t
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
-import { createService } from "../../src/service/service.ts";
+import { createService } from "./described-service.ts";
 import type { State } from "../../src/state/state.ts";
 import { createPages } from "./create-pages.ts";
 import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";

@@ -6,10 +6,10 @@ import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { checkExchange } from "./api-description.ts";
+import { createCall, type Call } from "./api-call.ts";
+import { fetchDescribed } from "./api-description.ts";
 import { memoryFolder } from "./memory-folder.ts";
 import { bundle, cleanEnvironment, runHere, type Finished } from "./run-here.ts";
-import type { Given } from "./world.ts";
 
 export { bundle };
 export type { Finished };
@@ -21,20 +21,13 @@ export type Folder = {
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
-type Answer = {
-  readonly status: number;
-  // Tests read replies as freely as a client in any language would.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any;
-};
-
 export type Serving = {
   /** What `serve --json` printed. */
   readonly places: Readonly<Record<"url" | "mcp" | "api" | "links" | "key_file", string>>;
   readonly pid: number;
   /** The token of the key file, or of the gateway's. */
   readonly key: string;
-  readonly call: (method: string, path: string, given?: Given) => Promise<Answer>;
+  readonly call: Call;
   /** As `Running` has it. */
   readonly untilSaid: Running["untilSaid"];
   /** Sends a signal and waits for the end. */
@@ -140,7 +133,7 @@ export async function startServe(
     pid: child.pid ?? 0,
     key,
     untilSaid: (pattern) => waitForSaid(child, finished, pattern),
-    call: (method, path, given = {}) => call(places.api + path, method, { key, ...given }),
+    call: createCall(places.api, key, fetchDescribed),
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop("SIGKILL");
@@ -258,25 +251,6 @@ function watch(child: ChildProcess): {
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   const finished = once(child, "close").then(() => ({ code: child.exitCode, stdout, stderr }));
   return { finished, firstLine };
-}
-
-async function call(url: string, method: string, given: Given): Promise<Answer> {
-  const { key, query, headers } = given;
-  const body = given.body === undefined ? undefined : JSON.stringify(given.body);
-  const address = query === undefined ? url : `${url}?${query}`;
-  const response = await fetch(address, {
-    method,
-    headers: {
-      ...(key !== null && key !== undefined && { authorization: `Token ${key}` }),
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...headers,
-    },
-    ...(body !== undefined && { body }),
-  });
-  const text = await response.text();
-  const reply = { status: response.status, body: text === "" ? null : JSON.parse(text) };
-  checkExchange({ method, url: address, body }, { ...reply, headers: response.headers, text });
-  return reply;
 }
 
 /**

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { visitAt } from "./link-host.ts";
-import { runProcess, startServe, type Folder } from "./command.ts";
+import { runProcess, startServe, type Folder, type Serving } from "./command.ts";
 import { findFreePort } from "./listening.ts";
 
 /**
@@ -120,7 +120,7 @@ export async function openExampleShop(): Promise<ExampleShop> {
     runProcess([...words, "--json", "--data", data], { env: clock.env });
   await command(["projects", "update", "default", "--name", "Example Shop"]);
   const { token } = JSON.parse((await command(["keys", "create", "--client"])).stdout);
-  await plantLinks(`${url}/api/v1`, serving.key);
+  await plantLinks(serving);
   await sendVisits({ port, clock, clientKey: token });
   await makeChanges(callTool, clock);
   return {
@@ -166,13 +166,9 @@ async function connectAssistant(url: string, key: string): Promise<Client> {
   return client;
 }
 
-async function plantLinks(api: string, key: string): Promise<void> {
+async function plantLinks({ call }: Serving): Promise<void> {
   for (const { link } of links) {
-    const { status } = await fetch(`${api}/links`, {
-      method: "POST",
-      headers: { authorization: `Token ${key}`, "content-type": "application/json" },
-      body: JSON.stringify(link),
-    });
+    const { status } = await call("POST", "/links", { body: link });
     if (status !== 201) throw new Error(`the link ${link.path} was refused: ${status}`);
   }
 }

@@ -1,7 +1,7 @@
 import type { AnswerApi } from "../../src/contract/api-message.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
-import { createService } from "../../src/service/service.ts";
+import { createService } from "./described-service.ts";
 import type { Store } from "../../src/store/store.ts";
 import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, type SdkRequest } from "../sdk/recorded.ts";

@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
+import { checkText } from "./api-description.ts";
 import { callOf, handshake } from "./mcp-raw.ts";
 
 /** Requests to `/mcp` as no client library would send them: any header, any body. */
@@ -33,7 +34,14 @@ function postOver(agent: Agent, url: string, given: Posting): Promise<Posted> {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
       response.on("end", () => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+        const posted = { status: response.statusCode ?? 0, headers: response.headers, text };
+        const sent = { method, url, body: typeof body === "string" ? body : body.join("") };
+        try {
+          checkText(sent, posted);
+          resolve(posted);
+        } catch (error) {
+          reject(error);
+        }
       });
       response.on("error", reject);
     });

@@ -4,7 +4,7 @@ import { clock, openEmbedded, random, setAlarm } from "../../src/compose/embedde
 import { budgets } from "../../src/contract/budgets.ts";
 import { links, type Link } from "../../src/contract/links.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
-import { createService } from "../../src/service/service.ts";
+import { createService } from "./described-service.ts";
 
 const readLinkOrigin = () => "http://{subdomain}.localhost";
 

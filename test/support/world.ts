@@ -8,14 +8,15 @@ import type { Role, Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createClicks, type Clicks } from "../../src/host/clicks.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
-import { createService } from "../../src/service/service.ts";
 import { makeProject } from "../../src/service/write-project.ts";
 import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { requestIdHeader } from "../../src/text/request-id.ts";
 import { createAlarms, neverRing } from "./alarms.ts";
-import { checkExchange } from "./api-description.ts";
+import { createCall, type Call } from "./api-call.ts";
+import { createService } from "./described-service.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "./store-place.ts";
+
+export type { Given, Reply } from "./api-call.ts";
 
 /**
  * A whole small service on a real store: a project with its owner's key, a clock that the
@@ -47,7 +48,7 @@ export type World = {
   readonly reported: readonly unknown[];
   readonly addProject: (given?: ProjectFields & Partial<ProjectSettings>) => Promise<StoredProject>;
   readonly addKey: (given?: WantedKey) => Promise<string>;
-  readonly call: (method: string, path: string, given?: Given) => Promise<Reply>;
+  readonly call: Call;
   readonly now: () => number;
   /** Moves both clocks forward, and rings the alarms that are due then. */
   readonly advance: (milliseconds: number) => void;
@@ -58,24 +59,6 @@ type WantedKey = {
   readonly project?: { readonly id: string } | null;
   readonly scopes?: readonly Scope[];
   readonly role?: Role;
-};
-
-export type Given = {
-  /** A token, or null for a call without a key; the owner's by default. */
-  readonly key?: string | null;
-  /** An object travels as JSON, a text as it is. */
-  readonly body?: unknown;
-  readonly query?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-};
-
-export type Reply = {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // Tests read replies as freely as a client in any language would.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any;
 };
 
 export const origin = "http://localhost:8787";
@@ -156,13 +139,7 @@ export async function createWorld(bytes: Random["bytes"] = randomBytes): Promise
     reported,
     addProject,
     addKey,
-    call: async (method, path, given = {}) => {
-      const request = buildRequest(method, path, { key, ...given });
-      const { url } = request;
-      const reply = await readReply(await fetch(request));
-      checkExchange({ method, url, body: writeBody(given.body) }, reply);
-      return reply;
-    },
+    call: createCall(origin + apiPrefix, key, fetch),
     now: clock.now,
     advance: (milliseconds) => {
       now += milliseconds;
@@ -185,31 +162,4 @@ async function makeEmptyFile(): Promise<Buffer> {
   const store = await openStore(await place.open(), neverRing);
   await store.close();
   return readFile(place.file);
-}
-
-function buildRequest(method: string, path: string, { key, body, query, headers }: Given): Request {
-  const url = `${origin}${apiPrefix}${path}${query === undefined ? "" : `?${query}`}`;
-  return new Request(url, {
-    method,
-    headers: {
-      ...(key !== null && key !== undefined && { authorization: `Token ${key}` }),
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: writeBody(body) }),
-  });
-}
-
-function writeBody(body: unknown): string {
-  return body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
-}
-
-async function readReply(response: Response): Promise<Reply> {
-  const text = await response.text();
-  const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;
-  const body = text === "" ? null : isPage ? text : JSON.parse(text);
-  const headers = new Headers(response.headers);
-  // Each request has one of its own; answers that are the same are so but for it.
-  headers.delete(requestIdHeader);
-  return { status: response.status, headers, text, body };
 }

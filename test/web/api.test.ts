@@ -39,7 +39,7 @@ test("waypost openapi prints the document that the server returns", async () => 
   await using serving = await startServe(folder.path);
   const printed = await run(["openapi"]);
   expect(printed.code).toBe(0);
-  const response = await fetch(`${serving.places.api}/openapi.json`);
-  expect(await response.json()).toEqual(JSON.parse(printed.stdout));
-  expect(response.headers.get("content-type")).toBe("application/json");
+  const returned = await serving.call("GET", "/openapi.json", { key: null });
+  expect(returned.body).toEqual(JSON.parse(printed.stdout));
+  expect(returned.headers.get("content-type")).toBe("application/json");
 });

@@ -238,16 +238,9 @@ test("what a key may not do is not there, whatever is asked for", async () => {
 
 test("nobody but the console itself says that a link was made there", async () => {
   const headers = { via: "console", "x-via": "console", "waypost-via": "console" };
-  const response = await fetch(`${serving.places.api}/links`, {
-    method: "POST",
-    headers: {
-      authorization: `Token ${serving.key}`,
-      "content-type": "application/json",
-      ...headers,
-    },
-    body: JSON.stringify({ path: "outside", created_via: "console", via: "console" }),
-  });
-  expect(response.status).toBe(201);
+  const sent = { path: "outside", created_via: "console", via: "console" };
+  const { status } = await serving.call("POST", "/links", { headers, body: sent });
+  expect(status).toBe(201);
   const { body } = await serving.call("GET", "/links?q[created_via_eq]=console");
   expect(body.links.map(({ path }: { path: string }) => path)).not.toContain("outside");
 });

@@ -61,7 +61,8 @@ function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
     explode: true,
     description:
       "Filters, written `q[FIELD_CONDITION]=VALUE`; all must match. A list for `in` is written " +
-      "`q[FIELD_in][]=VALUE`, once for each value. Filters on other fields are ignored. " +
+      "`q[FIELD_in][]=VALUE`, once for each value. `q[FIELD_or_FIELD_CONDITION]` matches either " +
+      "field, and `_and_` both. Filters on other fields are ignored. " +
       `The fields are ${nameAll(fields)}. The conditions are ${conditions.join(", ")}.` +
       (isSorted
         ? " `q[s]` is the order: a field, then `asc` or `desc`. For several fields, use `q[s][]`."
@@ -72,8 +73,15 @@ function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
         ...(isSorted && { s: sort }),
         ...describeConditions(fields, conditions, values),
       },
+      patternProperties: { [matchJoined(fields)]: values },
     },
   };
+}
+
+/** Several fields with one condition, such as `name_or_path_cont`. */
+function matchJoined(fields: FilterFields): string {
+  const field = `(${Object.keys(fields).join("|")})`;
+  return `^${field}(_(and|or)_${field})+_(${conditions.join("|")})$`;
 }
 
 function describeOwnFilters(fields: FilterFields): JsonObject {
