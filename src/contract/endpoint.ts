@@ -68,6 +68,12 @@ export type Endpoint = {
   readonly required?: readonly string[];
   /** Body parameters whose absence is a 422: tools declare them, and leave the check to the API. */
   readonly needed?: readonly string[];
+  /** The same where only our own service is known to demand them: tools do not declare them. */
+  readonly needed_here?: readonly string[];
+  /** What it is about may not exist (404), though neither its path nor its `link_scope` shows it. */
+  readonly may_miss?: true;
+  /** The specification has no PUT beside its PATCH. */
+  readonly patch_only?: true;
   /** Where a 422's sentence stands (api-spec.md, "Errors"). */
   readonly validation_key?: "errors";
 

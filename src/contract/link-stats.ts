@@ -68,6 +68,7 @@ export const linkStats = {
       time_zone: word,
       rows: word,
     }),
+    may_miss: true,
     selects: { filters: linkFilters, own: ownLinkFilters },
     response: z.looseObject({ stats }),
   },

@@ -196,6 +196,7 @@ export const shortLinks = {
     body: z.object({ url: text("Short or full address.") }),
     optional_wrapper: "short_link",
     required: ["url"],
+    may_miss: true,
     // Where an address with a query was shortened.
     response: link.extend({ query: z.string().optional() }),
   },

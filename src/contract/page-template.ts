@@ -58,6 +58,7 @@ export const pageTemplate = {
     summary: "Save the draft of the page template; the live page stays as it is.",
     scope: "page_templates.update",
     budget: "page_template_writes",
+    patch_only: true,
     body: templateFields,
     optional_wrapper: "page_template",
     success: { status: 200, also: 201 },
@@ -76,6 +77,7 @@ export const pageTemplate = {
     body: templateFields,
     optional_wrapper: "page_template",
     body_optional: true,
+    may_miss: true,
     response: template,
     effect: "destroy",
     // Each time there is one version more, and the oldest may go.
@@ -90,6 +92,7 @@ export const pageTemplate = {
     title: "Unpublish the page template",
     summary: "Return links to the default page. The draft and versions stay.",
     scope: "page_templates.publish",
+    may_miss: true,
     response: template,
     effect: "destroy",
   },

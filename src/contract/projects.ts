@@ -57,6 +57,8 @@ export const projects = {
     summary: "Create a project.",
     auth: "master",
     body: projectFields,
+    // "Which project request fields are required: not shown" (api-spec.md, "Project").
+    needed_here: ["name", "subdomain"],
     wrapper: "project",
     response: project,
   },
@@ -77,6 +79,7 @@ export const projects = {
     title: "Update a project",
     summary: "Change the given fields of a project.",
     auth: "master",
+    patch_only: true,
     params: byId,
     body: projectFields,
     wrapper: "project",

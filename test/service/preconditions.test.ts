@@ -135,6 +135,12 @@ const publish = (headers: Readonly<Record<string, string>>) =>
   world.call("POST", "/page_template/publish", { body: text("shown"), headers });
 
 describe("the page template", () => {
+  test("is saved with If-None-Match: * only if there is none", async () => {
+    const given = { body: text("one"), headers: { "if-none-match": "*" } };
+    expect((await world.call("PATCH", "/page_template", given)).status).toBe(201);
+    expect((await world.call("PATCH", "/page_template", given)).status).toBe(412);
+  });
+
   test("is not published over a draft that nobody was shown", async () => {
     await save("one");
     await save("two");

@@ -6,19 +6,19 @@ import { refer } from "./schemas.ts";
 
 /** The errors that an endpoint answers with, by their status. */
 export function describeErrors(endpoint: Endpoint): Readonly<Record<string, JsonObject>> {
-  const { auth, body, list, selects, params, query, path, effect, ours } = endpoint;
-  const isLimited = endpoint.budget !== undefined || auth === "none" || auth === "client";
-  const isTemplateWrite = path.startsWith("/page_template") && effect !== "read";
+  const { auth, body, list, selects, params, query, effect, ours } = endpoint;
+  const { budget, link_scope, may_miss } = endpoint;
+  const isLimited = budget !== undefined || auth === "none" || auth === "client";
   const names: readonly (readonly [boolean, string])[] = [
     [body !== undefined || list !== undefined || selects !== undefined, "BadRequest"],
     [true, "Unauthorized"],
-    [findsOne(endpoint), "NotFound"],
+    [[params, link_scope, may_miss].some((part) => part !== undefined), "NotFound"],
     [listConditions(endpoint).length > 0, "PreconditionFailed"],
     [body !== undefined, "BodyTooLarge"],
     [true, "AddressTooLong"],
     [
-      [body, list, query, params, ours].some((part) => part !== undefined),
-      isTemplateWrite || path === "/page_template/preview"
+      [body, list, query, ours].some((part) => part !== undefined) || effect === "write",
+      endpoint.feature === "page_templates"
         ? "TemplateInvalid"
         : endpoint.validation_key === "errors"
           ? "ShortLinkInvalid"
@@ -33,12 +33,6 @@ export function describeErrors(endpoint: Endpoint): Readonly<Record<string, Json
       .filter(([is]) => is)
       .map(([, name]) => [statuses[name] ?? "", { $ref: `#/components/responses/${name}` }]),
   );
-}
-
-/** Whether it is about one record, which may not exist. */
-function findsOne({ params, path, query, body }: Endpoint): boolean {
-  const isNamed = query !== undefined || Object.hasOwn(body?.shape ?? {}, "link_id");
-  return params !== undefined || isNamed || /\/(resolve|publish|unpublish)$/.test(path);
 }
 
 const statuses: Readonly<Record<string, string>> = {

@@ -55,7 +55,7 @@ function describeOperation({ endpoint, method, tag, schemas }: Described): JsonO
 /** What a program may want to know of the operation beyond OpenAPI's own members. */
 function listMarks(endpoint: Endpoint, isPut: boolean): JsonObject {
   const { auth, scope, role, plan, budget, hidden, documented, tool } = endpoint;
-  const isOwn = isOwnEndpoint(endpoint) || (isPut && !isSpecifiedPut(endpoint));
+  const isOwn = isOwnEndpoint(endpoint) || (isPut && endpoint.patch_only === true);
   return {
     "x-key": auth,
     ...(scope !== undefined && { "x-scope": scope }),
@@ -76,11 +76,6 @@ function describeBudget(name: keyof typeof budgets): JsonObject {
 /** The other paths that the specification does not show belong to operations that it has. */
 function isOwnEndpoint({ documented, hidden }: Endpoint): boolean {
   return documented === false && hidden === true;
-}
-
-/** For projects and page templates the specification has PATCH only. */
-function isSpecifiedPut({ path }: Endpoint): boolean {
-  return !/^\/(projects|page_template)/.test(path);
 }
 
 const keys = {
@@ -134,9 +129,10 @@ function describeSecurity({ auth, scope }: Endpoint): readonly JsonObject[] {
 
 function describeBody(endpoint: Endpoint, schemas: Schemas): JsonObject | undefined {
   const { body, body_optional, wrapper, optional_wrapper, tool } = endpoint;
+  const { required = [], needed = [], needed_here = [] } = endpoint;
   if (body === undefined) return undefined;
   const name = findName(body);
-  const demanded = [...(endpoint.required ?? []), ...(endpoint.needed ?? []), ...neededHere(tool)];
+  const demanded = [...required, ...needed, ...needed_here];
   const fields = demanded.length === 0 ? { $ref: refer(name) } : demand(demanded, name, schemas);
   const schema =
     wrapper !== undefined
@@ -148,11 +144,6 @@ function describeBody(endpoint: Endpoint, schemas: Schemas): JsonObject | undefi
     required: body_optional !== true,
     content: { "application/json": { schema, example: requestExamples[tool] } },
   };
-}
-
-/** "Which project request fields are required: not shown": these are Waypost's reading. */
-function neededHere(tool: string): readonly string[] {
-  return tool === "create_project" ? ["name", "subdomain"] : [];
 }
 
 function wrap(name: string, fields: JsonObject): JsonObject {
@@ -171,7 +162,7 @@ function demand(names: readonly string[], body: string, schemas: Schemas): JsonO
 }
 
 function describeSuccess(endpoint: Endpoint): JsonObject {
-  const { response, type, tool, body, list } = endpoint;
+  const { response, type, body, list } = endpoint;
   const { status, also } = endpoint.success;
   const content = describeContent(response, type);
   const canIgnore = body !== undefined || list !== undefined;
@@ -179,10 +170,9 @@ function describeSuccess(endpoint: Endpoint): JsonObject {
     ? { headers: { Warning: { $ref: "#/components/headers/Warning" } } }
     : {};
   const describe = (description: string) => ({ description, ...headers, ...content });
-  const isUpsert = also !== undefined && tool.startsWith("upsert");
   const words = status === 201 ? "Created." : status === 204 ? "Deleted. No body." : "Done.";
   return {
-    [status]: describe(isUpsert ? "The link existed and was updated." : words),
+    [status]: describe(also === undefined ? words : "It existed and was updated."),
     ...(also !== undefined && { [also]: describe("Created.") }),
   };
 }

@@ -135,12 +135,11 @@ function describeConditions(
   );
 }
 
-/** What a write may be bound to. A creation replaces nothing, so it has no condition. */
-export function listConditions({ effect, hidden, params, path }: Endpoint): readonly JsonObject[] {
-  const isUpsert = path.endsWith("/upsert");
-  const replaces = params !== undefined || isUpsert || path.startsWith("/page_template");
-  if (effect === "read" || hidden === true || !replaces) return [];
-  return isUpsert ? [ifMatch, ifNoneMatch] : [ifMatch];
+/** What a write may be bound to: that what it replaces is unchanged, or that nothing exists. */
+export function listConditions(endpoint: Endpoint): readonly JsonObject[] {
+  const { effect, overwrites, success } = endpoint;
+  if (effect !== "destroy" && !overwrites) return [];
+  return success.also === undefined ? [ifMatch] : [ifMatch, ifNoneMatch];
 }
 
 const ifMatch = {
@@ -154,7 +153,7 @@ const ifMatch = {
 const ifNoneMatch = {
   name: "If-None-Match",
   in: "header",
-  description: "Write only if no link has this path.",
+  description: "Write only if the record does not exist.",
   schema: { type: "string", const: "*" },
   ...own,
 } as const;
