@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { served } from "../../src/contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
+import { listFiles } from "../support/list-files.ts";
 import { checkExchange, description } from "../support/api-description.ts";
 
 /** The OpenAPI document against the contract, and against Redocly's rules. */
@@ -84,6 +85,15 @@ test("every body has an example, in requests, responses and errors", () => {
 });
 
 describe("the check of the REST tests", () => {
+  test("is between every test and the service, and every fetch of its API", () => {
+    const past = listFiles("test").filter((path) => {
+      const isMeasured = path.startsWith("test/bench/") || path.endsWith("/described-service.ts");
+      return path.endsWith(".ts") && !isMeasured && passes.test(readFileSync(path, "utf8"));
+    });
+    expect(past).toEqual([]);
+  });
+  const passes = /from ".*\/src\/service\/service\.ts"|\bfetch\([^)]*(?:places\.api|\/api\/v1)/;
+
   const link = readExample("get_link");
   const url = `http://localhost/api/v1/links/${String(link["id"])}`;
   const headers = { "content-type": "application/json" };
