@@ -17,7 +17,7 @@ import { serve } from "./serve.ts";
 import { runStats } from "./stats.ts";
 import { runStdio } from "./stdio.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
-import { commandList } from "./terminal/command-list.ts";
+import { commandList, type CommandName } from "./terminal/command-list.ts";
 import { locateProgram, nameCommand, nameData } from "./terminal/command-name.ts";
 import type { Flags, FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
@@ -189,7 +189,7 @@ const commands: Readonly<Record<string, Command>> = {
     const { config, values } = readAlone("migrate", words, commandList.migrate.flags, host);
     return runMigrate({ config, stopped: host.waitForStop() }, values);
   },
-};
+} satisfies Readonly<Record<Exclude<CommandName, "help">, Command>>;
 
 /** How the user answers questions, and stops the command. */
 function openTerminal({ input, waitForStop }: Host) {

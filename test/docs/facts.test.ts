@@ -8,7 +8,6 @@ import { branch } from "../../src/bulk/files/foreign/branch.ts";
 import { firebase } from "../../src/bulk/files/foreign/firebase.ts";
 import { shortIo } from "../../src/bulk/files/foreign/short-io.ts";
 import { renderHelp } from "../../src/commands/help.ts";
-import { commandList } from "../../src/commands/terminal/command-list.ts";
 import { settingList } from "../../src/config/settings.ts";
 import { bundle, createFolder, startServe } from "../support/command.ts";
 import { listFiles } from "../support/list-files.ts";
@@ -112,14 +111,6 @@ test("docs/reference/tools.md names every prompt and every resource template", a
   ];
   expect(named).toHaveLength(6);
   expect(named.filter((name) => !tools.includes(`\`${name}\``))).toEqual([]);
-});
-
-test("every command is described", () => {
-  const source = readFileSync("src/commands/run-command.ts", "utf8");
-  const [table = ""] = source.match(/^const commands[^]*?^};/m) ?? [];
-  const names = [...table.matchAll(/^ {2}([a-z]+): \(words, host\)/gm)].map(([, name]) => name);
-  expect(names.length).toBeGreaterThan(14);
-  expect(new Set([...names, "help"])).toEqual(new Set(Object.keys(commandList)));
 });
 
 test("the help text and docs/bulk-and-import.md name the services whose exports are known", () => {

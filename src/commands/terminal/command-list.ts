@@ -1,4 +1,5 @@
 import { webhookEvents } from "../../contract/webhook-events.ts";
+import { clients, type Client } from "../connect/clients.ts";
 import type { Flag } from "./flags.ts";
 
 /**
@@ -61,6 +62,10 @@ const backupContents =
   "history and secrets; `owner.key` and `http.token`. Keep it private. It does not contain " +
   "exports, or files that other settings name, such as the PIN file";
 
+const withoutProjectFile = Object.entries<Client>(clients).flatMap(([name, { workspaceFile }]) =>
+  workspaceFile === undefined ? [name] : [],
+);
+
 export const commandList = {
   stdio: {
     usages: {
@@ -81,10 +86,7 @@ export const commandList = {
       "connect CLIENT":
         "print the settings entry for an MCP client, or write it into the client's file",
     },
-    operand: [
-      "CLIENT",
-      "claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf or zed",
-    ],
+    operand: ["CLIENT", `one of ${Object.keys(clients).join(", ")}`],
     flags: {
       write: {
         type: "boolean",
@@ -94,8 +96,8 @@ export const commandList = {
       workspace: {
         type: "boolean",
         help:
-          "use the project's file in this folder instead of the user's; claude-desktop and " +
-          "windsurf have none",
+          "use the project's file in this folder instead of the user's; " +
+          `${withoutProjectFile.join(" and ")} have none`,
       },
       yes,
     },
@@ -428,7 +430,7 @@ export const commandList = {
   },
 } as const satisfies Readonly<Record<string, Command>>;
 
-type CommandName = keyof typeof commandList;
+export type CommandName = keyof typeof commandList;
 
 /** The flags of a command, once they are read. */
 export type FlagsOf<Name extends CommandName> = (typeof commandList)[Name]["flags"];
