@@ -31,20 +31,19 @@ export function createCall(
     readReply(await send(buildRequest(api + path, method, { key, ...given })));
 }
 
-function buildRequest(
-  address: string,
-  method: string,
-  { key, body, query, headers }: Given,
-): Request {
-  return new Request(query === undefined ? address : `${address}?${query}`, {
+function buildRequest(address: string, method: string, given: Given): Request {
+  const { key, body, query, headers = {} } = given;
+  const request = new Request(query === undefined ? address : `${address}?${query}`, {
     method,
     headers: {
       ...(key !== null && key !== undefined && { authorization: `Token ${key}` }),
       ...(body !== undefined && { "content-type": "application/json" }),
-      ...headers,
     },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
+  // A test may write their names in any case.
+  for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+  return request;
 }
 
 async function readReply(response: Response): Promise<Reply> {
