@@ -1,76 +1,31 @@
+import type * as z from "zod";
 import {
   isFixedOrigin,
   nameSetting,
   settingList,
   settings,
   settingsSchema,
-  type logLevels,
+  type SecretName,
   type Setting,
 } from "./config/settings.ts";
-import type { Destinations } from "./contract/rules/destinations.ts";
 import { haveCommonHosts, isLinkOrigin, writeLocalOrigin } from "./contract/rules/link-address.ts";
-import type { Scope } from "./contract/scopes-and-roles.ts";
 import type { Mode } from "./mcp/approval/mode.ts";
-import { isOpenHttp, type Network } from "./network/ip-address.ts";
-import type { TrustedProxies } from "./network/trusted-proxies.ts";
+import { isOpenHttp } from "./network/ip-address.ts";
 import { findDataFolder } from "./start/find-data-folder.ts";
 
 /** Environment and flags → a typed Config. Pure: `main.ts` hands both in. */
 
-export type Config = {
-  /** The data folder. */
-  readonly data: string;
+type Settings = Readonly<z.output<typeof settingsSchema>>;
+type Secrets = Pick<Settings, SecretName | "database_url">;
+
+export type Config = Omit<Settings, keyof Secrets | "allow_http"> & {
   /** Whether it differs from the default: then commands shown to the user have to name it. */
   readonly isDataNamed: boolean;
   /** Whether a flag named the database. */
   readonly isDatabaseNamed: boolean;
-  readonly host: string;
-  readonly port: number;
-  /** Undefined where nobody is believed what they say of their clients' addresses. */
-  readonly trusted_proxies: TrustedProxies | undefined;
-  /** The private networks that webhooks may lead to. */
-  readonly webhook_private: readonly Network[];
-  /** Undefined where it follows from the port that is really taken. */
-  readonly link_origin?: string | undefined;
-  /** Serves the same links, so that a page's button can lead out of the first one. */
-  readonly second_origin?: string | undefined;
-  readonly public_url?: string | undefined;
-  /** The origin of the deployment that is driven; undefined where we are it ourselves. */
-  readonly base_url?: string | undefined;
-  readonly mode: Mode;
-  /** What the operator says that the key may do; undefined is found out. */
-  readonly scopes: readonly Scope[] | undefined;
-  /** What is tried to find that out. */
-  readonly probe: "on" | "off";
-  /** Groups and names of tools, as they were written; nothing is all of them. */
-  readonly tools: readonly string[];
-  /** The hosts that an assistant's links may lead to; undefined is any. */
-  readonly destinations?: Destinations | undefined;
-  /** Whether a process that speaks over stdio serves the links, where no other does. */
-  readonly serve: boolean;
-  /** In which times are told and read; undefined is the machine's. */
-  readonly time_zone?: string | undefined;
-  /** What the environment says of the machine's; undefined says nothing. */
+  /** What the environment says of the machine's time zone; undefined says nothing. */
   readonly machine_zone?: string | undefined;
-  /** The header, in small letters, in which a proxy tells a visitor's country. */
-  readonly country_header?: string | undefined;
-  /** A file that tells the country of an address, in MaxMind's format. */
-  readonly geoip_file?: string | undefined;
-  /** Whether a person has pages for all of it, at the main address. */
-  readonly console: boolean;
-  readonly secrets: {
-    /** May have a password in it. Undefined keeps everything in the data folder. */
-    readonly database_url: string | undefined;
-    readonly database_url_file: string | undefined;
-    readonly api_key: string | undefined;
-    readonly api_key_file: string | undefined;
-    readonly http_token: string | undefined;
-    readonly http_token_file: string | undefined;
-    readonly approval_pin_file: string | undefined;
-    readonly metrics_token: string | undefined;
-    readonly metrics_token_file: string | undefined;
-  };
-  readonly log: (typeof logLevels)[number];
+  readonly secrets: Secrets;
   /** Which of all that can be set was set, and where. */
   readonly given: {
     readonly flags: ReadonlySet<string>;
@@ -78,7 +33,6 @@ export type Config = {
   };
 };
 
-type Secrets = Config["secrets"];
 type Values = Readonly<Record<string, string | undefined>>;
 
 /** The caller's fault: one line that says what is wrong, and exit code 2. */
@@ -102,7 +56,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     const setting = settings[issue?.path[0] as keyof typeof settings];
     throw new UsageFault(`${nameSetting(setting)} ${issue?.message}`);
   }
-  const { allow_http, trusted_proxies, scopes, ...others } = parsed.data;
+  const { allow_http, ...others } = parsed.data;
   const { database_url, database_url_file, api_key, api_key_file, ...some } = others;
   const { http_token, http_token_file, metrics_token, metrics_token_file, ...most } = some;
   const { approval_pin_file, ...rest } = most;
@@ -116,8 +70,6 @@ export function readConfig(environment: Values, flags: Values): Config {
   refuseUnaskedPin(secrets, rest.mode);
   return {
     ...rest,
-    trusted_proxies: trusted_proxies ?? undefined,
-    scopes,
     machine_zone: environment["TZ"],
     isDataNamed: rest.data !== findDataFolder(environment),
     isDatabaseNamed: isSet(flags["database-url"]),
@@ -172,7 +124,7 @@ function refuseSecondOrigin(
 }
 
 /** It has the links of our own store. */
-function refuseDatabase(secrets: Config["secrets"], base_url: string | undefined): void {
+function refuseDatabase(secrets: Secrets, base_url: string | undefined): void {
   const given = secrets.database_url ?? secrets.database_url_file;
   if (base_url === undefined || given === undefined) return;
   const [database, base] = [settings.database_url, settings.base_url].map(nameSetting);

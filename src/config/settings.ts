@@ -60,12 +60,19 @@ const hosts = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const networks = z.string().transform((text, context) => {
-  const read = text === "" ? [] : readNetworks(text);
-  if (read !== undefined) return read;
-  context.addIssue({ code: "custom", message: "must be networks, such as 10.0.0.0/8,loopback" });
-  return z.NEVER;
-});
+const networks = readAs(
+  (text) => (text === "" ? [] : readNetworks(text)),
+  "must be networks, such as 10.0.0.0/8,loopback",
+);
+
+function readAs<Value>(read: (text: string) => Value | undefined, message: string) {
+  return z.string().transform((text, context) => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+}
 
 /** A login would be sent with every request, and shown wherever the address is. */
 const plainText = z.string().refine((text) => !hasLogin(text), {
@@ -200,14 +207,10 @@ export const settings = {
       "The proxies whose `X-Forwarded-For` header is trusted: their networks, such as " +
       "`10.0.0.0/8,loopback`, or the number of proxies.",
     docs: "See [Deploy](../deploy.md).",
-    schema: z
-      .string()
-      .transform((text) => readTrustedProxies(text) ?? null)
-      .refine(
-        (proxies) => proxies !== null,
-        "must be networks, such as 10.0.0.0/8,loopback, or the number of proxies, such as 1",
-      )
-      .optional(),
+    schema: readAs(
+      readTrustedProxies,
+      "must be networks, such as 10.0.0.0/8,loopback, or the number of proxies, such as 1",
+    ).optional(),
   },
   webhook_private: {
     title: "Webhooks in private networks",
