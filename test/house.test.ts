@@ -85,7 +85,8 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/approval mcp/previews mcp/access mcp/tools mcp/tools/tool mcp/tools/bulk
     mcp/protocol help web config`,
   "compose/listening": "text sql service mcp/access config compose",
-  "commands/terminal": "text contract state config",
+  "commands/connect/clients": "",
+  "commands/terminal": "text contract state config commands/connect/clients",
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
@@ -95,7 +96,7 @@ const rooms: Readonly<Record<string, string>> = {
     text sql copies contract contract/rules network domain client state store service host
     webhooks bulk/files bulk/select bulk help mcp/access mcp/approval mcp/previews mcp/tools
     mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
-    commands/copies commands/serving`,
+    commands/copies commands/serving commands/connect/clients`,
   entry: "",
   main: "commands",
 };
