@@ -11,7 +11,7 @@ export const apiDescription = {
     hidden: true,
     tool: "describe_api",
     title: "Describe the API",
-    summary: "This document. Needs no key.",
+    summary: "The API as an OpenAPI document. Needs no key.",
     auth: "none",
     // Editors and viewers of such documents run in browsers.
     cross_origin: true,

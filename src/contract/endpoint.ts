@@ -70,7 +70,7 @@ export type Endpoint = {
   readonly needed?: readonly string[];
   /** The same where only our own service is known to demand them: tools do not declare them. */
   readonly needed_here?: readonly string[];
-  /** What it is about may not exist (404), though neither its path nor its `link_scope` shows it. */
+  /** A 404 is possible, though neither an id in the path nor a `link_scope` says so. */
   readonly may_miss?: true;
   /** The specification has no PUT beside its PATCH. */
   readonly patch_only?: true;
@@ -102,6 +102,12 @@ export function pickFields({ body }: Endpoint, input: JsonObject): JsonObject {
 export function listMethods({ method }: Pick<Endpoint, "method">): readonly string[] {
   if (method === "PATCH") return ["PATCH", "PUT"];
   return method === "GET" ? ["GET", "HEAD"] : [method];
+}
+
+/** What the caller's address has for it; undefined where a secret key identifies the caller. */
+export function findAddressBudget(endpoint: Endpoint): AddressBudgetName | undefined {
+  const { auth, address_budget = "keyless" } = endpoint;
+  return auth === "none" || auth === "client" ? address_budget : undefined;
 }
 
 /** The only parameter that a path may have, in one place at most. */

@@ -3,7 +3,7 @@ import type { ApiReply, CarriedRequest, Via } from "../contract/api-message.ts";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { AddressBudgetName } from "../contract/budgets.ts";
 import type { Waiter } from "../contract/clock.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
+import { findAddressBudget, type Endpoint } from "../contract/endpoint.ts";
 import { readId } from "../contract/fields.ts";
 import { messages } from "../contract/messages.ts";
 import {
@@ -149,7 +149,7 @@ function listIgnored(fields: readonly string[], filters: readonly string[]): rea
 }
 
 function admit(asked: Asked, query: URLSearchParams): Awaitable<KeyHolder | ClientHolder | null> {
-  const own = asked.endpoint.address_budget ?? "keyless";
+  const own = findAddressBudget(asked.endpoint);
   switch (asked.endpoint.auth) {
     case "none":
       return andThen(spendOfAddress(asked, own), () => {
@@ -186,9 +186,10 @@ function admitKey(
 /** A call within this process has no address, and is not a stranger's. */
 function spendOfAddress(
   { request: { address }, services }: Asked,
-  budget: AddressBudgetName,
+  budget: AddressBudgetName | undefined,
 ): Awaitable<void> {
-  return address === undefined ? undefined : services.addresses.spend(address, budget);
+  if (address === undefined || budget === undefined) return undefined;
+  return services.addresses.spend(address, budget);
 }
 
 /** It is only read. */

@@ -7,7 +7,7 @@ import { writeCommandFlags, writeCommands } from "./reference/commands.ts";
 import { writeErrors } from "./reference/errors.ts";
 import { writeEvents } from "./reference/events.ts";
 import { writeMetrics } from "./reference/metrics.ts";
-import { writeEndpoints } from "./reference/rest.ts";
+import { writeEndpoints, writeFilters, writeRateLimits } from "./reference/rest.ts";
 import { writeSettings } from "./reference/settings.ts";
 import { writeApprovals, writeTools } from "./reference/tools.ts";
 
@@ -23,8 +23,10 @@ const tables: Readonly<Record<string, () => string | Promise<string>>> = {
   endpoints: writeEndpoints,
   errors: writeErrors,
   events: writeEvents,
+  filters: writeFilters,
   metrics: writeMetrics,
   plans: writePlans,
+  "rate limits": writeRateLimits,
   scopes: writeScopes,
   settings: writeSettings,
   "tool access": writeToolAccess,

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../endpoint.ts";
+import { findAddressBudget, type Endpoint } from "../endpoint.ts";
 import type { JsonObject } from "../json.ts";
 import { messages } from "../messages.ts";
 import { listConditions } from "./parameters.ts";
@@ -6,9 +6,9 @@ import { refer } from "./schemas.ts";
 
 /** The errors that an endpoint answers with, by their status. */
 export function describeErrors(endpoint: Endpoint): Readonly<Record<string, JsonObject>> {
-  const { auth, body, list, selects, params, query, effect, ours } = endpoint;
+  const { body, list, selects, params, query, effect, ours } = endpoint;
   const { budget, link_scope, may_miss } = endpoint;
-  const isLimited = budget !== undefined || auth === "none" || auth === "client";
+  const isLimited = (budget ?? findAddressBudget(endpoint)) !== undefined;
   const names: readonly (readonly [boolean, string])[] = [
     [body !== undefined || list !== undefined || selects !== undefined, "BadRequest"],
     [true, "Unauthorized"],

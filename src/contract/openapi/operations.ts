@@ -74,7 +74,7 @@ function describeBudget(name: keyof typeof budgets): JsonObject {
 }
 
 /** The other paths that the specification does not show belong to operations that it has. */
-function isOwnEndpoint({ documented, hidden }: Endpoint): boolean {
+export function isOwnEndpoint({ documented, hidden }: Endpoint): boolean {
   return documented === false && hidden === true;
 }
 

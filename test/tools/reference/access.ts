@@ -1,12 +1,12 @@
 import type { KeyFacts } from "../../../src/contract/access.ts";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
-import { listToolEndpoints, served } from "../../../src/contract/index.ts";
+import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { defaultMaxLinks, plans, proLinkFields } from "../../../src/contract/pricing-plans.ts";
 import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAccess } from "../../../src/mcp/access/key-access.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
-import { nameEndpoint } from "./rest.ts";
+import { endpoints, nameEndpoint } from "./rest.ts";
 import { code, listCodes, writeTable } from "./table.ts";
 
 /** What each tool needs, found by asking for the access of every kind of key. */
@@ -77,11 +77,7 @@ function listUses(scope: Scope, member: "overwrite_scope" | "link_scope", when: 
 }
 
 function listNamed(isMeant: (endpoint: Endpoint) => boolean): string {
-  return Object.values(served)
-    .flatMap((group) => Object.values<Endpoint>(group))
-    .filter(isMeant)
-    .map(nameEndpoint)
-    .join(", ");
+  return endpoints.filter(isMeant).map(nameEndpoint).join(", ");
 }
 
 export function writePlans(): string {
