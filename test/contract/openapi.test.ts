@@ -116,12 +116,13 @@ describe("the check of the REST tests", () => {
     expect(() => checkGet(body, status)).toThrow("not as the OpenAPI document describes it");
   });
 
+  const send = (body: object, more?: object) =>
+    checkExchange(
+      { method: "PATCH", url, body: JSON.stringify(body) },
+      { status: 200, headers: { ...headers, ...more }, body: link },
+    );
+
   test("refuses a request that was accepted and is not described", () => {
-    const send = (body: object, more?: object) =>
-      checkExchange(
-        { method: "PATCH", url, body: JSON.stringify(body) },
-        { status: 200, headers: { ...headers, ...more }, body: link },
-      );
     expect(() => send({ name: "Spring" })).not.toThrow();
     expect(() => send({ name: ["Spring"] })).toThrow("body is not as");
     const unknown = { name: "Spring", ios_app: { id: "shop", color: "red" } };
