@@ -47,7 +47,7 @@ export type Setting = {
   readonly schema: z.ZodType;
 };
 
-export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
+const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 
 const list = z.string().transform((text) => {
   return text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
