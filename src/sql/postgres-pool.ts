@@ -55,6 +55,7 @@ export function openPostgresPool(
     client.on("error", () => undefined);
   });
   pool.on("error", () => undefined);
+  let ended: Promise<void> | undefined;
   const destroyAll = () => sockets.forEach((socket) => socket.destroy());
 
   return {
@@ -80,10 +81,10 @@ export function openPostgresPool(
       return { open, idle, waiting };
     },
     close: (how) => {
-      const ending = pool.end();
+      ended ??= pool.end();
       if (how === "now") destroyAll();
       // The driver forgets a connection whose password was missing, and it kept the process alive.
-      return ending.finally(destroyAll);
+      return ended.finally(destroyAll);
     },
   };
 }
