@@ -31,7 +31,7 @@ const packaged =
   typeof WAYPOST_SQLITE === "undefined" ? "../../dist/sqlite/lib/index.cjs" : WAYPOST_SQLITE;
 
 /** Earlier ones can corrupt a file that several processes write (storage.md, "Decisive traps"). */
-const soundVersion = [3, 51, 3] as const;
+const soundVersion = "3.51.3";
 
 export class NoEngine extends Error {
   override readonly name = "NoEngine";
@@ -58,14 +58,8 @@ export function defineIsAwaited(database: Database, isAwaited: () => boolean): v
   });
 }
 
-function isSound(version: string | undefined): boolean {
-  if (version === undefined) return false;
-  const parts = version.split(".").map(Number);
-  for (const [index, wanted] of soundVersion.entries()) {
-    const part = parts[index] ?? 0;
-    if (part !== wanted) return part > wanted;
-  }
-  return true;
+function isSound(version = "0"): boolean {
+  return soundVersion.localeCompare(version, "en", { numeric: true }) <= 0;
 }
 
 /** Node says on every start that `node:sqlite` is experimental; a user can do nothing about it. */

@@ -2,27 +2,26 @@ import { setImmediate } from "node:timers/promises";
 import { longestPause_ms, realTime, requireWaiting, type Time } from "./busy-lock.ts";
 import { StoreBusy } from "./faults.ts";
 import type { WriteOptions, WriteSignal } from "./sql.ts";
-import { createWriteLine } from "./write-line.ts";
 
 /**
  * Writers that wait at the same moment share one transaction, and so one wait for the disk. Each
- * has a savepoint of its own: one that fails takes back its own work alone. Nobody is answered
- * before the group is on the disk, not even one that failed: why it failed may be what another one
- * has written. The next group need not wait for that.
+ * has its own savepoint: one that fails takes back only its own work. No caller gets an answer
+ * before the group is on the disk, not even for a failure: its reason may be what another writer
+ * has written. The next group does not wait for that.
  */
 
 /** A transaction and the savepoints in it, as the one connection that writes makes them. */
 export type TransactionSteps = {
-  /** Waits for the lock that keeps other processes away; the signal tells that nobody waits. */
+  /** Waits for the lock that keeps other processes away, unless every caller has left. */
   readonly begin: (signal: WriteSignal) => Promise<void>;
   readonly commit: () => void;
-  /** Resolves when all that was committed is on the disk. */
+  /** Resolves when everything that was committed is on the disk. */
   readonly sync: () => Promise<void>;
-  /** Where the engine has taken everything back by itself, nothing happens. */
+  /** Does nothing when the engine has rolled back by itself. */
   readonly rollback: () => void;
   readonly openSavepoint: () => void;
   readonly keepSavepoint: () => void;
-  /** Throws where the engine has ended the whole transaction. */
+  /** Throws when the engine has ended the whole transaction. */
   readonly undoSavepoint: () => void;
 };
 
@@ -30,7 +29,7 @@ export type GroupCommit = {
   readonly write: <Result>(work: () => Promise<Result>, options?: WriteOptions) => Promise<Result>;
   /** How many transactions were committed. */
   readonly countCommits: () => number;
-  /** Serves those who wait, and nobody who comes later; all of them were told. */
+  /** Refuses everything that comes later. Resolves when every waiting caller has its answer. */
   readonly finish: () => Promise<void>;
 };
 
@@ -41,8 +40,8 @@ type Writer = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A writer whose work is over, and what it is told once the group is on the disk. */
-type Served = { readonly writer: Writer; readonly tell: () => void; readonly isKept: boolean };
+/** A writer whose work is over, and the answer it gets once the group is on the disk. */
+type Served = { readonly writer: Writer; readonly answer: () => void; readonly isKept: boolean };
 
 /** A full disk under one of the writers ends the transaction of all. */
 class TransactionLost extends Error {
@@ -51,39 +50,49 @@ class TransactionLost extends Error {
 
 /** Nobody joins an older group: its first writer, and other processes, wait for its last one. */
 const longestGroup_ms = 8;
-/** After so much of it, whatever else the process does has its turn. */
+/** After so much of it, everything else in the process gets a turn. */
 const longestTurn_ms = 2;
+/** How many groups of others may pass the patient writers. */
+const mostPassings = 4;
 
 export function createGroupCommit(steps: TransactionSteps, time = realTime): GroupCommit {
   const { monotonic, sleep } = time;
-  const line = createWriteLine<Writer>();
+  const hurried: Writer[] = [];
+  const patient: Writer[] = [];
+  let passings = 0;
   let commits = 0;
   let running: Promise<void> | undefined;
-  let telling: Promise<void> | undefined;
+  let answering: Promise<void> | undefined;
   let isOver = false;
   const countedSteps: TransactionSteps = {
     ...steps,
     commit: () => {
       steps.commit();
-      // Before anybody is told: who knows of a write must find it counted.
+      // Before a caller gets its answer: a cache must not miss a write that somebody knows of.
       commits += 1;
     },
   };
 
+  function chooseLine(): Writer[] {
+    const arePatientNext = patient.length > 0 && (hurried.length === 0 || passings >= mostPassings);
+    passings = arePatientNext || patient.length === 0 ? 0 : passings + 1;
+    return arePatientNext ? patient : hurried;
+  }
+
   async function writeGroups(): Promise<void> {
     let runStarted: number | undefined;
     do {
-      // Whoever comes in the same turn of the event loop is in the same group.
+      // Writers that come in the same turn of the event loop are in the same group.
       await setImmediate();
       runStarted ??= monotonic();
-      // Other processes write after a long run: SQLite has one lock and no queue (storage.md §0).
+      // Other processes write after a long run: SQLite has one lock and no queue.
       if (monotonic() - runStarted >= longestGroup_ms) {
         await sleep(1 + Math.random() * longestPause_ms);
         runStarted = monotonic();
       }
-      const served = await writeGroup(countedSteps, line.choose(), monotonic);
-      if (served.length > 0) telling = tellAll(served, steps.sync());
-    } while (!line.isEmpty());
+      const served = await writeGroup(countedSteps, chooseLine(), monotonic);
+      if (served.length > 0) answering = answerAll(served, steps.sync());
+    } while (hurried.length + patient.length > 0);
     running = undefined;
   }
 
@@ -94,22 +103,21 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
     ) =>
       new Promise<Result>((resolve, reject) => {
         if (isOver) throw new StoreBusy("the store is closed");
-        // The promise is resolved with what its own work answers.
+        // The promise is resolved with what its own work returns.
         const writer = { work, signal, resolve: resolve as Writer["resolve"], reject };
-        line.add(writer, isPatient);
+        (isPatient ? patient : hurried).push(writer);
         running ??= writeGroups();
       }),
     countCommits: () => commits,
     finish: async () => {
-      // Else whoever writes again and again would keep it open for ever.
       isOver = true;
       await running;
-      await telling;
+      await answering;
     },
   };
 }
 
-/** Serves the writers of a line in one transaction; those who are not told yet. */
+/** Serves the writers of a line in one transaction. Returns those that wait for the disk. */
 async function writeGroup(
   steps: TransactionSteps,
   line: Writer[],
@@ -123,22 +131,25 @@ async function writeGroup(
     else steps.rollback();
   } catch (error) {
     steps.rollback();
-    if (error instanceof TransactionLost) repeatOthers(line, served, error);
-    else for (const { writer } of served) writer.reject(error);
+    if (error instanceof TransactionLost) {
+      // Only the last one is to blame; nothing is left of the others' work, so it is done again.
+      served.pop()?.writer.reject(error.cause);
+      line.unshift(...served.map(({ writer }) => writer));
+    } else for (const { writer } of served) writer.reject(error);
     return [];
   }
   return served;
 }
 
-/** Where the disk fails, nobody knows what it has kept. */
-async function tellAll(served: readonly Served[], synced: Promise<void>): Promise<void> {
+/** When the disk fails, no one can tell what it has kept. */
+async function answerAll(served: readonly Served[], synced: Promise<void>): Promise<void> {
   try {
     await synced;
   } catch (error) {
     for (const { writer } of served) writer.reject(error);
     return;
   }
-  for (const { tell } of served) tell();
+  for (const { answer } of served) answer();
 }
 
 async function beginGroup({ begin }: TransactionSteps, line: Writer[]): Promise<boolean> {
@@ -183,23 +194,13 @@ async function serve(steps: TransactionSteps, writer: Writer, served: Served[]):
     steps.openSavepoint();
     const result = await writer.work();
     steps.keepSavepoint();
-    served.push({ writer, tell: () => writer.resolve(result), isKept: true });
+    served.push({ writer, answer: () => writer.resolve(result), isKept: true });
   } catch (error) {
-    served.push({ writer, tell: () => writer.reject(error), isKept: false });
-    undoSavepoint(steps, error);
+    served.push({ writer, answer: () => writer.reject(error), isKept: false });
+    try {
+      steps.undoSavepoint();
+    } catch {
+      throw new TransactionLost("the engine ended the transaction", { cause: error });
+    }
   }
-}
-
-function undoSavepoint(steps: TransactionSteps, cause: unknown): void {
-  try {
-    steps.undoSavepoint();
-  } catch {
-    throw new TransactionLost("the engine ended the transaction", { cause });
-  }
-}
-
-/** Only the last one is to blame; of the others' work nothing is left, so it is done again. */
-function repeatOthers(line: Writer[], served: Served[], { cause }: TransactionLost): void {
-  served.pop()?.writer.reject(cause);
-  line.unshift(...served.map(({ writer }) => writer));
 }

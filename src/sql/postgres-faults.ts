@@ -1,24 +1,31 @@
 import { Duplicate, StoreBusy, StoreUnusable } from "./faults.ts";
 
-/** What the errors of PostgreSQL and of the way to it mean (its manual, appendix A). */
+/** What the errors of PostgreSQL and of the network to it mean (its manual, appendix A). */
 
 const uniqueViolation = "23505";
 const lockTaken = "55P03";
-/** A serialization failure and a deadlock: the same transaction may go through the next time. */
-const repeatable = new Set(["40001", "40P01"]);
-/** The server ends the connection: it shuts down, has crashed, starts, or somebody ended it. */
-const ended = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"]);
+const missingTable = "42P01";
+/** A serialization failure and a deadlock: the same transaction may succeed the next time. */
+const repeatable = ["40001", "40P01"];
+/** The server ends the connection: it shuts down, has crashed, or somebody ended it. */
+const ended = ["57P01", "57P02", "57P05"];
+/** It starts, or ended a transaction in which nothing happened. */
+const notNow = ["57P03", "25P03", "25P04"];
 /**
  * Nothing was written, and later it may be: no connection or memory is left, an answer took too
  * long, the server became a standby, or it does not let us in for now.
  */
-const refused = new Set(["53200", "53300", "53400", "57014", "25006", "3D000"]);
-const network = new Set(
-  `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN
-  ENOTFOUND EAI_AGAIN ENOENT`.split(/\s+/),
-);
+const refused = ["53200", "53300", "53400", "57014", "25006", "3D000"];
+const brokenSocket = ["ECONNRESET", "EPIPE"];
+const network = `ECONNREFUSED ECONNABORTED ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN
+  ENOTFOUND EAI_AGAIN ENOENT`.split(/\s+/);
+
 /** The driver gives these no code. */
-const endings = [
+const brokenBefore = [
+  "Connection terminated unexpectedly",
+  "Client has encountered a connection error and is not queryable",
+];
+const lostWords = [
   "Connection terminated",
   "Client has encountered a connection error",
   "Client was closed",
@@ -26,78 +33,70 @@ const endings = [
   "Cannot use a pool after calling end",
 ];
 
-const broken = new Set([
-  "57P01",
-  "57P02",
-  "57P05",
-  "ECONNRESET",
-  "EPIPE",
-  "Connection terminated unexpectedly",
-  "Client has encountered a connection error and is not queryable",
-]);
-
 /** A broken unique constraint becomes `Duplicate`, a server out of reach or a lock `StoreBusy`. */
 export function translatePostgresFault(error: unknown, place = "the database"): unknown {
   const code = readCode(error);
   if (code === uniqueViolation) return readDuplicate(error);
-  // The server has ended the statement, and takes back the transaction that it is part of.
+  // The server has ended the statement, and rolls back the transaction that it is part of.
   if (code === lockTaken) return new StoreBusy(locked, { cause: error, outage: "locked" });
-  const isRefused = refused.has(code) || code.startsWith("28");
-  if (!isRefused && !isLost(error)) return error;
+  if (!refused.includes(code) && !code.startsWith("28") && !isLost(error)) return error;
   const message = `${place} cannot be reached; check that it is running, and try again`;
   return new StoreBusy(message, { cause: error, outage: "away" });
-}
-
-/** What the server was asked last, it may have done or not. */
-export function isLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof StoreBusy) return isLost(error.cause);
-  const code = readCode(error);
-  if (ended.has(code)) return true;
-  if (code.startsWith("08") || network.has(code)) return true;
-  return code === "" && endings.some((ending) => error.message.startsWith(ending));
-}
-
-/** The server is down, cannot be reached, or has no connection left, so a later try may help. */
-export function isUnreachable(error: unknown): boolean {
-  const isOurs = error instanceof StoreUnusable || error instanceof StoreBusy;
-  if (isOurs) return isUnreachable(error.cause);
-  return isLost(error) || readCode(error).startsWith("53");
-}
-
-/** The connection was there, and is no more: one that is made now may serve. */
-export function isBroken(error: unknown): boolean {
-  if (error instanceof StoreBusy) return isBroken(error.cause);
-  return error instanceof Error && (broken.has(readCode(error)) || broken.has(error.message));
-}
-
-export function isRepeatable(error: unknown): boolean {
-  return repeatable.has(readCode(error));
-}
-
-export function isMissingTable(error: unknown): boolean {
-  return readCode(error) === "42P01";
 }
 
 const locked =
   "nothing was written: another transaction has locked a table or row; wait until that ends, or " +
   "end its process (pg_locks shows it), and try again";
 
-/** Somebody else has held it for as long as one waits. */
+/** The server may or may not have done what it was asked last. */
+export function isLost(error: unknown): boolean {
+  const [code, { message }] = [readCode(error), findCause(error)];
+  if (code !== "") {
+    return code.startsWith("08") || [ended, notNow, brokenSocket, network].flat().includes(code);
+  }
+  return lostWords.some((words) => message.startsWith(words));
+}
+
+/** A connection that existed is broken: a new one may work. */
+export function isBroken(error: unknown): boolean {
+  const [code, { message }] = [readCode(error), findCause(error)];
+  return [...ended, ...brokenSocket].includes(code) || brokenBefore.includes(message);
+}
+
+/** The server is down, cannot be reached, or has no connection left, so a later try may help. */
+export function isUnreachable(error: unknown): boolean {
+  return isLost(error) || readCode(error).startsWith("53");
+}
+
+export function isRepeatable(error: unknown): boolean {
+  return repeatable.includes(readCode(error));
+}
+
+export function isMissingTable(error: unknown): boolean {
+  return readCode(error) === missingTable;
+}
+
+/** Another transaction has held a lock for as long as one waits. */
 export function isLockTaken(error: unknown): boolean {
-  if (error instanceof StoreBusy) return isLockTaken(error.cause);
   return readCode(error) === lockTaken;
 }
 
+/** The code of the driver's error, also behind ours. */
 export function readCode(error: unknown): string {
-  if (!(error instanceof Error) || !("code" in error)) return "";
-  return typeof error.code === "string" ? error.code : "";
+  const cause = findCause(error);
+  return "code" in cause && typeof cause.code === "string" ? cause.code : "";
+}
+
+function findCause(error: unknown): Error {
+  const isOurs = error instanceof StoreUnusable || error instanceof StoreBusy;
+  if (isOurs && error.cause !== undefined) return findCause(error.cause);
+  return error instanceof Error ? error : new Error("unknown error");
 }
 
 /** Only the names in brackets are read: the words around them are in the server's language. */
 function readDuplicate(error: unknown): Duplicate {
-  // What the driver throws for an answer of the server, with the parts that this one had.
-  const fault = error as Error & { readonly table?: string; readonly detail?: string };
+  // The driver's error has the parts that the server's answer had.
+  const fault = error as { readonly table?: string; readonly detail?: string };
   const { table = "", detail = "" } = fault;
   const columns = (/\(([^)]*)\)=\(/.exec(detail)?.[1] ?? "").split(", ");
   return new Duplicate(

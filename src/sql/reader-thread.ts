@@ -2,44 +2,49 @@ import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { defineIsAwaited, openDatabase } from "./engine.ts";
 import { describeFault } from "./faults.ts";
-import {
-  isRunning,
-  isUnwanted,
-  type ReaderOrder,
-  type ReaderReply,
-  type ReaderStart,
-} from "./reader.ts";
+import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 import { createStatementRunner, type Query } from "./run-statements.ts";
 
-/** What the thread of a `Reader` does: a program of its own, in the build as well. */
+/** The thread of the long reads: a program of its own, in the build as well. */
 
-// Whoever starts it gives it this.
-const { path, cache_mb, shared } = workerData as ReaderStart;
+/** Long statements go through more than any cache holds; this is for the inner pages of indexes. */
+const cache_mb = 16;
+
+// The other thread starts it with this.
+const { path, unwanted, running } = workerData as ReaderStart;
 const database = openDatabase(path);
 database.exec("PRAGMA query_only = ON");
 database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
 database.exec("PRAGMA temp_store = MEMORY");
-defineIsAwaited(database, () => Atomics.load(shared, isUnwanted) === 0);
+defineIsAwaited(database, () => Atomics.load(unwanted, 0) === 0);
 goLast();
-const { run: runStatement } = createStatementRunner(() => database);
-let isHeld = false;
+const { run } = createStatementRunner(() => database);
 
-parentPort?.on("message", (order: ReaderOrder) => {
-  if (order === "close") {
+parentPort?.on("message", (query: Query | undefined) => {
+  if (query === undefined) {
     database.close();
     parentPort?.close();
-  } else if (order === "let go") {
-    if (isHeld) database.exec("COMMIT");
-    isHeld = false;
-  } else {
-    const statement = order === "carry over" ? carryOver : order;
-    void run(statement, order !== "carry over").then(reply);
-  }
+  } else void answer(query);
 });
 
+async function answer(query: Query): Promise<void> {
+  Atomics.store(running, 0, 1);
+  const reply = await Promise.resolve(query)
+    .then(run)
+    .then(
+      (ran): ReaderReply => ({ ran }),
+      (error: unknown): ReaderReply => ({ fault: describeFault(error) }),
+    );
+  Atomics.store(running, 0, 0);
+  Atomics.notify(running, 0);
+  // The rule is about windows.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  parentPort?.postMessage(reply);
+}
+
 /**
- * Where there are more threads than processors, those that serve visitors go first. Linux alone has
- * a priority for a thread; elsewhere it would be the process's own.
+ * When there are more threads than processors, those that serve visitors go first. Only Linux has a
+ * priority for a thread; on other systems it would be the process's own.
  */
 function goLast(): void {
   if (process.platform !== "linux") return;
@@ -47,28 +52,5 @@ function goLast(): void {
     setPriority(0, 10);
   } catch {
     // A sandbox may forbid it: the thread then takes its share as any other.
-  }
-}
-
-function reply(ran: ReaderReply): void {
-  // The rule is about windows.
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  parentPort?.postMessage(ran);
-}
-
-/** What others wrote comes from the log into the file; nobody waits for it. */
-const carryOver: Query = { sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] };
-
-async function run(query: Query, isOfMoment: boolean): Promise<ReaderReply> {
-  Atomics.store(shared, isRunning, 1);
-  try {
-    if (isOfMoment && !isHeld) database.exec("BEGIN");
-    isHeld ||= isOfMoment;
-    return { ran: await runStatement(query) };
-  } catch (error) {
-    return { fault: describeFault(error) };
-  } finally {
-    Atomics.store(shared, isRunning, 0);
-    Atomics.notify(shared, isRunning);
   }
 }

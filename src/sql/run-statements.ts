@@ -34,7 +34,8 @@ export function createStatementRunner(choose: () => Database): StatementRunner {
 
   function findPrepared(sql: string): Prepared {
     const database = choose();
-    const preparedBySql = findOrSet(preparedOf, database, () => new Map<string, Prepared>());
+    const preparedBySql = preparedOf.get(database) ?? new Map<string, Prepared>();
+    preparedOf.set(database, preparedBySql);
     const known = preparedBySql.get(sql);
     const prepared = known ?? prepareStatement(database, sql);
     if (known !== undefined) preparedBySql.delete(sql);
@@ -52,24 +53,8 @@ export function createStatementRunner(choose: () => Database): StatementRunner {
         const { changes } = prepared.statement.run(...readValues(parameters));
         return { rows: [], numAffectedRows: BigInt(changes) };
       }),
-    prepare: (sql) => {
-      const preparedOn = new Map<Database, Prepared>();
-      return (parameters) =>
-        runUnlessBusy(() => {
-          const database = choose();
-          const prepared = findOrSet(preparedOn, database, () => prepareStatement(database, sql));
-          return readRows(prepared, parameters);
-        });
-    },
+    prepare: (sql) => (parameters) => runUnlessBusy(() => readRows(findPrepared(sql), parameters)),
   };
-}
-
-function findOrSet<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
 }
 
 function prepareStatement(database: Database, sql: string): Prepared {

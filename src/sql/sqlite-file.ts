@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
+  constants,
+  copyFileSync,
   existsSync,
   linkSync,
   openSync,
@@ -12,7 +14,7 @@ import {
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
-/** A SQLite file before it is opened: made, or looked at, so that nothing else is taken for it. */
+/** A SQLite file before it is opened: made, or checked that it is one of ours. */
 
 /** Reads the bytes before SQLite does, so that nothing is written into a file that is not ours. */
 export function refuseForeignFile(path: string, applicationId: number): void {
@@ -43,61 +45,38 @@ export function hasLog(path: string): boolean {
 }
 
 /**
- * Made by us, so that it is private from its first moment; SQLite gives its mode to -wal and -shm.
- * It appears with our mark in it: one that is empty was emptied by something else.
+ * Makes the file before SQLite does, so that it is private from its first moment; SQLite gives its
+ * mode to -wal and -shm. It appears with our mark in it: something else has emptied an empty one.
  */
 export function makePrivateFile(path: string, applicationId: number): void {
-  if (existsSync(path) && !existsSync(nameMaking(path))) return;
+  if (existsSync(path)) return;
   const draft = `${path}-${randomUUID()}`;
   closeSync(openSync(draft, "wx", 0o600));
   try {
-    writeMark(draft, path, applicationId);
-    linkSync(draft, path);
+    const database = openDatabase(draft);
+    database.exec(`PRAGMA application_id = ${applicationId}`);
+    database.close();
+    appear(draft, path);
   } catch (error) {
-    if (error instanceof StoreUnusable) throw error;
-    // Another process was quicker, or it is a link to a file that is to be made, or there are none.
-    makeInSteps(path, applicationId);
+    // Another process may have been faster.
+    if (!existsSync(path)) throw refuseFault(path, error);
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
-/** Whether something else has emptied it: one that is only being made goes on being made. */
-export function isEmptied(path: string): boolean {
-  const isEmpty = () => existsSync(path) && statSync(path).size === 0;
-  // Another process may have ended making it between two looks.
-  return isEmpty() && !existsSync(nameMaking(path)) && isEmpty();
-}
-
-/** What tells that the file beside it is being made, or was when a process ended. */
-function nameMaking(path: string): string {
-  return `${path}-making`;
-}
-
-/**
- * Where nothing appears with something in it. Never once a connection is open: closing any
- * descriptor of a file drops all the locks that the process holds on it, and then another program
- * may take the log away while we write to it.
- */
-function makeInSteps(path: string, applicationId: number): void {
-  const making = nameMaking(path);
-  closeSync(openSync(making, "a", 0o600));
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-  if (statSync(path).size === 0) writeMark(path, path, applicationId);
-  rmSync(making, { force: true });
-}
-
-/** It is on the disk then: a log beside an empty file would be thrown away after a power cut. */
-function writeMark(draft: string, path: string, applicationId: number): void {
-  const database = openDatabase(draft);
+/** At once and whole, except on file systems without hard links. */
+function appear(draft: string, path: string): void {
   try {
-    // Whoever else makes it is soon done.
-    database.exec(`PRAGMA busy_timeout = 5000; PRAGMA application_id = ${applicationId}`);
-  } catch (error) {
-    throw refuseFault(path, error);
-  } finally {
-    database.close();
+    linkSync(draft, path);
+  } catch {
+    copyFileSync(draft, path, constants.COPYFILE_EXCL);
   }
+}
+
+/** Whether something else has emptied it. */
+export function isEmptied(path: string): boolean {
+  return existsSync(path) && statSync(path).size === 0;
 }
 
 export function refuseFault(path: string, error: unknown): StoreUnusable {

@@ -3,9 +3,7 @@ import { pathToFileURL } from "node:url";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
-import { createCheckpoints, longestLog_pages, type Checkpoints } from "./checkpoints.ts";
 import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
-import { openLogSync, type LogSync } from "./log-sync.ts";
 import { createLongReads } from "./long-reads.ts";
 import { readKnown, type Migrations } from "./migrate.ts";
 import { openKysely } from "./open-kysely.ts";
@@ -17,7 +15,8 @@ import {
   refuseFault,
   refuseForeignFile,
 } from "./sqlite-file.ts";
-import { createStatementRunner, type Ran, type StatementRunner } from "./run-statements.ts";
+import { createCheckpoints, longestLog_pages, openLogSync } from "./sqlite-log.ts";
+import { createStatementRunner, type Ran } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 
 type OpenOptions = {
@@ -36,28 +35,36 @@ type OpenOptions = {
  * that it has read over its own commits, and any other connection drops all of them.
  */
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
-  refuseForeignFile(path, options.applicationId);
-  makePrivateFile(path, options.applicationId);
-  const writer = await openConnection(path, options);
-  await refuseDamage(writer, path, options);
-  const reader = await openConnection(path, options);
-  const log = await openLogSync(readFile(writer)).catch((error: unknown) => {
-    for (const connection of [reader, writer]) ignoreFault(() => connection.close());
-    throw refuseFault(path, error);
-  });
+  const { writer, reader, log } = await openConnections(path, options);
   const longReads = createLongReads(path);
-  const readOn = (choose: () => Database) => readWhileSound(createStatementRunner(choose), log);
+  const checkpoints = createCheckpoints(longReads.aside);
+  const readOn = (choose: () => Database) =>
+    createStatementRunner(() => {
+      // What a disk that fails has not kept must not be shown as kept.
+      log.requireSound();
+      return choose();
+    });
   const reading = readOn(() => (writer.isTransaction ? reader : writer));
   const db = openKysely<Tables>(reading.run, reading.prepare);
-  // It tells of the commits of other connections alone, so that one has to be asked all the time.
+  // It tells only of the commits of other connections, so it is always asked on the same one.
   const findVersion = readOn(() => reader).prepare("PRAGMA data_version");
   const ofWriter = createStatementRunner(() => writer);
   const writing = openKysely<Tables>(ofWriter.run, ofWriter.prepare);
   const readingLong = openKysely<Tables>(longReads.run);
-  const checkpoints = createCheckpoints((work) =>
-    longReads.aside((reader) => work(reader.carryOver)),
-  );
-  const groups = createGroupCommit(waitElsewhere(createSteps(writer), log, checkpoints));
+  const steps = createSteps(writer);
+  const groups = createGroupCommit({
+    ...steps,
+    begin: async (signal) => {
+      log.requireSound();
+      await checkpoints.findHold();
+      await steps.begin(signal);
+    },
+    commit: () => {
+      steps.commit();
+      checkpoints.noteCommit();
+    },
+    sync: log.sync,
+  });
 
   return {
     engine: "sqlite",
@@ -118,9 +125,7 @@ function readVersion([row]: Ran["rows"]): number {
   return Number(row?.["data_version"] ?? 0);
 }
 
-type OwnSteps = Omit<TransactionSteps, "sync">;
-
-export function createSteps(writer: Database): OwnSteps {
+export function createSteps(writer: Database): Omit<TransactionSteps, "sync"> {
   return {
     begin: (signal) => retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, { signal }),
     commit: () => writer.exec("COMMIT"),
@@ -128,40 +133,6 @@ export function createSteps(writer: Database): OwnSteps {
     openSavepoint: () => writer.exec("SAVEPOINT one"),
     keepSavepoint: () => writer.exec("RELEASE one"),
     undoSavepoint: () => writer.exec("ROLLBACK TO one; RELEASE one"),
-  };
-}
-
-/** A caller that looks for what became of its write must not find it where the disk has failed. */
-function readWhileSound({ run, prepare }: StatementRunner, log: LogSync): StatementRunner {
-  return {
-    run: (query) => {
-      log.requireSound();
-      return run(query);
-    },
-    prepare: (sql) => {
-      const runPrepared = prepare(sql);
-      return (parameters) => {
-        log.requireSound();
-        return runPrepared(parameters);
-      };
-    },
-  };
-}
-
-/** What would hold up the thread that serves everybody happens in others. */
-function waitElsewhere(steps: OwnSteps, log: LogSync, checkpoints: Checkpoints): TransactionSteps {
-  return {
-    ...steps,
-    begin: async (signal) => {
-      log.requireSound();
-      await checkpoints.findHold();
-      await steps.begin(signal);
-    },
-    commit: () => {
-      steps.commit();
-      checkpoints.noteCommit();
-    },
-    sync: log.sync,
   };
 }
 
@@ -179,6 +150,19 @@ export function isHeld(path: string): boolean {
   } finally {
     ignoreFault(() => database.close());
   }
+}
+
+async function openConnections(path: string, options: OpenOptions) {
+  refuseForeignFile(path, options.applicationId);
+  makePrivateFile(path, options.applicationId);
+  const writer = await openConnection(path, options);
+  await refuseDamage(writer, path, options);
+  const reader = await openConnection(path, options);
+  const log = await openLogSync(readFile(writer)).catch((error: unknown) => {
+    for (const connection of [reader, writer]) ignoreFault(() => connection.close());
+    throw refuseFault(path, error);
+  });
+  return { writer, reader, log };
 }
 
 async function openConnection(path: string, options: OpenOptions): Promise<Database> {
@@ -224,9 +208,9 @@ function prepareConnection(
     database.exec(`PRAGMA application_id = ${applicationId}`);
   }
   database.exec("PRAGMA journal_mode = WAL");
-  // Each commit is synced by `log-sync.ts`, before anybody is told of it.
+  // `sqlite-log.ts` syncs each commit before a caller gets its answer.
   database.exec("PRAGMA synchronous = NORMAL");
-  // `checkpoints.ts` does it before; this is for a commit that is very large.
+  // `sqlite-log.ts` does it before; this is for a commit that is very large.
   database.exec(`PRAGMA wal_autocheckpoint = ${3 * longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);

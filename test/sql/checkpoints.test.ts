@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createCheckpoints, type LogPages } from "../../src/sql/checkpoints.ts";
+import type { Ran } from "../../src/sql/run-statements.ts";
+import { createCheckpoints } from "../../src/sql/sqlite-log.ts";
 
 /** When the log is carried over into the file, and who waits for it. */
 
@@ -60,7 +61,7 @@ test("nobody waits for what fails, and it is tried again", async () => {
 });
 
 function openCheckpoints() {
-  const asked: { resolve: (pages: LogPages) => void; reject: (error: Error) => void }[] = [];
+  const asked: { resolve: (ran: Ran) => void; reject: (error: Error) => void }[] = [];
   let answered = 0;
   const checkpoints = createCheckpoints((work) =>
     work(() => new Promise((resolve, reject) => asked.push({ resolve, reject }))),
@@ -71,8 +72,8 @@ function openCheckpoints() {
     commit: (times: number) => {
       for (let time = 0; time < times; time += 1) checkpoints.noteCommit();
     },
-    carry: async (pages: LogPages) => {
-      next().resolve(pages);
+    carry: async (pages: { readonly log: number; readonly carried: number }) => {
+      next().resolve({ rows: [{ log: pages.log, checkpointed: pages.carried }] });
       await setImmediate();
     },
     fail: async () => {
