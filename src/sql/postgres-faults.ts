@@ -6,25 +6,24 @@ const uniqueViolation = "23505";
 const lockTaken = "55P03";
 const missingTable = "42P01";
 /** A serialization failure and a deadlock: the same transaction may succeed the next time. */
-const repeatable = ["40001", "40P01"];
-/** The server ends the connection: it shuts down, has crashed, or somebody ended it. */
-const ended = ["57P01", "57P02", "57P05"];
+const repeatable = new Set(["40001", "40P01"]);
+/** The connection ended: the server shut down or crashed, or somebody ended it. */
+const ended = ["57P01", "57P02", "57P05", "ECONNRESET", "EPIPE"];
 /** It starts, or ended a transaction in which nothing happened. */
 const notNow = ["57P03", "25P03", "25P04"];
 /**
  * Nothing was written, and later it may be: no connection or memory is left, an answer took too
  * long, the server became a standby, or it does not let us in for now.
  */
-const refused = ["53200", "53300", "53400", "57014", "25006", "3D000"];
-const brokenSocket = ["ECONNRESET", "EPIPE"];
+const refused = new Set(["53200", "53300", "53400", "57014", "25006", "3D000"]);
 const network = `ECONNREFUSED ECONNABORTED ETIMEDOUT EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN
   ENOTFOUND EAI_AGAIN ENOENT`.split(/\s+/);
 
 /** The driver gives these no code. */
-const brokenBefore = [
+const endedWords = new Set([
   "Connection terminated unexpectedly",
   "Client has encountered a connection error and is not queryable",
-];
+]);
 const lostWords = [
   "Connection terminated",
   "Client has encountered a connection error",
@@ -39,7 +38,7 @@ export function translatePostgresFault(error: unknown, place = "the database"): 
   if (code === uniqueViolation) return readDuplicate(error);
   // The server has ended the statement, and rolls back the transaction that it is part of.
   if (code === lockTaken) return new StoreBusy(locked, { cause: error, outage: "locked" });
-  if (!refused.includes(code) && !code.startsWith("28") && !isLost(error)) return error;
+  if (!refused.has(code) && !code.startsWith("28") && !isLost(error)) return error;
   const message = `${place} cannot be reached; check that it is running, and try again`;
   return new StoreBusy(message, { cause: error, outage: "away" });
 }
@@ -52,7 +51,7 @@ const locked =
 export function isLost(error: unknown): boolean {
   const [code, { message }] = [readCode(error), findCause(error)];
   if (code !== "") {
-    return code.startsWith("08") || [ended, notNow, brokenSocket, network].flat().includes(code);
+    return code.startsWith("08") || [...ended, ...notNow, ...network].includes(code);
   }
   return lostWords.some((words) => message.startsWith(words));
 }
@@ -60,7 +59,7 @@ export function isLost(error: unknown): boolean {
 /** A connection that existed is broken: a new one may work. */
 export function isBroken(error: unknown): boolean {
   const [code, { message }] = [readCode(error), findCause(error)];
-  return [...ended, ...brokenSocket].includes(code) || brokenBefore.includes(message);
+  return ended.includes(code) || endedWords.has(message);
 }
 
 /** The server is down, cannot be reached, or has no connection left, so a later try may help. */
@@ -69,7 +68,7 @@ export function isUnreachable(error: unknown): boolean {
 }
 
 export function isRepeatable(error: unknown): boolean {
-  return repeatable.includes(readCode(error));
+  return repeatable.has(readCode(error));
 }
 
 export function isMissingTable(error: unknown): boolean {
