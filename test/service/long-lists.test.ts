@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
-import { sql, type KyselyPlugin } from "kysely";
+import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import {
@@ -11,7 +11,6 @@ import {
   type FieldKind,
 } from "../../src/contract/filters.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
-import { messages } from "../../src/contract/messages.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
 import { createService } from "../support/described-service.ts";
 import { deleteLink } from "../../src/store/links.ts";
@@ -300,24 +299,6 @@ onFile(
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
   },
 );
-
-onFile("a list whose thread has died gets a reference, and the next one an answer", async () => {
-  const { get, reported } = openService(
-    ({ readLong }) =>
-      (work, options) =>
-        readLong(async (db) => {
-          // The thread finds its own transaction gone, for which it has no answer.
-          if (reported.length === 0) await sql`commit`.execute(db);
-          return work(db);
-        }, options),
-  );
-  await get(list);
-  const failed = await get(list);
-  const error = messages.internal(`reference-${reported.length}`);
-  expect([failed.status, failed.body]).toEqual([500, { error }]);
-  expect(String(reported[0])).toContain("the thread that reads has ended");
-  expect((await get(list)).status).toBe(200);
-});
 
 test("a list's rows and their number are of one moment, whatever others write", async () => {
   const { get } = openService(
