@@ -32,7 +32,7 @@ const onBoth = [
   "test/web/session.test.ts",
   "test/store/{chores,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
-  "test/webhooks/{counts,delivery,events,given-up,jobs,outbox-size,processes,turns}.test.ts",
+  "test/webhooks/{delivery,events,given-up,jobs,outbox-size,processes}.test.ts",
   "test/attribution/population-in-stores.test.ts",
   "test/host/{clicks,first-visits,hosts,paths,restored,visit-facts}.test.ts",
   "test/bulk/{bulk,simulator}.test.ts",

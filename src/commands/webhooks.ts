@@ -12,15 +12,8 @@ import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts"
 import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
 import { sendAgain } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
-import {
-  deleteWebhook,
-  findAnyWebhook,
-  findWebhook,
-  listWebhooks,
-  mostWebhooks,
-  type Webhook,
-} from "../store/webhooks.ts";
-import { findMend, findUrlFault } from "../webhooks/reach.ts";
+import { deleteWebhook, listWebhooks, mostWebhooks, type Webhook } from "../store/webhooks.ts";
+import { findFix, findUrlFault } from "../webhooks/reach.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, printJson, say } from "./terminal/output.ts";
@@ -111,7 +104,9 @@ function readEvents(text: string | undefined): readonly WebhookEvent[] {
 async function list(config: Config, flags: WebhookFlags): Promise<void> {
   const webhooks = await withKnownEmbedded(config, async ({ db }) => {
     const { project } = flags;
-    return listWebhooks(db, project && (await requireProject(db, project)).id);
+    return listWebhooks(db, {
+      project_id: project && (await requireProject(db, project)).id,
+    });
   });
   if (webhooks.some(({ waiting }) => waiting > 0)) await sayWhoDelivers(config);
   sayMends(webhooks);
@@ -135,7 +130,7 @@ async function list(config: Config, flags: WebhookFlags): Promise<void> {
 /** Once of all that have the same fault. */
 function sayMends(webhooks: readonly Webhook[]): void {
   for (const fault of new Set(webhooks.map(({ last_fault }) => last_fault))) {
-    const next = findMend(fault);
+    const next = findFix(fault);
     if (next !== undefined) say(`${fault}: ${next}.`);
   }
 }
@@ -155,10 +150,8 @@ const acts: Readonly<Record<string, (acting: Acting) => Promise<boolean | void>>
 
 /** Where a project is named, another one's is none. */
 async function findNamed({ db }: Store, id: string, project?: string): Promise<Webhook> {
-  const webhook =
-    project === undefined
-      ? await findAnyWebhook(db, id)
-      : await findWebhook(db, { project_id: (await requireProject(db, project)).id, id });
+  const project_id = project && (await requireProject(db, project)).id;
+  const [webhook] = await listWebhooks(db, { project_id, id });
   if (webhook === undefined) throw noSuchWebhook(id, project);
   return webhook;
 }

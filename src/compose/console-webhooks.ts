@@ -4,16 +4,10 @@ import { faultOf, notFound, Problem, validationFailed } from "../contract/proble
 import { webhookEvents } from "../contract/webhook-events.ts";
 import type { Fact } from "../mcp/approval/approval-request.ts";
 import { listDead, sendAgain } from "../store/deliveries.ts";
-import {
-  deleteWebhook,
-  findWebhook,
-  listWebhooks,
-  mostWebhooks,
-  type Webhook,
-} from "../store/webhooks.ts";
+import { deleteWebhook, listWebhooks, mostWebhooks, type Webhook } from "../store/webhooks.ts";
 import type { Db } from "../store/tenant.ts";
 import { quote } from "../text/show-hidden.ts";
-import { findMend, findUrlFault } from "../webhooks/reach.ts";
+import { findFix, findUrlFault } from "../webhooks/reach.ts";
 import { describeReceiver, describeWebhookChange } from "./by-hand.ts";
 import { readOwn, type Acting, type ConsoleAct } from "./console-act.ts";
 import { changesKeys, makeOnce, managesKeys, readProject, revokeOne } from "./console-making.ts";
@@ -38,7 +32,9 @@ export const webhookActs: Readonly<Record<string, ConsoleAct>> = {
 const mostShown = 100;
 
 async function listAll(acting: Acting): Promise<JsonObject> {
-  const webhooks = await listWebhooks(readOwn(acting).store.db, readProject(acting));
+  const webhooks = await listWebhooks(readOwn(acting).store.db, {
+    project_id: readProject(acting),
+  });
   // What has no address for MCP speaks it over stdio, and delivers nothing.
   const delivers = acting.addresses.mcp !== undefined;
   return { delivers, webhooks: webhooks.map(present) };
@@ -60,7 +56,7 @@ function present({ created_at, last_at, failing_since, ...webhook }: Webhook) {
   const written = Object.entries(times).map(([name, time]) => {
     return [name, time === null ? null : new Date(time).toISOString()] as const;
   });
-  const next = findMend(webhook.last_fault);
+  const next = findFix(webhook.last_fault);
   return { ...webhook, ...Object.fromEntries(written), ...(next !== undefined && { next }) };
 }
 
@@ -68,7 +64,7 @@ function present({ created_at, last_at, failing_since, ...webhook }: Webhook) {
 async function requireOwn({ id }: JsonObject, acting: Acting): Promise<Webhook> {
   const { db } = readOwn(acting).store;
   const project_id = readProject(acting);
-  const webhook = typeof id === "string" ? await findWebhook(db, { project_id, id }) : undefined;
+  const [webhook] = typeof id === "string" ? await listWebhooks(db, { project_id, id }) : [];
   if (webhook === undefined) throw noSuchWebhook();
   return webhook;
 }

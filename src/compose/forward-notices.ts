@@ -1,6 +1,6 @@
 import type { Jobs } from "../state/jobs.ts";
 import type { Notice } from "../state/notices.ts";
-import { tellOf } from "../store/outbox.ts";
+import { queueEvents } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
 import type { LazyState } from "./lazy-state.ts";
 
@@ -24,9 +24,9 @@ export function createForwarder(
       const about = await describe(notice, jobs);
       if (about === undefined) continue;
       taken.push(notice);
-      const told = { id, event, data: { project_id: projectId, ...about } };
+      const queued = { id, event, data: { project_id: projectId, ...about } };
       const isPatient = true;
-      await store.write((db) => tellOf({ db, projectId }, [told], at), { isPatient });
+      await store.write((db) => queueEvents({ db, projectId }, [queued], at), { isPatient });
     }
     await notices.remove(taken);
   };

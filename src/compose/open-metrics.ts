@@ -2,9 +2,9 @@ import type { Config } from "../config.ts";
 import type { AnswerScrape } from "../metrics/answer-scrape.ts";
 import type { Counts } from "../metrics/metrics.ts";
 import type { Sources } from "../metrics/pulled.ts";
-import { countDeliveries } from "../store/deliveries.ts";
 import type { State } from "../state/state.ts";
 import type { Store } from "../store/store.ts";
+import { listWebhooks, type Webhook } from "../store/webhooks.ts";
 import type { Deliverer } from "../webhooks/deliverer.ts";
 import type { Assistant } from "./assistant.ts";
 import type { Deployment } from "./deployment.ts";
@@ -79,6 +79,14 @@ async function countEvents({ db }: Pick<Store, "db">): Promise<Sources["events"]
   const late = new Promise<undefined>((resolve) => {
     stopAlarm = setAlarm(countWithin_ms, () => resolve(undefined));
   });
-  const counted = countDeliveries(db).catch(() => undefined);
+  const counted = listWebhooks(db)
+    .then(sumEvents)
+    .catch(() => undefined);
   return Promise.race([counted, late]).finally(stopAlarm);
+}
+
+function sumEvents(webhooks: readonly Webhook[]): NonNullable<Sources["events"]> {
+  const sum = (name: "waiting" | "dead" | "dropped") =>
+    webhooks.reduce((total, webhook) => total + webhook[name], 0);
+  return { waiting: sum("waiting"), given_up: sum("dead"), dropped: sum("dropped") };
 }

@@ -1,14 +1,13 @@
 import type { Config } from "../config.ts";
 import { testEvent, webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
 import { createIdAndTime } from "../service/ids.ts";
-import { nameEvent } from "../store/outbox.ts";
+import { createEventId } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
-import { insertWebhook, readSecret, type OwnWebhook, type Webhook } from "../store/webhooks.ts";
+import { insertWebhook, readSecret, type Webhook, type WebhookKey } from "../store/webhooks.ts";
 import { createDeliverer, type Deliverer } from "../webhooks/deliverer.ts";
-import { findMend, reachReceivers } from "../webhooks/reach.ts";
-import { sendMessage } from "../webhooks/send-message.ts";
-import { createSecret } from "../webhooks/sign.ts";
+import { findFix, reachReceivers } from "../webhooks/reach.ts";
+import { createSecret, sendMessage } from "../webhooks/send-message.ts";
 import { clock, random, setAlarm } from "./embedded.ts";
 import { createForwarder } from "./forward-notices.ts";
 import type { LazyState } from "./lazy-state.ts";
@@ -46,17 +45,17 @@ type Tested = {
 /** Sends a message that tells of nothing, from here and as the settings of this process let it. */
 export async function testWebhook(
   store: Pick<Store, "db">,
-  webhook: OwnWebhook & Pick<Webhook, "url">,
+  webhook: WebhookKey & Pick<Webhook, "url">,
   config: Config,
 ): Promise<Tested> {
   const fault = (await sendTest(store, webhook, config)) ?? null;
-  const next = findMend(fault);
+  const next = findFix(fault);
   return { delivered: fault === null, fault, ...(next !== undefined && { next }) };
 }
 
 async function sendTest(
   { db }: Pick<Store, "db">,
-  { url, ...webhook }: OwnWebhook & Pick<Webhook, "url">,
+  { url, ...webhook }: WebhookKey & Pick<Webhook, "url">,
   config: Config,
 ): Promise<string | undefined> {
   const { project_id, id } = webhook;
@@ -64,7 +63,7 @@ async function sendTest(
   if (secret === undefined) return "the webhook was revoked";
   const timestamp = new Date(clock.now()).toISOString();
   const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });
-  const message = { id: nameEvent(), body };
+  const message = { id: createEventId(), body };
   const sending = { reach: reachReceivers(config.webhook_private), setAlarm, now: clock.now };
   return sendMessage(message, { url, secret }, sending, new AbortController().signal);
 }
@@ -78,7 +77,7 @@ type Delivering = {
 export function openDeliverer(store: Store, { config, state, report }: Delivering): Deliverer {
   const reach = reachReceivers(config.webhook_private);
   const collect = createForwarder(store, state);
-  return createDeliverer({ store, clock, random, setAlarm, reach, collect, report });
+  return createDeliverer({ store, clock, setAlarm, reach, collect, report });
 }
 
 /** Undefined for a name that is none. */

@@ -9,7 +9,7 @@ import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace, type Place } from "../network/shared-address.ts";
 import { findTold, findVisits, findWaiting, takeVisit } from "../store/deferred-visits.ts";
-import { tellOfInstall } from "../store/install-events.ts";
+import { queueInstallEvent } from "../store/events.ts";
 import { findLink } from "../store/links.ts";
 import { readSealKey } from "../store/store-secrets.ts";
 import type { DeferredVisitTable } from "../store/deferred-visit-table.ts";
@@ -133,7 +133,7 @@ async function useVisit(
     const use = { now, usedBy, told: JSON.stringify(told), isNamed };
     if (!(await takeVisit({ db, projectId }, row, use))) return false;
     const install = { link, platform: "ios", confidence, match_score } as const;
-    await tellOfInstall({ db, projectId }, install, now);
+    await queueInstallEvent({ db, projectId }, install, now);
     return true;
   };
   const isTaken = await store.write(take, { signal });

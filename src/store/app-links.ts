@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Link } from "../contract/links.ts";
-import { tellOfLinks } from "./link-events.ts";
+import { queueLinkEvents } from "./events.ts";
 import { readTally, tallyWrite } from "./project-tallies.ts";
 import { toLink } from "./shown-link.ts";
 import type { AppKind, LinkTable } from "./tables.ts";
@@ -61,6 +61,6 @@ async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes)
     return { event: "link.updated", link, before: putBack(link) } as const;
   });
   // A chore goes on whenever there is somebody to do it, and has no other clock.
-  await tellOfLinks(tenant, await tallyWrite(tenant, 0), changed, Date.now());
+  await queueLinkEvents(tenant, await tallyWrite(tenant, 0), changed, Date.now());
   return rows.length < batchRows;
 }

@@ -7,7 +7,6 @@ import { emptyBatch } from "./bin.ts";
 import { purgeVisits } from "./old-visits.ts";
 import { takeChoreBack } from "./queue-chore.ts";
 import { purgeShortPaths } from "./short-paths.ts";
-import { purgeDeliveries, purgeWebhooks } from "./webhooks.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 import type { Db, Tenant } from "./tenant.ts";
 import { dropIndex, indexBatch } from "./trigram-index.ts";
@@ -77,8 +76,6 @@ function runBatch(db: Db, { kind, project_id, subject }: ChoreTable): Promise<bo
       return emptyBatch(tenant, Number(subject));
     case "index_project":
       return indexBatch(tenant);
-    case "purge_webhook":
-      return purgeDeliveries(db, { project_id, id: subject }, batchRows);
   }
 }
 
@@ -101,8 +98,8 @@ async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
   if (numAffectedRows + addresses > 0n) return false;
   const apps = ["ios_apps", "android_apps"] as const;
   const small = [...apps, "page_templates", "page_template_versions", "deferred_visits"] as const;
-  if (!(await purgeWebhooks({ db, projectId }, batchRows))) return false;
-  for (const table of [...small, "tallies", "chores"] as const) {
+  const webhooks = ["webhooks", "deliveries"] as const;
+  for (const table of [...small, ...webhooks, "tallies", "chores"] as const) {
     await db.deleteFrom(table).where("project_id", "=", projectId).execute();
   }
   await dropIndex(db, projectId);

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { dayHours, type LinkVisits, type VisitEvent } from "../stats/visit.ts";
 import { addClicks } from "./clicks.ts";
 import { addToKnown, limitLinkHosts, limitProjectHosts } from "./limit-hosts.ts";
-import { tellOfClicks } from "./link-events.ts";
+import { queueClickEvents } from "./events.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./project-tallies.ts";
 import type { VisitCountTable } from "./tables.ts";
@@ -21,7 +21,7 @@ export async function countVisits(
     const tally = await findTally(tenant);
     // A deleted project's last visits: no chore would remove them.
     if (tally === undefined) continue;
-    await tellOfClicks(tenant, tally, own, now);
+    await queueClickEvents(tenant, tally, own, now);
     await addCounters(db, listCounters(projectId, await limitLinkHosts(tenant, own)));
     await limitProjectHosts(tenant, own);
   }

@@ -1,174 +1,213 @@
-import type { DeliveryTable, WebhookTable } from "./tables.ts";
-import type { Db } from "./tenant.ts";
-import { isFor, updateWebhook, type OwnWebhook } from "./webhooks.ts";
+import { randomUUID } from "node:crypto";
+import { expressionBuilder, sql } from "kysely";
+import type { JsonObject } from "../contract/json.ts";
+import type { WebhookEvent } from "../contract/webhook-events.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { DeliveryTable, Tables, WebhookTable } from "./tables.ts";
+import type { Db, Tenant } from "./tenant.ts";
+import { readEvents, type WebhookKey } from "./webhooks.ts";
 
-/** What webhooks are still to be told: what is due, and what came of it. */
+/**
+ * The outbox of events. A change queues its events in its own transaction, so that events are sent
+ * of committed changes only, and of all of them. `src/webhooks` sends them.
+ */
+
+/** A receiver that is down, or a stranger with a client key, must not fill the disk. */
+const mostBytes = 20_000_000;
+const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
+/** Longer than an attempt and its two writes, on machines whose clocks differ by seconds. */
+const claim_ms = 30_000;
+/** An SQL statement has a limited number of values. */
+const rowsAtOnce = 500;
+
+export type NewEvent = {
+  readonly event: WebhookEvent;
+  readonly data: JsonObject;
+  /** The event's own id, if it has one; an event that is queued twice is sent once. */
+  readonly id?: string;
+};
+
+/** Queues a delivery for each event and each webhook that subscribes to it. */
+export async function queueEvents(
+  { db, projectId: project_id }: Tenant,
+  events: readonly NewEvent[],
+  now: number,
+): Promise<void> {
+  const query = db.selectFrom("webhooks").select(["id", "events"]);
+  const webhooks = await query.where("project_id", "=", project_id).execute();
+  const timestamp = new Date(now).toISOString();
+  const rows = events.flatMap(({ event, data, id: event_id = createEventId() }) => {
+    const body = JSON.stringify({ type: event, timestamp, data });
+    // Due at once, also for a process whose clock is behind.
+    const row = { project_id, event_id, event, body, created_at: now, next_at: 0, attempts: 0 };
+    const subscribed = webhooks.filter((webhook) => readEvents(webhook.events).includes(event));
+    return subscribed.map(({ id }) => ({ ...row, webhook_id: id, state: "waiting" as const }));
+  });
+  for (let start = 0; start < rows.length; start += rowsAtOnce) {
+    const insert = db.insertInto("deliveries").values(rows.slice(start, start + rowsAtOnce));
+    await insert.onConflict((conflict) => conflict.doNothing()).execute();
+  }
+}
+
+export function createEventId(): string {
+  return `evt_${randomUUID()}`;
+}
+
+/** A webhook with due events, and when the oldest of these was created. */
+export type DueWebhook = WebhookKey & { readonly since: number };
+
+export async function listDueWebhooks(
+  db: Db,
+  now: number,
+  limit: number,
+): Promise<readonly DueWebhook[]> {
+  const { rows } = await sql<DueWebhook>`
+    select project_id, id, since from (
+      select project_id, id, (
+        select deliveries.created_at from deliveries
+        where deliveries.project_id = webhooks.project_id and webhook_id = webhooks.id
+          and state = 'waiting' and deliveries.next_at <= ${now}
+        order by deliveries.created_at limit 1
+      ) as since
+      from webhooks where ${isFree(now)}
+    ) as webhook
+    where since is not null order by since limit ${limit}
+  `.execute(db);
+  return rows;
+}
+
+export type Receiver = Pick<WebhookTable, "url" | "secret" | "failures" | "failing_since">;
+
+/** Keeps other processes from sending to this webhook for a while; undefined if one does. */
+export async function claimWebhook(
+  db: Db,
+  { project_id, id }: WebhookKey,
+  now: number,
+): Promise<Receiver | undefined> {
+  const { rows } = await sql<Receiver>`
+    update webhooks set next_at = ${now + claim_ms}
+    where project_id = ${project_id} and id = ${id} and ${isFree(now)}
+    returning url, secret, failures, failing_since
+  `.execute(db);
+  return rows[0];
+}
+
+function isFree(now: number) {
+  return sql`next_at <= ${now} and exists (
+    select 1 from projects where projects.id = webhooks.project_id and suspended = 0
+  )`;
+}
 
 export type Delivery = Pick<DeliveryTable, "event_id" | "event" | "body" | "attempts" | "ends_at">;
 
-/** After its first failed attempt, or since somebody had it sent again. */
-export const givenUpAfter_ms = 24 * 60 * 60 * 1000;
-
-/** The time of what was not tried yet: it is due at once, by whichever clock. */
-export const untried_at = 0;
-
-/** Those of a webhook that are due, the oldest first. */
 export async function listDueDeliveries(
   db: Db,
-  webhook: OwnWebhook,
+  webhook: WebhookKey,
   now: number,
   limit: number,
 ): Promise<readonly Delivery[]> {
-  return selectWaiting(db, webhook)
+  return db
+    .selectFrom("deliveries")
     .select(["event_id", "event", "body", "attempts", "ends_at"])
+    .where(isFor(webhook, { state: "waiting" }))
     .where("next_at", "<=", now)
     .orderBy("created_at")
     .limit(limit)
     .execute();
 }
 
-/** It has arrived, and is gone. */
-export async function noteDelivered(
+/** The end of an attempt: what changes in the row of an event that did not arrive. */
+export type Attempt = Pick<DeliveryTable, "event_id"> & {
+  readonly failed?: Partial<DeliveryTable>;
+};
+
+/** Removes the events that arrived, updates the others, and frees the webhook. */
+export async function noteAttempts(
   db: Db,
-  webhook: OwnWebhook,
-  { event_id, event }: Pick<Delivery, "event_id" | "event">,
-  now: number,
+  webhook: WebhookKey,
+  attempts: readonly Attempt[],
+  receiver: Partial<WebhookTable>,
 ): Promise<void> {
-  const done = db.deleteFrom("deliveries").where(isFor(webhook));
-  await done.where("event_id", "=", event_id).execute();
-  const well = { failures: 0, failing_since: null, rests_until: 0 };
-  await noteLast(db, webhook, { ...well, last_event: event, last_at: now, last_fault: null });
+  for (const { event_id, failed } of attempts) {
+    const which = isFor(webhook, { event_id });
+    if (failed === undefined) await db.deleteFrom("deliveries").where(which).execute();
+    else await db.updateTable("deliveries").set(failed).where(which).execute();
+  }
+  const update = db.updateTable("webhooks").set(receiver).where("id", "=", webhook.id);
+  await update.where("project_id", "=", webhook.project_id).execute();
 }
 
-export type Failed = Pick<DeliveryTable, "next_at"> & {
-  /** When it is given up. */
-  readonly ends_at: number;
-  readonly delivery: Pick<Delivery, "event_id" | "event">;
-  readonly fault: string;
-  readonly isDead: boolean;
-  /** After how many failures in a row the receiver rests, and until when. */
-  readonly rest: { readonly from: number; readonly until: number };
-  readonly now: number;
-};
-
-/** Answers how often the receiver has failed in a row. */
-export async function noteFailed(db: Db, webhook: OwnWebhook, failed: Failed): Promise<number> {
-  const { delivery, fault, isDead, next_at, ends_at, rest, now } = failed;
-  const { event_id, event } = delivery;
-  await db
-    .updateTable("deliveries")
-    .set(({ eb }) => ({
-      attempts: eb("attempts", "+", 1),
-      ends_at,
-      fault,
-      ...(isDead ? asDead(now) : { next_at }),
-    }))
-    .where(isFor(webhook))
-    .where("event_id", "=", event_id)
-    .execute();
-  const updated = await updateWebhook(db, webhook)
-    .set((row) => ({
-      failures: row("failures", "+", 1),
-      failing_since: row.fn.coalesce("failing_since", row.val(now)),
-    }))
-    .returning("failures")
-    .executeTakeFirst();
-  const failures = updated?.failures ?? 0;
-  await noteLast(db, webhook, {
-    ...(failures >= rest.from && { rests_until: rest.until }),
-    last_event: event,
-    last_at: now,
-    last_fault: fault,
-  });
-  return failures;
-}
-
-/** Of one that is given up its time is that of its end. */
-function asDead(now: number) {
-  return { state: "dead", next_at: now } as const;
-}
-
-type Last = Partial<Omit<WebhookTable, keyof OwnWebhook>>;
-
-async function noteLast(db: Db, webhook: OwnWebhook, last: Last): Promise<void> {
-  await updateWebhook(db, webhook).set(last).execute();
-}
-
-export type DeadDelivery = Pick<DeliveryTable, "event_id" | "event" | "attempts" | "created_at"> & {
-  readonly fault: string | null;
-  readonly given_up_at: number;
-};
-
-/** Those of a webhook that were given up, the latest first. */
-export async function listDead(
-  db: Db,
-  webhook: OwnWebhook,
-  limit: number,
-): Promise<readonly DeadDelivery[]> {
+/** The events of a webhook that were given up, the latest first. */
+export async function listDead(db: Db, webhook: WebhookKey, limit: number) {
   return db
     .selectFrom("deliveries")
     .select(["event_id", "event", "attempts", "created_at", "fault", "next_at as given_up_at"])
-    .where(isFor(webhook))
-    .where("state", "=", "dead")
+    .where(isFor(webhook, { state: "dead" }))
     .orderBy("next_at", "desc")
     .orderBy("event_id", "desc")
     .limit(limit)
     .execute();
 }
 
-/** Has what was given up tried anew, one or all of them; answers how many. */
+/** Queues events again that were given up, one or all of them; returns how many. */
 export async function sendAgain(
   db: Db,
-  webhook: OwnWebhook,
+  webhook: WebhookKey,
   eventId: string | undefined,
   now: number,
 ): Promise<number> {
-  const ends_at = now + givenUpAfter_ms;
-  const fresh = { state: "waiting", attempts: 0, next_at: untried_at, ends_at } as const;
-  let which = db.updateTable("deliveries").set(fresh).where(isFor(webhook));
-  if (eventId !== undefined) which = which.where("event_id", "=", eventId);
-  const { numUpdatedRows } = await which.where("state", "=", "dead").executeTakeFirst();
-  if (numUpdatedRows > 0n) await noteLast(db, webhook, { rests_until: 0 });
-  return Number(numUpdatedRows);
+  const fresh = { state: "waiting", attempts: 0, next_at: now, ends_at: null } as const;
+  const which = { state: "dead", ...(eventId !== undefined && { event_id: eventId }) } as const;
+  const update = db.updateTable("deliveries").set(fresh).where(isFor(webhook, which));
+  return Number((await update.executeTakeFirst()).numUpdatedRows);
 }
 
-/** How many events of all projects wait for receivers, were given up, or were dropped. */
-export async function countDeliveries(
-  db: Db,
-): Promise<Readonly<Record<"waiting" | "given_up" | "dropped", number>>> {
-  const rows = await db
-    .selectFrom("deliveries")
-    .select(({ fn }) => ["state", fn.countAll<number | string>().as("count")])
-    .groupBy("state")
-    .execute();
-  const lost = await db
-    .selectFrom("webhooks")
-    .select(({ fn }) => fn.sum<number | string | null>("dropped").as("dropped"))
-    .executeTakeFirst();
-  const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
-  return {
-    waiting: counts.get("waiting") ?? 0,
-    given_up: counts.get("dead") ?? 0,
-    dropped: Number(lost?.dropped ?? 0),
-  };
+function isFor(
+  { project_id, id: webhook_id }: WebhookKey,
+  which: Partial<Pick<DeliveryTable, "state" | "event_id">>,
+) {
+  return expressionBuilder<Tables, "deliveries">().and({ project_id, webhook_id, ...which });
 }
 
-/** When the oldest event that was due by then was created; none of a suspended project is due. */
-export async function findOverdue(
-  db: Db,
-  webhook: OwnWebhook,
-  by: number,
-): Promise<number | undefined> {
-  const row = await selectWaiting(db, webhook)
-    .innerJoin("projects", "projects.id", "deliveries.project_id")
-    .select(({ fn }) => fn.min("deliveries.created_at").as("since"))
-    .where("next_at", "<=", by)
-    .where("deliveries.created_at", "<=", by)
-    .where("projects.suspended", "=", 0)
-    .executeTakeFirst();
-  return row?.since ?? undefined;
+/** Removes what is too old or too much, project by project. */
+export async function tidyOutboxes(
+  { db, write }: Pick<Sql<Tables>, "db" | "write">,
+  now: number,
+): Promise<void> {
+  const projects = sql<{ readonly project_id: string }>`
+    select distinct project_id from webhooks where exists (
+      select 1 from deliveries where deliveries.project_id = webhooks.project_id
+    )
+  `;
+  for (const { project_id } of (await projects.execute(db)).rows) {
+    await write((own) => tidyOutbox({ db: own, projectId: project_id }, now), { isPatient: true });
+  }
 }
 
-function selectWaiting(db: Db, webhook: OwnWebhook) {
-  return db.selectFrom("deliveries").where(isFor(webhook)).where("state", "=", "waiting");
+async function tidyOutbox({ db, projectId }: Tenant, now: number): Promise<void> {
+  const ofProject = db.deleteFrom("deliveries").where("project_id", "=", projectId);
+  const dead = ofProject.where("state", "=", "dead").where("next_at", "<=", now - keptDead_ms);
+  await dead.execute();
+  // Clicks first: links show their number all the same.
+  const { rows } = await sql<{ readonly webhook_id: string }>`
+    delete from deliveries where project_id = ${projectId} and (webhook_id, event_id) in (
+      select webhook_id, event_id from (
+        select webhook_id, event_id, sum(octet_length(body)) over (
+          order by case event when 'link.clicked' then 1 else 0 end, created_at desc, event_id,
+            webhook_id
+        ) as bytes
+        from deliveries where project_id = ${projectId}
+      ) as sized where bytes > ${mostBytes}
+    ) returning webhook_id
+  `.execute(db);
+  const dropped = rows.map(({ webhook_id }) => webhook_id);
+  for (const id of new Set(dropped)) {
+    const count = dropped.filter((each) => each === id).length;
+    await db
+      .updateTable("webhooks")
+      .set((row) => ({ dropped: row("dropped", "+", count) }))
+      .where("project_id", "=", projectId)
+      .where("id", "=", id)
+      .execute();
+  }
 }

@@ -8,7 +8,7 @@ import { indexedColumns, wholeIndex } from "./engines/link-search.ts";
 import type { Counts } from "./filtered-counts.ts";
 import { describeLinks, foldLink } from "./link-columns.ts";
 import { isQuickList } from "./is-quick-list.ts";
-import { tellOfLinks } from "./link-events.ts";
+import { queueLinkEvents } from "./events.ts";
 import { countRows, isCountCut, readPage, type ListSource, type Page } from "./list-page.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
@@ -122,7 +122,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     .executeTakeFirstOrThrow();
   await findSearch(tenant.db).indexLink(tenant, link.id, tally.indexed_to);
   const inserted = toLink(shown);
-  await tellOfLinks(tenant, tally, [{ event: "link.created", link: inserted }], now);
+  await queueLinkEvents(tenant, tally, [{ event: "link.created", link: inserted }], now);
   return inserted;
 }
 
@@ -161,7 +161,7 @@ export async function updateLink(
     await releaseAddress(tenant, before.path);
   }
   const link = toLink(row);
-  await tellOfLinks(tenant, tally, [{ event: "link.updated", link, before }], now);
+  await queueLinkEvents(tenant, tally, [{ event: "link.updated", link, before }], now);
   return link;
 }
 
@@ -179,7 +179,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   await releaseShortPaths(tenant, id);
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
-  await tellOfLinks(tenant, tally, [{ event: "link.deleted", link: toLink(row) }], now);
+  await queueLinkEvents(tenant, tally, [{ event: "link.deleted", link: toLink(row) }], now);
   return true;
 }
 

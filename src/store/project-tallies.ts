@@ -14,7 +14,7 @@ export class ProjectGone extends Error {
 
 const none = { links: 0, generation: 0, indexed_to: null, clicked: 0, webhooks: 0 } as const;
 
-export type Tally = Omit<TallyTable, "project_id" | "outbox_bytes">;
+export type Tally = Omit<TallyTable, "project_id">;
 
 export async function readTally(tenant: Tenant): Promise<Tally> {
   return (await findTally(tenant)) ?? none;

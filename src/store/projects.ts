@@ -121,7 +121,7 @@ export async function insertProject(
     updated_at: now,
   };
   await db.insertInto("projects").values(row).execute();
-  const counts = { links: 0, generation: 0, clicked: 0, webhooks: 0, outbox_bytes: 0 };
+  const counts = { links: 0, generation: 0, clicked: 0, webhooks: 0 };
   const tally = { project_id: id, indexed_to: null, ...counts };
   await db.insertInto("tallies").values(tally).execute();
   return toProject({ ...row, links_count: 0 });

@@ -1,6 +1,6 @@
 import type { Link } from "../contract/links.ts";
 import { takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
-import { tellOfLinks } from "./link-events.ts";
+import { queueLinkEvents } from "./events.ts";
 import { claimAddress, findLink, releaseAddress } from "./links.ts";
 import { tallyWrite } from "./project-tallies.ts";
 import { claimShortPaths } from "./short-paths.ts";
@@ -37,7 +37,7 @@ export async function restoreLink(
   await findSearch(tenant.db).indexLink(tenant, id, tally.indexed_to);
   const restored = await findLink(tenant, id);
   if (restored === undefined) throw new Error("a restored link did not come back");
-  await tellOfLinks(tenant, tally, [{ event: "link.created", link: restored }], now);
+  await queueLinkEvents(tenant, tally, [{ event: "link.created", link: restored }], now);
   return { restored };
 }
 

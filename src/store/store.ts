@@ -5,6 +5,7 @@ import type { Sql } from "../sql/sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { dropEndedVisits } from "./deferred-visits.ts";
+import { tidyOutboxes } from "./deliveries.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
 import { dropOldHours } from "./old-visits.ts";
 import { initialTables } from "./schema/initial-tables.ts";
@@ -32,7 +33,7 @@ export const storeMigrations: Migrations = { table: "waypost_migrations", list: 
 const watchEvery_ms = 1000;
 /** How long something may stay in a bin after its time. */
 const sweepEvery_ms = 60 * 60 * 1000;
-/** How long a visit that no install can follow any more may stay. */
+/** How long ended visits, and events beyond the outbox's bounds, may stay. */
 const forgetEvery_ms = 60_000;
 
 /** Throws NotMigrated where it is a mere look and there are no tables. */
@@ -100,6 +101,7 @@ async function watch(
     if (clock.monotonic() - forgotAt >= forgetEvery_ms) {
       forgotAt = clock.monotonic();
       await dropEndedVisits(sql, clock.now()).catch(onError);
+      await tidyOutboxes(sql, clock.now()).catch(noteFault);
     }
     await runChores(sql, signal, onError);
     await sleep(setAlarm, watchEvery_ms, signal);

@@ -180,10 +180,9 @@ export type ChoreTable = {
     | "attach_ios_app"
     | "attach_android_app"
     | "empty_bin"
-    | "index_project"
-    | "purge_webhook";
+    | "index_project";
   readonly project_id: string;
-  /** The app, the time up to which the bin is emptied, or the webhook; else nothing. */
+  /** The app, or the time up to which the bin is emptied; else nothing. */
   readonly subject: string;
 };
 
@@ -213,7 +212,7 @@ export type VisitCountTable = {
   readonly installs: number;
 };
 
-/** Where a project's events are sent, and how its receiver does. */
+/** Where a project's events are sent, with the state of the receiver. */
 export type WebhookTable = OfProject & {
   readonly url: string;
   /** What its messages are signed with, as its owner was shown it. */
@@ -221,23 +220,20 @@ export type WebhookTable = OfProject & {
   /** As JSON. */
   readonly events: string;
   readonly created_at: number;
-  /** The process that delivers to it until `runs_until`; then another one may take its place. */
-  readonly runner: string | null;
-  readonly runs_until: number;
-  /** How many attempts have failed one after the other, and since when. */
+  /** Before that time, nothing is sent: a process is sending, or the receiver failed too often. */
+  readonly next_at: number;
+  /** How many attempts in a row have failed, and since when. */
   readonly failures: number;
   readonly failing_since: number | null;
-  /** Nothing is tried before that time: it has failed too often. */
-  readonly rests_until: number;
-  /** The last attempt; no fault where it was taken. */
+  /** The last attempt; without a fault, it succeeded. */
   readonly last_event: string | null;
   readonly last_at: number | null;
   readonly last_fault: string | null;
-  /** How many of its events were dropped, for the project's outbox was full. */
+  /** How many of its events were dropped because the project's outbox was full. */
   readonly dropped: number;
 };
 
-/** What a webhook has still to be told of, or could not be; what has arrived is gone. */
+/** An event for a webhook that waits or was given up. One that arrived has no row. */
 export type DeliveryTable = {
   readonly project_id: string;
   readonly webhook_id: string;

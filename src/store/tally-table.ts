@@ -10,6 +10,4 @@ export type TallyTable = {
   readonly clicked: number;
   /** How many webhooks the project has; with 0, a write skips the webhook query. */
   readonly webhooks: number;
-  /** An upper bound of the waiting events' bytes; each measurement makes it exact again. */
-  readonly outbox_bytes: number;
 };

@@ -9,9 +9,8 @@ import {
 import { noPublicHost, resolveHost, type Reach } from "../network/hosts/pinned-connection.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 
-/** Where webhooks may lead. */
+/** Which addresses webhooks may have: of the public internet, or of networks that are named. */
 
-/** The public internet, and the private networks that the operator has named. */
 export function reachReceivers(networks: readonly Network[]): Reach {
   const isNamed = matchNetworks(networks);
   return {
@@ -25,50 +24,49 @@ export function reachReceivers(networks: readonly Network[]): Reach {
 }
 
 /**
- * What is wrong with a webhook's address, as the end of a sentence, before it is ever asked: all
- * that can be told without looking its name up, which may lead elsewhere at each attempt.
+ * What is wrong with the address of a new webhook, as the end of a sentence. A host name may have
+ * other IP addresses at each attempt, so it is looked up only then.
  */
 export function findUrlFault(url: string, networks: readonly Network[]): string | undefined {
   const fault = findWebAddressFault(url);
   if (fault !== undefined) return fault;
-  const { protocol, hash, hostname, port } = new URL(url);
+  const { hash, hostname } = new URL(url);
   if (hash !== "") return "can't have a fragment";
   const addresses = readAddresses(hostname);
-  const { isPublic } = reachReceivers(networks);
-  if (addresses?.some(isPublic) === false) {
-    return `points to ${hostname}, which is not on the public internet. ${whatNamesNetworks}`;
+  if (addresses?.some(reachReceivers(networks).isPublic) === false) {
+    return `points to ${hostname}, which is not on the public internet. ${nameNetwork}`;
   }
-  // A name may lead into a named network.
-  const mayBeNamed = addresses === undefined || !addresses.some(isPublicAddress);
-  if (networks.length > 0 && mayBeNamed) return undefined;
+  // A name may belong to a named network.
+  if (addresses === undefined && networks.length > 0) return undefined;
+  return findPublicFault(new URL(url), addresses);
+}
+
+/** Plain HTTP and ports of other services are for named networks only. */
+export function findPublicFault(
+  { protocol, port }: URL,
+  addresses: readonly string[] | undefined,
+): string | undefined {
+  if (addresses?.some(isPublicAddress) === false) return undefined;
   if (protocol !== "https:") return plainHttp;
-  return isUsualPort(port) ? undefined : "can't have a port below 1024 other than 443";
+  const isUsual = port === "" || Number(port) >= 1024;
+  return isUsual ? undefined : "can't have a port below 1024 other than 443";
 }
 
-/**
- * What mends that an attempt ended so, as a sentence without its stop, where a setting does. Each
- * process has settings of its own: what one delivers, another may refuse.
- */
-export function findMend(fault: string | null): string | undefined {
-  return fault === noPublicHost ? checkName : undefined;
+/** How to fix this fault of an attempt by a setting, as a sentence without its full stop. */
+export function findFix(fault: string | null): string | undefined {
+  if (fault !== noPublicHost) return undefined;
+  return `${nameNetwork}; for a public receiver, check its DNS record`;
 }
 
-const whatNamesNetworks =
+const nameNetwork =
   "Set WAYPOST_WEBHOOK_PRIVATE to the receiver's network, for waypost serve and for other commands";
-
-const checkName = `${whatNamesNetworks}; for a public receiver, check its DNS record`;
 
 const plainHttp =
   "must be an https address; plain http works only in networks listed in WAYPOST_WEBHOOK_PRIVATE";
 
-/** Where a host leads that needs no looking up; undefined of any other. */
+/** Undefined for a host name that has to be looked up. */
 function readAddresses(hostname: string): readonly string[] | undefined {
   const literal = normalizeAddress(dropBrackets(hostname));
   if (literal !== undefined) return [literal];
   return isLoopbackHost(hostname) ? ["127.0.0.1", "::1"] : undefined;
-}
-
-/** Below, others than web servers listen. */
-export function isUsualPort(port: string): boolean {
-  return port === "" || Number(port) >= 1024;
 }

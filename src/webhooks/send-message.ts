@@ -1,87 +1,84 @@
-import type { SetAlarm } from "../contract/clock.ts";
+import { createHmac } from "node:crypto";
+import type { Agent } from "undici";
+import type { Random, SetAlarm } from "../contract/clock.ts";
 import { limitTime } from "../network/hosts/limit-time.ts";
 import {
   describeEnd,
   findAddresses,
-  NotAsked,
   openPinned,
   type Reach,
 } from "../network/hosts/pinned-connection.ts";
-import { isPublicAddress } from "../network/public-address.ts";
-import { isUsualPort } from "./reach.ts";
-import { signMessage, type Message } from "./sign.ts";
+import { findPublicFault } from "./reach.ts";
 
-/** One attempt to hand a message over. Whatever a receiver answers, nothing of it is read. */
+/** One attempt to send a message, signed as standardwebhooks.com describes it (`v1`). */
 
-export type Receiver = { readonly url: string; readonly secret: string };
+export type Message = {
+  /** The same in every attempt, so that a receiver can ignore repetitions. */
+  readonly id: string;
+  readonly body: string;
+};
 
-export type Sending = {
+type Sending = {
   readonly reach: Reach;
   readonly setAlarm: SetAlarm;
   readonly now: () => number;
 };
 
-/** For the name, the connection and the answer together. */
-export const attempt_ms = 10_000;
+const secretPrefix = "whsec_";
+const secretBytes = 32;
+/** For the DNS lookup, the connection and the answer together. */
+const attempt_ms = 10_000;
 
-/** Undefined where the receiver took it; else why not, for people. */
+export function createSecret(random: Random): string {
+  return secretPrefix + Buffer.from(random.bytes(secretBytes)).toString("base64");
+}
+
+/** Why the receiver did not take the message, for people; undefined if it did. */
 export async function sendMessage(
   message: Message,
-  { url, secret }: Receiver,
+  receiver: { readonly url: string; readonly secret: string },
   { reach, setAlarm, now }: Sending,
-  signal: AbortSignal,
+  outer: AbortSignal,
 ): Promise<string | undefined> {
-  const { signal: ended, stop } = limitTime(signal, attempt_ms, setAlarm);
+  const { signal, stop } = limitTime(outer, attempt_ms, setAlarm);
+  let agent: Agent | undefined;
   try {
-    const status = await post(new URL(url), message.body, {
-      headers: signMessage(message, secret, now()),
-      reach,
-      signal: ended,
-    });
-    return judge(status);
-  } catch (error) {
-    return describeEnd(error, ended);
-  } finally {
-    stop();
-  }
-}
-
-function judge(status: number): string | undefined {
-  if (status >= 200 && status < 300) return undefined;
-  if (status >= 300 && status < 400) return `status ${status}: redirects are not followed`;
-  return `status ${status}`;
-}
-
-type Post = {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly reach: Reach;
-  readonly signal: AbortSignal;
-};
-
-async function post(url: URL, body: string, { headers, reach, signal }: Post): Promise<number> {
-  const addresses = await findAddresses(url, reach, signal);
-  requireSafe(url, addresses);
-  const agent = openPinned(addresses, reach);
-  try {
-    const { origin, pathname, search } = url;
-    const answer = await agent.request({
-      origin,
-      path: pathname + search,
+    const url = new URL(receiver.url);
+    const addresses = await findAddresses(url, reach, signal);
+    const fault = findPublicFault(url, addresses);
+    if (fault !== undefined) return fault;
+    agent = openPinned(addresses, reach);
+    const { statusCode, body } = await agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
       method: "POST",
-      headers: { ...headers, "content-type": "application/json", "user-agent": "waypost" },
-      body,
+      headers: writeHeaders(message, receiver.secret, now()),
+      body: message.body,
       signal,
     });
-    answer.body.on("error", () => undefined).destroy();
-    return answer.statusCode;
+    // Nothing of the answer is read but its status.
+    body.on("error", () => undefined).destroy();
+    if (statusCode >= 200 && statusCode < 300) return undefined;
+    const isRedirect = statusCode >= 300 && statusCode < 400;
+    return `status ${statusCode}${isRedirect ? ": redirects are not followed" : ""}`;
+  } catch (error) {
+    return describeEnd(error, signal);
   } finally {
-    await agent.destroy();
+    stop();
+    await agent?.destroy();
   }
 }
 
-/** Networks that the operator named may be spoken to as they like it. */
-function requireSafe({ protocol, port }: URL, addresses: readonly string[]): void {
-  if (!addresses.some(isPublicAddress)) return;
-  if (protocol !== "https:") throw new NotAsked("plain http is not allowed on the public internet");
-  if (!isUsualPort(port)) throw new NotAsked("the port is not allowed");
+/** The time is that of the attempt, so that nobody can send an old message again. */
+function writeHeaders({ id, body }: Message, secret: string, now: number) {
+  const timestamp = String(Math.floor(now / 1000));
+  const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  return {
+    "content-type": "application/json",
+    "user-agent": "waypost",
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": `v1,${signature}`,
+  };
 }

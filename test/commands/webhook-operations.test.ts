@@ -112,7 +112,7 @@ test("a receiver that fails is told of, and is a fault once it has for minutes",
 
 test("what was given up is told of with how it is sent again", async () => {
   change("update deliveries set state = 'dead'");
-  change("update webhooks set failing_since = null, failures = 0, rests_until = 0");
+  change("update webhooks set failing_since = null, failures = 0, next_at = 0");
   const { code, lines } = await examine();
   expect([code, lines]).toEqual([
     0,
@@ -157,7 +157,7 @@ test("the console of a session over stdio says that nothing is delivered there",
   const places = { ...serving.places, url: `http://127.0.0.1:${port}` };
   const tab = await signInAt({ places, key: serving.key });
   const { text } = await tab.open("/webhooks");
-  expect(text.replace(/\s+/g, " ")).toContain("it does not run for this data folder");
+  expect(text.replace(/\s+/g, " ")).toContain("it is not running for this data folder");
   expect((await run(create())).stderr).toContain("waypost serve is not running here.");
 });
 
@@ -166,7 +166,7 @@ test("where serve no longer names a network, the setting is told, not the receiv
   serving = await startServe(folder.path);
   const fault = "the host has no public address";
   change("update deliveries set next_at = 0");
-  change("update webhooks set rests_until = 0");
+  change("update webhooks set next_at = 0");
   await waitUntil(async () => {
     const { webhooks } = await runJson(["webhooks", "list", "--data", folder.path]);
     return webhooks.some((one: { readonly last_fault: unknown }) => one.last_fault === fault);

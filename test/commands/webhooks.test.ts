@@ -80,9 +80,9 @@ test("what was committed is delivered by the process that follows a killed one",
   const stderr = (await serving.stop("SIGKILL")).stderr;
   expect(stderr).not.toContain("whsec_");
   receiver.doing(take);
-  // Its turn would be over in half a minute.
+  // Its claim would end in half a minute.
   const file = openDatabase(join(folder.path, "waypost.db"));
-  file.exec("update webhooks set runs_until = 0");
+  file.exec("update webhooks set next_at = 0");
   file.close();
   serving = await serveHere();
   await receiver.untilReceived(2);

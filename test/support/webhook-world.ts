@@ -1,21 +1,21 @@
-import { randomBytes } from "node:crypto";
 import { makeWebhook } from "../../src/compose/webhooks.ts";
 import { webhookEvents, type WebhookEvent } from "../../src/contract/webhook-events.ts";
 import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
 import type { Store } from "../../src/store/store.ts";
+import { listWebhooks, type Webhook, type WebhookKey } from "../../src/store/webhooks.ts";
 import { createDeliverer } from "../../src/webhooks/deliverer.ts";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { openForAll, openForEach } from "./open-for.ts";
 import { startReceiver, take, type Answer, type TestReceiver } from "./receiver.ts";
 import { createWorld, type World } from "./world.ts";
 
-/** Webhooks of a world's project, and who delivers to them by the clock of the test. */
+/** Webhooks of a world's project, and a deliverer that runs by the clock of the test. */
 
 export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
 
 /**
- * A world for each test of a file, and one receiver for them all that has received nothing yet.
- * Answers what makes something to be told of in the world of the running test.
+ * A world for each test of a file, and one receiver for all of them. Returns functions that cause
+ * events in the world of the running test.
  */
 export function openWithReceiver(
   keep: (opened: { readonly world: World; readonly receiver: TestReceiver }) => unknown,
@@ -34,6 +34,14 @@ export function openWithReceiver(
     create: async (path: string): Promise<string> =>
       (await world.call("POST", "/links", { body: { path } })).body.id,
     rename: (id: string, name: string) => world.call("PATCH", `/links/${id}`, { body: { name } }),
+    find: async ({ project_id, id }: WebhookKey): Promise<Webhook | undefined> =>
+      (await listWebhooks(world.store.db, { project_id, id }))[0],
+    suspend: (suspended: 0 | 1) =>
+      world.store.db
+        .updateTable("projects")
+        .set({ suspended })
+        .where("id", "=", world.project.id)
+        .execute(),
   };
 }
 
@@ -57,8 +65,6 @@ export function deliverIn(
     store,
     clock,
     setAlarm,
-    // In the middle: neither sooner nor later than planned.
-    random: { bytes: (count) => (count === 1 ? Uint8Array.of(127) : randomBytes(count)) },
     reach,
     collect,
     report: (error) => errors.push(error),

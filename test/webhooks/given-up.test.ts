@@ -1,24 +1,25 @@
-import { expect, test } from "vitest";
-import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
+import { describe, expect, test } from "vitest";
+import { listDead, sendAgain, tidyOutboxes } from "../../src/store/deliveries.ts";
+import type { WebhookKey } from "../../src/store/webhooks.ts";
 import { refuse, take, type TestReceiver } from "../support/receiver.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** What is given up after a day of failed attempts, and what is not. */
+/** Events are given up after a day of failed attempts, kept for a week, and can be sent again. */
 
 const hour_ms = 60 * 60 * 1000;
 
 let receiver: TestReceiver;
 let world: World;
 
-openWithReceiver((opened) => ({ world, receiver } = opened), refuse);
-
-const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
+const { create, find, suspend } = openWithReceiver(
+  (opened) => ({ world, receiver } = opened),
+  refuse,
+);
 
 async function createLinks(count: number, name: string): Promise<void> {
-  for (let each = 0; each < count; each += 1) {
-    await world.call("POST", "/links", { body: { path: `${name}-${each}` } });
-  }
+  for (let each = 0; each < count; each += 1) await create(`${name}-${each}`);
 }
 
 async function deliverHourly(deliverDue: () => Promise<void>, hours: number): Promise<void> {
@@ -28,14 +29,65 @@ async function deliverHourly(deliverDue: () => Promise<void>, hours: number): Pr
   }
 }
 
-const suspend = (suspended: 0 | 1) =>
-  world.store.db
-    .updateTable("projects")
-    .set({ suspended })
-    .where("id", "=", world.project.id)
-    .execute();
+/** An event that failed for a day. */
+async function giveUp() {
+  const webhook = await addWebhook(world, receiver.url);
+  await create("spring");
+  const { deliverDue, measure } = deliverIn(world);
+  await deliverHourly(deliverDue, 24);
+  expect(await find(webhook)).toMatchObject({ waiting: 1, dead: 0 });
+  await deliverDue();
+  return { webhook, deliverDue, measure };
+}
 
-test("all events are given up when their receiver takes nothing for a day", async () => {
+const resend = (webhook: WebhookKey, eventId?: string) =>
+  world.store.write((db) => sendAgain(db, webhook, eventId, world.now()));
+
+describe("an event that fails for a day", () => {
+  test("is given up and shown, and is sent again on request", async () => {
+    const { webhook, deliverDue, measure } = await giveUp();
+    expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 1, last_fault: "status 500" });
+    const dead = await listDead(world.store.db, webhook, 10);
+    const tried = receiver.received.length;
+    expect(dead).toMatchObject([{ event: "link.created", fault: "status 500", attempts: tried }]);
+    expect(measure()).toEqual({ delivered: 0, failed: tried, given_up: 1 });
+    await deliverHourly(deliverDue, 2);
+    expect(receiver.received).toHaveLength(tried);
+
+    receiver.doing(take);
+    const eventId = dead[0]?.event_id;
+    expect([await resend(webhook, eventId), await resend(webhook, eventId)]).toEqual([1, 0]);
+    await deliverDue();
+    expect(receiver.received).toHaveLength(tried + 1);
+    expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 0, last_fault: null });
+    expect(measure()).toMatchObject({ delivered: 1 });
+  });
+
+  test("is retried for another day after it was sent again", async () => {
+    const { webhook, deliverDue } = await giveUp();
+    world.advance(hour_ms);
+    await resend(webhook);
+    for (const outcome of [{ waiting: 1 }, { waiting: 1 }, { waiting: 0, dead: 1 }]) {
+      await deliverDue();
+      expect(await find(webhook)).toMatchObject(outcome);
+      world.advance(12 * hour_ms);
+    }
+  });
+
+  test("is kept for a week", async () => {
+    const { webhook } = await giveUp();
+    world.advance(6 * 24 * hour_ms);
+    await tidyOutboxes(world.store, world.now());
+    expect(await find(webhook)).toMatchObject({ dead: 1 });
+    world.advance(2 * 24 * hour_ms);
+    const errors: unknown[] = [];
+    world.store.watchChores(world.clock, (error) => errors.push(error));
+    await waitUntil(async () => (await find(webhook))?.dead === 0);
+    expect(errors).toEqual([]);
+  });
+});
+
+test("all events are given up when their receiver fails for a day", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(20, "link");
   const { deliverDue } = deliverIn(world);
@@ -43,29 +95,28 @@ test("all events are given up when their receiver takes nothing for a day", asyn
     await deliverDue();
     world.advance(hour_ms / 6);
   }
-  expect(await look(webhook)).toMatchObject({ waiting: 0, dead: 20 });
+  expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 20 });
 });
 
-test("events that no process delivered for two days are delivered when one does", async () => {
+test("an event that no process could send for two days is retried for a day from then", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(1, "friday");
   await deliverIn(world).deliverDue();
   world.advance(1);
   await createLinks(20, "weekend");
   world.advance(48 * hour_ms);
-  // The receiver is started on Monday as well, and a little later.
   const { deliverDue } = deliverIn(world);
   await deliverDue();
-  expect(await look(webhook)).toMatchObject({ waiting: 20, dead: 1 });
+  expect(await find(webhook)).toMatchObject({ waiting: 20, dead: 1 });
   receiver.doing(take);
   receiver.received.length = 0;
   world.advance(60_000);
   await deliverDue();
   expect(receiver.received).toHaveLength(20);
-  expect(await look(webhook)).toMatchObject({ waiting: 0, failing_since: null });
+  expect(await find(webhook)).toMatchObject({ waiting: 0, failing_since: null });
 });
 
-test("what waits for a suspended project is kept until that is over", async () => {
+test("the events of a suspended project are kept until the suspension ends", async () => {
   const webhook = await addWebhook(world, receiver.url);
   const { deliverDue } = deliverIn(world);
   await createLinks(1, "early");
@@ -75,5 +126,5 @@ test("what waits for a suspended project is kept until that is over", async () =
   await suspend(1);
   await deliverHourly(deliverDue, 2);
   await suspend(0);
-  expect(await look(webhook)).toMatchObject({ waiting: 6, dead: 0 });
+  expect(await find(webhook)).toMatchObject({ waiting: 6, dead: 0 });
 });

@@ -1,30 +1,28 @@
 import { expect, test } from "vitest";
+import { claimWebhook } from "../../src/store/deliveries.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { takeTurn } from "../../src/store/webhook-turns.ts";
-import { findWebhook, type OwnWebhook } from "../../src/store/webhooks.ts";
 import { neverRing } from "../support/alarms.ts";
 import { createGate } from "../support/gate.ts";
 import { hang, refuse, take, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** Many processes that deliver to the same webhooks. */
+/** Several processes that deliver to the same webhooks. */
 
 const second_ms = 1000;
 
 let receiver: TestReceiver;
 let world: World;
 
-const { create } = openWithReceiver((opened) => ({ world, receiver } = opened));
+const { create, find } = openWithReceiver((opened) => ({ world, receiver } = opened));
 
-const look = (webhook: OwnWebhook) => findWebhook(world.store.db, webhook);
 const paths = () => receiver.received.map(({ body }) => body.data.link.path);
 
 async function openOther(): Promise<Store> {
   return openStore(await world.openSql(), neverRing);
 }
 
-/** What another process delivers, which has looked, and writes nothing until it may go on. */
+/** Another process that has listed the due webhooks, and waits before it claims them. */
 async function deliverLate() {
   const hasLooked = createGate();
   const mayGoOn = createGate();
@@ -38,7 +36,7 @@ async function deliverLate() {
   return { late, goOn: mayGoOn.open };
 }
 
-test("they deliver each message once, whoever looks first", async () => {
+test("three processes deliver each message once", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
   const other = await openOther();
@@ -49,7 +47,7 @@ test("they deliver each message once, whoever looks first", async () => {
   expect(new Set(paths()).size).toBe(20);
 });
 
-test("a process does not ask a receiver that began to rest since it looked", async () => {
+test("a process sends nothing to a receiver that began to rest after the process listed it", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   receiver.doing(refuse);
   for (let count = 0; count < 12; count += 1) await create(`link-${count}`);
@@ -61,12 +59,10 @@ test("a process does not ask a receiver that began to rest since it looked", asy
   expect(receiver.received).toEqual([]);
 });
 
-test("they go on for one that was killed, when its turn is over", async () => {
+test("a process sends the events of a killed one when that one's claim ends", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
-  const now = world.now();
-  const turn = { runner: "killed", now, until: now + 30 * second_ms, latest: now + 40_000 };
-  expect(await world.store.write((db) => takeTurn(db, webhook, turn))).toBe(true);
+  expect(await world.store.write((db) => claimWebhook(db, webhook, world.now()))).toBeDefined();
   const { deliverDue } = deliverIn(world);
   await deliverDue();
   expect(receiver.received).toHaveLength(0);
@@ -75,30 +71,7 @@ test("they go on for one that was killed, when its turn is over", async () => {
   expect(receiver.received).toHaveLength(1);
 });
 
-test("a machine some seconds behind does not take a turn that lasts", async () => {
-  const webhook = await addWebhook(world, receiver.url);
-  await create("spring");
-  const ahead = world.now() + 5 * second_ms;
-  const turn = {
-    runner: "ahead",
-    now: ahead,
-    until: ahead + 60 * second_ms,
-    latest: ahead + 90 * second_ms,
-  };
-  expect(await world.store.write((db) => takeTurn(db, webhook, turn))).toBe(true);
-  const { deliverDue } = deliverIn(world);
-  await deliverDue();
-  expect(receiver.received).toHaveLength(0);
-  // What lies further ahead was written before a clock was set back.
-  await world.store.db
-    .updateTable("webhooks")
-    .set({ runs_until: ahead + 60 * second_ms + 1 })
-    .execute();
-  await deliverDue();
-  expect(receiver.received).toHaveLength(1);
-});
-
-test("they stop after what is on the way, and leave the rest to others", async () => {
+test("a process that stops leaves the events it could not finish to others", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
   receiver.doing(hang);
@@ -108,8 +81,8 @@ test("they stop after what is on the way, and leave the rest to others", async (
   const closing = stopped.close();
   world.advance(3 * second_ms);
   await Promise.all([closing, delivering]);
-  // It counts as no failure of the receiver.
-  expect(await look(webhook)).toMatchObject({ failing_since: null, waiting: 1 });
+  // An interrupted attempt is no failure of the receiver.
+  expect(await find(webhook)).toMatchObject({ failing_since: null, waiting: 1 });
   receiver.doing(take);
   await deliverIn(world).deliverDue();
   expect(receiver.received).toHaveLength(2);

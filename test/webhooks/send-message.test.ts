@@ -1,8 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createSecureContext, createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { sendMessage } from "../../src/webhooks/send-message.ts";
-import { createSecret } from "../../src/webhooks/sign.ts";
+import { createSecret, sendMessage } from "../../src/webhooks/send-message.ts";
 import { otherExample, secureExample } from "../support/certificates.ts";
 
 /** One attempt to deliver a message, to real servers that break rules. */

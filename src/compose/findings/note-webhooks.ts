@@ -1,9 +1,9 @@
 import type { Config } from "../../config.ts";
 import { writeLocalTime } from "../../contract/local-time.ts";
-import { findOverdue } from "../../store/deliveries.ts";
+import { listDueWebhooks } from "../../store/deliveries.ts";
 import type { Store } from "../../store/store.ts";
 import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
-import { findMend } from "../../webhooks/reach.ts";
+import { findFix } from "../../webhooks/reach.ts";
 import { readTimeZone } from "../time-zone.ts";
 import type { Note } from "./finding.ts";
 
@@ -24,11 +24,11 @@ export async function noteWebhooks(
   if (webhooks.length === 0) return;
   const zone = readTimeZone(config);
   const tell = (time: number) => writeLocalTime(time, zone);
+  const due = await listDueWebhooks(db, now - patience_ms, webhooks.length);
+  const overdue = new Map(due.map(({ id, since }) => [id, since]));
   let told = 0;
   for (const webhook of webhooks) {
-    const overdue =
-      webhook.waiting > 0 ? await findOverdue(db, webhook, now - patience_ms) : undefined;
-    const findings = listFindings(webhook, { overdue, now, tell });
+    const findings = listFindings(webhook, { overdue: overdue.get(webhook.id), now, tell });
     for (const finding of findings) if (told < mostTold) note({ about, ...finding });
     told += findings.length;
   }
@@ -42,7 +42,7 @@ export async function noteWebhooks(
 }
 
 type Looked = {
-  /** Since when something is due that nobody has tried. */
+  /** When the oldest event that was due some minutes ago was created. */
   readonly overdue: number | undefined;
   readonly now: number;
   readonly tell: (time: number) => string;
@@ -54,7 +54,7 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
   const { id, url, waiting, dead, failing_since, last_at, last_fault } = webhook;
   // The whole address may be a secret of its receiver's.
   const name = `${new URL(url).host} (${id})`;
-  const isLeftAlone = last_at === null || last_at <= now - patience_ms;
+  const isLeftAlone = Math.max(overdue ?? now, last_at ?? 0) <= now - patience_ms;
   const found: Told[] = [];
   if (overdue !== undefined && isLeftAlone) {
     const since = waiting === 1 ? "since" : "the oldest since";
@@ -63,7 +63,7 @@ function listFindings(webhook: Webhook, { overdue, now, tell }: Looked): readonl
       "Start waypost serve, which delivers them";
     found.push({ fault });
   } else if (failing_since !== null) {
-    const mend = findMend(last_fault);
+    const mend = findFix(last_fault);
     const [cause, how] =
       mend === undefined ? ["Check the receiver", ""] : ["Check its address", `. ${mend}`];
     const line =

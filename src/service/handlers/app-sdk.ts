@@ -8,8 +8,7 @@ import { writeForStrictReader } from "../../contract/rules/web-address.ts";
 import type { ClientHolder } from "../../store/client-keys.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
-import { tellOfInstall, type MatchedInstall } from "../../store/install-events.ts";
-import { hasWebhooks } from "../../store/outbox.ts";
+import { queueInstallEvent, type MatchedInstall } from "../../store/events.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 import { readWithClicks } from "../wait-for-clicks.ts";
 import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
@@ -95,8 +94,7 @@ async function tellOfReferred(
   install: MatchedInstall,
   signal: WriteSignal,
 ): Promise<void> {
-  if (!(await hasWebhooks({ db: store.db, projectId }))) return;
-  await store.write((db) => tellOfInstall({ db, projectId }, install, clock.now()), { signal });
+  await store.write((db) => queueInstallEvent({ db, projectId }, install, clock.now()), { signal });
 }
 
 const noMatch: Attribution = { matched: false };

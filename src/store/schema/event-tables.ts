@@ -39,11 +39,9 @@ export const makeEventTables = (engine: Engine): readonly string[] => [
     secret text not null,
     events text not null,
     created_at bigint not null,
-    runner text,
-    runs_until bigint not null,
+    next_at bigint not null,
     failures integer not null,
     failing_since bigint,
-    rests_until bigint not null,
     last_event text,
     last_at bigint,
     last_fault text,
@@ -67,5 +65,4 @@ export const makeEventTables = (engine: Engine): readonly string[] => [
   )`,
   `create index deliveries_in_order
     on deliveries (project_id, webhook_id, state, created_at, next_at)`,
-  "create index deliveries_due on deliveries (project_id, webhook_id, state, next_at)",
 ];

@@ -24,8 +24,7 @@ export const projectTables: readonly string[] = [
     generation bigint not null,
     indexed_to text,
     clicked bigint not null,
-    webhooks smallint not null,
-    outbox_bytes bigint not null
+    webhooks smallint not null
   )`,
   `create table api_keys (
     id text primary key,
