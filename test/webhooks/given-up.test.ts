@@ -98,7 +98,7 @@ test("all events are given up when their receiver fails for a day", async () => 
   expect(await find(webhook)).toMatchObject({ waiting: 0, dead: 20 });
 });
 
-test("an event that no process could send for two days is retried for a day from then", async () => {
+test("an event that waited two days for a process is retried for a day from then", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await createLinks(1, "friday");
   await deliverIn(world).deliverDue();

@@ -47,7 +47,7 @@ test("three processes deliver each message once", async () => {
   expect(new Set(paths()).size).toBe(20);
 });
 
-test("a process sends nothing to a receiver that began to rest after the process listed it", async () => {
+test("a process sends nothing to a receiver that rests since the process listed it", async () => {
   await addWebhook(world, receiver.url, ["link.created"]);
   receiver.doing(refuse);
   for (let count = 0; count < 12; count += 1) await create(`link-${count}`);
