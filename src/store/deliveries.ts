@@ -14,6 +14,8 @@ import { readEvents, type WebhookKey } from "./webhooks.ts";
 
 /** A receiver that is down, or a stranger with a client key, must not fill the disk. */
 const mostBytes = 20_000_000;
+/** A full outbox is emptied to this size, so that the next events need not drop others. */
+const keptBytes = 18_000_000;
 const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
 /** Longer than an attempt and its two writes, on machines whose clocks differ by seconds. */
 const claim_ms = 30_000;
@@ -169,43 +171,40 @@ function isFor(
   return expressionBuilder<Tables, "deliveries">().and({ project_id, webhook_id, ...which });
 }
 
-/** Removes what is too old or too much, project by project. */
+/** Removes events that were given up long ago, and what exceeds the bound of a project. */
 export async function tidyOutboxes(
   { db, write }: Pick<Sql<Tables>, "db" | "write">,
   now: number,
 ): Promise<void> {
-  const projects = sql<{ readonly project_id: string }>`
-    select distinct project_id from webhooks where exists (
-      select 1 from deliveries where deliveries.project_id = webhooks.project_id
-    )
-  `;
-  for (const { project_id } of (await projects.execute(db)).rows) {
-    await write((own) => tidyOutbox({ db: own, projectId: project_id }, now), { isPatient: true });
+  const patient = { isPatient: true };
+  await write((own) => {
+    const dead = own.deleteFrom("deliveries").where("state", "=", "dead");
+    return dead.where("next_at", "<=", now - keptDead_ms).execute();
+  }, patient);
+  const { rows } = await sql<{ project_id: string; count: number; bytes: number }>`
+    select project_id, count(*) as count, sum(octet_length(body)) as bytes from deliveries
+    group by project_id having sum(octet_length(body)) > ${mostBytes}
+  `.execute(db);
+  for (const { project_id, count, bytes } of rows) {
+    const excess = Math.ceil(count * (1 - keptBytes / bytes));
+    await write((own) => dropOldest({ db: own, projectId: project_id }, excess), patient);
   }
 }
 
-async function tidyOutbox({ db, projectId }: Tenant, now: number): Promise<void> {
-  const ofProject = db.deleteFrom("deliveries").where("project_id", "=", projectId);
-  const dead = ofProject.where("state", "=", "dead").where("next_at", "<=", now - keptDead_ms);
-  await dead.execute();
-  // Clicks first: links show their number all the same.
+/** Clicks first: links show their number all the same. */
+async function dropOldest({ db, projectId }: Tenant, count: number): Promise<void> {
   const { rows } = await sql<{ readonly webhook_id: string }>`
     delete from deliveries where project_id = ${projectId} and (webhook_id, event_id) in (
-      select webhook_id, event_id from (
-        select webhook_id, event_id, sum(octet_length(body)) over (
-          order by case event when 'link.clicked' then 1 else 0 end, created_at desc, event_id,
-            webhook_id
-        ) as bytes
-        from deliveries where project_id = ${projectId}
-      ) as sized where bytes > ${mostBytes}
+      select webhook_id, event_id from deliveries where project_id = ${projectId}
+      order by case event when 'link.clicked' then 0 else 1 end, created_at limit ${count}
     ) returning webhook_id
   `.execute(db);
-  const dropped = rows.map(({ webhook_id }) => webhook_id);
-  for (const id of new Set(dropped)) {
-    const count = dropped.filter((each) => each === id).length;
+  const ids = rows.map(({ webhook_id }) => webhook_id);
+  for (const id of new Set(ids)) {
+    const dropped = ids.filter((each) => each === id).length;
     await db
       .updateTable("webhooks")
-      .set((row) => ({ dropped: row("dropped", "+", count) }))
+      .set((row) => ({ dropped: row("dropped", "+", dropped) }))
       .where("project_id", "=", projectId)
       .where("id", "=", id)
       .execute();

@@ -115,10 +115,9 @@ type Run = Omit<DelivererOptions, "collect" | "report"> & {
 async function deliverTo(webhook: WebhookKey, run: Run): Promise<void> {
   const { store, clock, stopping } = run;
   for (let isMore = true; isMore && !stopping.aborted;) {
-    const now = clock.now();
-    const receiver = await store.write((db) => claimWebhook(db, webhook, now), patient);
+    const receiver = await store.write((db) => claimWebhook(db, webhook, clock.now()), patient);
     if (receiver === undefined) return;
-    const due = await listDueDeliveries(store.db, webhook, now, eventsAtOnce);
+    const due = await listDueDeliveries(store.db, webhook, clock.now(), eventsAtOnce);
     const tried = (await Promise.all(due.map((one) => attempt(one, receiver, run)))).flat();
     const state = describeReceiver(receiver, tried, clock.now());
     await store.write((db) => noteAttempts(db, webhook, tried, state), patient);
