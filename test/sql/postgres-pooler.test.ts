@@ -1,9 +1,7 @@
-import { connect as connectTo } from "node:net";
 import { sql } from "kysely";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgres } from "../../src/sql/postgres.ts";
-import { cancellation, writeNumbers } from "../support/postgres-frames.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { staying } from "../support/rows.ts";
 import { openTransactionPooler, type TransactionPooler } from "../support/transaction-pooler.ts";
@@ -95,22 +93,4 @@ test("a store behind it leaves nothing in a session", async () => {
   await store.close();
   await query(database.url, "drop table notes");
   expect(pooler.left.slice(before)).toEqual([]);
-});
-
-test("what is to be cancelled is, and nobody else's", async () => {
-  const [client, other] = await Promise.all([connect(), connect()]);
-  const sleeping = client.query("select pg_sleep(60)");
-  const cancelled = expect(sleeping).rejects.toMatchObject({ code: "57014" });
-  // What has not reached the server cannot be cancelled there.
-  const active = "select 1 from pg_stat_activity where state = 'active' and query = $1";
-  await waitUntil(async () => {
-    return (await other.query(active, ["select pg_sleep(60)"])).rows.length > 0;
-  });
-  // The driver knows both, and has no types for them.
-  const { processID, secretKey } = client as unknown as Record<"processID" | "secretKey", number>;
-  const asking = connectTo(Number(new URL(pooler.url).port), "127.0.0.1");
-  asking.end(writeNumbers("", cancellation, processID, secretKey));
-  await cancelled;
-  for (let turn = 0; turn < 4; turn += 1) await other.query("select 1");
-  await Promise.all([client.end(), other.end()]);
 });

@@ -13,14 +13,10 @@ export type Backends = {
 
 export type Backend = {
   readonly socket: Socket;
-  /** What a request to cancel names it by. */
-  readonly cancelledBy: readonly [number, number];
   /** Whoever hears what the server says now. */
   hear: (frame: Frame) => void;
   /** Whoever is told that it broke. */
   lose: () => void;
-  /** A request to cancel that is still on the way would meet whoever has it next. */
-  cancelling: Promise<unknown>;
 };
 
 type Opening = {
@@ -72,11 +68,8 @@ export function createBackends({ url, most, noteLeft }: Opening): Backends {
 
   /** The driver has signed in; from here on its socket says what a client says. */
   function speakFor(client: Client): Backend {
-    const { connection, processID, secretKey } = readInside(client);
-    const socket = connection.stream;
-    const cancelledBy = [processID, secretKey] as const;
-    const nobody = { hear: () => undefined, lose: () => undefined };
-    const backend: Backend = { socket, cancelledBy, ...nobody, cancelling: Promise.resolve() };
+    const socket = readInside(client).connection.stream;
+    const backend: Backend = { socket, hear: () => undefined, lose: () => undefined };
     const read = readFrames(false, (frame) => backend.hear(frame));
     socket.removeAllListeners("data").on("data", read);
     socket.once("close", () => {
@@ -104,7 +97,7 @@ export function createBackends({ url, most, noteLeft }: Opening): Backends {
         const [left = ""] = type === "D" ? readTexts(bytes, 11) : [];
         if (left !== "") noteLeft(left);
         if (type === "Z") readies += 1;
-        if (readies === 2) void backend.cancelling.then(() => hand(backend));
+        if (readies === 2) hand(backend);
       };
       backend.socket.write(Buffer.concat([writeQuery(selectLeft), writeQuery("discard all")]));
     },
@@ -114,13 +107,9 @@ export function createBackends({ url, most, noteLeft }: Opening): Backends {
   };
 }
 
-/** The driver knows these, and has no types for them. */
+type Inside = { readonly connection: { readonly stream: Socket } };
+
+/** The driver has no type for it. */
 function readInside(client: Client): Inside {
   return client as unknown as Inside;
 }
-
-type Inside = {
-  readonly connection: { readonly stream: Socket };
-  readonly processID: number;
-  readonly secretKey: number;
-};

@@ -25,7 +25,6 @@ export function readFrames(isFirstBare: boolean, take: (frame: Frame) => void) {
 
 /** What the first message of a connection is about. */
 export const startup = 196_608;
-export const cancellation = 80_877_102;
 
 export function writeFrame(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(type.length + 4);

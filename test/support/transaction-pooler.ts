@@ -1,8 +1,7 @@
 import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { createBackends, type Backend, type Backends } from "./pooled-backends.ts";
 import {
-  cancellation,
   readFrames,
   readTexts,
   startup,
@@ -103,8 +102,7 @@ function receive(socket: Socket, pooler: Pooler): void {
     }
     const asked = frame.bytes.readInt32BE(4);
     if (asked === startup) guest = welcome(socket, frame.bytes, pooler);
-    else if (asked !== cancellation) socket.write("N");
-    else void cancel(frame.bytes.readInt32BE(8), pooler).then(() => socket.end());
+    else socket.write("N");
   });
   socket.on("data", read);
 }
@@ -204,15 +202,4 @@ function lend(guest: Guest, backend: Backend): void {
 
 function refuse(socket: Socket, code: string, message: string): void {
   socket.end(writeError(code, message));
-}
-
-/** The server ends what that client's connection is at, whoever else had it before. */
-async function cancel(number: number, { guests, target }: Pooler): Promise<void> {
-  const backend = guests.get(number)?.backend;
-  if (backend === undefined) return;
-  const socket = connect(Number(target.port), target.hostname);
-  socket.on("error", () => undefined);
-  socket.end(writeNumbers("", cancellation, ...backend.cancelledBy));
-  backend.cancelling = once(socket, "close").catch(() => undefined);
-  await backend.cancelling;
 }
