@@ -90,13 +90,12 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/bulk": `
     text contract contract/rules client state bulk/owner bulk/bulk-errors bulk/files bulk/rows
     bulk/select bulk/plan bulk/apply bulk mcp/schemas mcp/access config compose commands/terminal`,
-  "commands/copies": "text sql copies config compose commands/terminal",
   "commands/serving": "text contract/rules config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network domain client state store service host
     webhooks bulk/files bulk/select bulk help mcp/access mcp/approval mcp/previews mcp/tools
     mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
-    commands/copies commands/serving commands/connect/clients`,
+    commands/serving commands/connect/clients`,
   entry: "",
   main: "commands",
 };

@@ -1,141 +1,99 @@
-import { createHash, type Hash } from "node:crypto";
-import { lstat, stat } from "node:fs/promises";
-import { dirname } from "node:path";
-import { Readable, Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
-import { listDatabases, withDatabases } from "../compose/copied-databases.ts";
-import { checkDataFolder, readCode } from "../compose/data-folder.ts";
+import { existsSync, mkdtempSync } from "node:fs";
+import { lstat, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { sql } from "kysely";
+import { listDatabases, withFile } from "../compose/copied-databases.ts";
+import { checkDataFolder, keptFiles, readCode } from "../compose/data-folder.ts";
 import { clock, refuseOtherVersions, requireData } from "../compose/embedded.ts";
+import { readDatabaseUrl } from "../compose/secrets.ts";
 import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { CopyFault, type CopiedSum } from "../copies/copied-database.ts";
-import { countRows, withSnapshots, type Snapshot } from "../copies/snapshots.ts";
-import { writeBackup } from "../copies/write-backup.ts";
+import { writeArchive, type ArchivedFile } from "../copies/archive.ts";
 import { isAddress } from "../network/database-url.ts";
+import { openDatabase } from "../sql/engine.ts";
+import { isFull, isIoFault } from "../sql/faults.ts";
+import { readKnown } from "../sql/migrate.ts";
+import { describeDatabase } from "../sql/postgres.ts";
 import { quote } from "../text/show-hidden.ts";
-import { readSecrets } from "./copies/fill-place.ts";
-import {
-  describeContents,
-  followRows,
-  listenForStop,
-  presentSums,
-  printSums,
-  toReadSignal,
-} from "./copies/report-copy.ts";
-import { refuseEmpty } from "./copies/require-still.ts";
+import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
 
-type BackupOptions = {
-  readonly config: Config;
-  readonly version: string;
-  /** Resolves when the person stops the command. */
-  readonly stopped: Promise<void>;
-};
-
-type Written = {
-  readonly sums: readonly CopiedSum[];
-  readonly bytes: number;
-  /** Of the file as it lies, as sha256sum tells it. */
-  readonly sha256: string;
-};
-
-/** `waypost backup FILE`: everything in one file, while other processes go on. */
+/** `waypost backup FILE`: all data of a folder in one file, while other processes use it. */
 export async function runBackup(
-  options: BackupOptions,
+  { config, stopped }: StoppableCommand,
   [file, ...rest]: readonly string[],
   { json }: FlagValues<FlagsOf<"backup">>,
 ): Promise<void> {
   if (file === undefined || rest.length > 0 || isAddress(file)) {
     throw new UsageFault("use backup FILE (see waypost --help)");
   }
-  const { data } = options.config;
-  if (listDatabases(options.config).length === 0) requireData(options.config);
+  requireFolder(config);
+  const { data } = config;
+  if (listDatabases(data).length === 0) requireData(config);
   checkDataFolder(data);
   await checkPlace(file);
-  await refuseOtherVersions(options.config);
-  const made_at = new Date(clock.now()).toISOString();
-  const files = readSecrets(data);
-  const { sums, bytes, sha256 } = await write(options, file, { made_at, files });
-  const named = files.map((kept) => kept.file);
+  await refuseOtherVersions(config);
+  const made_at = clock.now();
+  const signal = listenForStop(stopped);
+  const files = await write(data, file, { made_at, signal }).catch((error: unknown) => {
+    if (signal.aborted) throw new Interrupted("stopped; no backup was written");
+    throw explainFault(error, file);
+  });
+  const { size: bytes } = await stat(file);
   if (json === true) {
-    return printJson({
-      backup: { file, bytes, sha256, made_at, files: named, tables: presentSums(sums) },
-    });
+    return printJson({ backup: { file, bytes, made_at: new Date(made_at).toISOString(), files } });
   }
-  printSums(sums);
-  const contents = describeContents(sums, named);
-  say(`Wrote ${contents} to ${quote(file, 200)} (${bytes} bytes, sha256 ${sha256}).`);
+  say(`Wrote ${files.join(", ")} to ${quote(file, 200)} (${bytes} bytes).`);
   say("Keep the file private: its keys and secrets give full access to Waypost.");
 }
 
+function requireFolder(config: Config): void {
+  const url = readDatabaseUrl(config);
+  if (url === undefined) return;
+  throw new UsageFault(
+    `the data is in the database ${describeDatabase(url)}, which \`waypost backup\` cannot copy; ` +
+      "use pg_dump, and copy owner.key (waypost help backup-and-upgrade)",
+  );
+}
+
+/** Each database is copied in one step. The copies are next to the backup until that is written. */
 async function write(
-  { config, version, stopped }: BackupOptions,
+  data: string,
   file: string,
-  head: Pick<Contents, "made_at" | "files">,
-): Promise<Written> {
-  const signal = listenForStop(stopped);
+  options: Parameters<typeof writeArchive>[2],
+): Promise<readonly string[]> {
+  const folder = mkdtempSync(`${file}.`);
   try {
-    return await withDatabases(config, listDatabases(config), (databases) =>
-      withSnapshots(databases, { signal: toReadSignal(signal) }, (snapshots) =>
-        writeSnapshots(file, { ...head, version, snapshots }, signal),
-      ),
-    );
-  } catch (error) {
-    if (signal.aborted) throw new Interrupted("stopped; no backup was written");
-    throw explainFault(error, file);
-  }
-}
-
-type Contents = Omit<Parameters<typeof writeBackup>[0], "follow"> & {
-  readonly snapshots: readonly Snapshot[];
-};
-
-/** A name may be mistyped: who relies on a copy of nothing has none. */
-function requireTables(snapshots: readonly Snapshot[]): void {
-  // A folder was looked at before it was opened, and a gateway's may have no tables yet.
-  const shared = snapshots.filter(({ database }) => database.sql.engine === "postgres");
-  if (shared.length > 0 && shared.every(({ tables }) => tables.length === 0)) throw refuseEmpty();
-}
-
-async function writeSnapshots(
-  file: string,
-  contents: Contents,
-  signal: AbortSignal,
-): Promise<Written> {
-  requireTables(contents.snapshots);
-  const progress = followRows(await countRows(contents.snapshots));
-  let sums: readonly CopiedSum[] = [];
-  async function* writePieces() {
-    sums = yield* writeBackup({ ...contents, follow: progress.follow });
-  }
-  const pieces = writePieces();
-  const whole = createHash("sha256");
-  let bytes = 0;
-  try {
-    await writeWholeFile(file, false, (output) => {
-      const counted = countBytes(whole, (size) => (bytes += size));
-      return pipeline(Readable.from(pieces), createGzip(), counted, output, { signal });
-    });
+    const files: ArchivedFile[] = [];
+    for (const known of listDatabases(data)) {
+      const path = join(folder, known.file);
+      const done = await withFile(data, known, async (store) => {
+        const migrations = await readKnown(store, known.migrations);
+        await sql`vacuum into ${path}`.execute(store.db);
+        return migrations;
+      });
+      if (done.length > 0) emptyTables(path, known.left ?? []);
+      files.push({ name: known.file, path });
+      options.signal.throwIfAborted();
+    }
+    const keys = keptFiles.map((name) => ({ name, path: join(data, name) }));
+    files.push(...keys.filter(({ path }) => existsSync(path)));
+    await writeWholeFile(file, false, (output) => writeArchive(files, output, options));
+    return files.map(({ name }) => name);
   } finally {
-    // Where nothing can be written, nothing is read any more before the databases are let go.
-    await pieces.return().catch(() => undefined);
-    progress.end();
+    await rm(folder, { recursive: true, force: true });
   }
-  return { sums, bytes, sha256: whole.digest("hex") };
 }
 
-function countBytes(whole: Hash, add: (size: number) => void): Transform {
-  return new Transform({
-    transform: (chunk: Buffer, _, done) => {
-      whole.update(chunk);
-      add(chunk.length);
-      done(null, chunk);
-    },
-  });
+/** What visitors and signed-in people left for some minutes is in no backup, not even as bytes. */
+function emptyTables(path: string, tables: readonly string[]): void {
+  const database = openDatabase(path);
+  database.exec("PRAGMA secure_delete = ON");
+  for (const table of tables) database.exec(`DELETE FROM ${table}`);
+  database.close();
 }
 
 /** Refused before anything is read. */
@@ -156,9 +114,15 @@ async function checkPlace(file: string): Promise<void> {
 }
 
 function explainFault(error: unknown, file: string): unknown {
-  if (error instanceof CopyFault) return new UsageFault(error.message, { cause: error });
-  if (!isDiskFault(error)) return error;
-  const code = readCode(error);
+  if (isIoFault(error)) {
+    const message = "check the disk of the data folder and the one of";
+    return new UsageFault(
+      `a disk reports errors; ${message} ${quote(file, 200)}. No backup was written`,
+      { cause: error },
+    );
+  }
+  if (!isFull(error) && !isDiskFault(error)) return error;
+  const code = isFull(error) ? "ENOSPC" : readCode(error);
   const advice = advices[code] ?? "choose another folder";
   return new UsageFault(`${quote(file, 200)} cannot be written (${code}); ${advice}`, {
     cause: error,

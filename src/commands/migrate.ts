@@ -1,77 +1,67 @@
 import { basename, dirname, resolve } from "node:path";
-import { isHeldElsewhere, listDatabases, withDatabases } from "../compose/copied-databases.ts";
-import { refuseOtherVersions, requireData, requireOwn } from "../compose/embedded.ts";
+import { clock, requireData, requireOwn } from "../compose/embedded.ts";
+import { fillTarget, lockSource, type Source } from "../compose/move-data.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
-import type { CopiedDatabase, CopiedSum } from "../copies/copied-database.ts";
-import { copyRows } from "../copies/copy-rows.ts";
-import { countRows, withSnapshots } from "../copies/snapshots.ts";
+import { countRows } from "../copies/copy-database.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { quote } from "../text/show-hidden.ts";
-import { fillPlace, readSecrets } from "./copies/fill-place.ts";
-import {
-  addRows,
-  followRows,
-  listenForStop,
-  presentSums,
-  printSums,
-  toReadSignal,
-} from "./copies/report-copy.ts";
-import { refuseBusy, requireStill } from "./copies/require-still.ts";
+import { explainUnfilled } from "../compose/explain-unfilled.ts";
+import { Interrupted } from "./terminal/ask-to-go-on.ts";
+import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
-import { printJson, say } from "./terminal/output.ts";
-
-type MigrateOptions = {
-  readonly config: Config;
-  /** Resolves when the person stops the command. */
-  readonly stopped: Promise<void>;
-};
+import { formatTable, openScreen, print, printJson, say } from "./terminal/output.ts";
+import { createProgress } from "./terminal/progress-bar.ts";
 
 /** `waypost migrate --to URL`: everything into another folder or database. */
 export async function runMigrate(
-  { config, stopped }: MigrateOptions,
+  { config, stopped }: StoppableCommand,
   { to, json }: FlagValues<FlagsOf<"migrate">>,
 ): Promise<void> {
   const place = readTarget(to, config);
   requireOwn(config);
   requireData(config);
-  await refuseOtherVersions(config);
-  if (isHeldElsewhere(config)) throw refuseBusy();
   const signal = listenForStop(stopped);
-  const sums = await withDatabases(config, listDatabases(config), (databases) =>
-    copy({ config, databases, place, signal }),
-  );
   const target = describeTarget(place);
-  if (json === true) return printJson({ migrate: { to: target, tables: presentSums(sums) } });
-  printSums(sums);
-  say(`Copied ${addRows(sums)} rows to ${target}. ${nextStep(place)}`);
-  say("The old data is unchanged. Do not use it any more.");
+  const fill = async (sources: readonly Source[]) => {
+    const progress = followRows(await countAll(sources));
+    const filling = { sources, keys: config.data, follow: progress.follow, signal };
+    return fillTarget(place, filling).finally(progress.end);
+  };
+  const tables = await lockSource(config, target, fill).catch((error: unknown) => {
+    if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
+    throw explainUnfilled(error, place.data);
+  });
+  if (json === true) return printJson({ migrate: { to: target, tables } });
+  const filled = tables.filter(({ rows }) => rows > 0);
+  print(formatTable([["TABLE", "ROWS"], ...filled.map((one) => [one.table, String(one.rows)])]));
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  say(`Copied ${rows} rows to ${target}. ${nextStep(place)}`);
+  say("The old data is marked as moved: Waypost does not start with it any more.");
 }
 
-type Copy = {
-  readonly config: Config;
-  readonly databases: readonly CopiedDatabase[];
-  readonly place: DataPlace;
-  readonly signal: AbortSignal;
-};
+/** A line that a terminal draws again. */
+function followRows(total: number) {
+  const screen = openScreen();
+  if (!screen.isTTY) return { follow: () => {}, end: () => {} };
+  let done = 0;
+  const count = () => ({ done, rejected: 0, unknown: 0, left: total - done });
+  const bar = createProgress(screen, count(), clock);
+  const follow = (rows: number) => {
+    done += rows;
+    bar.show(count());
+  };
+  return { follow, end: bar.end };
+}
 
-async function copy({ config, databases, place, signal }: Copy): Promise<readonly CopiedSum[]> {
-  const { hold, requireUnchanged } = await requireStill(databases);
-  const held = { signal: toReadSignal(signal), begin: hold };
-  return withSnapshots(databases, held, async (snapshots) => {
-    const progress = followRows(await countRows(snapshots));
-    const names = databases.map(({ name }) => name);
-    const secrets = readSecrets(config.data);
-    try {
-      return await fillPlace({ place, names, secrets, signal }, (target) =>
-        copyRows({ ...target, snapshots, requireUnchanged, follow: progress.follow, signal }),
-      );
-    } finally {
-      progress.end();
-    }
-  });
+async function countAll(sources: readonly Source[]): Promise<number> {
+  let rows = 0;
+  for (const { known, db } of sources) {
+    for (const table of known.tables) rows += await countRows(db, table);
+  }
+  return rows;
 }
 
 /** A folder, for the store and what Waypost remembers are two files; or a database. */

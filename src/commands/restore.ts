@@ -1,90 +1,97 @@
 import { open, stat, type FileHandle } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
-import { copiedTables } from "../compose/copied-databases.ts";
+import {
+  knownDatabases,
+  listDatabases,
+  withFile,
+  type KnownDatabase,
+} from "../compose/copied-databases.ts";
 import { keptFiles, readCode } from "../compose/data-folder.ts";
+import { fillDataFolder } from "../compose/fill-data-folder.ts";
 import { readDatabaseUrl } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
-import { checkBackup, type Checked } from "../copies/check-backup.ts";
-import { CopyFault, databaseNames } from "../copies/copied-database.ts";
-import { restoreBackup } from "../copies/restore-backup.ts";
+import { extractArchive, foreign } from "../copies/archive.ts";
+import { CopyFault } from "../copies/copy-fault.ts";
+import type { EntryHeader } from "../copies/ustar.ts";
 import { isAddress } from "../network/database-url.ts";
+import { isFull, isIoFault, StoreUnusable } from "../sql/faults.ts";
+import { readKnown } from "../sql/migrate.ts";
 import { describeDatabase } from "../sql/postgres.ts";
 import { quote } from "../text/show-hidden.ts";
-import { fillPlace } from "./copies/fill-place.ts";
-import {
-  addRows,
-  describeContents,
-  followRows,
-  listenForStop,
-  presentSums,
-  printSums,
-} from "./copies/report-copy.ts";
+import { explainUnfilled } from "../compose/explain-unfilled.ts";
+import { Interrupted } from "./terminal/ask-to-go-on.ts";
+import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { printJson, say } from "./terminal/output.ts";
 
-type RestoreOptions = {
-  readonly config: Config;
-  /** Resolves when the person stops the command. */
-  readonly stopped: Promise<void>;
-};
-
-/** `waypost restore FILE`: what a backup holds, into a folder that holds nothing. */
+/** `waypost restore FILE`: the data of a backup, in a folder that is empty. */
 export async function runRestore(
-  options: RestoreOptions,
+  { config, stopped }: StoppableCommand,
   [file, ...rest]: readonly string[],
   { json }: FlagValues<FlagsOf<"restore">>,
 ): Promise<void> {
   if (file === undefined || rest.length > 0 || isAddress(file)) {
     throw new UsageFault("use restore FILE (see waypost --help)");
   }
-  const { data } = options.config;
-  const checked = await withFile(file, async (handle) => {
-    const found = await check(handle, file);
-    await restore(options, handle, found);
-    return found;
+  requireFolder(config);
+  const { data } = config;
+  const signal = listenForStop(stopped);
+  const headers = await restore(file, data, signal).catch((error: unknown) => {
+    if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
+    if (!(error instanceof CopyFault)) throw explainUnfilled(error, data);
+    const message = `${quote(file, 200)} cannot be restored: ${error.message}. Nothing was written`;
+    throw new UsageFault(message, { cause: error });
   });
-  const { head, files, sums } = checked;
-  const named = files.map((kept) => kept.file);
-  const url = readDatabaseUrl(options.config);
-  const database = url === undefined ? undefined : describeDatabase(url);
-  const { version, made_at } = head;
-  if (json === true) {
-    return printJson({
-      restore: { data, database, version, made_at, files: named, tables: presentSums(sums) },
-    });
-  }
-  printSums(sums);
-  const folder = quote(data, 200);
-  if (database === undefined) {
-    return say(`Restored ${describeContents(sums, named)} to ${folder}, as of ${made_at}.`);
-  }
-  const also = named.length === 0 ? "" : `, and ${named.join(", ")} to ${folder}`;
-  say(`Restored ${describeContents(sums, [])} to ${database}${also}, as of ${made_at}.`);
+  const files = headers.map(({ name }) => name);
+  const made_at = new Date((headers[0]?.mtime_s ?? 0) * 1000).toISOString();
+  if (json === true) return printJson({ restore: { data, made_at, files } });
+  say(`Restored ${files.join(", ")} to ${quote(data, 200)}, as of ${made_at}.`);
 }
 
-/** One file from the first look at it to the last: another may get its name meanwhile. */
-async function withFile<Result>(
+function requireFolder(config: Config): void {
+  const url = readDatabaseUrl(config);
+  if (url === undefined) return;
+  throw new UsageFault(
+    `\`waypost restore\` fills a folder, but the settings name ${describeDatabase(url)}; ` +
+      "restore a database with pg_restore, or restore a backup into a folder without that " +
+      "setting, and run waypost migrate (waypost help backup-and-upgrade)",
+  );
+}
+
+async function restore(
   file: string,
-  work: (handle: FileHandle) => Promise<Result>,
-): Promise<Result> {
-  let handle: FileHandle;
+  data: string,
+  signal: AbortSignal,
+): Promise<readonly EntryHeader[]> {
+  const handle = await openFile(file);
+  let headers: readonly EntryHeader[] = [];
   try {
-    // To open a pipe would wait for somebody who writes.
-    if (!(await stat(file)).isFile()) throw refuseOther(file);
-    handle = await open(file, "r");
-  } catch (error) {
-    if (error instanceof UsageFault) throw error;
-    throw new UsageFault(`${quote(file, 200)} ${explainUnread(error)}`, {
-      cause: error,
+    await fillDataFolder(data, async (folder) => {
+      headers = await extractArchive(handle.createReadStream(), folder, { largest, signal });
+      const databases = listDatabases(folder);
+      if (databases.length === 0) throw new CopyFault(foreign);
+      for (const known of databases) await checkDatabase(folder, known);
     });
-  }
-  try {
-    return await work(handle);
+    return headers;
   } finally {
     await handle.close();
   }
+}
+
+const longestKey = 4096;
+const largest = new Map<string, number>([
+  ...knownDatabases.map(({ file }) => [file, Infinity] as const),
+  ...keptFiles.map((name) => [name, longestKey] as const),
+]);
+
+async function openFile(file: string): Promise<FileHandle> {
+  try {
+    // To open a pipe would wait for a process that writes.
+    if ((await stat(file)).isFile()) return await open(file, "r");
+  } catch (error) {
+    throw new UsageFault(`${quote(file, 200)} ${explainUnread(error)}`, { cause: error });
+  }
+  throw new UsageFault(`${quote(file, 200)} is not a file; use a file that waypost backup wrote`);
 }
 
 function explainUnread(error: unknown): string {
@@ -94,49 +101,19 @@ function explainUnread(error: unknown): string {
   return `cannot be read (${code})`;
 }
 
-/** The lines of the file, from its beginning. */
-function unpack(handle: FileHandle): AsyncIterable<Buffer> {
-  const packed = handle.createReadStream({ start: 0, autoClose: false });
-  const unpacked = createGunzip();
-  // Its errors are the reader's as well.
-  void pipeline(packed, unpacked).catch(() => undefined);
-  return unpacked;
+/** Checks every page of it, and whether this version can read the tables. */
+async function checkDatabase(folder: string, known: KnownDatabase): Promise<void> {
+  const requireVersion: Parameters<typeof withFile>[2] = (store) =>
+    readKnown(store, known.migrations).catch((error: unknown) => {
+      throw explainUnusable(error, "another version of Waypost made it; use that version");
+    });
+  await withFile(folder, known, requireVersion, true).catch((error: unknown) => {
+    throw explainUnusable(error, `its ${known.file} is damaged or not Waypost's`);
+  });
 }
 
-function refuseOther(file: string): UsageFault {
-  return new UsageFault(`${quote(file, 200)} is not a file; use a file that waypost backup wrote`);
-}
-
-/** Before anything is written: a file that is not whole changes nothing. */
-async function check(handle: FileHandle, file: string): Promise<Checked> {
-  try {
-    return await checkBackup(unpack(handle), { databases: copiedTables, files: keptFiles });
-  } catch (error) {
-    if (!(error instanceof CopyFault)) throw error;
-    const message = `${quote(file, 200)} cannot be restored: ${error.message}. Nothing was written`;
-    throw new UsageFault(message, { cause: error });
-  }
-}
-
-async function restore(
-  { config: place, stopped }: RestoreOptions,
-  handle: FileHandle,
-  checked: Checked,
-): Promise<void> {
-  const signal = listenForStop(stopped);
-  const names = databaseNames.filter((name) => checked.head.databases[name] !== undefined);
-  const progress = followRows(addRows(checked.sums));
-  try {
-    await fillPlace({ place, names, secrets: checked.files, signal }, (target) =>
-      restoreBackup({
-        ...target,
-        checked,
-        chunks: unpack(handle),
-        follow: progress.follow,
-        signal,
-      }),
-    );
-  } finally {
-    progress.end();
-  }
+function explainUnusable(error: unknown, message: string): unknown {
+  if (!(error instanceof StoreUnusable)) return error;
+  const isOfDisk = isFull(error.cause) || isIoFault(error.cause);
+  return isOfDisk ? error.cause : new CopyFault(message, { cause: error });
 }

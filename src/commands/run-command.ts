@@ -175,11 +175,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   backup: (words, host) => {
     const { config, values, positionals } = read(words, commandList.backup.flags, host);
-    return runBackup(
-      { config, version: host.version, stopped: host.waitForStop() },
-      positionals,
-      values,
-    );
+    return runBackup({ config, stopped: host.waitForStop() }, positionals, values);
   },
   restore: (words, host) => {
     const { config, values, positionals } = read(words, commandList.restore.flags, host);

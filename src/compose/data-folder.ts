@@ -25,6 +25,12 @@ const httpTokenFile = "http.token";
 const listenerKeyFile = "listener.key";
 
 export function prepareDataFolder(folder: string, uid = process.getuid?.()): void {
+  makeDataFolder(folder, uid);
+  requireComplete(folder);
+}
+
+/** As `prepareDataFolder`, for a command that fills the folder. */
+export function makeDataFolder(folder: string, uid = process.getuid?.()): void {
   explainFault(folder, () => {
     makeFolder(resolve(folder));
     requireUsable(folder);
@@ -43,6 +49,7 @@ export function checkDataFolder(folder: string, uid = process.getuid?.()): void 
     requireTrustedOwner(folder, uid);
     isOpenToOthers(folder);
   });
+  requireComplete(folder);
 }
 
 function explainFault(folder: string, use: () => void): void {
@@ -93,17 +100,26 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** What a copy of the folder takes along beside the databases: callers hold the same secrets. */
+/** The keys that a copy of the folder contains, so that callers keep theirs. */
 export const keptFiles = [ownerKeyFile, httpTokenFile] as const;
 
-/**
- * What in the folder is not of an empty one: a disk's own folder and what V8 has compiled are no
- * data, and the databases tell by themselves whether anything is in them.
- */
+/** What would be in the way of a copy. A disk's own folder and what V8 has compiled are not. */
 export function listData(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  const emptyNames = /^(?:(?:waypost|state)\.db(?:-[\w-]+)?|compiled-.*|lost\+found)$/;
+  const emptyNames = /^(?:compiled-.*|lost\+found)$/;
   return readdirSync(folder).filter((name) => !emptyNames.test(name));
+}
+
+/** In the data folder: the files of a copy until all of them are whole. */
+export function findIncomplete(folder: string): string {
+  return join(folder, "incomplete");
+}
+
+function requireComplete(folder: string): void {
+  if (!existsSync(findIncomplete(folder))) return;
+  throw new UsageFault(
+    `the data folder ${folder} is incomplete: a restore or migration into it is running, or was ` +
+      "interrupted; run the same command again, or remove the folder",
+  );
 }
 
 export function hasDatabase(folder: string): boolean {

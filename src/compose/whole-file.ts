@@ -50,7 +50,7 @@ async function placeNew(draft: string, file: string): Promise<void> {
 }
 
 /** Its name is on the disk as well then; some systems open no folder. */
-async function flushFolder(folder: string): Promise<void> {
+export async function flushFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();

@@ -1,20 +1,20 @@
 import type { Kysely } from "kysely";
 import type { Migrations } from "./migrate.ts";
 
-/** What a copy of a database takes along; each room that has tables says it of its own. */
+/** What `waypost migrate` copies of a database. Each room that has tables lists its own. */
 export type CopiedTables = {
   readonly migrations: Migrations;
   readonly tables: readonly CopiedTable[];
-  /** Those that a copy begins without. */
+  /** Tables that are empty in the copy. */
   readonly left?: readonly string[];
-  /** Makes anew what follows from the rows. */
+  /** Rebuilds what is derived from the rows. */
   readonly derive?: (db: Kysely<unknown>) => Promise<void>;
 };
 
 export type CopiedTable = {
   readonly name: string;
-  /** By which the rows are put in order, and read page by page: no two rows have the same. */
+  /** Rows are read page by page in the order of this key, which is unique. */
   readonly key: readonly string[];
-  /** What an engine numbers itself, in the order of the key, or what is derived. */
+  /** Columns that the engine numbers in the order of the key, or that are derived. */
   readonly leaves?: readonly string[];
 };

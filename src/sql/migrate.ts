@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { sql, type Kysely } from "kysely";
-import { copyUnderWay, isCopyMark } from "./copy-mark.ts";
 import { listTables } from "./list-tables.ts";
 import { NotMigrated, StoreUnusable } from "./faults.ts";
 import type { Engine, Sql } from "./sql.ts";
@@ -55,7 +54,14 @@ export async function migrate<Tables>(
   await runMigrations(store, migrations);
 }
 
-/** The migrations that are done. Throws where the tables are half a copy, or another version's. */
+/** In the table of migrations, which every start reads first: the data is in another place now. */
+const movedMark = "moved to ";
+
+export function writeMovedMark(place: string): string {
+  return movedMark + place;
+}
+
+/** The migrations that are done. Throws if the data was moved, or is another version's. */
 export async function readKnown<Tables>(
   { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
   { table, list }: Migrations,
@@ -63,7 +69,13 @@ export async function readKnown<Tables>(
   // Another process may make the tables meanwhile, and their mark with them.
   const others = (await listTables(db)).filter((name) => name !== table);
   const done = await readDone({ db, engine }, table);
-  if (done.some(isCopyMark)) throw new StoreUnusable(copyUnderWay);
+  const moved = done.find((name) => name.startsWith(movedMark));
+  if (moved !== undefined) {
+    throw new StoreUnusable(
+      `This data was ${moved} by \`waypost migrate\`. Start Waypost with that place, or choose ` +
+        "an empty folder or database.",
+    );
+  }
   const areKnown = done.every((name) => list.some((migration) => migration.name === name));
   // A file is only ours, while the state shares a database with the store.
   const isUnmarked = engine === "sqlite" && done.length === 0 && others.length > 0;
@@ -74,8 +86,8 @@ export async function readKnown<Tables>(
   );
 }
 
-/** Runs each that is not yet done, whatever else is marked. */
-export async function runMigrations<Tables>(
+/** Runs each that is not yet done. */
+async function runMigrations<Tables>(
   store: Sql<Tables>,
   { table, list }: Migrations,
 ): Promise<void> {
@@ -127,8 +139,8 @@ async function isThere<Tables>(
   return (await findTable[engine](table).execute(db)).rows.length > 0;
 }
 
-/** The marks in a database: of the migrations that were done, and of a copy into it. */
-export async function readDone<Tables>(
+/** The names of the migrations that were done, and the mark of data that was moved. */
+async function readDone<Tables>(
   store: Pick<Sql<Tables>, "db" | "engine">,
   table: string,
 ): Promise<readonly string[]> {

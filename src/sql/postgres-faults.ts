@@ -4,7 +4,6 @@ import { Duplicate, StoreBusy, StoreUnusable } from "./faults.ts";
 
 const uniqueViolation = "23505";
 const lockTaken = "55P03";
-const missingTable = "42P01";
 /** A serialization failure and a deadlock: the same transaction may succeed the next time. */
 const repeatable = new Set(["40001", "40P01"]);
 /** The connection ended: the server shut down or crashed, or somebody ended it. */
@@ -69,15 +68,6 @@ export function isUnreachable(error: unknown): boolean {
 
 export function isRepeatable(error: unknown): boolean {
   return repeatable.has(readCode(error));
-}
-
-export function isMissingTable(error: unknown): boolean {
-  return readCode(error) === missingTable;
-}
-
-/** Another transaction has held a lock for as long as one waits. */
-export function isLockTaken(error: unknown): boolean {
-  return readCode(error) === lockTaken;
 }
 
 /** The code of the driver's error, also behind ours. */

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import type { Kysely } from "kysely";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
 import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
@@ -136,21 +137,34 @@ export function createSteps(writer: Database): Omit<TransactionSteps, "sync"> {
   };
 }
 
-/** Whether another process has the file open: then nobody has it for itself. */
-export function isHeld(path: string): boolean {
+/**
+ * Runs `work` in a transaction during which no other process can open the file. StoreBusy if one
+ * has it open already.
+ */
+export async function lockSqlite<Result>(
+  path: string,
+  options: OpenOptions,
+  work: (db: Kysely<unknown>) => Promise<Result>,
+): Promise<Result> {
+  refuseForeignFile(path, options.applicationId);
   const database = openDatabase(path);
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    database.exec("BEGIN IMMEDIATE");
-    database.exec("ROLLBACK");
-    return false;
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE");
+    await refuseDamage(database, path, options);
+    const { run } = createStatementRunner(() => database);
+    const result = await work(openKysely<unknown>(run));
+    database.exec("COMMIT");
+    return result;
   } catch (error) {
-    if (isBusy(error)) return true;
-    throw error;
+    throw isBusy(error) ? new StoreBusy(inUse, { cause: error, outage: "locked" }) : error;
   } finally {
     ignoreFault(() => database.close());
   }
 }
+
+export const inUse =
+  "another process uses the data; stop every waypost process (serve, and clients that start " +
+  "one), and run the same command again";
 
 async function openConnections(path: string, options: OpenOptions) {
   refuseForeignFile(path, options.applicationId);

@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { findTable, readBackupLines } from "../support/backup-lines.ts";
 import {
   begin,
   createFolder,
@@ -17,9 +18,10 @@ import {
 } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantEmbedded } from "../support/plant-embedded.ts";
+import { readFolder } from "../support/read-all-rows.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** `waypost backup`: everything in one file, whoever writes meanwhile. */
+/** `waypost backup` writes all data of a folder to one file, while other processes write. */
 
 let folder: Folder;
 let serving: Serving;
@@ -35,9 +37,7 @@ const hostile = ['say "hi"\n', "日本語 🎉 é", "\u001b[31m\u202e\u2028\u202
 const listLinks = async ({ call }: Serving) => (await call("GET", "/links?limit=100")).body;
 const listJobs = async (data: string) => (await runJson(["jobs", "--data", data])).jobs;
 
-type Table = { readonly table: string; readonly rows: number; readonly digest: string };
-
-test("what is restored has the same rows, secrets and key as what was backed up", async () => {
+test("a restored folder has the rows, secrets and key of the one that was backed up", async () => {
   const app = { ios_app: { bundle_id: "com.shop", team_id: "TEAM000001" } };
   expect((await serving.call("POST", "/ios_apps", { body: app })).status).toBe(201);
   for (const [index, name] of hostile.entries()) {
@@ -54,21 +54,25 @@ test("what is restored has the same rows, secrets and key as what was backed up"
 
   const file = beside("all.waypost");
   const { backup } = await runJson(["backup", file, "--data", folder.path]);
-  expect(backup).toMatchObject({ file, files: ["owner.key"] });
-  const counts = Object.fromEntries(
-    backup.tables.map(({ table, rows: count }: Table) => [table, count]),
-  );
-  expect(counts).toMatchObject({ projects: 1, links: 7, bin: 1, jobs: 1, job_rows: 2, changes: 1 });
-  expect(counts).toMatchObject({ ios_apps: 1, api_keys: 1, page_templates: 1, plan_rows: 2 });
+  const { size } = await stat(file);
+  const files = ["state.db", "waypost.db", "owner.key"];
+  expect(backup).toEqual({ file, bytes: size, made_at: expect.any(String), files });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await readdir(dirname(file))).toEqual(["all.waypost", "data", "rows.csv"]);
+  // Any program can unpack it.
+  const { stdout } = spawnSync("tar", ["tzf", file], { encoding: "utf8" });
+  expect(stdout.trim().split("\n")).toEqual(files);
 
   await using other = await createFolder();
-  const restored = await runJson(["restore", file, "--data", other.path]);
-  expect(restored.restore).toMatchObject({ data: other.path, tables: backup.tables });
-  const again = await runJson(["backup", beside("again.waypost"), "--data", other.path]);
-  expect(again.backup.tables).toEqual(backup.tables);
-  for (const name of ["owner.key", "waypost.db", "state.db"]) {
+  const { restore } = await runJson(["restore", file, "--data", other.path]);
+  expect(restore).toEqual({ data: other.path, made_at: expect.any(String), files });
+  expect((await readdir(other.path)).toSorted()).toEqual(files.toSorted());
+  const restored = await readFolder(other.path);
+  expect(restored).toEqual(await readFolder(folder.path));
+  for (const table of ["projects", "links", "bin", "jobs", "job_rows", "changes", "ios_apps"]) {
+    expect(restored[table]).not.toEqual([]);
+  }
+  for (const name of files) {
     expect((await stat(join(other.path, name))).mode & 0o777).toBe(0o600);
   }
   expect((await stat(other.path)).mode & 0o777).toBe(0o700);
@@ -78,7 +82,7 @@ test("what is restored has the same rows, secrets and key as what was backed up"
   expect(await listJobs(other.path)).toEqual(await listJobs(folder.path));
 });
 
-test("a store that two processes write to is copied as of one moment", async () => {
+test("a backup of a store that two processes write to has whole transactions", async () => {
   await using busy = await createFolder();
   const servings = await startServes(busy.path, 2);
   const acknowledged = new Set<string>();
@@ -112,7 +116,7 @@ test("a store that two processes write to is copied as of one moment", async () 
   database.close();
 });
 
-describe("a file that cannot be written is refused, and what is there stays", () => {
+describe("backup refuses a file that it cannot write, and changes nothing", () => {
   test.each([
     ["a file", async (path: string) => writeFile(path, "mine")],
     ["a folder", async (path: string) => mkdir(path)],
@@ -160,7 +164,7 @@ describe("a file that cannot be written is refused, and what is there stays", ()
   });
 });
 
-describe("a store that takes a while", () => {
+describe("a backup of a large store", () => {
   let large: Folder;
   openForAll(createFolder, async (created) => {
     large = created;
@@ -187,8 +191,12 @@ describe("a store that takes a while", () => {
     const { code, stdout, stderr } = await going.finished;
     expect(stdout).toBe("");
     const left = (await names()).filter((name) => name !== "data");
-    for (const name of left) await rm(join(dirname(large.path), name));
-    if (signal === "SIGKILL") return expect(left).not.toContain("b");
+    for (const name of left) await rm(join(dirname(large.path), name), { recursive: true });
+    if (signal === "SIGKILL") {
+      expect(left).not.toContain("b");
+      expect(await start().finished).toMatchObject({ code: 0 });
+      return rm(join(dirname(large.path), "b"));
+    }
     expect(left).toEqual([]);
     expect({ code, stderr }).toEqual({
       code: 130,
@@ -196,18 +204,18 @@ describe("a store that takes a while", () => {
     });
   });
 
-  test("a full disk is told, and nothing is left", async () => {
+  test("a disk that takes no more is reported, and nothing is left", async () => {
     const before = await names();
     // A limit on what a file may hold fails as a full disk does, where the signal is ignored.
     const under = ["sh", "-c", `trap "" XFSZ; ulimit -f 4000; exec "$@"`, "sh"];
     const { code, stdout, stderr } = await start(under).finished;
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/^waypost: .* cannot be written \(EFBIG\); [^\n]+\n$/);
+    expect(stderr).toMatch(/^waypost: a disk reports errors; [^\n]+ No backup was written\n$/);
     expect(await names()).toEqual(before);
   });
 });
 
-test("a gateway's folder has no store, and is copied as well", async () => {
+test("a backup of a gateway has its state and its token", async () => {
   await using gateway = await createFolder();
   const env = { WAYPOST_BASE_URL: serving.places.url, WAYPOST_API_KEY: serving.key };
   const front = await startServe(gateway.path, [], { env });
@@ -215,6 +223,40 @@ test("a gateway's folder has no store, and is copied as well", async () => {
   await writeFile(join(gateway.path, "state.db"), "", { flag: "a", mode: 0o600 });
   const file = beside("gateway.waypost");
   const { backup } = await runJson(["backup", file, "--data", gateway.path]);
-  expect(backup.files).toEqual(["http.token"]);
-  expect(findTable(await readBackupLines(file), "links")).toBe(-1);
+  expect(backup.files).toEqual(["state.db", "http.token"]);
+  await using other = await createFolder();
+  expect(await run(["restore", file, "--data", other.path])).toMatchObject({ code: 0 });
+  expect((await readdir(other.path)).toSorted()).toEqual(["http.token", "state.db"]);
+});
+
+test("a backup contains no visits that wait for an install, and no sign-ins", async () => {
+  await using own = await createFolder();
+  expect(await run(["keys", "create", "--data", own.path])).toMatchObject({ code: 0 });
+  expect(await run(["jobs", "--data", own.path])).toMatchObject({ code: 0 });
+  const mark = "who-was-there";
+  const plant = (name: string, statement: string) => {
+    const database = openDatabase(join(own.path, name));
+    database.exec(statement);
+    database.close();
+  };
+  plant("waypost.db", `insert into store_secrets (name, value) values ('${mark}', '${mark}')`);
+  plant("state.db", `insert into console_sessions values ('${mark}', 'key', '${mark}', 1)`);
+  const file = beside("private.waypost");
+  expect(await run(["backup", file, "--data", own.path])).toMatchObject({ code: 0 });
+  const tar = gunzipSync(await readFile(file));
+  expect(tar.includes("SQLite format 3")).toBe(true);
+  expect(tar.includes(mark)).toBe(false);
+});
+
+test("backup refuses a folder that was moved", async () => {
+  await using moved = await createFolder();
+  expect(await run(["keys", "create", "--data", moved.path])).toMatchObject({ code: 0 });
+  const to = join(dirname(moved.path), "new");
+  expect(await run(["migrate", "--to", `sqlite:${to}`, "--data", moved.path])).toMatchObject({
+    code: 0,
+  });
+  const refused = await run(["backup", beside("moved.waypost"), "--data", moved.path]);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain(`This data was moved to sqlite:${to} by`);
+  expect(existsSync(beside("moved.waypost"))).toBe(false);
 });

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { setClockAhead } from "../support/clock-ahead.ts";
+import { beforeEach, describe, expect, test } from "vitest";
 import {
   begin,
   createFolder,
@@ -10,78 +9,85 @@ import {
   runJson,
   startServe,
   type Folder,
-  type Running,
 } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "../support/plant-short-paths.ts";
+import { readFolder } from "../support/read-all-rows.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** `waypost migrate`: everything into another folder, while nobody writes. */
+/** `waypost migrate` copies a folder that no process uses into another one. */
 
 let folder: Folder;
+let file: string;
 
 openForAll(createFolder, async (created) => {
   folder = created;
-  await importLinks(folder.path, ["one", "two", "spring"]);
+  file = beside("first.waypost");
+  const input = "path,url\none,https://x.example/\ntwo,https://x.example/\n";
+  const made = await run(["import", "-", "--yes", "--data", folder.path], { input });
+  expect(made).toMatchObject({ code: 0 });
+  expect(await run(["backup", file, "--data", folder.path])).toMatchObject({ code: 0 });
 });
 
-/** By processes that end: one that plants in the test's own may hold the file for a while. */
-async function importLinks(data: string, paths: readonly string[]): Promise<void> {
-  const input = `path,url\n${paths.map((path) => `${path},https://x.example/\n`).join("")}`;
-  const made = await run(["import", "-", "--yes", "--data", data], { input });
-  expect(made).toMatchObject({ code: 0 });
-}
-
-async function exportLinks(data: string): Promise<readonly unknown[]> {
-  const { stdout } = await run(["export", "--format", "json", "--data", data]);
-  return JSON.parse(stdout);
-}
-
-async function readTables(data: string, name: string): Promise<unknown> {
-  return (await runJson(["backup", beside(name), "--data", data])).backup.tables;
-}
-
-const readKey = (data: string) => readFile(join(data, "owner.key"), "utf8");
-
-const untilBegun = async (to: string, { finished }: Running) => {
-  const log = join(to, "waypost.db-wal");
-  let isOver = false;
-  void finished.then(() => (isOver = true));
-  await waitUntil(async () => isOver || (existsSync(log) && (await stat(log)).size > 500_000));
-  expect(isOver).toBe(false);
-};
+let count = 0;
+let source: string;
+beforeEach(async () => {
+  source = beside(`source-${(count += 1)}`);
+  expect(await run(["restore", file, "--data", source])).toMatchObject({ code: 0 });
+});
 
 const beside = (name: string) => join(dirname(folder.path), name);
+const readKey = (data: string) => readFile(join(data, "owner.key"), "utf8");
 const move = (to: string, ...words: readonly string[]) =>
-  run(["migrate", "--to", to, "--data", folder.path, ...words]);
+  run(["migrate", "--to", to, "--data", source, ...words]);
 
-test("another folder has the same rows and key, and the old one is as it was", async () => {
+test("another folder gets the same rows and keys, and the old one is not used again", async () => {
   await using other = await createFolder();
+  const before = await readFolder(folder.path);
   const to = `sqlite:${other.path}`;
-  const { migrate } = await runJson(["migrate", "--to", to, "--data", folder.path]);
-  expect(migrate.to).toBe(`sqlite:${other.path}`);
-  const before = await readTables(folder.path, "before.waypost");
-  expect(migrate.tables).toEqual(before);
-  expect(await readTables(other.path, "after.waypost")).toEqual(before);
+  const { migrate } = await runJson(["migrate", "--to", to, "--data", source]);
+  expect(migrate.to).toBe(to);
+  const rows = Object.entries(before).map(([table, all]) => ({ table, rows: all.length }));
+  expect(migrate.tables).toEqual(rows);
   expect(await readdir(other.path)).toEqual(["owner.key", "state.db", "waypost.db"]);
-  expect(await readKey(other.path)).toBe(await readKey(folder.path));
-  expect((await stat(join(other.path, "owner.key"))).mode & 0o777).toBe(0o600);
-  expect(await exportLinks(other.path)).toEqual(await exportLinks(folder.path));
+  for (const name of await readdir(other.path)) {
+    expect((await stat(join(other.path, name))).mode & 0o777).toBe(0o600);
+  }
+  expect(await readKey(other.path)).toBe(await readKey(source));
+  const exported = await run(["export", "--format", "json", "--data", other.path]);
+  expect(JSON.parse(exported.stdout)).toHaveLength(2);
+  expect(await readFolder(other.path)).toMatchObject({ links: before["links"] });
+
+  const commands = [
+    ["serve", "--port", "0"],
+    ["keys", "list"],
+    ["migrate", "--to", "sqlite:x"],
+  ];
+  for (const words of commands) {
+    const refused = await run([...words, "--data", source]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toBe(
+      `waypost: This data was moved to ${to} by \`waypost migrate\`. Start Waypost with that ` +
+        "place, or choose an empty folder or database.\n",
+    );
+  }
+  const doctor = await run(["doctor", "--data", source]);
+  expect(doctor.stdout).toContain(`FAULT store         This data was moved to ${to}`);
+  expect(await readFolder(source)).toEqual(before);
 });
 
 test("the waypost.db of a folder names the folder", async () => {
   await using other = await createFolder();
-  const file = join(other.path, "waypost.db");
-  const { code, stdout, stderr } = await move(`sqlite:${file}`);
+  const { code, stdout, stderr } = await move(`sqlite:${join(other.path, "waypost.db")}`);
   expect({ code, stderr }).toMatchObject({ code: 0 });
-  expect(stdout).toMatch(/^IN +TABLE +ROWS +DIGEST\n(?:\w+ +\w+ +\d+ +[0-9a-f]{16}\n)+$/);
+  expect(stdout).toMatch(/^TABLE +ROWS\n(?:\w+ +\d+\n)+$/);
   expect(stderr).toContain(`Start with --data "${other.path}" from now on.`);
-  expect(await exportLinks(other.path)).toHaveLength(3);
+  expect(stderr).toContain("The old data is marked as moved");
 });
 
-test("a store that a process has open stays where it is", async () => {
+test("a folder that a process uses is not migrated", async () => {
   await using other = await createFolder();
-  await using serving = await startServe(folder.path);
+  await using serving = await startServe(source);
   const refused = await move(`sqlite:${other.path}`);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toContain("another process uses the data; stop every waypost");
@@ -90,30 +96,43 @@ test("a store that a process has open stays where it is", async () => {
   expect(await move(`sqlite:${other.path}`)).toMatchObject({ code: 0 });
 });
 
-describe("a target that is not empty is left as it is", () => {
-  test("itself", async () => {
-    const before = await exportLinks(folder.path);
-    const refused = await move(`sqlite:${folder.path}`);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/already contains Waypost data|is not empty/);
-    expect(await exportLinks(folder.path)).toEqual(before);
-  });
+test("a folder of a killed process is migrated with what that wrote last", async () => {
+  await using other = await createFolder();
+  await using serving = await startServe(source);
+  const made = await serving.call("POST", "/links", { body: { path: "last" } });
+  expect(made.status).toBe(201);
+  await serving.stop("SIGKILL");
+  expect(await move(`sqlite:${other.path}`)).toMatchObject({ code: 0 });
+  const { stdout } = await run(["export", "--format", "json", "--data", other.path]);
+  expect(stdout).toContain('"path":"last"');
+});
 
-  test("another store, and a folder of somebody else", async () => {
-    await using other = await createFolder();
-    await importLinks(other.path, ["mine"]);
-    const refused = await move(`sqlite:${other.path}`);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain('it contains "owner.key"');
-    expect(await exportLinks(other.path)).toMatchObject([{ path: "mine" }]);
+async function expectRefusal(to: string, name: string): Promise<void> {
+  const refused = await move(`sqlite:${to}`);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain(`"${to}" is not empty: it contains "${name}"`);
+  expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
+}
+
+describe("a target that is not empty is refused, and both stay as they are:", () => {
+  test("the source itself", () => expectRefusal(source, "owner.key"));
+
+  test("a folder with data", () => expectRefusal(folder.path, "owner.key"));
+
+  test("a folder with other files", async () => {
     await using foreign = await createFolder();
     await mkdir(foreign.path, { mode: 0o700 });
     await writeFile(join(foreign.path, "waypost.db"), "notes");
-    const unknown = await move(`sqlite:${foreign.path}`);
-    expect(unknown).toMatchObject({ code: 2, stdout: "" });
-    expect(unknown.stderr).toContain("is not a Waypost database");
+    await expectRefusal(foreign.path, "waypost.db");
     expect(await readFile(join(foreign.path, "waypost.db"), "utf8")).toBe("notes");
   });
+});
+
+test("a target on a disk that takes no files is refused", async () => {
+  const refused = await move("sqlite:/proc/none");
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toMatch(/the data folder \/proc\/none: /);
+  expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
 });
 
 test.each([
@@ -124,43 +143,57 @@ test.each([
   [["--to", "mysql://x/y"], "use migrate --to sqlite:FOLDER"],
   [["more", "--to", "sqlite:x"], 'migrate does not take "more"'],
 ])("migrate %j is refused in one line", async (words, message) => {
-  const refused = await run(["migrate", ...words, "--data", folder.path]);
+  const refused = await run(["migrate", ...words, "--data", source]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toMatch(/^waypost: [^\n]+\n$/);
   expect(refused.stderr).toContain(message);
 });
 
-describe("a store that takes a while", () => {
-  let large: Folder;
-  openForAll(createFolder, async (created) => {
-    large = created;
-    await importLinks(large.path, ["first"]);
-    plantShortPaths(large.path, 60_000);
-  });
-  const start = (to: string) => begin(["migrate", "--to", `sqlite:${to}`, "--data", large.path]);
-  test("killed in between, the same command does it", async () => {
+const start = (to: string) => begin(["migrate", "--to", `sqlite:${to}`, "--data", source]);
+/** The rows of the state are copied then. */
+const untilBegun = async (to: string) =>
+  waitUntil(() => existsSync(join(to, "incomplete", "waypost.db")));
+
+describe("a migration of a large folder", () => {
+  beforeEach(() => plantShortPaths(source, 60_000));
+
+  test("that was killed is done by the same command", async () => {
     await using other = await createFolder();
+    const before = await readFolder(source);
     const going = start(other.path);
-    await untilBegun(other.path, going);
+    await untilBegun(other.path);
     going.send("SIGKILL");
     await going.finished;
     const refused = await run(["keys", "list", "--data", other.path]);
-    expect(refused.stderr).toContain("The database is incomplete");
-    const again = ["migrate", "--to", `sqlite:${other.path}`, "--data", large.path];
-    expect(await run(again, { env: setClockAhead(15_000) })).toMatchObject({ code: 0 });
-    expect(await exportLinks(other.path)).toEqual(await exportLinks(large.path));
+    expect(refused.stderr).toContain("is incomplete: a restore or migration into it");
+    // Until then, the old folder can be used.
+    expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
+    expect(await start(other.path).finished).toMatchObject({ code: 0 });
+    expect(await readFolder(other.path)).toEqual(before);
+    expect((await run(["keys", "list", "--data", source])).stderr).toContain("was moved to");
   });
 
-  test("a write to the old store meanwhile is noticed, and nothing is left", async () => {
+  test("that was stopped leaves both as they were", async () => {
     await using other = await createFolder();
     const going = start(other.path);
-    await untilBegun(other.path, going);
-    expect(await run(["keys", "create", "--data", large.path])).toMatchObject({ code: 0 });
-    const { code, stdout, stderr } = await going.finished;
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(
-      "Nothing was copied: another process wrote to the old data during the copy",
-    );
-    expect(await start(other.path).finished).toMatchObject({ code: 0 });
+    await untilBegun(other.path);
+    going.send("SIGINT");
+    expect(await going.finished).toEqual({
+      code: 130,
+      stdout: "",
+      stderr: "waypost: stopped; nothing was copied\n",
+    });
+    expect(existsSync(other.path)).toBe(false);
+    expect(await run(["keys", "list", "--data", source])).toMatchObject({ code: 0 });
+  });
+
+  test("lets no other process open the old folder", async () => {
+    await using other = await createFolder();
+    const going = start(other.path);
+    await untilBegun(other.path);
+    const late = await run(["keys", "create", "--data", source]);
+    expect(late).toMatchObject({ stdout: "" });
+    expect(late.stderr).toMatch(/keeps the data folder busy|was moved to/);
+    expect(await going.finished).toMatchObject({ code: 0 });
   });
 });

@@ -60,7 +60,8 @@ const search = {
 const backupContents =
   "contains projects, keys, links, clicks, apps, templates and the bin; plans, jobs, approvals, " +
   "history and secrets; `owner.key` and `http.token`. Keep it private. It does not contain " +
-  "exports, or files that other settings name, such as the PIN file";
+  "exports, or files that other settings name, such as the PIN file. A database needs pg_dump " +
+  "instead";
 
 const withoutProjectFile = Object.entries<Client>(clients).flatMap(([name, { workspaceFile }]) =>
   workspaceFile === undefined ? [name] : [],
@@ -381,31 +382,23 @@ export const commandList = {
   },
   backup: {
     usages: {
-      "backup FILE": "copy everything into one new file, while Waypost keeps running",
+      "backup FILE": "copy the data folder into one new file, while Waypost keeps running",
     },
     operand: ["FILE", backupContents],
     flags: {
-      json: {
-        type: "boolean",
-        help: "print `{backup}`: the tables with their row counts and digests",
-      },
+      json: { type: "boolean", help: "print `{backup}`: its size, time and files" },
     },
   },
   restore: {
-    usages: { "restore FILE": "restore a backup into an empty data folder or database" },
+    usages: { "restore FILE": "restore a backup into an empty data folder" },
     flags: {
-      json: {
-        type: "boolean",
-        help: "print `{restore}`: the tables with their row counts and digests",
-      },
+      json: { type: "boolean", help: "print `{restore}`: the folder, the backup's time and files" },
     },
-    notes:
-      "`--data` names an empty folder; with `--database-url`, the database must be empty too. If " +
-      "the restore is interrupted, run it again.",
+    notes: "`--data` names an empty folder. If the restore is interrupted, run it again.",
   },
   migrate: {
     usages: {
-      "migrate --to URL": "copy everything to another folder or database, while Waypost is stopped",
+      "migrate --to URL": "move everything to another folder or database, while Waypost is stopped",
     },
     flags: {
       to: {
@@ -416,10 +409,7 @@ export const commandList = {
           "`postgres://user@host:5432/name`, an empty database. Pass its password in " +
           "`PGPASSWORD`, where other users cannot read it. If the copy stops, run it again",
       },
-      json: {
-        type: "boolean",
-        help: "print `{migrate}`: the tables with their row counts and digests",
-      },
+      json: { type: "boolean", help: "print `{migrate}`: the tables with their row counts" },
     },
   },
   help: {

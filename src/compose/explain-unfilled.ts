@@ -1,0 +1,28 @@
+import { UsageFault } from "../config.ts";
+import { CopyFault } from "../copies/copy-fault.ts";
+import { isFull, isIoFault, OutcomeUnknown } from "../sql/faults.ts";
+import { quote } from "../text/show-hidden.ts";
+import { readCode } from "./data-folder.ts";
+import { isDiskFault } from "./whole-file.ts";
+
+const mayBeCopied =
+  "the database stopped responding, and the copy may or may not be complete; run the same " +
+  "command again: it starts over, or reports that the complete copy already exists";
+
+/** Why a folder or database was not filled. */
+export function explainUnfilled(error: unknown, data: string): unknown {
+  if (error instanceof OutcomeUnknown) return new UsageFault(mayBeCopied, { cause: error });
+  const place = quote(data, 200);
+  const fail = (message: string) =>
+    new UsageFault(`Nothing was copied: ${message}`, { cause: error });
+  if (error instanceof CopyFault) return fail(error.message);
+  const code = isFull(error) ? "ENOSPC" : readCode(error);
+  if (isIoFault(error) || code === "EIO") {
+    return fail(`the disk of ${place} reports errors; choose another disk`);
+  }
+  if (!isFull(error) && !isDiskFault(error)) return error;
+  const cause = code === "ENOSPC" ? "the disk is full" : code;
+  return fail(
+    `${place} cannot be written (${cause}); free some space, and run the same command again`,
+  );
+}

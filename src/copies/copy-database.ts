@@ -1,0 +1,112 @@
+import { setImmediate } from "node:timers/promises";
+import { sql, type Kysely } from "kysely";
+import type { CopiedTable, CopiedTables } from "../sql/copied-tables.ts";
+import { listTables } from "../sql/list-tables.ts";
+import { readEngine } from "../sql/open-kysely.ts";
+import { CopyFault } from "./copy-fault.ts";
+
+type DatabaseCopy = {
+  readonly copied: CopiedTables;
+  /** Nothing else may write to it during the copy. */
+  readonly from: Kysely<unknown>;
+  /** A transaction, so that all tables appear at once. */
+  readonly to: Kysely<unknown>;
+  /** Called with the number of rows that were copied since the last call. */
+  readonly follow: (rows: number) => void;
+  readonly signal: AbortSignal;
+};
+
+export type CopiedCount = { readonly table: string; readonly rows: number };
+
+type Cell = string | number | null;
+type Row = Readonly<Record<string, Cell>>;
+
+const firstRows = 16;
+const mostRows = 1000;
+/** How many characters are in memory at once: a cell may be a word or a whole file. */
+const pageSize = 1_000_000;
+/** Both engines accept this many values in one statement. */
+const mostValues = 8000;
+
+/** Makes the tables in the target, fills them, and compares how many rows each has. */
+export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
+  const { copied, from, to, follow, signal } = copy;
+  const { migrations, tables, derive } = copied;
+  await sql`create table ${sql.table(migrations.table)} (name text primary key)`.execute(to);
+  for (const { name, up } of migrations.list) {
+    await up(to, readEngine(to));
+    await sql`insert into ${sql.table(migrations.table)} (name) values (${name})`.execute(to);
+  }
+  const counts: CopiedCount[] = [];
+  for (const table of tables) {
+    for await (const rows of readPages(from, table)) {
+      // SQLite answers at once, so Ctrl-C would never have its turn.
+      await setImmediate();
+      signal.throwIfAborted();
+      await insertRows(to, table, rows);
+      follow(rows.length);
+    }
+    const [before, after] = [await countRows(from, table), await countRows(to, table)];
+    if (before !== after) {
+      throw new CopyFault(`the table ${table.name} has ${before} rows, but its copy has ${after}`);
+    }
+    counts.push({ table: table.name, rows: after });
+  }
+  await derive?.(to);
+  return counts;
+}
+
+export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`
+    select count(*) as "rows" from ${sql.table(name)}
+  `.execute(db);
+  return rows[0]?.rows ?? 0;
+}
+
+/** Whether a database has tables of ours already. */
+export async function hasTables(db: Kysely<unknown>, { migrations }: CopiedTables) {
+  return (await listTables(db)).includes(migrations.table);
+}
+
+async function* readPages(
+  db: Kysely<unknown>,
+  { name, key }: CopiedTable,
+): AsyncGenerator<readonly Row[]> {
+  const keys = sql.join(key.map((column) => sql.ref(column)));
+  let rest = sql``;
+  for (let limit = firstRows; ;) {
+    // SQLite shows its own row number only when it is named.
+    const { rows } = await sql<Row>`
+      select ${keys}, ${sql.table(name)}.* from ${sql.table(name)} ${rest}
+      order by ${keys} limit ${limit}
+    `.execute(db);
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < limit) return;
+    rest = sql`where (${keys}) > (${sql.join(key.map((column) => last[column]))})`;
+    limit = chooseLimit(rows, limit);
+  }
+}
+
+function chooseLimit(rows: readonly Row[], limit: number): number {
+  const cells = rows.flatMap((row) => Object.values(row));
+  const size = cells.reduce<number>((sum, cell) => sum + String(cell).length, 1);
+  const fitting = Math.floor((rows.length * pageSize) / size);
+  return Math.max(1, Math.min(mostRows, limit * 2, fitting));
+}
+
+async function insertRows(
+  db: Kysely<unknown>,
+  { name, leaves = [] }: CopiedTable,
+  rows: readonly Row[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {}).filter((column) => !leaves.includes(column));
+  const names = sql.join(columns.map((column) => sql.ref(column)));
+  const each = Math.max(1, Math.floor(mostValues / columns.length));
+  for (let start = 0; start < rows.length; start += each) {
+    const values = rows
+      .slice(start, start + each)
+      .map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
+    await sql`insert into ${sql.table(name)} (${names}) values ${sql.join(values)}`.execute(db);
+  }
+}
