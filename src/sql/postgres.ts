@@ -82,8 +82,8 @@ function scan<Tables, Result>(
   work: (db: Kysely<Tables>) => Promise<Result>,
 ): Promise<Result> {
   return scanning.connection().execute(async (db) => {
-    await begin(db, "repeatable read read only", { statement_timeout: longestScan_ms });
     try {
+      await begin(db, "repeatable read read only", { statement_timeout: longestScan_ms });
       return await work(db);
     } finally {
       await rollback(db);
@@ -112,9 +112,9 @@ function createWrites<Tables>(pool: PostgresPool) {
         lock_timeout: isLong ? longestMigration_ms : findLongestLock(signal),
         idle_in_transaction_session_timeout: longestPause_ms,
       };
-      await begin(db, "serializable", limits, takeNumber);
       let result: Result;
       try {
+        await begin(db, "serializable", limits, takeNumber);
         requireWaiting(signal);
         signal?.noteWriting?.();
         result = await work(db);
