@@ -21,8 +21,6 @@ type Secrets = Pick<Settings, SecretName | "database_url">;
 export type Config = Omit<Settings, keyof Secrets | "allow_http"> & {
   /** Whether it differs from the default: then commands shown to the user have to name it. */
   readonly isDataNamed: boolean;
-  /** Whether a flag named the database. */
-  readonly isDatabaseNamed: boolean;
   /** What the environment says of the machine's time zone; undefined says nothing. */
   readonly machine_zone?: string | undefined;
   readonly secrets: Secrets;
@@ -72,7 +70,6 @@ export function readConfig(environment: Values, flags: Values): Config {
     ...rest,
     machine_zone: environment["TZ"],
     isDataNamed: rest.data !== findDataFolder(environment),
-    isDatabaseNamed: isSet(flags["database-url"]),
     secrets,
     given: { flags: listSet(flags, ""), variables: listSet(environment, "WAYPOST_") },
   };

@@ -8,7 +8,6 @@ const home = { HOME: "/home/ada" };
 test("without any setting the defaults hold", () => {
   expect(readConfig(home, {})).toEqual({
     isDataNamed: false,
-    isDatabaseNamed: false,
     console: true,
     data: "/home/ada/.local/share/waypost",
     host: "127.0.0.1",

@@ -282,7 +282,8 @@ function sayRest(
   if (leftOut.length === 0) return;
   say(
     `${client.title} does not see these variables of this shell: ${leftOut.join(", ")}. ` +
-      "Add the ones that Waypost needs to the entry's env." +
+      "Waypost uses its defaults there. To keep your settings, add the variables to the entry's " +
+      "env." +
       (isWorkspace ? " Never put a password or a token there." : ""),
   );
 }

@@ -166,10 +166,16 @@ async function examine(options: DoctorOptions, deployment: Deployment, note: Not
   if (ownerKey?.state !== "wrong" && (await askDeployment(deployment, key, note))) {
     const inspected = await inspectTools({ config, version, key, deployment, isLook: true });
     note({ about: "access", said: describeAccess(inspected) });
-    if (options.flags.public === true) await noteHosts(deployment, key, inspected, note);
+    if (options.flags.public === true) {
+      if (ownerKey === undefined) await noteHosts(deployment, key, inspected, note);
+      else note({ about: "domain", warning: noKeyForHosts });
+    }
   }
   await tryState(config, deployment, note);
 }
+
+const noKeyForHosts =
+  "the link hosts were not checked, because that needs the owner's key or WAYPOST_API_KEY";
 
 function describeAccess({ toolbox, keyContext: { access } }: Inspected): string {
   const states = toolbox.tools.map((tool) => tool.readAccess(access).state);

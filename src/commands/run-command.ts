@@ -18,7 +18,7 @@ import { runStats } from "./stats.ts";
 import { runStdio } from "./stdio.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import { commandList, type CommandName } from "./terminal/command-list.ts";
-import { locateProgram, nameCommand, nameData } from "./terminal/command-name.ts";
+import { locateProgram, nameCommand, writeCommand } from "./terminal/command-name.ts";
 import type { Flags, FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
 import { showTools } from "./tools.ts";
@@ -112,7 +112,7 @@ const commands: Readonly<Record<string, Command>> = {
     const { config, values } = readAlone("serve", words, commandList.serve.flags, host);
     const json = values.json === true;
     const command = nameCommand(host.program);
-    const consoleCommand = `${command} console${nameData(config)}`;
+    const consoleCommand = writeCommand(config, command, "console");
     const named = { command, consoleCommand, program: locateProgram(host.program) };
     return serve({ config, version: host.version, json, ...named, stopped: host.waitForStop() });
   },
@@ -126,7 +126,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   console: (words, host) => {
     const { config } = readAlone("console", words, {}, host);
-    const serveCommand = `${nameCommand(host.program)} serve${nameData(config)}`;
+    const serveCommand = writeCommand(config, nameCommand(host.program), "serve");
     return runConsole({ config, serveCommand });
   },
   connect: (words, host) => {

@@ -82,10 +82,13 @@ function requireUsable(folder: string): void {
 /** The owner of a folder can read and replace everything in it. Windows has no user ids. */
 export function requireTrustedOwner(folder: string, uid = process.getuid?.()): void {
   const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
-  if (owner === undefined || uid === undefined || uid === 0 || owner === 0 || owner === uid) return;
-  throw new UsageFault(
-    `the data folder ${folder} belongs to another user; pass a folder of your own with --data`,
-  );
+  if (owner === undefined || uid === undefined || owner === 0 || owner === uid) return;
+  // Files that root creates there could not be opened by the service that owns the folder.
+  const advice =
+    uid === 0
+      ? `run this command as that user, with sudo -u '#${owner}'`
+      : "pass a folder of your own with --data";
+  throw new UsageFault(`the data folder ${folder} belongs to another user; ${advice}`);
 }
 
 /** By hand, for Node's recursive mkdir never returns in places such as /proc. */

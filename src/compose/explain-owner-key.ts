@@ -6,9 +6,8 @@ import type { OwnerKey } from "./first-start.ts";
  */
 export function explainOwnerKey({ file, state, elsewhere }: OwnerKey, makeKey: string): string {
   if (state === "opens") return `key: ${file}`;
-  const next =
-    elsewhere === undefined
-      ? `create a key with ${makeKey}`
-      : `the key is in ${elsewhere}, or create one with ${makeKey}`;
+  const start =
+    elsewhere === undefined ? "create a key" : `the key is in ${elsewhere}, or create one`;
+  const next = `${start} with ${makeKey} and write it into ${file}`;
   return state === "wrong" ? `the key in ${file} does not belong to this database; ${next}` : next;
 }

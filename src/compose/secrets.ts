@@ -69,10 +69,12 @@ function readSecretFile(path: string, name: string): string {
   }
 }
 
+export const isPlainPath = (path: string) => /^[\w./-]+$/.test(path);
+
 /** What a variable names may be the secret itself. A path has no room for a database's address. */
 function nameFile(path: string, name: string): string {
   if (name === path) return path;
-  const isShown = name === "WAYPOST_DATABASE_URL_FILE" && /^[\w./-]+$/.test(path);
+  const isShown = name === "WAYPOST_DATABASE_URL_FILE" && isPlainPath(path);
   return isShown ? `${resolve(path)} (${name})` : `the file of ${name}`;
 }
 

@@ -11,6 +11,8 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
+import { dirname } from "node:path";
+import { quoteWord } from "../text/quote-word.ts";
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
@@ -23,7 +25,7 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   if (!statSync(path).isFile()) throw new StoreUnusable(notOurs(path));
   if (size === 0) return;
   const header = Buffer.alloc(100);
-  const file = openSync(path, "r");
+  const file = openReadable(path);
   const length = readSync(file, header, 0, header.length, 0);
   closeSync(file);
   if (length < header.length || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
@@ -35,6 +37,19 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
   if (!hasLog(path) && isCountValid && header.readUInt32BE(28) * pageSize > size) {
     throw new StoreUnusable(`${path} is damaged: the file is cut off. ${keepAdvice}`);
+  }
+}
+
+function openReadable(path: string): number {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    const folder = quoteWord(dirname(path));
+    throw new StoreUnusable(
+      `${path} cannot be opened by this user; give it to the owner of its folder with ` +
+        `chown --reference=${folder} ${quoteWord(path)}`,
+      { cause: error },
+    );
   }
 }
 

@@ -324,6 +324,7 @@ describe("the entry", () => {
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);
     expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
     expect(stderr).toContain("Cursor does not see these variables of this shell: WAYPOST_MODE.");
+    expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 
   test("in a project never asks for a password", async () => {

@@ -1,3 +1,5 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { createClient } from "../../src/client/client.ts";
@@ -33,6 +35,15 @@ test("what may become a fault is told apart from what is in order", async () => 
     /^WARN  domain +default\.localhost:\d+: The association file leaves out "com\.example\.a"/m,
   );
   expect(stdout).toMatch(/^ok    domain +default\.localhost:\d+: The project has no app/m);
+});
+
+test("without the owner's key, the hosts are not checked and the warning says why", async () => {
+  await using folder = await createFolder();
+  await runJson(["keys", "create", "--data", folder.path]);
+  await rm(join(folder.path, "owner.key"), { force: true });
+  const { stdout } = await run(["doctor", "--public", "--data", folder.path]);
+  expect(stdout).toMatch(/^FAULT key +no key was found; create a key with /m);
+  expect(stdout).toMatch(/^WARN +domain +the link hosts were not checked, because that needs/m);
 });
 
 const remote: KnownKey = {

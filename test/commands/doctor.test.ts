@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -130,9 +130,25 @@ test("an owner's key of another store is a fault, and serve does not name it eit
   const said = `the key in ${file} does not belong to this database; create a key with `;
   expect(code).toBe(1);
   expect(stdout).toContain(`FAULT key           ${said}`);
+  expect(stdout).toMatch(new RegExp(`keys create .* and write it into ${file}$`, "m"));
   await using serving = await startServe(path);
   expect(serving.places.key_file).toBeNull();
   expect((await serving.stop()).stderr).toContain(`(${said}`);
+});
+
+test.runIf(process.getuid?.() === 0)("a file that another user created is a fault", async () => {
+  await using folder = await createFolder();
+  const { path } = folder;
+  await runJson(["keys", "create", "--data", path]);
+  expect(await readdir(path)).toContain("state.db");
+  await chmod(join(path, ".."), 0o755);
+  for (const name of ["", ...(await readdir(path))]) {
+    if (name !== "state.db") await chown(join(path, name), 4242, 4242);
+  }
+  const under = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"];
+  const { code, stdout } = await run(["doctor", "--data", path], { under });
+  expect(code).toBe(1);
+  expect(stdout).toContain(`chown --reference=${path} ${join(path, "state.db")}`);
 });
 
 test("a key file that cannot be read is a fault", async () => {

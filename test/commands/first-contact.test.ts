@@ -66,6 +66,9 @@ test("the first start gives commands as they have to be typed, which then work",
   const { stderr } = await serving.stop();
   const command = `node ${bundle}`;
   expect(stderr).toContain(`${command} --help`);
+  expect(stderr).toMatch(
+    /^Create your first link, http:\/\/default\.localhost:\d+\/first: .* -d '\{"path":"first",/m,
+  );
   const [, words = ""] =
     new RegExp(`${command} (keys create [^.]*(?:\\.[^.\\s]+)*)`).exec(stderr) ?? [];
   expect(words).toBe(`keys create --project default --data ${folder.path}`);

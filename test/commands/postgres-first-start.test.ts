@@ -90,7 +90,9 @@ test("a folder without the key, or with a wrong one, is told which machine has i
   expect(told).toMatchObject({ code: 1 });
   const { stderr } = await second.stop();
   for (const text of [told.stdout, stderr]) expect(text).toContain(said);
-  expect(told.stdout).toMatch(/^FAULT key .* keys create --project default --data \S+data$/m);
+  expect(told.stdout).toMatch(
+    /^FAULT key .* keys create --project default --data \S+ --database-url URL and write it into /m,
+  );
   expect(told.stdout + stderr).not.toContain("aaaaa");
 
   // What the store says of a machine may be of earlier days.

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFolder, run, startServe } from "../support/command.ts";
+import { bundle, createFolder, run, startServe } from "../support/command.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
 import { askedForPassword } from "../support/postgres-server.ts";
 
@@ -43,6 +43,8 @@ test("comes from a file with the address, or from PGPASSWORD beside one without 
     const { stdout, stderr } = await serving.stop();
     said.push(stdout, stderr);
   }
+  const hint = `env WAYPOST_DATABASE_URL_FILE=${file} node ${bundle} keys create --project default`;
+  expect(said.join("")).toContain(hint);
   expect(said.join("")).not.toMatch(/Gr(ü|%C3%BC)n|p(@|%40)ss/);
   await database.giveBack();
 });

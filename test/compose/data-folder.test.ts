@@ -67,7 +67,7 @@ test("a closed folder of someone else's things is taken, and stays as it is", as
   expect(readMode(folder.path)).toBe("700");
 });
 
-test("a folder of another user is refused, except root's, and except by root", async () => {
+test("a folder of another user is refused, except root's", async () => {
   await using folder = await createFolder();
   makeFolder(folder, "777", ["waypost.db"]);
   const me = process.getuid?.() ?? 0;
@@ -77,7 +77,9 @@ test("a folder of another user is refused, except root's, and except by root", a
     expect(() => use(folder.path, owner + 1)).toThrow("belongs to another user");
     expect(readMode(folder.path)).toBe("777");
     expect(() => requireTrustedOwner(folder.path, owner)).not.toThrow();
-    expect(() => requireTrustedOwner(folder.path, 0)).not.toThrow();
+    expect(() => use(folder.path, 0)).toThrow(
+      `belongs to another user; run this command as that user, with sudo -u '#${owner}'`,
+    );
     expect(() => requireTrustedOwner("/", owner)).not.toThrow();
   }
 });
@@ -90,6 +92,11 @@ test.runIf(process.getuid?.() === 0)("commands refuse the folder of another user
     chownSync(join(folder.path, name), 4242, 4242);
     chmodSync(join(folder.path, name), 0o777);
   }
+  const files = readdirSync(folder.path);
+  const asRoot = await run(["keys", "create", "--data", folder.path]);
+  expect(asRoot).toMatchObject({ code: 2, stdout: "" });
+  expect(asRoot.stderr).toContain("sudo -u '#4242'");
+  expect(readdirSync(folder.path)).toEqual(files);
   const under = ["setpriv", "--reuid=4243", "--regid=4243", "--clear-groups"];
   const remote = ["stdio", "--base-url", "http://127.0.0.1:1"];
   const own = [["keys", "list"], ["serve", "--port", "0"], ["stdio"]];

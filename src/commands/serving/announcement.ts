@@ -80,13 +80,13 @@ function describeOwn(
   }
   // The header goes through a pipe: an argument would show the key to every other process.
   const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
-  const body = `-H 'Content-Type: application/json' -d '{"url":"https://example.com"}'`;
+  const body = `-H 'Content-Type: application/json' -d '{"path":"first","url":"https://example.com"}'`;
   return {
     json,
     lines: [
       `Your links open at ${host}.`,
       `Assistants connect over MCP to ${mcp}, with the key in ${keyFile}.`,
-      `Create your first link: ${header} | curl -H @- ${api}/links ${body}`,
+      `Create your first link, ${host}/first: ${header} | curl -H @- ${api}/links ${body}`,
       `More keys: ${makeKey}. All commands: ${command} --help.`,
       ...places,
     ],

@@ -1,5 +1,6 @@
 import { basename, resolve } from "node:path";
 import type { Config } from "../../config.ts";
+import { isPlainPath } from "../../compose/secrets.ts";
 import { quoteWord } from "../../text/quote-word.ts";
 
 /** How anybody on this machine starts `waypost`, from any folder. */
@@ -15,16 +16,21 @@ export function locateProgram(program: string): string {
   return resolve(program);
 }
 
-/** What else it must be told, to work on the same data. */
-export function nameData({ data, isDataNamed, isDatabaseNamed }: Named): string {
+/** A command with everything that makes it work on the same data. */
+export function writeCommand(config: Named, command: string, words: string): string {
+  const { secrets, data, isDataNamed } = config;
+  const { database_url: url, database_url_file: file } = secrets;
   const folder = isDataNamed ? ` --data ${quoteWord(resolve(data))}` : "";
-  // Its address may hold a password, and whoever typed it knows it.
-  return isDatabaseNamed ? `${folder} --database-url URL` : folder;
+  // The address may contain a password, so it is never shown.
+  if (url !== undefined) return `${command} ${words}${folder} --database-url URL`;
+  if (file === undefined) return `${command} ${words}${folder}`;
+  const shown = isPlainPath(file) ? resolve(file) : "FILE";
+  return `env WAYPOST_DATABASE_URL_FILE=${shown} ${command} ${words}${folder}`;
 }
 
-/** What makes a key of the project that the first start has made. */
+/** Makes a key of the project that the first start created. */
 export function nameMakeKey(config: Named, command: string): string {
-  return `${command} keys create --project default${nameData(config)}`;
+  return writeCommand(config, command, "keys create --project default");
 }
 
-type Named = Pick<Config, "data" | "isDataNamed" | "isDatabaseNamed">;
+type Named = Pick<Config, "data" | "isDataNamed" | "secrets">;
