@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
 import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
+import { isPlainPath } from "../text/quote-word.ts";
 import { findHttpTokenFile, findOwnerKeyFile, keepToken } from "./data-folder.ts";
 
 /** Where secrets come from: a variable, a file that a variable names, or a file of our own. */
@@ -68,8 +69,6 @@ function readSecretFile(path: string, name: string): string {
     throw new UsageFault(`${nameFile(path, name)} ${explainUnread(error)}`, { cause: error });
   }
 }
-
-export const isPlainPath = (path: string) => /^[\w./-]+$/.test(path);
 
 /** What a variable names may be the secret itself. A path has no room for a database's address. */
 function nameFile(path: string, name: string): string {

@@ -12,7 +12,6 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { quoteWord } from "../text/quote-word.ts";
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
@@ -44,10 +43,9 @@ function openReadable(path: string): number {
   try {
     return openSync(path, "r");
   } catch (error) {
-    const folder = quoteWord(dirname(path));
     throw new StoreUnusable(
       `${path} cannot be opened by this user; give it to the owner of its folder with ` +
-        `chown --reference=${folder} ${quoteWord(path)}`,
+        `chown --reference=${dirname(path)} ${path}`,
       { cause: error },
     );
   }

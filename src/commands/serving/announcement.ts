@@ -80,7 +80,8 @@ function describeOwn(
   }
   // The header goes through a pipe: an argument would show the key to every other process.
   const header = `printf 'Authorization: Token %s' "$(cat ${quoteWord(keyFile)})"`;
-  const body = `-H 'Content-Type: application/json' -d '{"path":"first","url":"https://example.com"}'`;
+  const link = JSON.stringify({ path: "first", url: "https://example.com" });
+  const body = `-H 'Content-Type: application/json' -d '${link}'`;
   return {
     json,
     lines: [

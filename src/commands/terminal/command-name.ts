@@ -1,7 +1,6 @@
 import { basename, resolve } from "node:path";
 import type { Config } from "../../config.ts";
-import { isPlainPath } from "../../compose/secrets.ts";
-import { quoteWord } from "../../text/quote-word.ts";
+import { isPlainPath, quoteWord } from "../../text/quote-word.ts";
 
 /** How anybody on this machine starts `waypost`, from any folder. */
 export function nameCommand(program: string): string {
