@@ -2,7 +2,12 @@ import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { LinkFields } from "../contract/links.ts";
 import type { Checked } from "../contract/problem.ts";
 import { addQuery } from "../contract/rules/address-query.ts";
-import { checkAndroidApp, checkIosApp, selectSha256 } from "../contract/rules/app-rules.ts";
+import {
+  checkAndroidApp,
+  checkIosApp,
+  findTeamIdWarning,
+  selectSha256,
+} from "../contract/rules/app-rules.ts";
 import { findAddressFault, isStoreAddress } from "../contract/rules/store-address.ts";
 import { writeForHeader } from "../contract/rules/web-address.ts";
 import { isBlank } from "../contract/text.ts";
@@ -105,9 +110,10 @@ export function readDestination(visit: Visit): Destination | undefined {
   return visit.action === "preview_page" ? visit.next : undefined;
 }
 
-/** Whether iOS may open the app: the association file needs both halves of the app's name. */
+/** Whether iOS can open the app: the association file needs a valid bundle ID and Team ID. */
 export function canIosOpen(app: IosAppFields): boolean {
   const { problems } = checkIosApp(app);
+  if (findTeamIdWarning(app) !== undefined) return false;
   return problems.every(({ field }) => field !== "bundle_id" && field !== "team_id");
 }
 

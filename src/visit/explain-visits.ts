@@ -61,16 +61,21 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
   const system = systemNames[platform];
   const isOnLink = explained.appSources[platform] !== "none";
   if (!isOnLink || !canOpen(explained, platform)) {
-    // The association files name every app of a project, but for what is on no app at all.
     const why = isOnLink
       ? `${system} cannot verify the app, so the link opens in the browser.`
-      : `The link has no ${system} app, but another app of the project may open it.`;
+      : `The link has no ${system} app${explainOtherApps(explained)}`;
     return { with_app: { ...without_app, why }, without_app };
   }
   const exceptions =
     "in-app browsers, and taps on a page of the link's own domain, get without_app";
   const why = `${system} opens the app. Exceptions: ${exceptions}.`;
   return { with_app: { action: "open_app", why }, without_app };
+}
+
+/** The association files name every app, and exclude the paths of links without any. */
+function explainOtherApps({ appSources: { ios, android } }: ExplainedLink): string {
+  if (ios !== "none" || android !== "none") return ", but another app of the project may open it.";
+  return ". Links without any app stay in the browser.";
 }
 
 /** An app whose record is not at hand counts as one that can be opened. */

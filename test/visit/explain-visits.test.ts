@@ -81,14 +81,17 @@ describe("what visitors meet", () => {
     });
     expect(visits.ios.with_app).toEqual({
       ...visits.ios.without_app,
-      why: "The link has no iOS app, but another app of the project may open it.",
+      why: "The link has no iOS app. Links without any app stay in the browser.",
     });
+    expect(explainVisits({ ...draft, android_app_id: "0a" }, {}).visits.ios.with_app.why).toBe(
+      "The link has no iOS app, but another app of the project may open it.",
+    );
     expect(visits.android.without_app).toMatchObject({ to: "https://a.example/" });
   });
 
-  test("an app that its system cannot verify does not open by itself", () => {
+  test.each(["short", "abcde12345"])("apps that cannot be verified do not open: %s", (team_id) => {
     const apps = {
-      ios_app: { ...ios_app, team_id: "short" },
+      ios_app: { ...ios_app, team_id },
       android_app: { ...android_app, fingerprints: [sha1] },
     };
     const { visits } = explainVisits(link, apps);
