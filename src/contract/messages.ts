@@ -87,9 +87,6 @@ export const messages = {
   },
   stats_steps: (by: string, most: number) =>
     `by ${by} would return more than ${most} rows. Choose a shorter period.`,
-  stats_hours: (first: string) =>
-    `by hour works only from ${first} on, including the time that compare adds. Older visits are ` +
-    "counted per UTC day. Group them by day.",
   stats_compare: "compare must be true or false.",
   stats_rows: (most: number) => `rows must be a whole number from 1 to ${most}.`,
   ours_alone: "Only Waypost servers have this endpoint, and this server does not have it.",

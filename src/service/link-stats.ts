@@ -1,11 +1,16 @@
 import type { StatsBy } from "../contract/link-stats.ts";
-import { findTime, listCounted, type CountedTime, type Interval } from "../stats/counted-time.ts";
 import type { Period } from "../stats/period.ts";
 import { findStep, isStep, type Step } from "../stats/steps.ts";
 import { addUp, compareSums, noVisits, type Sum } from "../stats/sums.ts";
 import { otherReferrers, type Fact } from "../stats/visit.ts";
 import { chooseLinks, type LinkScope } from "../store/link-scope.ts";
-import { readByLink, readByTime, readByValue, readTotal } from "../store/read-visits.ts";
+import {
+  readByHour,
+  readByLink,
+  readByValue,
+  readTotal,
+  type VisitScope,
+} from "../store/read-visits.ts";
 import type { Tenant } from "../store/tenant.ts";
 
 /** Sums of the visits of a period, by steps of time, by link or by another fact. */
@@ -18,8 +23,6 @@ export type SumsQuery = {
   readonly before?: Window | undefined;
   /** The most keys that get a row of their own, where they are no steps of time. */
   readonly most: number;
-  /** The first day whose hours are known. */
-  readonly firstDay: number;
 };
 
 type Window = {
@@ -53,35 +56,26 @@ export async function readVisitSums(tenant: Tenant, query: SumsQuery): Promise<C
 
 async function readSteps(
   tenant: Tenant,
-  { links, firstDay }: SumsQuery,
+  { links }: SumsQuery,
   { period, steps }: Window,
 ): Promise<VisitSums> {
-  const time = listCounted(listIntervals(period, steps), firstDay);
-  const byKey = new Map<string, Sum>();
-  for (const [{ unit, hour }, sum] of await readByTime(tenant, { time, links })) {
-    const key = findStep(steps, findTime(unit, hour))?.key ?? "";
+  const byKey = new Map<string, Sum>(steps.map(({ key }) => [key, noVisits]));
+  for (const [at, sum] of await readByHour(tenant, { period, links })) {
+    const key = findStep(steps, at)?.key ?? "";
     byKey.set(key, addUp([byKey.get(key) ?? noVisits, sum]));
   }
-  const rows = steps.map(({ key }) => [key, byKey.get(key) ?? noVisits] as const);
   const total = addUp(byKey.values());
-  const known = new Map(rows);
-  return { total, rows, isCut: false, all: total, find: (key) => known.get(key) };
-}
-
-/** What is before the first step belongs to it. */
-function listIntervals({ from, to }: Period, steps: readonly Step[]): readonly Interval[] {
-  return steps.map(({ start }, place) => {
-    return { from: place === 0 ? from : start, to: steps[place + 1]?.start ?? to };
-  });
+  const rows = steps.map(({ key }) => [key, byKey.get(key) ?? noVisits] as const);
+  return { total, rows, isCut: false, all: total, find: (key) => byKey.get(key) };
 }
 
 async function readValues(
   tenant: Tenant,
-  { links, most, firstDay }: SumsQuery,
+  { links, most }: SumsQuery,
   fact: Fact,
   { period }: Window,
 ): Promise<VisitSums> {
-  const scope = { time: listCounted([period], firstDay), links };
+  const scope = { period, links };
   const total = await readTotal(tenant, scope);
   const byValue = await readByValue(tenant, fact, scope, total);
   const named = [...byValue].filter(([value]) => value !== otherReferrers).toSorted(compareSums);
@@ -95,31 +89,28 @@ async function readValues(
 }
 
 /** Each link with a row in one of the periods is looked up in the other. */
-async function compareLinks(tenant: Tenant, query: SumsQuery): Promise<ComparedSums> {
-  const { asked, before, firstDay } = query;
-  const time = listCounted([asked.period], firstDay);
-  const timeBefore = before && listCounted([before.period], firstDay);
-  const rows = await readByLink(tenant, { time, links: query.links }, query.most);
-  const rowsBefore =
-    timeBefore && (await readByLink(tenant, { time: timeBefore, links: query.links }, query.most));
-  const found = await addOthers(tenant, query, { time, rows, others: rowsBefore ?? [] });
-  if (timeBefore === undefined || rowsBefore === undefined) return { found, earlier: undefined };
-  const earlier = { time: timeBefore, rows: rowsBefore, others: rows };
-  return { found, earlier: await addOthers(tenant, query, earlier) };
+async function compareLinks(
+  tenant: Tenant,
+  { links, asked, before, most }: SumsQuery,
+): Promise<ComparedSums> {
+  const scope = { period: asked.period, links };
+  const scopeBefore = before && { period: before.period, links };
+  const rows = await readByLink(tenant, scope, most);
+  const rowsBefore = scopeBefore && (await readByLink(tenant, scopeBefore, most));
+
+  async function addOthers({ period }: VisitScope, own: LinkRows, others: LinkRows) {
+    const total = await readTotal(tenant, { period, links });
+    const known = new Map(own);
+    const ids = others.map(([id]) => id).filter((id) => !known.has(id));
+    const more = await readByLink(tenant, { period, links: chooseLinks(ids) }, most);
+    const all = new Map([...own, ...more]);
+    const isCut = own.length >= most;
+    return { total, rows: own, isCut, all: total, find: (id: string) => all.get(id) };
+  }
+
+  const found = await addOthers(scope, rows, rowsBefore ?? []);
+  const earlier = scopeBefore && rowsBefore && (await addOthers(scopeBefore, rowsBefore, rows));
+  return { found, earlier };
 }
 
 type LinkRows = VisitSums["rows"];
-
-async function addOthers(
-  tenant: Tenant,
-  { links, most }: SumsQuery,
-  { time, rows, others }: { time: CountedTime; rows: LinkRows; others: LinkRows },
-): Promise<VisitSums> {
-  const total = await readTotal(tenant, { time, links });
-  const known = new Map(rows);
-  const ids = others.map(([id]) => id).filter((id) => !known.has(id));
-  const scope = { time, links: chooseLinks(ids) };
-  const more = ids.length === 0 ? [] : await readByLink(tenant, scope, ids.length);
-  const all = new Map([...rows, ...more]);
-  return { total, rows, isCut: rows.length >= most, all: total, find: (id) => all.get(id) };
-}

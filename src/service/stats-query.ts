@@ -2,17 +2,9 @@ import { statsBy, type StatsBy } from "../contract/link-stats.ts";
 import { openTimeZone, utc, type TimeZone } from "../contract/local-time.ts";
 import { messages } from "../contract/messages.ts";
 import { Problem } from "../contract/problem.ts";
-import {
-  findPrevious,
-  moveDate,
-  readPeriod,
-  startDay,
-  widenToDays,
-  writeDate,
-  type Period,
-} from "../stats/period.ts";
+import { findPrevious, readPeriod, writeDate, type Period } from "../stats/period.ts";
 import { isStep, listSteps, type Step } from "../stats/steps.ts";
-import { day_ms, findFirstDay } from "../stats/visit.ts";
+import { day_ms } from "../stats/visit.ts";
 import { findNearest } from "../text/nearest-name.ts";
 import { quote } from "../text/show-hidden.ts";
 import { explainTimeZone, isTimeZone } from "../text/time-zone.ts";
@@ -28,8 +20,6 @@ export type StatsQuery = {
   readonly zone: TimeZone;
   /** So many keys are told apart, where they are no steps of time. */
   readonly most: number;
-  /** The first date whose hours are known, where they are of use and not all are. */
-  readonly hoursFrom: string | undefined;
 };
 
 type Given = Readonly<
@@ -50,44 +40,24 @@ export function readStatsQuery(given: Given, now: number): StatsQuery {
   if (given.id === "") throw refuse(messages.stats_id);
   const zone = readZone(given.time_zone);
   const today = writeDate(now, zone);
-  const asked = readPeriod(given, zone, now);
-  if (asked === "from" || asked === "to") {
-    throw refuse(messages.stats_date(asked, quote(given[asked] ?? ""), today));
+  const period = readPeriod(given, zone, now);
+  if (period === "from" || period === "to") {
+    throw refuse(messages.stats_date(period, quote(given[period] ?? ""), today));
   }
-  if (asked === "order") throw refuse(messages.stats_order(today));
-  if (asked === "length") throw refuse(messages.stats_length);
+  if (period === "order") throw refuse(messages.stats_order(today));
+  if (period === "length") throw refuse(messages.stats_length);
   const isCompared = readCompare(given.compare);
-  const findBefore = (period: Period) => (isCompared ? findPrevious(period, zone) : undefined);
-  const firstHour = findFirstDay(now) * day_ms;
-  const isOld = (findBefore(asked) ?? asked).from < firstHour;
-  const period = isOld ? widenToDays(asked) : asked;
-  const by = readBy(given.by) ?? chooseStep(period, isOld);
-  const hoursFrom = findFirstDate(firstHour, zone);
+  const by = readBy(given.by) ?? chooseStep(period);
   const steps = isStep(by) ? listSteps(period, by, zone, mostSteps + 1) : [];
   if (steps.length > mostSteps) throw refuse(messages.stats_steps(by, mostSteps));
-  if (by === "hour" && isOld) throw refuse(messages.stats_hours(hoursFrom));
-  const isWidened = isOld && (zone !== utc || period.days === undefined);
-  return {
-    period,
-    before: findBefore(period),
-    by,
-    steps,
-    zone,
-    most: readRows(given.rows),
-    hoursFrom: isWidened ? hoursFrom : undefined,
-  };
+  const before = isCompared ? findPrevious(period, zone) : undefined;
+  return { period, before, by, steps, zone, most: readRows(given.rows) };
 }
 
 function readZone(name: string | undefined): TimeZone {
   if (name === undefined || name === "UTC") return utc;
   if (isTimeZone(name)) return openTimeZone(name);
   throw refuse(`time_zone ${explainTimeZone(name)}`);
-}
-
-/** The first one that does not begin before the moment. */
-function findFirstDate(time: number, zone: TimeZone): string {
-  const date = writeDate(time, zone);
-  return startDay(date, zone) < time ? moveDate(date, 1) : date;
 }
 
 function readBy(text: string | undefined): StatsBy | undefined {
@@ -98,9 +68,9 @@ function readBy(text: string | undefined): StatsBy | undefined {
   throw refuse(messages.stats_by(quote(text), statsBy.join(", "), nearest));
 }
 
-function chooseStep({ from, to, days }: Period, isOld: boolean): StatsBy {
+function chooseStep({ from, to, days }: Period): StatsBy {
   const length = days ?? (to - from) / day_ms;
-  if (length <= 1 && !isOld) return "hour";
+  if (length <= 1) return "hour";
   if (length <= mostUsualDays) return "day";
   return length <= mostUsualWeeks * 7 ? "week" : "month";
 }

@@ -12,19 +12,14 @@ type Told = {
   /** The key with the most clicks, where there are several. */
   readonly most?: { readonly key: string; readonly clicks: number } | undefined;
   readonly isOver: boolean;
-  /** The first date whose hours are known, where there is something of before. */
-  readonly hoursFrom?: string | undefined;
 };
 
 export function writeSentence(told: Told): string {
-  const { most, total, hoursFrom } = told;
+  const { most, total } = told;
   const isWorth = most !== undefined && most.clicks > 0 && most.clicks < total.click;
   return [
     tellTotal(told),
     ...(isWorth ? [`Most clicks: ${most.key} (${most.clicks.toLocaleString("en")}).`] : []),
-    ...(hoursFrom === undefined
-      ? []
-      : [`Visits before ${hoursFrom} are counted only per UTC day.`]),
   ].join(" ");
 }
 

@@ -35,20 +35,15 @@ export function readPeriod(
   if (start >= end) return "order";
   if (end - start > mostDays * day_ms) return "length";
   if (!isToDate || !datePattern.test(from)) {
-    return widen({ from: start, to: end, days: undefined }, hour_ms);
+    return widen({ from: start, to: end, days: undefined });
   }
   return { from: start, to: end, days: (Date.parse(to) - Date.parse(from)) / day_ms + 1 };
 }
 
-/** Where nothing but days of UTC is known, a part of one is told as all of it. */
-export function widenToDays(period: Period): Period {
-  return period.days === undefined ? widen(period, day_ms) : period;
-}
-
-/** Visits are kept by so long a time: what begins or ends within one is told with all of it. */
-function widen({ from, to, days }: Period, unit_ms: number): Period {
-  const [first, last] = [Math.floor(from / unit_ms), Math.ceil(to / unit_ms)];
-  return { from: first * unit_ms, to: last * unit_ms, days };
+/** Visits are counted by the hour, so a part of an hour counts as all of it. */
+function widen({ from, to, days }: Period): Period {
+  const [first, last] = [Math.floor(from / hour_ms), Math.ceil(to / hour_ms)];
+  return { from: first * hour_ms, to: last * hour_ms, days };
 }
 
 /** The period of the same length that ends where this one begins. */

@@ -40,13 +40,9 @@ export const hour_ms = 60 * 60 * 1000;
 export const dayHours = 24;
 /** Every day of UTC has this length. */
 export const day_ms = dayHours * hour_ms;
-/** After that only the day of UTC is known. */
-const hoursKept_days = 90;
-
-/** The number of the first day whose hours are known. */
-export function findFirstDay(now: number): number {
-  return Math.floor(now / day_ms) - hoursKept_days;
-}
+/** The columns of a counter that have the visits of each hour of its day. */
+export const hourColumns = Array.from({ length: dayHours }, (_, hour) => `hour_${hour}` as const);
+export type HourColumn = (typeof hourColumns)[number];
 
 /**
  * Visits are counted in total and by each of these facts. A visit with the usual value of a fact is

@@ -4,7 +4,7 @@ import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
 import { attachBatch, detachBatch } from "./app-links.ts";
 import { emptyBatch } from "./bin.ts";
-import { purgeVisits } from "./old-visits.ts";
+import { purgeVisits } from "./count-visits.ts";
 import { takeChoreBack } from "./queue-chore.ts";
 import { purgeShortPaths } from "./short-paths.ts";
 import type { ChoreTable, Tables } from "./tables.ts";

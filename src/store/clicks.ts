@@ -13,15 +13,18 @@ export type ClickCount = {
  * lists filtered by clicks. Clicks of a deleted link are kept in the bin until it is restored.
  */
 export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
-  const rows = clicks.map(({ projectId, linkId, clicks: count }) => [projectId, linkId, count]);
-  const links = new Set((await addToLinks(db, rows)).map(({ id }) => id));
-  const deleted = rows.filter((_, place) => !links.has(clicks[place]?.linkId ?? ""));
-  await addToBin(db, deleted);
+  const links = new Set((await addToLinks(db, clicks.flatMap(listValues))).map(({ id }) => id));
+  const deleted = clicks.filter(({ linkId }) => !links.has(linkId));
+  await addToBin(db, deleted.flatMap(listValues));
   await db
     .updateTable("tallies")
     .set(({ eb }) => ({ clicked: eb("clicked", "+", 1) }))
     .where("project_id", "in", [...new Set(clicks.map(({ projectId }) => projectId)), ""])
     .execute();
+}
+
+function listValues({ projectId, linkId, clicks }: ClickCount) {
+  return [projectId, linkId, clicks];
 }
 
 const addToLinks = prepareAdding(

@@ -24,7 +24,7 @@ export const storeCopy: CopiedTables = {
     { name: "bin", key: ["project_id", "kind", "id"] },
     {
       name: "visit_counts",
-      key: ["project_id", "unit", "dimension", "hour", "link_id", "value"],
+      key: ["project_id", "dimension", "day", "link_id", "value", "event"],
     },
     { name: "chores", key: ["project_id", "kind", "subject"] },
     { name: "webhooks", key: ["project_id", "id"] },

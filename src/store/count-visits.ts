@@ -1,12 +1,11 @@
 import { sql } from "kysely";
-import { dayHours, type LinkVisits, type VisitEvent } from "../stats/visit.ts";
+import { dayHours, hourColumns, type LinkVisits } from "../stats/visit.ts";
 import { addClicks } from "./clicks.ts";
-import { addToKnown, limitLinkHosts, limitProjectHosts } from "./limit-hosts.ts";
+import { limitLinkHosts, limitProjectHosts } from "./limit-hosts.ts";
 import { queueClickEvents } from "./events.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./project-tallies.ts";
-import type { VisitCountTable } from "./tables.ts";
-import type { Db } from "./tenant.ts";
+import type { Db, Tenant } from "./tenant.ts";
 
 /** Counts visits in the caller's transaction, together with the clicks that links show. */
 export async function countVisits(
@@ -22,64 +21,108 @@ export async function countVisits(
     // A deleted project's last visits: no chore would remove them.
     if (tally === undefined) continue;
     await queueClickEvents(tenant, tally, own, now);
-    await addCounters(db, listCounters(projectId, await limitLinkHosts(tenant, own)));
+    await addCounters(tenant, await limitLinkHosts(tenant, own));
     await limitProjectHosts(tenant, own);
   }
-  const clicked = visits.filter(({ clicks }) => clicks > 0);
-  // In one order, as the counters: two processes that write at once must not deadlock.
-  const sorted = clicked.toSorted((one, other) => (one.linkId < other.linkId ? -1 : 1));
-  if (sorted.length > 0) await addClicks(db, sorted);
+  const clicked = visits.filter(({ clicks }) => clicks > 0).toSorted(compareIds);
+  if (clicked.length > 0) await addClicks(db, clicked);
 }
 
-type Counter = Omit<VisitCountTable, CountColumn> & Record<CountColumn, number>;
-type CountColumn = "clicks" | "opens" | "installs";
+/** Two processes that write in one order never deadlock. */
+function compareIds({ linkId: one }: LinkVisits, { linkId: other }: LinkVisits): number {
+  return one < other ? -1 : 1;
+}
 
-const columns = {
-  click: "clicks",
-  open: "opens",
-  install: "installs",
-} as const satisfies Record<VisitEvent, CountColumn>;
+/** Counts the visits of each link, and those of all together. */
+async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisits[]) {
+  /** The values of rows, by the hour and then by dimension. */
+  const hours = new Map<number, Map<string, (string | number)[]>>();
 
-/** Each of a link and of its whole project, in the order of the table's key. */
-function listCounters(project_id: string, visits: readonly LinkVisits[]): readonly Counter[] {
-  const counters = new Map<string, Counter>();
-  for (const { linkId, kinds } of visits) {
-    for (const { kind, count } of kinds) {
-      const day = kind.hour - (kind.hour % dayHours);
-      for (const link_id of [linkId, ""]) {
-        for (const [unit, hour] of [["hour", kind.hour] as const, ["day", day] as const]) {
-          for (const [dimension, value] of kind.values) {
-            const key = `${unit} ${dimension} ${hour} ${link_id} ${value}`;
-            let counter = counters.get(key);
-            if (counter === undefined) {
-              const none = { clicks: 0, opens: 0, installs: 0 };
-              counter = { project_id, unit, dimension, hour, link_id, value, ...none };
-              counters.set(key, counter);
-            }
-            counter[columns[kind.what]] += count;
-          }
-        }
-      }
+  function add(linkId: string, kinds: LinkVisits["kinds"]): void {
+    for (const { kind, dimension, value, count } of addUpKinds(kinds)) {
+      const { hour, what } = kind;
+      const groups = hours.get(hour) ?? new Map<string, (string | number)[]>();
+      hours.set(hour, groups);
+      const rows = groups.get(dimension) ?? [];
+      groups.set(dimension, rows);
+      const day = Math.floor(hour / dayHours);
+      rows.push(projectId, dimension, day, linkId, value, what, count, count);
     }
   }
-  const sorted = [...counters].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return sorted.map(([, counter]) => counter);
+
+  add(
+    "",
+    visits.flatMap(({ kinds }) => kinds),
+  );
+  for (const { linkId, kinds } of visits.toSorted(compareIds)) add(linkId, kinds);
+  for (const [hour, groups] of [...hours].toSorted(([one], [other]) => one - other)) {
+    const sorted = [...groups].toSorted(([one], [other]) => (one < other ? -1 : 1));
+    await findUpsert(hour % dayHours)(
+      db,
+      sorted.flatMap(([, rows]) => rows),
+    );
+  }
 }
 
-function addCounters(db: Db, counters: readonly Counter[]): Promise<unknown> {
-  const rows = counters.map((row) => {
-    const { project_id, unit, dimension, hour, link_id, value, clicks, opens, installs } = row;
-    return [project_id, unit, dimension, hour, link_id, value, clicks, opens, installs];
-  });
-  return upsert(db, rows);
+type ValueCount = {
+  readonly kind: LinkVisits["kinds"][number]["kind"];
+  readonly dimension: string;
+  readonly value: string;
+  count: number;
+};
+
+/** No two of the same counter. */
+function addUpKinds(kinds: LinkVisits["kinds"]): Iterable<ValueCount> {
+  const sums = new Map<string, ValueCount>();
+  for (const { kind, count } of kinds) {
+    for (const [dimension, value] of kind.values) {
+      const key = `${kind.hour} ${kind.what} ${dimension} ${value}`;
+      const known = sums.get(key);
+      if (known === undefined) sums.set(key, { kind, dimension, value, count });
+      else known.count += count;
+    }
+  }
+  if (kinds.length <= 1) return sums.values();
+  return [...sums].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum);
 }
 
-const upsert = prepareBatches<never>(
-  [200, 20, 1],
-  ["", "", "", 0, "", "", 0, 0, 0],
-  (rows) => sql`
-    insert into visit_counts
-      (project_id, unit, dimension, hour, link_id, value, clicks, opens, installs)
-    values ${rows} ${addToKnown}
-  `,
-);
+type Upsert = ReturnType<typeof prepareUpsert>;
+const upserts = new Map<number, Upsert>();
+
+/** The statement that counts visits of one hour of their days. */
+function findUpsert(hour: number): Upsert {
+  const upsert = upserts.get(hour) ?? prepareUpsert(hour);
+  upserts.set(hour, upsert);
+  return upsert;
+}
+
+function prepareUpsert(hour: number) {
+  const column = sql.ref(hourColumns[hour] ?? "");
+  const row = sql`(${""}, ${""}, ${0}, ${""}, ${""}, ${""}, ${0}, ${0})`;
+  return prepareBatches<never>(
+    [200, 20, 1],
+    row,
+    (rows) => sql`
+      insert into visit_counts
+        (project_id, dimension, day, link_id, value, event, visits, ${column})
+      values ${rows}
+      on conflict (project_id, dimension, day, link_id, value, event) do update set
+        visits = visit_counts.visits + excluded.visits,
+        ${column} = coalesce(visit_counts.${column}, 0) + excluded.${column}
+    `,
+  );
+}
+
+const purgedAtOnce = 1000;
+
+/** Removes some visits of a deleted project; true when none are left. */
+export async function purgeVisits({ db, projectId }: Tenant): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from visit_counts where project_id = ${projectId}
+    and (dimension, day, link_id, value, event) in (
+      select dimension, day, link_id, value, event from visit_counts
+      where project_id = ${projectId} limit ${purgedAtOnce}
+    )
+  `.execute(db);
+  return numAffectedRows < BigInt(purgedAtOnce);
+}

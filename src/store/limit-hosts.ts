@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import {
   dayHours,
+  hourColumns,
   otherReferrers,
   withOtherReferrer,
   type LinkVisits,
@@ -20,43 +21,47 @@ export async function limitLinkHosts(
   tenant: Tenant,
   visits: readonly LinkVisits[],
 ): Promise<readonly LinkVisits[]> {
-  const known = await readHostsOfFull(tenant, visits);
-  const limit = (linkId: string, kind: VisitKind): VisitKind => {
-    if (!hasHost(kind)) return kind;
-    const key = `${linkId} ${findDay(kind)}`;
-    const hosts = known.get(key) ?? new Set();
-    if (!hosts.has(kind.referrer) && hosts.size >= mostOfLink) return withOtherReferrer(kind);
-    known.set(key, hosts.add(kind.referrer));
-    return kind;
-  };
-  return visits.map(({ kinds, ...visit }) => {
-    const kept = kinds.map(({ kind, count }) => ({ kind: limit(visit.linkId, kind), count }));
-    return { ...visit, kinds: kept };
+  const known = await readKnownHosts(tenant, visits);
+  return visits.map((visit) => {
+    const { linkId, kinds } = visit;
+    const hosts = known.get(linkId) ?? new Map<number, Set<string>>();
+    if (hosts.size === 0 && kinds.length <= mostOfLink) return visit;
+    return { ...visit, kinds: kinds.map((one) => ({ ...one, kind: limitHost(one.kind, hosts) })) };
   });
 }
 
-/** By link and day; only of links that may have too many with these visits. */
-async function readHostsOfFull(tenant: Tenant, visits: readonly LinkVisits[]) {
+function limitHost(kind: VisitKind, known: Map<number, Set<string>>): VisitKind {
+  const { referrer } = kind;
+  if (referrer === undefined || referrer === otherReferrers) return kind;
+  const hosts = known.get(findDay(kind)) ?? new Set();
+  known.set(findDay(kind), hosts);
+  if (!hosts.has(referrer) && hosts.size >= mostOfLink) return withOtherReferrer(kind);
+  hosts.add(referrer);
+  return kind;
+}
+
+/** By link and day, of the links that may have too many with these visits. */
+async function readKnownHosts(tenant: Tenant, visits: readonly LinkVisits[]) {
+  const byLink = new Map<string, Map<number, Set<string>>>();
   const referred = visits.filter(({ kinds }) => kinds.some(({ kind }) => hasHost(kind)));
-  const hosts = new Map<string, Set<string | undefined>>();
-  if (referred.length === 0) return hosts;
+  if (referred.length === 0) return byLink;
   const most = Math.max(...referred.map(({ kinds }) => kinds.length));
   const ids = referred.map(({ linkId }) => linkId);
-  const known = selectHosts(tenant, listDays(visits), ids).select(({ fn }) => [
-    "link_id",
-    "hour",
-    "value",
-    fn
-      .countAll<number>()
-      .over((over) => over.partitionBy(["link_id", "hour"]))
-      .as("hosts"),
-  ]);
-  const full = tenant.db.selectFrom(known.as("known")).select(["link_id", "hour", "value"]);
+  const counted = selectHosts(tenant, listDays(referred), ids)
+    .select(["link_id", "day", "value"])
+    .select(({ fn }) =>
+      fn
+        .countAll<number>()
+        .over((over) => over.partitionBy(["link_id", "day"]))
+        .as("hosts"),
+    );
+  const full = tenant.db.selectFrom(counted.as("counted")).selectAll();
   for (const row of await full.where("hosts", ">", mostOfLink - most).execute()) {
-    const key = `${row.link_id} ${row.hour}`;
-    hosts.set(key, (hosts.get(key) ?? new Set()).add(row.value));
+    const byDay = byLink.get(row.link_id) ?? new Map<number, Set<string>>();
+    byLink.set(row.link_id, byDay);
+    byDay.set(row.day, (byDay.get(row.day) ?? new Set()).add(row.value));
   }
-  return hosts;
+  return byLink;
 }
 
 /**
@@ -70,7 +75,8 @@ export async function limitProjectHosts(
   for (const day of listDays(visits)) {
     const rows = await selectHosts(tenant, [day], [""])
       .select("value")
-      .orderBy(sql`clicks + opens + installs`, "desc")
+      .groupBy("value")
+      .orderBy(sql`sum(visits)`, "desc")
       .orderBy("value")
       .limit(mostRemoved)
       .offset(mostOfProject)
@@ -81,42 +87,39 @@ export async function limitProjectHosts(
 }
 
 async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly string[]) {
+  const columns = ["visits", ...hourColumns].map((column) => sql.ref(column));
+  const added = columns.map(
+    (column) =>
+      sql`${column} = coalesce(visit_counts.${column}, 0) + coalesce(excluded.${column}, 0)`,
+  );
   const areTheirs = sql`
-    project_id = ${projectId} and unit in ('hour', 'day') and dimension = 'referrer'
-      and hour >= ${day} and hour < ${day + dayHours} and link_id = ''
+    project_id = ${projectId} and dimension = 'referrer' and day = ${day} and link_id = ''
       and value in (${sql.join(hosts)})
   `;
   await sql`
     insert into visit_counts
-      (project_id, unit, dimension, hour, link_id, value, clicks, opens, installs)
-    select project_id, unit, dimension, hour, link_id, ${otherReferrers},
-      sum(clicks), sum(opens), sum(installs)
+      (project_id, dimension, day, link_id, value, event, ${sql.join(columns)})
+    select project_id, dimension, day, link_id, ${otherReferrers}, event,
+      ${sql.join(columns.map((column) => sql`sum(${column})`))}
     from visit_counts where ${areTheirs}
-    group by project_id, unit, dimension, hour, link_id ${addToKnown}
+    group by project_id, dimension, day, link_id, event
+    on conflict (project_id, dimension, day, link_id, value, event) do update set
+      ${sql.join(added)}
   `.execute(db);
   await sql`delete from visit_counts where ${areTheirs}`.execute(db);
 }
-
-/** What is counted already stays, and the new counts are added. */
-export const addToKnown = sql`
-  on conflict (project_id, unit, dimension, hour, link_id, value) do update set
-    clicks = visit_counts.clicks + excluded.clicks,
-    opens = visit_counts.opens + excluded.opens,
-    installs = visit_counts.installs + excluded.installs
-`;
 
 function selectHosts({ db, projectId }: Tenant, days: readonly number[], links: readonly string[]) {
   return db
     .selectFrom("visit_counts")
     .where("project_id", "=", projectId)
-    .where("unit", "=", "day")
     .where("dimension", "=", "referrer")
-    .where("hour", "in", days)
+    .where("day", "in", days)
     .where("link_id", "in", links)
     .where("value", "<>", otherReferrers);
 }
 
-/** The days of UTC of visits with a referring host, by their first hours. */
+/** The days of UTC of visits with a referring host. */
 function listDays(visits: readonly LinkVisits[]): readonly number[] {
   const kinds = visits.flatMap((visit) => visit.kinds.map(({ kind }) => kind));
   return [...new Set(kinds.filter(hasHost).map(findDay))];
@@ -127,5 +130,5 @@ function hasHost({ referrer }: VisitKind): boolean {
 }
 
 function findDay({ hour }: VisitKind): number {
-  return hour - (hour % dayHours);
+  return Math.floor(hour / dayHours);
 }

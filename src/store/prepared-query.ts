@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type CompiledQuery, type RawBuilder } from "kysely";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import { prepareDirectly } from "../sql/open-kysely.ts";
+import { prepareDirectly, readEngine } from "../sql/open-kysely.ts";
+import type { Engine } from "../sql/sql.ts";
 import type { Db } from "./tenant.ts";
 
 /**
@@ -34,25 +35,28 @@ export function prepareRows<Row>(
 
 /**
  * A statement for many rows, built once for each of a few numbers of rows, such as 200, 20 and 1.
- * `row` has a value of each column's type. Answers all rows that are returned.
+ * `row` stands for one of them, and the values of all are given one after the other. Answers all
+ * rows that are returned.
  */
 export function prepareBatches<Row>(
   sizes: readonly number[],
-  row: Values | RawBuilder<unknown>,
+  row: RawBuilder<unknown>,
   build: (rows: RawBuilder<unknown>) => RawBuilder<Row>,
-): (db: Db, rows: readonly Values[]) => Promise<readonly Row[]> {
-  const one = "compile" in row ? row : sql`(${sql.join(row)})`;
+): (db: Db, values: Values) => Promise<readonly Row[]> {
+  const { length: width } = row.toOperationNode().parameters;
   const batches = sizes.map((size) => {
-    const query = build(sql.join(Array.from({ length: size }, () => one)));
-    return { size, run: prepareRows<Row>((db) => ({ compile: () => query.compile(db) })) };
+    const compiled: Partial<Record<Engine, CompiledQuery<Row>>> = {};
+    const compile = (db: Db) =>
+      (compiled[readEngine(db)] ??= build(sql.join(Array(size).fill(row))).compile(db));
+    return { cells: size * width, run: prepareRows<Row>(() => ({ compile })) };
   });
-  return async (db, rows) => {
+  return async (db, values) => {
     const returned: Row[] = [];
-    for (let start = 0; start < rows.length;) {
-      const batch = batches.find(({ size }) => start + size <= rows.length);
-      if (batch === undefined) throw new Error("the least number of rows is 1");
-      const end = start + batch.size;
-      returned.push(...(await batch.run(db, rows.slice(start, end).flat())));
+    for (let start = 0; start < values.length;) {
+      const batch = batches.find(({ cells }) => start + cells <= values.length);
+      if (batch === undefined) throw new Error("the values are not of whole rows");
+      const end = start + batch.cells;
+      returned.push(...(await batch.run(db, values.slice(start, end))));
       start = end;
       // Visitors must not wait for all of them.
       await setImmediate();

@@ -1,46 +1,71 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import type { CountedTime } from "../stats/counted-time.ts";
-import { addUp, isNone, subtract, type Sum } from "../stats/sums.ts";
-import { pressSource, usualValues, type Dimension, type Fact } from "../stats/visit.ts";
+import { addUp, isNone, noVisits, subtract, type Sum } from "../stats/sums.ts";
+import {
+  day_ms,
+  dayHours,
+  hour_ms,
+  hourColumns,
+  pressSource,
+  usualValues,
+  type Dimension,
+  type Fact,
+  type HourColumn,
+  type VisitEvent,
+} from "../stats/visit.ts";
 import type { LinkScope } from "./link-scope.ts";
-import type { VisitCountTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** The visits of some time and links, summed up by the database. */
-export type VisitScope = { readonly time: CountedTime; readonly links: LinkScope };
+/** Visits, summed up by the database. An hour belongs to the period in which it begins. */
+export type VisitScope = {
+  readonly period: { readonly from: number; readonly to: number };
+  readonly links: LinkScope;
+};
 
 /** Presses of buttons are left out. */
-export async function readTotal(tenant: Tenant, scope: VisitScope): Promise<Sum> {
-  return addUp((await readByTime(tenant, scope)).map(([, sum]) => sum));
+export async function readTotal(tenant: Tenant, { period, links }: VisitScope): Promise<Sum> {
+  const counters = selectCounters(tenant, "total", period, links.together);
+  const { rows } = await sql<Sum>`select ${sums} from ${counters}`.execute(tenant.db);
+  return addUp(rows);
 }
 
-type Moment = Pick<VisitCountTable, "unit" | "hour">;
-
-export async function readByTime(
+/** By the moment at which each hour begins; hours without visits are left out. */
+export async function readByHour(
   tenant: Tenant,
-  { time, links }: VisitScope,
-): Promise<readonly (readonly [Moment, Sum])[]> {
-  const counters = selectCounters(tenant, "total", time, links.together);
-  if (counters === undefined) return [];
-  const { rows } = await sql<Moment & Row>`
-    select unit, hour, ${sums} from ${counters} group by unit, hour
+  { period, links }: VisitScope,
+): Promise<readonly (readonly [number, Sum])[]> {
+  const hours = hourColumns.map((column) => sql`sum(${sql.ref(column)}) as ${sql.ref(column)}`);
+  const { rows } = await sql<HourRow>`
+    select day, event, ${sql.join(hours)} from visit_counts
+    where project_id = ${tenant.projectId} and dimension = 'total'
+      and day in (${sql.join(listDays(period))}) and ${links.together}
+    group by day, event
   `.execute(tenant.db);
-  return rows.map(({ unit, hour, ...row }) => [{ unit, hour }, toSum(row)]);
+  return rows.flatMap(({ day, event, ...row }) =>
+    hourColumns.flatMap((column, hour) => {
+      const at = (day * dayHours + hour) * hour_ms;
+      const visits = row[column] ?? 0;
+      const isMeant = visits > 0 && at >= period.from && at < period.to;
+      return isMeant ? [[at, { ...noVisits, [event]: visits }] as const] : [];
+    }),
+  );
 }
+
+type HourRow = { readonly day: number; readonly event: VisitEvent } & {
+  readonly [Column in HourColumn]: number | null;
+};
 
 /** By each value that was counted, the usual one too. */
 export async function readByValue(
   tenant: Tenant,
   fact: Fact,
-  { time, links }: VisitScope,
+  { period, links }: VisitScope,
   total: Sum,
 ): Promise<ReadonlyMap<string, Sum>> {
-  const counters = selectCounters(tenant, fact, time, links.together);
-  if (counters === undefined) return new Map();
-  const { rows } = await sql<{ readonly value: string } & Row>`
-    select value, ${sums} from ${counters} group by value
+  const counters = selectCounters(tenant, fact, period, links.together);
+  const { rows } = await sql<{ readonly value: string } & Sum>`
+    select value, ${sums} from ${counters} group by value having sum(visits) > 0
   `.execute(tenant.db);
-  const byValue = new Map(rows.map(({ value, ...row }) => [value, toSum(row)]));
+  const byValue = new Map(rows.map(({ value, ...sum }) => [value, sum]));
   const counted = [...byValue].filter(([value]) => value !== pressSource);
   const usual = subtract(total, addUp(counted.map(([, sum]) => sum)));
   if (!isNone(usual)) byValue.set(usualValues[fact], usual);
@@ -50,41 +75,54 @@ export async function readByValue(
 /** Those of the links with the most clicks, in order, and not of more than `most` links. */
 export async function readByLink(
   tenant: Tenant,
-  { time, links }: VisitScope,
+  { period, links }: VisitScope,
   most: number,
 ): Promise<readonly (readonly [string, Sum])[]> {
-  const counters = selectCounters(tenant, "total", time, links.apart);
-  if (counters === undefined) return [];
-  const { rows } = await sql<{ readonly link_id: string } & Row>`
-    select link_id, ${sums} from ${counters} group by link_id
-    order by clicks desc, opens desc, installs desc, link_id limit ${most}
+  const counters = selectCounters(tenant, "total", period, links.apart);
+  const { rows } = await sql<{ readonly link_id: string } & Sum>`
+    select link_id, ${sums} from ${counters} group by link_id having sum(visits) > 0
+    order by click desc, open desc, install desc, link_id limit ${most}
   `.execute(tenant.db);
-  return rows.map(({ link_id, ...row }) => [link_id, toSum(row)]);
+  return rows.map(({ link_id, ...sum }) => [link_id, sum]);
 }
 
-type Row = Pick<VisitCountTable, "clicks" | "opens" | "installs">;
+const sums = sql.join(
+  (["click", "open", "install"] as const).map(
+    (event) => sql`
+      coalesce(sum(visits) filter (where event = ${sql.lit(event)}), 0) as ${sql.ref(event)}`,
+  ),
+);
 
-const sums = sql`sum(clicks) as clicks, sum(opens) as opens, sum(installs) as installs`;
-
-function toSum({ clicks, opens, installs }: Row): Sum {
-  return { click: clicks, open: opens, install: installs };
-}
-
-/** Undefined where there is no time. */
+/** Whole days by their sums, and of the days that the period cuts the hours that are in it. */
 function selectCounters(
   { projectId }: Tenant,
   dimension: Dimension,
-  { days, hours }: CountedTime,
+  { from, to }: VisitScope["period"],
   areMeant: RawBuilder<SqlBool>,
-): RawBuilder<unknown> | undefined {
-  const units = [["day", days] as const, ["hour", hours] as const];
-  const parts = units.flatMap(([unit, times]) => {
-    if (times.length === 0) return [];
-    return sql`
-      select unit, hour, link_id, value, clicks, opens, installs from visit_counts
-      where project_id = ${projectId} and unit = ${unit} and dimension = ${dimension}
-        and hour in (${sql.join(times)}) and ${areMeant}
-    `;
+): RawBuilder<unknown> {
+  const days = listDays({ from, to });
+  const isWhole = (day: number) => from <= day * day_ms && (day + 1) * day_ms <= to;
+  const select = (visits: RawBuilder<unknown>, some: readonly number[]) => sql`
+    select link_id, value, event, ${visits} as visits from visit_counts
+    where project_id = ${projectId} and dimension = ${dimension}
+      and day in (${sql.join(some)}) and ${areMeant}
+  `;
+  const parts = days.flatMap((day) => {
+    if (isWhole(day)) return [];
+    const hours = hourColumns.filter((_, hour) => {
+      const at = (day * dayHours + hour) * hour_ms;
+      return at >= from && at < to;
+    });
+    const visits = hours.map((column) => sql`coalesce(${sql.ref(column)}, 0)`);
+    return [select(visits.length === 0 ? sql`0` : sql.join(visits, sql` + `), [day])];
   });
-  return parts.length === 0 ? undefined : sql`(${sql.join(parts, sql` union all `)}) as counters`;
+  const whole = days.filter(isWhole);
+  if (whole.length > 0) parts.push(select(sql`visits`, whole));
+  return sql`(${sql.join(parts, sql` union all `)}) as counters`;
+}
+
+/** Those that have some of the period. */
+function listDays({ from, to }: VisitScope["period"]): readonly number[] {
+  const first = Math.floor(from / day_ms);
+  return Array.from({ length: Math.ceil(to / day_ms) - first }, (_, place) => first + place);
 }

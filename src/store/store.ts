@@ -7,7 +7,6 @@ import { runChore, runChores } from "./chores.ts";
 import { dropEndedVisits } from "./deferred-visits.ts";
 import { tidyOutboxes } from "./deliveries.ts";
 import { createCounts, type Counts } from "./filtered-counts.ts";
-import { dropOldHours } from "./old-visits.ts";
 import { initialTables } from "./schema/initial-tables.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
 
@@ -89,14 +88,12 @@ async function watch(
   const noteFault = (error: unknown) => {
     if (readOutage(error) === undefined) onError(error);
   };
-  const sweep = { signal, onError: noteFault };
   let sweptAt = -Infinity;
   let forgotAt = -Infinity;
   while (!signal.aborted) {
     if (clock.monotonic() - sweptAt >= sweepEvery_ms) {
       sweptAt = clock.monotonic();
       await queueExpired(sql, clock.now()).catch(onError);
-      await dropOldHours(sql, clock.now(), sweep).catch(noteFault);
     }
     if (clock.monotonic() - forgotAt >= forgetEvery_ms) {
       forgotAt = clock.monotonic();

@@ -3,7 +3,7 @@ import type { LinkValues } from "../contract/rules/link-rules.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role } from "../contract/scopes-and-roles.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import type { Dimension } from "../stats/visit.ts";
+import type { Dimension, HourColumn, VisitEvent } from "../stats/visit.ts";
 import type { DeferredVisitTable } from "./deferred-visit-table.ts";
 import type { TallyTable } from "./tally-table.ts";
 
@@ -195,21 +195,21 @@ export type RequestCountTable = {
   readonly ends_at: number;
 };
 
-/** How often a link was visited in one hour, or on one day of UTC, by one fact of the visits. */
+/** How often a link was visited on one day of UTC, by one fact of the visits. */
 export type VisitCountTable = {
   readonly project_id: string;
-  readonly unit: "hour" | "day";
-  /** `total` counts all visits, and each other dimension those with an unusual value. */
   readonly dimension: Dimension;
-  /** Since 1970; of a day, its first one. */
-  readonly hour: number;
+  /** Since 1970. */
+  readonly day: number;
   /** Empty for all links of the project together. */
   readonly link_id: string;
-  /** Empty in `total`. */
+  /** Empty in the dimension `total`. */
   readonly value: string;
-  readonly clicks: number;
-  readonly opens: number;
-  readonly installs: number;
+  readonly event: VisitEvent;
+  readonly visits: number;
+} & {
+  /** The visits of one hour of the day; null for none. */
+  readonly [Column in HourColumn]: number | null;
 };
 
 /** Where a project's events are sent, with the state of the receiver. */

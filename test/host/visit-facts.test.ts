@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { hourColumns } from "../../src/stats/visit.ts";
 import type { VisitCountTable } from "../../src/store/tables.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
@@ -21,21 +22,26 @@ openForEach(
   (opened) => (host = opened),
 );
 
+/** The hour of the day at which the world's clock begins. */
+const startedAt = 12;
+
 /** How the visits are counted by one fact, hour by hour. */
 async function readCounts(dimension: VisitCountTable["dimension"]) {
   const { clicks, project, store } = host.world;
   await clicks.flush(project.id);
   const rows = await store.db
     .selectFrom("visit_counts")
-    .select(["hour", "value", "clicks"])
+    .selectAll()
     .where("dimension", "=", dimension)
-    .where("unit", "=", "hour")
     .where("link_id", "=", "")
-    .orderBy("hour")
     .orderBy("value")
     .execute();
-  const first = rows[0]?.hour ?? 0;
-  return rows.map(({ hour, value, clicks: count }) => [hour - first, value, count]);
+  return rows.flatMap((row) =>
+    hourColumns.flatMap((column, hour) => {
+      const visits = row[column];
+      return visits === null ? [] : [[hour - startedAt, row.value, visits]];
+    }),
+  );
 }
 
 async function listReferrers() {

@@ -58,7 +58,6 @@ test("the visits of many links are added up, whichever part of them is asked for
     return readVisitSums(tenant, {
       links: allLinks,
       most: 5,
-      firstDay: 0,
       ...more,
       by,
       asked: { period, steps },

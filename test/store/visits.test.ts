@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
-import { day_ms, hour_ms } from "../../src/stats/visit.ts";
-import { dropOldHours } from "../../src/store/old-visits.ts";
+import { day_ms, hour_ms, hourColumns } from "../../src/stats/visit.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { neverRing } from "../support/alarms.ts";
@@ -10,8 +9,6 @@ import { noteClick } from "../support/note-click.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** The counters of visits: none is lost or counted twice, whoever writes them. */
-
-const sweep = { signal: new AbortController().signal, onError: report };
 
 function openCounting(store: Pick<Store, "write">) {
   return createClicks({ store, clock: { now: () => now }, setAlarm: neverRing, report });
@@ -48,20 +45,22 @@ const readRows = ({ db }: Store, projectId: string) =>
   db.selectFrom("visit_counts").selectAll().where("project_id", "=", projectId).execute();
 
 /** The clicks of each link; those of all links together have an empty id. */
-async function readTotals(store: Store, projectId: string, unit: "hour" | "day") {
-  const totals = new Map<string, number>();
-  for (const row of await readRows(store, projectId)) {
-    if (row.unit !== unit || row.dimension !== "total") continue;
-    totals.set(row.link_id, (totals.get(row.link_id) ?? 0) + row.clicks);
-  }
-  return totals;
-}
-
 async function expectCounted(store: Store, projectId: string, counts: Map<string, number>) {
   expect(await readClicks(store, projectId)).toEqual(counts);
+  const rows = (await readRows(store, projectId)).filter((row) => row.dimension === "total");
   const totals = new Map([...counts, ["", addAll(counts.values())] as const]);
-  expect(await readTotals(store, projectId, "hour")).toEqual(totals);
-  expect(await readTotals(store, projectId, "day")).toEqual(totals);
+  expect(addByLink(rows, (row) => row.visits)).toEqual(totals);
+  expect(addByLink(rows, addHours)).toEqual(totals);
+}
+
+type CountRow = Awaited<ReturnType<typeof readRows>>[number];
+
+const addHours = (row: CountRow) => addAll(hourColumns.map((column) => row[column] ?? 0));
+
+function addByLink(rows: readonly CountRow[], read: (row: CountRow) => number) {
+  const sums = new Map<string, number>();
+  for (const row of rows) sums.set(row.link_id, (sums.get(row.link_id) ?? 0) + read(row));
+  return sums;
 }
 
 async function makeLinks({ store }: World, count: number) {
@@ -134,34 +133,10 @@ test("a day keeps a hundred referring hosts of a link, and the rest as `other`",
   const rows = await readRows(store, projectId);
   for (const link_id of [linkId, ""]) {
     const own = rows.filter((row) => row.link_id === link_id && row.dimension === "referrer");
-    for (const unit of ["hour", "day"]) {
-      const ofUnit = own.filter((row) => row.unit === unit);
-      expect(addAll(ofUnit.map((row) => row.clicks))).toBe(700);
-      const hosts = new Set(ofUnit.map(({ value }) => value));
-      expect([hosts.size, hosts.has("other")]).toEqual([101, true]);
-    }
+    expect([addAll(own.map((row) => row.visits)), addAll(own.map(addHours))]).toEqual([700, 700]);
+    const hosts = new Set(own.map(({ value }) => value));
+    expect([hosts.size, hosts.has("other")]).toEqual([101, true]);
   }
-});
-
-const isRecent = ({ hour }: { hour: number }) => hour * hour_ms > now - day_ms;
-const inOneOrder = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).toSorted();
-
-test("after ninety days the hours are gone, and the days stay", async () => {
-  await using world = await createWorld();
-  const { store, projectId, ids } = await makeLinks(world, 300);
-  const clicks = openCounting(store);
-  for (const at of [now - hour_ms, now - 26 * hour_ms]) {
-    for (const linkId of ids) noteClick(clicks, projectId, linkId, { at, platform: "ios" });
-  }
-  await clicks.flush(projectId);
-  const days = (await readRows(store, projectId)).filter(({ unit }) => unit === "day");
-  const readAfter = async (passed: number) => {
-    await dropOldHours(store, now + passed * day_ms, sweep);
-    return readRows(store, projectId);
-  };
-  const first = (await readAfter(91)).filter(({ unit }) => unit === "hour");
-  expect([first.length, first.every(isRecent)]).toEqual([2 * 301, true]);
-  expect(inOneOrder(await readAfter(92))).toEqual(inOneOrder(days));
 });
 
 test("a deleted project's visits are removed with it", async () => {

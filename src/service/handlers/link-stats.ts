@@ -4,7 +4,6 @@ import { messages } from "../../contract/messages.ts";
 import { notFound } from "../../contract/problem.ts";
 import { writePeriod, type Period } from "../../stats/period.ts";
 import { isStep, moveSteps, type Step } from "../../stats/steps.ts";
-import { findFirstDay } from "../../stats/visit.ts";
 import { allLinks, matchLinks, type LinkScope } from "../../store/link-scope.ts";
 import { findLink } from "../../store/links.ts";
 import type { Tenant } from "../../store/tenant.ts";
@@ -61,7 +60,6 @@ async function tellStats(
     asked: { period, steps },
     before: before && { period: before, steps: moveAll(query, before) },
     most: countLooked(by, most),
-    firstDay: findFirstDay(now),
   });
   const rows = await tellRows(tenant, query, found, earlier);
   const ends = writePeriod(period, zone);
@@ -74,7 +72,6 @@ async function tellStats(
     previous: earlier && endsBefore && { total: earlier.total, when: writeWhen(endsBefore) },
     most: best,
     isOver: period.to <= now,
-    hoursFrom: query.hoursFrom,
   });
   return {
     ...ends,

@@ -1,19 +1,19 @@
 import type { Engine } from "../../sql/sql.ts";
+import { hourColumns } from "../../stats/visit.ts";
 
 /** Visits, installs that follow them, and what webhooks still have to deliver. */
 export const makeEventTables = (engine: Engine): readonly string[] => [
-  // Time comes before the link: what is written now lies together, whichever links it is of.
+  // The day comes before the link: what is written now lies together, whichever links it is of.
   `create table visit_counts (
     project_id text not null,
-    unit text not null,
     dimension text not null,
-    hour integer not null,
+    day integer not null,
     link_id text not null,
     value text not null,
-    clicks integer not null,
-    opens integer not null,
-    installs integer not null,
-    primary key (project_id, unit, dimension, hour, link_id, value)
+    event text not null,
+    visits integer not null,
+    ${hourColumns.map((column) => `${column} integer`).join(",\n    ")},
+    primary key (project_id, dimension, day, link_id, value, event)
   )${engine === "sqlite" ? " without rowid" : ""}`,
   `create table deferred_visits (
     project_id text not null,
