@@ -262,14 +262,14 @@ describe("what is refused, in one line that names the flag and the variable", ()
     "--second-origin (WAYPOST_SECOND_ORIGIN) must be an origin with {subdomain} in its host name";
   const base = "--base-url (WAYPOST_BASE_URL) must be an http or https origin, without a path";
   const plain =
-    "--public-url (WAYPOST_PUBLIC_URL) must have no user name, password, query or fragment";
+    "--public-url (WAYPOST_PUBLIC_URL) must not contain a user name, password, query or fragment";
   const proxies =
     "--trusted-proxies (WAYPOST_TRUSTED_PROXIES) must be networks, such as 10.0.0.0/8,loopback, " +
     "or the number of proxies, such as 1";
   const privates =
     "--webhook-private (WAYPOST_WEBHOOK_PRIVATE) must be networks, such as 10.0.0.0/8,loopback";
   const address = "--public-url (WAYPOST_PUBLIC_URL) must be an http or https address";
-  const noLogin = "must have no user name or password";
+  const noLogin = "must not contain a user name or password";
   const baseLogin = `--base-url (WAYPOST_BASE_URL) ${noLogin}`;
   const originLogin = `--link-origin (WAYPOST_LINK_ORIGIN) ${noLogin}`;
   const secondLogin = `--second-origin (WAYPOST_SECOND_ORIGIN) ${noLogin}`;
@@ -281,7 +281,7 @@ describe("what is refused, in one line that names the flag and the variable", ()
     ["port", "80.5", wholeNumber],
     ["port", "0x50", wholeNumber],
     ["port", "1e3", wholeNumber],
-    ["host", "a b", "--host (WAYPOST_HOST) must be a host name or an address"],
+    ["host", "a b", "--host (WAYPOST_HOST) must be a host name or an IP address"],
     ["link-origin", "http://localhost:8787", sharedHost],
     ["link-origin", "http://127.0.0.1:8787", sharedHost],
     ["link-origin", "https://go.example.com/links", origin],

@@ -60,7 +60,7 @@ type Kind = {
 const kinds: Readonly<Record<FindingCode, Kind>> = {
   loop: {
     message:
-      "Visitors are redirected in a loop: the destination is a link of this project that " +
+      "Visitors are redirected in a loop: the destination is a link in this project that " +
       "redirects back. Ask for the right destination, and set it.",
   },
   no_destination: { message: "Visitors have nowhere to go. Ask for a destination, and set url." },

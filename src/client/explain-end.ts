@@ -109,7 +109,7 @@ function failUnknown(
   words?: string,
 ): CallFailure {
   const message = [
-    endSentence(`It is unknown whether this happened: ${said}`),
+    endSentence(`It is unknown whether the call took effect: ${said}`),
     ...(words === undefined ? [] : [endSentence(`The server rejected a second attempt: ${words}`)]),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");

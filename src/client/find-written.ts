@@ -128,7 +128,7 @@ function findNamed(kind: Kind, more: NonNullable<ListInput["filters"]> = []): Wr
     const name = describeName(kind, sent);
     if (found === undefined) return judgeMissing(body, `${name} does not exist yet`);
     if (await kind.isAsSent(sent, found, ask)) return { kind: "done", body: found };
-    return judgeOther(sent, found, `${name} exists (${found.id}), but with other fields`);
+    return judgeOther(sent, found, `${name} exists (${found.id}), but its fields differ`);
   };
 }
 
@@ -149,7 +149,7 @@ function judgeMissing(page: object, checked: string): Finding {
   if (length === 0) return { kind: "undone", checked };
   return {
     kind: "unclear",
-    checked: `${checked}, unless it is one of the unreadable ones`,
+    checked: `${checked}, but not everything could be read`,
   };
 }
 
@@ -170,7 +170,7 @@ function findChanged(kind: Kind): WriteFinder {
     const name = `the ${kind.label} ${id}`;
     if (found === undefined) return { kind: "undone", checked: `${name} does not exist` };
     if (await kind.isAsSent(sent, found, ask)) return { kind: "done", body: found };
-    return judgeOther(sent, found, `${name} is not as requested yet`);
+    return judgeOther(sent, found, `${name} does not match the request yet`);
   };
 }
 
@@ -240,7 +240,7 @@ async function findShortened({ ask, sent, since, isSameTime }: Look): Promise<Fi
     return { kind: "unclear", checked: `a link shortens ${url}, but ${clocksDiffer}` };
   }
   if (first !== undefined && found.length === 1) return { kind: "done", body: first };
-  const checked = `the links created since ${since}: ${found.length} of them shorten ${url}`;
+  const checked = `${found.length} of the links created since ${since} shorten ${url}`;
   return found.length === 0 ? judgeMissing(page, checked) : { kind: "unclear", checked };
 }
 
@@ -249,13 +249,13 @@ const mostPages = 10;
 /** Projects have no filter and show no time: a match is reported, and never counts as done. */
 async function findProject({ ask, sent }: Look): Promise<Finding> {
   const { subdomain } = checkProject(sent).values;
-  const missing = `the projects: none has the subdomain ${subdomain} yet`;
+  const missing = `none of the projects has the subdomain ${subdomain} yet`;
   for (let page = 1; page <= mostPages; page += 1) {
     const list = await ask(projects.index, { page, limit: 100 });
     const { projects: found, meta } = list;
     const match = found.find((project) => project.subdomain === subdomain);
     if (match !== undefined) {
-      const checked = `the projects: ${match.id} has the subdomain ${subdomain} now`;
+      const checked = `the project ${match.id} now has the subdomain ${subdomain}`;
       return { kind: "unclear", checked };
     }
     const judged = judgeMissing(list, missing);

@@ -147,10 +147,10 @@ function describeFailing(
   host: string | undefined,
 ): string {
   if (host === undefined) {
-    return `it returned the status ${status}${message === undefined ? "" : `: ${message}`}`;
+    return `Waypost returned status ${status}${message === undefined ? "" : `: ${message}`}`;
   }
   const words = message === undefined ? "" : `: ${quote(message, Infinity)}`;
-  return `the server at ${host} returned the status ${status}${words}`;
+  return `the server at ${host} returned status ${status}${words}`;
 }
 
 /**

@@ -70,14 +70,14 @@ function chooseClient([name = "", ...rest]: readonly string[]): Client {
   const client = Object.hasOwn(known, name) ? known[name] : undefined;
   if (client !== undefined && rest.length === 0) return client;
   throw new UsageFault(
-    `use connect CLIENT, with one of ${Object.keys(clients).join(", ")} (see waypost --help)`,
+    `use connect with one of ${Object.keys(clients).join(", ")} (see waypost --help)`,
   );
 }
 
 function findFile(client: Client, { env }: ConnectOptions, isWorkspace: boolean): string {
   if (isWorkspace) {
     if (client.workspaceFile !== undefined) return resolve(client.workspaceFile);
-    throw new UsageFault(`${client.title} has no settings file for a project; omit --workspace`);
+    throw new UsageFault(`${client.title} has no per-project settings file; omit --workspace`);
   }
   const { platform } = process;
   const home = (platform === "win32" ? env["USERPROFILE"] : env["HOME"]) || homedir();
@@ -227,7 +227,7 @@ function describeChange(path: string, client: Client, old: unknown, wanted: unkn
   if (old === undefined) return `This will be added to ${path}:\n${show(wanted)}`;
   const before = startsWaypost(old)
     ? show(old)
-    : "It starts another program. It is not shown because it may hold secrets.";
+    : "Not shown: it starts another program and may hold secrets.";
   if (wanted === undefined) {
     return `The entry ${serverName} will be removed from ${path}:\n${before}`;
   }
@@ -281,7 +281,7 @@ function sayRest(
   const leftOut = listLeftOut(config);
   if (leftOut.length === 0) return;
   say(
-    `${client.title} does not see these variables of this shell: ${leftOut.join(", ")}. ` +
+    `${client.title} does not see these variables from this shell: ${leftOut.join(", ")}. ` +
       "Waypost uses its defaults there. To keep your settings, add the variables to the entry's " +
       "env." +
       (isWorkspace ? " Never put a password or a token there." : ""),

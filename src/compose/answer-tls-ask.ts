@@ -40,7 +40,7 @@ export function createTlsAsk({ publicUrl, host, report }: Options): AnswerTlsAsk
           : respondJson(response, 404, { error: "Not found: this host name is not served here." }),
       (error: unknown) => {
         report(error);
-        respondJson(response, 503, { error: "The host name cannot be looked up now." });
+        respondJson(response, 503, { error: "The host name cannot be looked up right now." });
       },
     );
   };

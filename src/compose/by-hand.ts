@@ -26,6 +26,6 @@ export function describeReceiver(url: string, events: readonly string[]) {
 export const projectSettings = {
   kind: "project_settings",
   note:
-    "This cannot be undone. Change it back in the console with a master key, or with waypost " +
-    "projects update.",
+    "There is no undo for this. Change it back in the console with a master key, or " +
+    "with waypost projects update.",
 } as const;

@@ -11,7 +11,7 @@ import { readDatabaseUrl } from "./secrets.ts";
 
 const modes: Readonly<Record<Mode, string>> = {
   "read-only": "read-only: assistants cannot change anything",
-  guarded: "guarded: you approve changes that delete or overwrite",
+  guarded: "guarded: you approve risky changes",
   full: "full: assistants need no approval",
 };
 

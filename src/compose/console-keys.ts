@@ -157,4 +157,4 @@ const keptWarning =
   "Waypost on this machine uses this key: its commands, and the assistants connected through it, " +
   "stop working until you give them another key";
 const onlyWarning =
-  "no other key of this project can create keys; after this, create keys with waypost keys";
+  "no other key in this project can create keys; after this, create keys with waypost keys";

@@ -162,7 +162,7 @@ function approve(project: StoredProject, given: JsonObject, acting: Acting): Pro
     { name: "links", text: links_count.toLocaleString("en") },
     {
       name: "then",
-      text: "its links stop working and its keys are rejected, until you turn off “Suspended”",
+      text: "its links stop working and its keys are rejected until you turn off “Suspended”",
     },
   ];
   const preview = { title, button: "Suspend project", destroys: true, facts };

@@ -43,7 +43,7 @@ export async function approve(
 const isOver = "This approval has expired.";
 
 /** The same act is the same question until its time is over. */
-const tryLater = "Cancel, and try again in five minutes.";
+const tryLater = "Cancel and try again in five minutes.";
 
 export async function readQuestion(id: string, asking: Asking): Promise<Question | undefined> {
   const approval = await findByHand(id, asking);

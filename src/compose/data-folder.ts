@@ -65,8 +65,8 @@ function explainFault(folder: string, use: () => void): void {
 }
 
 const causes: Readonly<Record<string, string>> = {
-  ENOTDIR: "a part of its path is a file",
-  ENOENT: "it does not exist and cannot be created there",
+  ENOTDIR: "part of its path is a file",
+  ENOENT: "it does not exist and cannot be created",
   EACCES: "you do not have permission to use it",
   EPERM: "you do not have permission to use it",
   EROFS: "its disk is read-only",

@@ -122,8 +122,8 @@ async function warnOfSharedOrigin(
   if (count < 2) return;
   warn(
     { projects: count, link_origin },
-    "WAYPOST_LINK_ORIGIN has no {subdomain}, so only the links of the oldest project open. For " +
-      "all projects, use an origin such as https://{subdomain}.links.example.com.",
+    "WAYPOST_LINK_ORIGIN has no {subdomain}, so only the oldest project's links open. For all " +
+      "projects, use an origin such as https://{subdomain}.links.example.com.",
   );
 }
 

@@ -16,6 +16,6 @@ export function tellOutages(report: (error: unknown) => unknown, warn: Warn = ()
   return (error: unknown): unknown => {
     if (explainStoreFault(error) === undefined) return report(error);
     const reason = error instanceof Error ? error.message : "";
-    return warn({ reason }, "the database does not answer");
+    return warn({ reason }, "the database is not responding");
   };
 }

@@ -243,7 +243,7 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
     const page = pages.find(({ start }) => path.startsWith(start));
     const answer = page?.open() ?? (path === "/mcp" ? answerMcp : findRest(request, path));
     if (answer !== undefined) void answer(request, response);
-    else respondJson(response, 404, { error: "Not found: this server has no API here." });
+    else respondJson(response, 404, { error: "Not found: this server has no REST API." });
   }
 
   function findRest(request: IncomingMessage, path: string) {

@@ -44,7 +44,8 @@ function readPin(path: string): string {
   const text = readText(path);
   if (isHash(text) || text.length >= least) return text;
   throw new UsageFault(
-    `the file of WAYPOST_APPROVAL_PIN_FILE must contain a PIN of at least ${least} characters`,
+    `the file named in WAYPOST_APPROVAL_PIN_FILE must contain a PIN of at least ${least} ` +
+      "characters",
   );
 }
 

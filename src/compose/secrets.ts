@@ -40,7 +40,7 @@ export function readDatabaseUrl({ secrets }: DataPlace): string | undefined {
   if (database_url !== undefined || database_url_file === undefined) return database_url;
   const url = readSecretFile(database_url_file, "WAYPOST_DATABASE_URL_FILE");
   if (isDatabaseUrl(url)) return url;
-  throw new UsageFault(`the text in the file of WAYPOST_DATABASE_URL_FILE ${databaseUrlRule}`);
+  throw new UsageFault(`the address read from WAYPOST_DATABASE_URL_FILE ${databaseUrlRule}`);
 }
 
 /** What those show who read the metrics; undefined where nobody may. */
@@ -59,7 +59,7 @@ export function readIfThere(path: string): string | undefined {
 function readSecretFile(path: string, name: string): string {
   if (isAddress(path)) {
     throw new UsageFault(
-      `${name} must be the name of a file, but it is an address; write the address into a file`,
+      `${name} must be the name of a file, not an address; save the address in a file`,
     );
   }
   try {
@@ -74,7 +74,7 @@ function readSecretFile(path: string, name: string): string {
 function nameFile(path: string, name: string): string {
   if (name === path) return path;
   const isShown = name === "WAYPOST_DATABASE_URL_FILE" && isPlainPath(path);
-  return isShown ? `${resolve(path)} (${name})` : `the file of ${name}`;
+  return isShown ? `${resolve(path)} (${name})` : `the file named in ${name}`;
 }
 
 function explainUnread(error: unknown): string {

@@ -76,7 +76,7 @@ function readAs<Value>(read: (text: string) => Value | undefined, message: strin
 
 /** A login would be sent with every request, and shown wherever the address is. */
 const plainText = z.string().refine((text) => !hasLogin(text), {
-  error: "must have no user name or password",
+  error: "must not contain a user name or password",
   abort: true,
 });
 
@@ -108,7 +108,7 @@ export const settings = {
     value: "DIR",
     unset: "~/.local/share/waypost",
     help: "The data folder.",
-    docs: "If `XDG_DATA_HOME` is set, the default is its folder `waypost`.",
+    docs: "If `XDG_DATA_HOME` is set, the default is the `waypost` folder in it.",
     schema: z
       .string()
       .refine(
@@ -144,7 +144,7 @@ export const settings = {
     value: "HOST",
     default: "127.0.0.1",
     help: "The address to listen on.",
-    schema: z.string().regex(/^[\w.:-]+$/, "must be a host name or an address"),
+    schema: z.string().regex(/^[\w.:-]+$/, "must be a host name or an IP address"),
   },
   port: {
     title: "Port",
@@ -170,7 +170,7 @@ export const settings = {
     help: "The address at which others reach the API, MCP, the console and approval pages.",
     schema: z
       .url({ protocol: /^https?$/, error: "must be an http or https address" })
-      .refine(isPlainAddress, "must have no user name, password, query or fragment")
+      .refine(isPlainAddress, "must not contain a user name, password, query or fragment")
       .transform((url) => url.replace(/\/+$/, ""))
       .optional(),
   },
@@ -193,7 +193,7 @@ export const settings = {
     value: "URL",
     unset: "none",
     help: "A second origin for the same links. The preview page's button uses it to open the app.",
-    docs: "It contains `{subdomain}`. See [App setup](../app-setup.md).",
+    docs: "It must contain `{subdomain}`. See [App setup](../app-setup.md).",
     schema: origin.optional(),
   },
   trusted_proxies: {
@@ -307,7 +307,7 @@ export const settings = {
     flag: "probe",
     value: "on|off",
     default: "on",
-    help: "Whether Waypost finds out what the key may do, with requests that change nothing.",
+    help: "Whether Waypost detects what the key may do, using requests that change nothing.",
     schema: onOrOff,
   },
   http_token: {
@@ -369,7 +369,7 @@ export const settings = {
     value: "FILE",
     secret: true,
     help:
-      "A file with the PIN that approval pages ask for, of at least 6 characters. The first " +
+      "A file with the PIN (at least 6 characters) that approval pages ask for. The first " +
       "start replaces the PIN with its hash.",
     docs: "See [Security model](../security-model.md#pin).",
     schema: secretText,
@@ -380,7 +380,9 @@ export const settings = {
     variable: "WAYPOST_COUNTRY_HEADER",
     value: "NAME",
     unset: "none",
-    help: "The header with the visitor's country, set by a trusted proxy, such as `CF-IPCountry`.",
+    help:
+      "The header, such as `CF-IPCountry`, in which a trusted proxy sends the visitor's " +
+      "country.",
     schema: header.optional(),
   },
   geoip_file: {

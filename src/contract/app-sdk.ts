@@ -56,7 +56,7 @@ export const appSdk = {
     hidden: true,
     tool: "attribute_link",
     title: "Find the link that opened an app",
-    summary: "The link whose address opened an app, or was passed with its install.",
+    summary: "The link whose address opened an app or came with the app's install.",
     auth: "client",
     address_budget: "app_openings",
     body: z.object({ url: z.string().nullish(), platform, is_deferred: z.boolean().nullish() }),

@@ -28,7 +28,7 @@ export const approvalRules = {
     tools: nameTools(({ effect }) => effect === "destroy"),
   },
   registers_app: {
-    when: "registers an app, also as part of a link: the domain then vouches for the app",
+    when: "registers an app, alone or as part of a link: the domain then vouches for the app",
     tools: nameTools(
       (entry) =>
         entry === iosApps.create ||

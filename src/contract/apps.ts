@@ -176,7 +176,7 @@ function describeRestore<const Name extends AppKind["name"], Resource extends z.
     path: `/${name}s/:id/restore`,
     tool: `restore_${name}`,
     title: `Restore an ${label}`,
-    summary: `Restore a deleted ${label} on its former links.`,
+    summary: `Restore a deleted ${label} to its former links.`,
     auth: "project",
     role: "manager",
     scope: `${name}s.create`,

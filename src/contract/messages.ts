@@ -41,10 +41,10 @@ export const messages = {
   store_locked:
     "Another database transaction has locked the data, so nothing was written. Try again later.",
   internal: (reference: string) => `Something went wrong on the server (reference ${reference}).`,
-  outcome_unknown: "It is unknown whether this was written. Check before you repeat it.",
+  outcome_unknown: "It is unknown whether this was written. Check before you try again.",
   store_went_away:
-    "The database stopped responding, and it is unknown how much of this was done. Check before " +
-    "you repeat it.",
+    "The database stopped responding, and it is unknown how much of this was done. Check " +
+    "before you try again.",
   store_full: "The database's disk is full, so nothing was written.",
   route_unknown: "Not found: this endpoint does not exist.",
   method_unknown: (known: string) => `Method not allowed: this path supports only ${known}.`,
@@ -92,7 +92,8 @@ export const messages = {
   ours_alone: "Only Waypost servers have this endpoint, and this server does not have it.",
   unexplained: (status: number) =>
     `The server rejected the request with status ${status} and gave no reason.`,
-  not_offered: "This server may not support this: the API's specification defines no path for it.",
+  not_offered:
+    "This server may not support this request: the API's specification defines no path for it.",
 } as const;
 
 const roleNames: Readonly<Record<Role, string>> = {

@@ -40,7 +40,7 @@ const templateFields = z.object({
 export type TemplateFields = z.output<typeof templateFields>;
 
 const previewFields = templateFields.extend({
-  link_id: z.string().optional().describe("UUID of the link to show; a sample without it."),
+  link_id: z.string().optional().describe("UUID of the link to show; default: a sample."),
   link_fields: linkFields
     .optional()
     .describe("An unsaved link or, with link_id, changes to that link."),
@@ -90,7 +90,7 @@ export const pageTemplate = {
     path: "/page_template/unpublish",
     tool: "unpublish_template",
     title: "Unpublish the page template",
-    summary: "Return links to the default page. The draft and versions stay.",
+    summary: "Switch links to the default page. The draft and versions stay.",
     scope: "page_templates.publish",
     may_miss: true,
     response: template,

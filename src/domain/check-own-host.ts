@@ -60,7 +60,7 @@ function explainNone({ facts }: KnownKey): Refused {
     const message = "No project has a verified custom domain.";
     return { message, fix: "Use a project's key: every project has a link host." };
   }
-  const message = "The host of this server's links is unknown.";
+  const message = "This server's link host is unknown.";
   const fix =
     "Ask the operator to set WAYPOST_LINK_ORIGIN, or use a master key, which can read the " +
     "projects' verified domains.";
@@ -72,7 +72,7 @@ const mostNamed = 20;
 function explainForeign(origins: readonly string[], isNamed: boolean): Refused {
   const names = origins.slice(0, mostNamed).map(nameHost).join(", ");
   const what = isNamed ? "is not one of this key's verified hosts" : "is required";
-  return { message: `host ${what}. The hosts are ${names}`, fix: "Name one of them." };
+  return { message: `host ${what}. This key's hosts are ${names}`, fix: "Name one of them." };
 }
 
 function nameHost(origin: string): string {

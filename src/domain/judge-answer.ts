@@ -51,7 +51,7 @@ export function judgeUnreached(
       return describe(
         "error",
         "host_unreadable",
-        `${quote(host)} closed the connection, or its answer is not HTTP.`,
+        `${quote(host)} closed the connection or did not answer in HTTP.`,
         "Check the proxy's log. Port 443 must serve HTTPS.",
       );
   }
@@ -110,8 +110,9 @@ function judgeStatus(
     return describe(
       "error",
       `${system}_file_redirected`,
-      `${file} redirects to ${quote(location)} (${status}), but ${reader} follows no redirects.`,
-      "Serve the file at this address: exclude /.well-known/ from redirects to other addresses.",
+      `${file} redirects to ${quote(location)} (${status}), but ${reader} does not follow ` +
+        "redirects.",
+      "Serve the file without a redirect: exclude /.well-known/ from your redirect rules.",
     );
   }
   if (others === 200) {
@@ -119,7 +120,7 @@ function judgeStatus(
       "error",
       `${system}_agent_refused`,
       `${file} returns ${status} to ${agent}, which ${reader} uses, and 200 to other clients.`,
-      `Allow ${agent} to read /.well-known/ in the bot rules of your proxy or firewall.`,
+      `In the bot rules of your proxy or firewall, allow ${agent} to read /.well-known/.`,
     );
   }
   return describe(
@@ -127,8 +128,8 @@ function judgeStatus(
     `${system}_file_status`,
     `${file} returns ${status} instead of 200.`,
     status === 404
-      ? "Let the proxy forward /.well-known/ to Waypost, with the original Host header."
-      : "Check the logs of the proxy and of Waypost. The file must not need a login.",
+      ? "Have the proxy forward /.well-known/ to Waypost with the original Host header."
+      : "Check the proxy's and Waypost's logs. The file must not require a login.",
   );
 }
 
@@ -144,7 +145,7 @@ function judgeType(system: AssociationSystem, { headers }: FileAnswer): readonly
       system === "ios" ? "warning" : "error",
       `${system}_file_type`,
       `The Content-Type of ${file} is ${found}, but must be application/json.`,
-      "Let the proxy keep the Content-Type that Waypost sends.",
+      "Have the proxy keep the Content-Type that Waypost sends.",
     ),
   ];
 }
@@ -157,14 +158,14 @@ function readContent(system: AssociationSystem, answer: FileAnswer): Judged {
     content: undefined,
   });
   if (isCut || body.length > mostFile_bytes) {
-    const fix = "Serve the file that Waypost generates, which is never larger.";
+    const fix = "Serve the file that Waypost generates, which never exceeds this size.";
     return tell("too_large", `is larger than ${mostFile_bytes / 1024} KB.`, fix);
   }
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
     return { findings: [], content: JSON.parse(text) };
   } catch {
-    const fix = "Let the proxy forward /.well-known/ to Waypost. It may be serving its own page.";
+    const fix = "Have the proxy forward /.well-known/ to Waypost. It may be serving its own page.";
     return tell("invalid", "is not valid JSON.", fix);
   }
 }

@@ -85,10 +85,10 @@ function describeStale(system: AssociationSystem, lacking: readonly string[]): D
     `${system}_cache_stale`,
     `${reader} still has an older file for this host${apps}.`,
     system === "ios"
-      ? "Wait. Apple reads the file again within a day, and phones when an app is installed or " +
-          "updated."
-      : "Wait. Google reads the file again within hours, and phones when an app is installed or " +
-          "updated.",
+      ? "Wait. Apple reads the file again within a day, and phones do so when an app is " +
+          "installed or updated."
+      : "Wait. Google reads the file again within hours, and phones do so when an app is " +
+          "installed or updated.",
   );
 }
 

@@ -20,7 +20,7 @@ export function judgeFile(
   const named = readNamedApps(system, content);
   if (named === undefined) {
     const message = `${file} is JSON, but does not have the required structure.`;
-    const fix = "Let the proxy forward /.well-known/ to Waypost, and do not serve your own file.";
+    const fix = "Have the proxy forward /.well-known/ to Waypost, and do not serve your own file.";
     return [describe("error", `${system}_file_form`, message, fix)];
   }
   if (expected === undefined) return [];

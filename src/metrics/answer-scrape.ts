@@ -32,7 +32,7 @@ export function createScrapeAnswers({ token, contentType, write, report }: Optio
       (text) => response.writeHead(200, { ...asText, "content-type": contentType }).end(text),
       (error: unknown) => {
         report(error);
-        response.writeHead(500, asText).end("The metrics cannot be read now.\n");
+        response.writeHead(500, asText).end("The metrics cannot be read right now.\n");
       },
     );
   };

@@ -71,7 +71,7 @@ const counters: readonly Pulled[] = [
 const gauges: readonly Pulled[] = [
   {
     name: "waypost_pool_connections",
-    help: "Database connections that are open or idle, and requests that wait for a connection",
+    help: "Database connections that are open or idle, and requests waiting for a connection",
     label: "state",
     read: ({ pool = {} }) => pool,
   },
@@ -82,7 +82,7 @@ const gauges: readonly Pulled[] = [
   },
   {
     name: "waypost_jobs",
-    help: "Jobs that run in this process, and jobs that wait for another process to release them",
+    help: "Jobs running in this process, and jobs waiting for another process to release them",
     label: "state",
     read: ({ jobs: { running, waiting } }) => ({ running, waiting }),
   },

@@ -21,7 +21,7 @@ export function nameApps(fields: JsonObject, endpoint: Endpoint): JsonObject {
     const fault = isText(id) ? undefined : `must be a string in ${member}`;
     const isSame =
       !Object.hasOwn(fields, field) || readChoice(fields[field]) === readChoice(choice);
-    const clash = isSame ? undefined : `contradicts ${member}: send one of the two`;
+    const clash = isSame ? undefined : `contradicts ${member}: send only one of the two`;
     const told = fault ?? clash;
     if (told !== undefined) throw validationFailed([faultOf(field, told)], validation_key);
     named[field] = choice;

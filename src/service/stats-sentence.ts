@@ -26,7 +26,7 @@ export function writeSentence(told: Told): string {
 function tellTotal({ subject, total, when, previous, isOver }: Told): string {
   const soFar = isOver ? "" : " (so far)";
   const apps = [
-    ...(total.open > 0 ? [`${countOf(total.open, "open")} of installed apps`] : []),
+    ...(total.open > 0 ? [countOf(total.open, "app open")] : []),
     ...(total.install > 0 ? [countOf(total.install, "install")] : []),
   ];
   const also = apps.length === 0 ? "" : `, ${apps.join(" and ")}`;

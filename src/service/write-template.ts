@@ -60,7 +60,7 @@ export async function changeDraft(
       if (purpose === "save" && isSame) return { isFirst: false, template: before };
       await write(tenant, createIdAndTime(call.services), { body, css });
       const template = await findTemplate(tenant);
-      if (template === undefined) throw new Error("a written template did not come back");
+      if (template === undefined) throw new Error("a saved template could not be read back");
       return { isFirst: before === undefined, template };
     });
     if (changed !== undefined) return changed;
@@ -150,7 +150,7 @@ function findStorageFaults(field: Field, text: string): PlacedProblem[] {
   const most = most_bytes[field];
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(most));
   if (read < text.length) {
-    const long = isCheckable(field, text) ? "too long" : "too long to be looked at";
+    const long = isCheckable(field, text) ? "too long" : "too long to check";
     faults.push(place(read, `is ${long} (maximum is ${most} bytes)`));
   }
   return faults;

@@ -68,7 +68,7 @@ const faults: Readonly<Partial<Record<ErrorCodes, string>>> = {
   "eof-in-tag": "The last tag has no closing >.",
   "eof-in-comment": "The last comment has no closing -->.",
   "duplicate-attribute":
-    "This tag has the same attribute twice. Put the condition inside its value.",
+    "This tag has the same attribute twice. Put any condition inside the attribute's value.",
 };
 
 /** Replaces every piece of Liquid by as many other characters; line ends stay. */

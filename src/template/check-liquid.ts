@@ -185,7 +185,7 @@ function findExcess({ open, steps, characters }: LiquidCheck): string | undefine
   }
   if (steps <= limits.steps && characters <= limits.characters) return undefined;
   const most = `${limits.steps} tags and outputs and ${limits.characters} characters`;
-  return `The template is too long. Including its loops, it can have at most ${most}.`;
+  return `The template is too long. Counting each turn of a loop, it can have at most ${most}.`;
 }
 
 function checkTag(token: TagToken, check: LiquidCheck): void {

@@ -103,7 +103,7 @@ type Access = {
 /** A name that is worked out is looked for in every scope, and may be as long as any list. */
 function checkRoot({ variable, props, begin }: Access, report: ReportFault): void {
   const isNamed = variable !== undefined || TypeGuards.isWordToken(props[0]);
-  if (!isNamed) report(begin, "A variable must start with its name.");
+  if (!isNamed) report(begin, "A variable must start with a name.");
 }
 
 function checkFilter(name: string, filter: object, report: ReportFault): void {

@@ -77,5 +77,5 @@ function findDeception(label: string): readonly string[] {
   }
   const [script] = found;
   if (script === undefined || script === "Latin" || !lookalikes.test(label)) return [];
-  return [`${shown} in the host is ${script}, and looks like Latin letters`];
+  return [`${shown} in the host is ${script} but looks like Latin letters`];
 }

@@ -85,9 +85,9 @@ function explainIos(explained: ExplainedLink, options: InstallOptions): InstallT
     matched: "by_likeness",
     why:
       "The app gets the link once, if it starts within 10 minutes of the visit on a phone with " +
-      "the same IP address and properties. It gets none if visits to two links match, or after a " +
-      "visit with Safari on an iPad. On mobile data or through a relay, the app gets the link " +
-      "without the visit's query." +
+      "the same IP address and properties. It gets no link if visits to two links match, or " +
+      "after a visit in Safari on an iPad. On mobile data or through a relay, the app gets the " +
+      "link without the visit's query." +
       (options.clipboard === true ? explainPasting(explained, options) : ""),
   };
 }

@@ -50,7 +50,7 @@ const destinationNames: Readonly<Record<Destination["reason"], string>> = {
   android_fallback_url: "android_fallback_url",
   app_store: "the App Store",
   play_store: "Google Play",
-  url: "url",
+  url: "the link's url",
 };
 
 /** No header tells an iPad's Safari from a desktop's (`read-platform.ts`). */
@@ -74,7 +74,7 @@ function describeMobile(explained: ExplainedLink, platform: Mobile): z.output<ty
 
 /** The association files name every app, and exclude the paths of links without any. */
 function explainOtherApps({ appSources: { ios, android } }: ExplainedLink): string {
-  if (ios !== "none" || android !== "none") return ", but another app of the project may open it.";
+  if (ios !== "none" || android !== "none") return ", but another app in the project may open it.";
   return ". Links without any app stay in the browser.";
 }
 

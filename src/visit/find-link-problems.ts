@@ -140,7 +140,8 @@ function findMissingDestination(
   const isStoreMissing = platform === "ios" && source !== "none";
   const storeFixes = isStoreMissing ? [fixOnApp(explained, platform, "app_store_id")] : [];
   if (destination?.reason === "url" && isStoreMissing) {
-    const message = `The app has no App Store ID, so ${visitors} without the app go to url.`;
+    const way = `${visitors} without the app go to the link's url`;
+    const message = `The app has no App Store ID, so ${way}.`;
     const either = [...storeFixes, `set ${field}`];
     return [describe("app_without_store_id", "ios_app.app_store_id", message, ...either)];
   }
@@ -204,7 +205,7 @@ function findFingerprintProblems(explained: ExplainedLink): readonly LinkProblem
   const { android_app } = explained.apps;
   const warning = android_app && findFingerprintWarning(android_app);
   if (warning === undefined) return [];
-  const fix = fixOnApp(explained, "android", "all fingerprints as SHA-256");
+  const fix = fixOnApp(explained, "android", "all SHA-256 fingerprints");
   return [describe("short_fingerprints", "android_app.fingerprints", `${warning}.`, fix)];
 }
 
@@ -250,7 +251,7 @@ function findAddressProblems(explained: ExplainedLink): readonly LinkProblem[] {
     if (isFaulty(explained, field)) continue;
     if (/^http:/i.test(address ?? "")) {
       const fix = `set an https ${field}`;
-      problems.push(describe("http_address", field, `${field} is http, not https.`, fix));
+      problems.push(describe("http_address", field, `${field} uses http, not https.`, fix));
     }
     if (field !== "social_image_url" && isSamePage(address, explained.options.address)) {
       const message = `${field} is the link's own address: visitors would be redirected in a loop.`;

@@ -197,7 +197,7 @@ const insecure =
 function explainHost(publicUrl: string | undefined): string {
   const advice =
     publicUrl === undefined
-      ? "Use the address that waypost serve prints. For a domain, set WAYPOST_PUBLIC_URL."
+      ? "Use the address that waypost serve prints. To use a domain, set WAYPOST_PUBLIC_URL."
       : `Open ${publicUrl} instead.`;
   return (
     `The console does not answer at this host name. ${advice} ` +

@@ -52,7 +52,7 @@ export async function saveChanged(
   if (problems.length > 0) {
     const failure = {
       code: "plan_changed",
-      message: "Someone else changed it in the meantime.",
+      message: "Someone else made changes in the meantime.",
       problems,
     };
     const seen = Object.fromEntries(changed.map((name) => [name, now[name] ?? ""]));

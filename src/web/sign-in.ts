@@ -93,7 +93,7 @@ async function openByKey(secret: string, { options, address }: SigningIn): Promi
   const account = await identify(secret, address);
   if (account !== undefined) return { account, secret };
   if ((await takeTry("key", groupAddress(address))) === undefined) {
-    const fault = `Too many failed sign-ins from your address. Use a valid ${secretName}.`;
+    const fault = `Too many failed sign-ins from your IP address. Use a valid ${secretName}.`;
     return { status: 429, fault };
   }
   const fault = `This ${secretName} is not valid. Copy the whole ${secretName} and try again.`;
@@ -124,7 +124,7 @@ function groupAddress(address: string | undefined): string {
   return address === undefined ? "unknown" : findAddressGroup(address);
 }
 
-const tooManyPins = "Too many wrong PINs from your address. Try again in an hour.";
+const tooManyPins = "Too many wrong PINs from your IP address. Try again in an hour.";
 const over = "This address was already used, or is older than ten minutes.";
 
 /** A session is never one that a browser had before. */

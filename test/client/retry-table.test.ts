@@ -209,7 +209,7 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
     await expect(act()).rejects.toMatchObject({
       code: "outcome_unknown",
       message: expect.stringMatching(
-        /was lost \(ECONNRESET\)\. Checked: the .+ (exist|exists|yet|fields)\.$/,
+        /was lost \(ECONNRESET\)\. Checked: the .+ (exist|exists|yet|differ|now has .+)\.$/,
       ),
       facts: { effect: "unknown", retry: "later" },
     });
@@ -343,7 +343,9 @@ describe("projects, with the master key", () => {
     async (misdeed) => {
       at.hostile.plan({ writes: [`${misdeed} after`] });
       expect(listUnread((await createProject()) as object)).toMatchObject([
-        { found: expect.stringMatching(/checked: the projects: [0-9a-f-]{36} has the subdomain/) },
+        {
+          found: expect.stringMatching(/checked: the project [0-9a-f-]{36} now has the subdomain/),
+        },
       ]);
       expect(countWrites()).toBe(1);
       expect(countCarriedOut(/^POST \/projects 201/)).toBe(1);
@@ -354,7 +356,9 @@ describe("projects, with the master key", () => {
     at.hostile.plan({ writes: [misdeed] });
     await expect(createProject()).rejects.toMatchObject({
       code: "outcome_unknown",
-      message: expect.stringContaining("Checked: the projects: none has the subdomain third yet."),
+      message: expect.stringContaining(
+        "Checked: none of the projects has the subdomain third yet.",
+      ),
       facts: { effect: "unknown", retry: "never" },
     });
     expect(countWrites()).toBe(1);
@@ -365,7 +369,7 @@ describe("projects, with the master key", () => {
     await expect(createProject()).rejects.toMatchObject({
       code: "outcome_unknown",
       message: expect.stringMatching(
-        /Checked: the projects: [0-9a-f-]{36} has the subdomain third now\.$/,
+        /Checked: the project [0-9a-f-]{36} now has the subdomain third\.$/,
       ),
       facts: { effect: "unknown", retry: "never" },
     });

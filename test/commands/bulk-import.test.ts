@@ -135,7 +135,7 @@ describe("a plan", () => {
     const { code, stderr } = await importText(text, "--operation", "update", "--yes");
     expect(code).toBe(1);
     expect(stderr).toContain("Plan: 53 left out, 1 invalid.\n");
-    expect(stderr).toContain("line 2, path: Path is not a valid percent-encoding");
+    expect(stderr).toContain("line 2, path: Path has invalid percent-encoding");
     expect(stderr).toContain('\nleft out: line 3 "none-0"  This link does not exist\n');
     expect(stderr.match(/^left out: line /gm)).toHaveLength(50);
     expect(stderr).toContain("\nleft out: and 3 more\n");

@@ -211,7 +211,7 @@ describe.each(cases)("connect $client", ({ client, file, key, workspace, type, .
   test.runIf(workspace === undefined)("--workspace is refused", async () => {
     const { code, stderr } = await run([client, "--workspace"]);
     expect({ code, stderr }).toMatchObject({ code: 2 });
-    expect(stderr).toContain("no settings file for a project");
+    expect(stderr).toContain("no per-project settings file");
   });
 });
 
@@ -323,7 +323,7 @@ describe("the entry", () => {
     const env = { HOME: home(), WAYPOST_DATA: "/srv/waypost", WAYPOST_MODE: "read-only" };
     const { stdout, stderr } = await runHere(["connect", "cursor"], env);
     expect(JSON.parse(stdout).mcpServers.waypost.args).toEqual([bundle, "--data", "/srv/waypost"]);
-    expect(stderr).toContain("Cursor does not see these variables of this shell: WAYPOST_MODE.");
+    expect(stderr).toContain("Cursor does not see these variables from this shell: WAYPOST_MODE.");
     expect(stderr).toContain("To keep your settings, add the variables to the entry's env.");
   });
 

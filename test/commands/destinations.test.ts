@@ -19,7 +19,7 @@ test("doctor says where links may lead, and what is no list of hosts is refused"
   expect([code, stderr]).toEqual([
     2,
     'waypost: --destinations (WAYPOST_DESTINATIONS) cannot contain "*", which would match ' +
-      "every host; write any instead\n",
+      'every host; write "any" instead\n',
   ]);
 });
 

@@ -157,7 +157,7 @@ test("a key file that cannot be read is a fault", async () => {
   const env = { WAYPOST_API_KEY_FILE: join(folder.path, "none.key") };
   const { code, stdout } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^FAULT key +the file of WAYPOST_API_KEY_FILE does not exist$/m);
+  expect(stdout).toMatch(/^FAULT key +the file named in WAYPOST_API_KEY_FILE does not exist$/m);
 });
 
 test("a deployment that does not answer is a fault that names the setting", async () => {
@@ -177,7 +177,7 @@ test("a deployment elsewhere without encryption is refused, or told of", async (
   const allowed = { ...env, WAYPOST_ALLOW_HTTP: "1" };
   const { stdout } = await run(["doctor", "--data", folder.path], { env: allowed });
   expect(stdout).toMatch(
-    /^ok +configuration .*travels unencrypted: use https in WAYPOST_BASE_URL$/m,
+    /^ok +configuration .*is sent unencrypted: use https in WAYPOST_BASE_URL$/m,
   );
 });
 
@@ -187,7 +187,7 @@ test("a password in the address of a deployment is refused, and never shown", as
   const { code, stdout, stderr } = await run(["doctor", "--data", folder.path], { env });
   expect(code).toBe(2);
   expect(stderr).toMatch(
-    /^waypost: --base-url \(WAYPOST_BASE_URL\) must have no user name or password\n$/,
+    /^waypost: --base-url \(WAYPOST_BASE_URL\) must not contain a user name or password\n$/,
   );
   expect(stdout + stderr).not.toContain("canary-3f9a");
 });

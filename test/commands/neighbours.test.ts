@@ -66,7 +66,7 @@ describe("a folder without data", () => {
     const { code, stderr } = await run(["keys", "create", "--data", "/proc/waypost/data"]);
     expect(code).toBe(2);
     expect(stderr).toMatch(
-      /^waypost: the data folder [^\n]+ cannot be created there; [^\n]+ with --data .*\n$/,
+      /^waypost: the data folder [^\n]+ cannot be created; [^\n]+ with --data .*\n$/,
     );
   });
 });

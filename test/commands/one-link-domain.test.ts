@@ -56,10 +56,10 @@ describe("a link origin without {subdomain}", () => {
     expect(visited.location).toBe("https://example.com/sale");
 
     const { stderr } = await serving.stop();
-    expect(stderr).not.toContain("only the links of the oldest project open");
+    expect(stderr).not.toContain("only the oldest project's links open");
     await using again = await startServe(folder.path, words);
     expect((await ask(port, "/spring", { host: "go.example.com" })).status).toBe(302);
-    expect((await again.stop()).stderr).toContain("only the links of the oldest project open");
+    expect((await again.stop()).stderr).toContain("only the oldest project's links open");
   });
 
   test("refuses a second project of a master key, whatever its subdomain", async () => {

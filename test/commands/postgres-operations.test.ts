@@ -39,7 +39,7 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
 
   expect((await local.callTool("list_links")).isError).toBe(false);
 
-  const told = serving.untilSaid(/the database does not answer/);
+  const told = serving.untilSaid(/the database is not responding/);
   // Its click is to be written within the next second, while the database is away.
   await visit(`http://default.localhost:${new URL(places.url).port}/one`);
   proxy.cut();
@@ -71,7 +71,9 @@ test("a process is unready while PostgreSQL is away, and tells of its pool", asy
   expect((await post(places.mcp, modernCall(key, 1, "list_links"))).status).toBe(200);
   const { stderr } = await serving.stop();
   // Once, as a warning: nothing unexpected has happened.
-  const lines = stderr.split("\n").filter((line) => line.includes("the database does not answer"));
+  const lines = stderr
+    .split("\n")
+    .filter((line) => line.includes("the database is not responding"));
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: 40, reason: expect.stringContaining("cannot be reached") },
   ]);

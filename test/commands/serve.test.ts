@@ -174,7 +174,7 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
   const cases: readonly Case[] = [
     [
       "a folder below a file",
-      "a part of its path is a file; choose another folder with --data",
+      "part of its path is a file; choose another folder with --data",
       belowFile,
     ],
     ["a folder of someone else's things", "other users can open the data folder", foreignFolder],
@@ -196,7 +196,7 @@ describe.concurrent("a start that cannot succeed says why in one line and exits 
     [
       "a key in a file that is not there",
       // Which one, is not said: the key itself may have been put there.
-      "the file of WAYPOST_API_KEY_FILE does not exist",
+      "the file named in WAYPOST_API_KEY_FILE does not exist",
       () => ({ env: { ...remote, WAYPOST_API_KEY_FILE: "waypost_a-key-in-the-wrong-place" } }),
     ],
     [

@@ -120,7 +120,9 @@ describe("doctor warns of a proxy that is not trusted, for it hides all addresse
     await runJson([...update, "--assume-verified"]);
     const { code, stdout, warned } = await doctor(folder, [], dns.env);
     expect([code, warned]).toEqual([0, [expect.stringContaining(namesNone)]]);
-    expect(stdout).toMatch(/^WARN +proxies +go\.example is https, .*Set WAYPOST_TRUSTED_PROXIES/m);
+    expect(stdout).toMatch(
+      /^WARN +proxies +go\.example uses https, .*Set WAYPOST_TRUSTED_PROXIES/m,
+    );
     const trusting = await doctor(folder, ["--trusted-proxies", "loopback"], dns.env);
     expect(trusting.warned).toEqual([]);
   });

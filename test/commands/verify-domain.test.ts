@@ -72,7 +72,7 @@ test("--assume-verified takes the operator's word", async () => {
   expect([code, await at.readVerified()]).toEqual([0, [true]]);
   expect(stderr).not.toContain("TXT");
   const [warning = ""] = await at.doctor();
-  expect(warning).toMatch(/does not exist\. Add it, or ignore this .* --assume-verified\.$/);
+  expect(warning).toMatch(/does not exist\. Set it to "[^"]+", or ignore .* --assume-verified\.$/);
 });
 
 test("doctor reports a domain that is unverified or whose record is missing", async () => {
@@ -90,6 +90,6 @@ test("doctor reports a domain that is unverified or whose record is missing", as
   at.dns.records.delete(record);
   const [missing = ""] = await at.doctor();
   expect(missing).toMatch(
-    /^WARN +domains +go\.example\.com is marked as verified, .* does not exist\. Add it, or/,
+    /^WARN +domains +go\.example\.com is marked as verified, .* does not exist\. Set it to/,
   );
 });

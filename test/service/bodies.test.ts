@@ -313,7 +313,7 @@ for (const [field, list, app] of [
   test(`${member} and ${field} are taken together where they say the same`, async () => {
     await using world = await createWorld();
     const { id } = await make(world, list, { [field]: app });
-    const error = `${label} contradicts ${member}: send one of the two`;
+    const error = `${label} contradicts ${member}: send only one of the two`;
     for (const [one, other] of [
       [id, { id }],
       [id.toUpperCase(), { id }],

@@ -118,9 +118,9 @@ const refusals = [
   [{ url: `${host}/unknown` }, "Url is not the address of a link"],
   [{ url: `${host}/%E0%A4` }, "Url is not the address of a link"],
   [{ url: `${host}/a`, prefix: ".well-known/" }, "Prefix is reserved"],
-  [{ url: `${host}/a`, prefix: "//" }, "Prefix must begin with at most one slash"],
-  [{ url: `${host}/a`, prefix: "%" }, "Prefix is not a valid percent-encoding"],
-  [{ url: `${host}/a`, prefix: "a/../" }, "Prefix can't contain the segments . and .."],
+  [{ url: `${host}/a`, prefix: "//" }, "Prefix can't begin with more than one slash"],
+  [{ url: `${host}/a`, prefix: "%" }, "Prefix has invalid percent-encoding"],
+  [{ url: `${host}/a`, prefix: "a/../" }, "Prefix can't contain the segments . or .."],
   [{ url: `${host}/a`, prefix: "a\n" }, "Prefix contains control characters"],
   [
     { url: `${host}/a`, prefix: "a?b" },

@@ -22,7 +22,7 @@ export type Hostile = {
   readonly setAhead: (milliseconds: number) => void;
   /** Every request that arrived, "POST /links" say. */
   readonly received: string[];
-  /** Those of them that reached the service behind it, each with the status that it gave. */
+  /** Those of them that reached the service behind it, each with status that it gave. */
   readonly carriedOut: string[];
   /** The Authorization headers that arrived. */
   readonly authorizations: (string | undefined)[];

@@ -106,7 +106,7 @@ describe("no problem hides another", () => {
   test("in a body that is too much", async () => {
     const loop = "{% for i in (1..1000) %}{{ i }}{% endfor %}\n<script></script>\n{% x %}";
     expect(await checkBody(loop)).toEqual([
-      expect.stringContaining("1:25 The template is too long. Including its loops"),
+      expect.stringContaining("1:25 The template is too long. Counting each turn of a loop"),
       expect.stringContaining("2:1 <script> is not allowed"),
       expect.stringContaining("3:1 The tag x does not exist"),
     ]);
@@ -224,7 +224,7 @@ test("a text that is much too long says that it was not looked at", async () => 
       field: "body",
       line: 1,
       column: 65_537,
-      message: "Body is too long to be looked at (maximum is 65536 bytes)",
+      message: "Body is too long to check (maximum is 65536 bytes)",
     },
     { field: "css", line: 1, column: 3, message: expect.stringContaining("behavior") },
   ]);

@@ -48,7 +48,7 @@ describe("what visitors meet", () => {
         desktop: {
           action: "redirect",
           to: "https://shop.example/",
-          why: "Desktop visitors, and Safari on an iPad, go to url.",
+          why: "Desktop visitors, and Safari on an iPad, go to the link's url.",
         },
       },
       problems: [],
@@ -77,14 +77,14 @@ describe("what visitors meet", () => {
     expect(visits.ios.without_app).toEqual({
       action: "redirect",
       to: "https://shop.example/",
-      why: "The link has no iOS app, so visitors go to url.",
+      why: "The link has no iOS app, so visitors go to the link's url.",
     });
     expect(visits.ios.with_app).toEqual({
       ...visits.ios.without_app,
       why: "The link has no iOS app. Links without any app stay in the browser.",
     });
     expect(explainVisits({ ...draft, android_app_id: "0a" }, {}).visits.ios.with_app.why).toBe(
-      "The link has no iOS app, but another app of the project may open it.",
+      "The link has no iOS app, but another app in the project may open it.",
     );
     expect(visits.android.without_app).toMatchObject({ to: "https://a.example/" });
   });

@@ -28,7 +28,7 @@ const android_fallback_url = "https://a.example/";
 
 const askStore = "Ask the user for app_store_id";
 const askStoreId = "ask the user for app_store_id";
-const askPrints = "Ask the user for all fingerprints as SHA-256";
+const askPrints = "Ask the user for all SHA-256 fingerprints";
 
 /** A saved link. */
 const rows: readonly Row[] = [
@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
     apps: noStore,
     told: [
       "ios_app.app_store_id",
-      "The app has no App Store ID, so iOS visitors without the app go to url.",
+      "The app has no App Store ID, so iOS visitors without the app go to the link's url.",
       `${askStore}, then update the app, or set ios_fallback_url.`,
     ],
   },
@@ -145,7 +145,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "Android will ignore all fingerprints and not open the app: it needs SHA-256 (32 pairs).",
-      "Ask the user for all fingerprints as SHA-256, then update the app.",
+      "Ask the user for all SHA-256 fingerprints, then update the app.",
     ],
   },
   {
@@ -154,7 +154,7 @@ const rows: readonly Row[] = [
     told: [
       "android_app.fingerprints",
       "Android will ignore 1 of 2 fingerprints: it needs SHA-256 (32 pairs).",
-      "Ask the user for all fingerprints as SHA-256, then update the app.",
+      "Ask the user for all SHA-256 fingerprints, then update the app.",
     ],
   },
   {
@@ -222,7 +222,7 @@ const rows: readonly Row[] = [
   },
   ...["url", "ios_fallback_url", "android_fallback_url", "social_image_url"].map((field): Row => ({
     of: { [field]: "HTTP://shop.example/" },
-    told: [field, `${field} is http, not https.`, `Set an https ${field}.`],
+    told: [field, `${field} uses http, not https.`, `Set an https ${field}.`],
   })),
 ];
 
@@ -261,8 +261,8 @@ describe("a saved link", () => {
 describe("a draft", () => {
   test.each<readonly [string, VisitedLink, string]>([
     ["path", { path: ".well-known/x" }, "Path is reserved"],
-    ["path", { path: "a%" }, "Path is not a valid percent-encoding"],
-    ["path", { path: "a/../b" }, "Path can't contain the segments . and .."],
+    ["path", { path: "a%" }, "Path has invalid percent-encoding"],
+    ["path", { path: "a/../b" }, "Path can't contain the segments . or .."],
     ["url", { url: "javascript:alert(1)" }, "Url must be an http or https address"],
     ["url", { url: "http://a@b.example/" }, "Url can't contain a user name or password"],
     [

@@ -27,7 +27,7 @@ test("what phones find is told when somebody presses the button, by the keyboard
   await tab.open("/domain");
   const foreign = await tab.submit({ host: '169.254.169.254"><script>' });
   expect(foreign.status).toBe(422);
-  expect(foreign.text).toContain("verified hosts. The hosts are default.localhost");
+  expect(foreign.text).toContain("verified hosts. This key&#39;s hosts are default.localhost");
   expect(foreign.text).not.toContain('"><script>');
   await tab.open("/domain");
   expect((await tab.submit({ host: "" })).text).toContain("Problems found");

@@ -7,7 +7,7 @@ import { createFolder, startServe, type Folder, type Serving } from "../support/
 import { openConsole, pressOnto, type ConsoleTab } from "../support/console-tab.ts";
 import { lookAtPage } from "../support/look-at-page.ts";
 
-/** A file of links in the console: dropped or chosen, planned, mended and applied. */
+/** A file of links shown in the console: dropped or chosen, planned, mended and applied. */
 
 let browser: Browser;
 let folder: Folder;

@@ -117,9 +117,7 @@ async function findJobOf(
   const job = await jobs.findOfPlan(plan.id);
   if (job !== undefined) return job;
   if (plan.expires_at <= clock.now()) {
-    throw new PlanExpired(
-      "The plan has expired, because its links may have changed in the meantime.",
-    );
+    throw new PlanExpired("The plan has expired, and its links may have changed since.");
   }
   await requireAsPlanned(jobs, plan);
   return undefined;
@@ -133,7 +131,9 @@ async function requireAsPlanned(jobs: Jobs, { undoes, request }: Plan): Promise<
   if (undone === undefined) return;
   const { done, left } = undone.counts;
   if (!undone.isHeld && done === planned.done && left === planned.left) return;
-  throw new PlanExpired("The job that this plan undoes has continued, so the plan may lack rows.");
+  throw new PlanExpired(
+    "The job that this plan undoes has continued, so the plan may be missing rows.",
+  );
 }
 
 async function apply(

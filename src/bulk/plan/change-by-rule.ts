@@ -93,7 +93,7 @@ function findReplacementFaults({ field, from, to, match }: Replacement): readonl
   if (from === "") return [{ field: "from", message: "is empty; give the text to replace" }];
   if (match === "text") return [];
   if (!isAddressField(field)) {
-    const message = `cannot be host, because ${field} has no host; use text instead`;
+    const message = `cannot be "host", because ${field} has no host; use "text"`;
     return [{ field: "match", message }];
   }
   return [
@@ -116,7 +116,7 @@ function findQueryFaults({ field, values }: QueryRule): readonly FieldProblem[] 
     return [
       {
         field: "add_query.field",
-        message: `cannot be ${field}, because ${field} has no query`,
+        message: `cannot be "${field}", which has no query`,
       },
     ];
   }
@@ -132,7 +132,7 @@ const brokenText = "contains an incomplete character";
 function findPrefixFaults(prefix: string): readonly FieldProblem[] {
   const normal = decodePath(prefix);
   if (normal === undefined || normal.trim() === "") {
-    return [{ field: "path_prefix", message: "is not a valid start of a path, such as promo/" }];
+    return [{ field: "path_prefix", message: "must be a valid path prefix, such as promo/" }];
   }
   // What it is the beginning of is not known yet: any letter shows what is wrong with itself.
   const fault = findPathFault(`${normal}a`);

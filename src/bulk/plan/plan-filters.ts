@@ -147,7 +147,7 @@ function planRuledLink(
   }
   const goal = values.path;
   if (goal !== undefined && goal !== link.path && paths.given.has(goal)) {
-    return planRefusal("conflict", row, "Another link of the plan moves to the same path");
+    return planRefusal("conflict", row, "Another link in the plan moves to the same path");
   }
   const planned = planUpdate(row, link, { known: taken, apps, left: paths.left });
   if (goal !== undefined && planned.action === "update") paths.given.add(goal);

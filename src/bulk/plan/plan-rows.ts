@@ -119,7 +119,7 @@ function describeSeveral(meant: readonly ReadLink[]): string {
   const some = meant.slice(0, mostCandidates).map(({ path, id }) => quote(path ?? id));
   const more = meant.length > mostCandidates ? [`${meant.length - mostCandidates} more`] : [];
   const named = toSentence([...some, ...more]);
-  return `Several links match, at ${named}; use the ID or the whole path`;
+  return `Several links match: ${named}; use the ID or the whole path`;
 }
 
 const mostCandidates = 5;
@@ -138,7 +138,7 @@ function planUpsert(
     return planRefusal("conflict", row, row.path === undefined ? pathless : mismatch);
   }
   if (known.byShort.has(path)) {
-    return planRefusal("conflict", row, "The path is the short path of another link");
+    return planRefusal("conflict", row, "The path is already another link's short path");
   }
   const fault = findAppFault(fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);

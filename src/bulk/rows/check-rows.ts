@@ -132,7 +132,7 @@ export function checkChanges(fields: LinkFields, takesAnyId = false): readonly F
 /** The API ignores `shorten` on a link that exists, without an error. */
 function checkShortening({ options }: LinkFields): readonly FieldProblem[] {
   if (options?.shorten !== true) return [];
-  const message = "A link can only get a short path when it is created; remove shorten";
+  const message = "A link can get a short path only when it is created; remove options.shorten";
   return [{ field: "options.shorten", message }];
 }
 
@@ -275,10 +275,7 @@ const hints: readonly (readonly [ending: string, hint: string])[] = [
     "use two or more parts that start with a letter, such as com.example",
   ],
   ["Fingerprints is invalid", "use pairs of hexadecimal digits separated by colons, such as AB:CD"],
-  [
-    "Path is not a valid percent-encoding",
-    "write the characters themselves, without percent signs",
-  ],
+  ["Path has invalid percent-encoding", "write the characters themselves, without percent signs"],
   ["Path is reserved", "the link host uses it for something else; choose another"],
   ["Path can't be blank", "leave it out to keep the current path"],
   ["contains control characters", "remove line breaks and invisible characters"],

@@ -166,7 +166,7 @@ function findExtra(column: Column | undefined): string | undefined {
 /** Columns that a deletion cannot use are refused once, and not again in every row. */
 function refuseExtra(names: readonly string[]) {
   const [field = ""] = names;
-  const message = "A list to delete can have only the column id or path; remove";
+  const message = "A deletion list can have only the column id or path; remove";
   return names.length === 0 ? [] : [{ field, message: `${message} ${names.join(", ")}` }];
 }
 
@@ -175,7 +175,7 @@ function noteFormat(format: Format | undefined, reading: Reading): PlanProblem |
   reading.format = format;
   if (format === undefined || reading.operation !== "delete") return undefined;
   return {
-    message: `This is an export from ${format.title}; a list to delete needs the column id or path`,
+    message: `This is an export from ${format.title}; a deletion list needs the column id or path`,
   };
 }
 

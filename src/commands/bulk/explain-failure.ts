@@ -17,7 +17,7 @@ function advise(error: unknown): string | undefined {
   if (error instanceof CallFailure) return failures[error.code];
   if (error instanceof Problem) return adviseRefused(error);
   if (error instanceof OtherProject) return "use the key that started the job";
-  if (error instanceof PlanExpired) return "import the file or undo the job again";
+  if (error instanceof PlanExpired) return "run the import or the undo again";
   return error instanceof ListChanging
     ? "try again when no one else is adding or deleting links"
     : undefined;

@@ -166,8 +166,8 @@ export const commandList = {
       json: {
         type: "boolean",
         help:
-          "print `{id, token, scopes, role, project_id}`; with `--client` " +
-          "`{id, token, project_id}`",
+          "print `{id, token, scopes, role, project_id}`; with `--client`, `{id, token, " +
+          "project_id}`",
       },
     },
   },
@@ -202,7 +202,7 @@ export const commandList = {
       suspend: {
         type: "string",
         value: "on|off",
-        help: "whether the project is suspended: its links and keys stop working (default: off)",
+        help: "whether the project is suspended, which stops its links and keys (default: off)",
       },
       "custom-domain": {
         type: "string",
@@ -249,7 +249,7 @@ export const commandList = {
   },
   webhooks: {
     usages: {
-      "webhooks create": "send events to your web address; the webhook's secret is shown once",
+      "webhooks create": "send events to a web address; the webhook's secret is shown once",
       "webhooks list": "list the webhooks, their last delivery and their failed events",
       "webhooks test ID": "send a test message",
       "webhooks resend ID": "send failed events again",
@@ -320,7 +320,7 @@ export const commandList = {
     },
   },
   stats: {
-    usages: { "stats [PATH]": "clicks of one link, of those that match filters, or of all links" },
+    usages: { "stats [PATH]": "clicks on one link, on those that match filters, or on all links" },
     flags: {
       from: {
         type: "string",
@@ -375,7 +375,7 @@ export const commandList = {
     },
     flags: {
       project,
-      page: { ...page, help: "list: the page to print, of 100 entries each" },
+      page: { ...page, help: "list: the page to print (100 entries per page)" },
       yes: { type: "boolean", help: "empty: skip the confirmation" },
       json: { type: "boolean", help: "print `{bin, meta}`, the link or app, or `{emptied}`" },
     },

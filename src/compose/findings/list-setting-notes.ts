@@ -7,7 +7,7 @@ export function listSettingNotes({ base_url, trusted_proxies }: Config): readonl
   // A start without WAYPOST_ALLOW_HTTP is refused before anything is looked at.
   const isOpen = base_url !== undefined && isOpenHttp(base_url);
   return [
-    ...(isOpen ? ["the key travels unencrypted: use https in WAYPOST_BASE_URL"] : []),
+    ...(isOpen ? ["the key is sent unencrypted: use https in WAYPOST_BASE_URL"] : []),
     ...(trusted_proxies === undefined
       ? []
       : [`X-Forwarded-For is trusted from ${describeTrustedProxies(trusted_proxies)}`]),

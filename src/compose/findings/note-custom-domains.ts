@@ -20,14 +20,13 @@ type Domain = Awaited<ReturnType<typeof listCustomDomains>>[number];
 function describeDomain(project: Domain, fault: string | undefined): string | undefined {
   const { id, subdomain, custom_domain, custom_domain_verified } = project;
   const { name, value } = writeDomainRecord(id, custom_domain);
-  const record = `TXT record ${name} "${value}"`;
   const verify = `waypost projects update ${subdomain} --verify-domain`;
   if (custom_domain_verified === 1) {
     if (fault === undefined) return undefined;
-    const advice = "Add it, or ignore this warning if you used --assume-verified.";
-    return `${custom_domain} is marked as verified, but the ${record} ${fault}. ${advice}`;
+    const advice = `Set it to "${value}", or ignore this warning if you used --assume-verified.`;
+    return `${custom_domain} is marked as verified, but the TXT record ${name} ${fault}. ${advice}`;
   }
   const state = `${custom_domain} is not verified, so it serves no links`;
   if (fault === undefined) return `${state}. Its TXT record is correct: run ${verify}`;
-  return `${state}. The ${record} ${fault}. Add it, then run ${verify}`;
+  return `${state}. The TXT record ${name} ${fault}. Set it to "${value}", then run ${verify}`;
 }

@@ -28,7 +28,7 @@ async function findUnnamed({ config, store }: Looked): Promise<string | undefine
   if (config.trusted_proxies !== undefined) return undefined;
   const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store.db)));
   if (https === undefined) return undefined;
-  return `${https} is https, so a proxy is in front, but WAYPOST_TRUSTED_PROXIES is not set.`;
+  return `${https} uses https, so there is a proxy, but WAYPOST_TRUSTED_PROXIES is not set.`;
 }
 
 function findHttpsAddress({ base_url, link_origin, public_url }: Config): string | undefined {
@@ -37,6 +37,6 @@ function findHttpsAddress({ base_url, link_origin, public_url }: Config): string
 }
 
 const hiddenAddresses =
-  "All visitors seem to have one address: they share one rate limit, and few iOS installs are " +
-  "matched. Set WAYPOST_TRUSTED_PROXIES to the proxy's network (loopback if it runs on this " +
-  "machine), then restart waypost serve";
+  "All visitors seem to have the same address: they share one rate limit, and few iOS installs " +
+  "are matched. Set WAYPOST_TRUSTED_PROXIES to the proxy's network (loopback if the proxy runs " +
+  "on this machine), then restart waypost serve";

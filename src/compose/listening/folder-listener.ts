@@ -114,10 +114,10 @@ function describeNobody(
   const reason = config.serve ? fault : "WAYPOST_SERVE is off";
   if (reason === undefined) return undefined;
   const advice = `Tell the user that links open only while \`${serveCommand}\` runs.`;
-  return `No server opens the links: ${reason}. ${advice}`;
+  return `Links do not open now: ${reason}. ${advice}`;
 }
 
 function describeTemporary({ port }: Config): string {
-  const advice = "Tell the user that they may change in the next session.";
-  return `The links' addresses are temporary: another program uses port ${port}. ${advice}`;
+  const advice = "Tell the user that the addresses may change in the next session.";
+  return `The links' addresses are temporary: another program is using port ${port}. ${advice}`;
 }

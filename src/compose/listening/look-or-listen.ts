@@ -83,7 +83,7 @@ export async function lookOrListen(state: ListenerState): Promise<void> {
       if (tried === "outrun") waiting = clock.monotonic();
     }
     if (clock.monotonic() - started > settleWithin_ms) {
-      throw new UsageFault("no port was free in time");
+      throw new UsageFault("no port became free in time");
     }
     await sleep(lookAgain_ms, signal).catch(() => undefined);
   }

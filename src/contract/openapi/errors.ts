@@ -73,7 +73,7 @@ export const errorSchemas: Readonly<Record<string, JsonObject>> = {
       error: { type: "string", description: "One sentence that lists every problem." },
       problems: {
         type: "array",
-        description: "Each problem with its place, counted from 1.",
+        description: "Each problem and where it is. Lines and columns count from 1.",
         items: {
           type: "object",
           required: ["message"],
@@ -101,7 +101,7 @@ function describe(of: JsonObject, sentences: readonly string[], key = "error"): 
 
 const retryAfter = {
   "Retry-After": {
-    description: "Seconds to wait. Missing if it is unknown whether the write was done.",
+    description: "Seconds to wait. Left out if it is unknown whether the write succeeded.",
     schema: { type: "string", pattern: "^[0-9]+$" },
   },
 } as const;
@@ -152,14 +152,14 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
     content: error(messages.address_too_long),
   },
   Invalid: {
-    description: "A field is invalid. The sentence lists every problem.",
+    description: "A field is invalid. `error` lists every problem.",
     content: error(
       "Bundle can't be blank and Team is the wrong length (should be 10 characters)",
       "Path has already been taken",
     ),
   },
   TemplateInvalid: {
-    description: "The template is invalid. Each problem has its place.",
+    description: "The template is invalid. `problems` shows where each problem is.",
     content: {
       "application/json": {
         schema: { $ref: refer("TemplateError") },
@@ -178,7 +178,7 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
     },
   },
   ShortLinkInvalid: {
-    description: "A field is invalid. Some of these errors are in `error`.",
+    description: "A field is invalid. The problems are in `errors` or, for some, in `error`.",
     content: describe(
       { anyOf: [{ $ref: refer("Errors") }, { $ref: refer("Error") }] },
       ["Url is not the address of a link"],
@@ -194,7 +194,7 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
     content: error(messages.internal("f3k9")),
   },
   Overloaded: {
-    description: "The request took too long, or the server has no capacity.",
+    description: "The request took too long, or the server is overloaded.",
     headers: retryAfter,
     content: error(messages.took_too_long, messages.not_begun, messages.outcome_unknown),
   },

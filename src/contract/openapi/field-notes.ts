@@ -89,8 +89,8 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
   AndroidAppFields: {
     fingerprints: {
       description:
-        "Colon-separated pairs of hexadecimal characters, 32 pairs for SHA-256. Stored in upper " +
-        "case. On update, the list replaces the whole list.",
+        "Colon-separated pairs of hexadecimal characters, 32 pairs for SHA-256. Stored in " +
+        "upper case. An update replaces the whole list.",
     },
   },
   Project: {
@@ -129,7 +129,9 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
   },
   LinkStatistics: { stats: { description: "Clicks, opens and installs, in total and by row." } },
   BrowserPaths: {
-    browser_paths: { description: "Paths of links without an app, and whether these are all." },
+    browser_paths: {
+      description: "Paths of links without an app, and whether the list is complete.",
+    },
   },
   OpenedAddress: {
     url: { description: "The address that opened the app, or that came with its install." },
@@ -151,10 +153,14 @@ export const fieldNotes: Readonly<Record<string, Readonly<Record<string, JsonObj
 /** The parameters of `GET /link_stats`. */
 export const statsNotes: Readonly<Record<string, JsonObject>> = {
   id: { ...uuid, description: "Only this link." },
-  from: { description: "The first day, such as 2026-11-16, or a time. Seven days by default." },
-  to: { description: "The last day, included, or a time. Today by default." },
-  by: { enum: statsBy, description: "What each row counts: a day, a link, a platform and so on." },
-  compare: { description: "true also returns the counts of the period before." },
-  time_zone: { description: "The time zone of the days, such as Europe/Berlin. UTC by default." },
+  from: {
+    description: "The first day, such as 2026-11-16, or a time. The default period is seven days.",
+  },
+  to: { description: "The last day (inclusive), or a time. Today by default." },
+  by: { enum: statsBy, description: "What each row is for: a day, a link, a platform and so on." },
+  compare: { description: "true also returns the counts for the previous period." },
+  time_zone: {
+    description: "The time zone in which days begin, such as Europe/Berlin. UTC by default.",
+  },
   rows: { pattern: "^[0-9]+$", description: "Maximum number of rows to return, from 1 to 100." },
 };

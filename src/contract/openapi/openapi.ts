@@ -33,12 +33,12 @@ export function describeApi(): JsonObject {
 }
 
 const introduction = [
-  "Manage dynamic links, short links, apps, projects and a project's page template.",
+  "Manage dynamic links, short links, apps, projects and page templates.",
   "A key belongs to one project, so no request names a project. A key without scopes has all " +
-    "scopes. The `x-scope` of an operation names the scope that it needs.",
-  "Bodies are JSON. A string may also be sent as a number, and true or false as a string, 1 or " +
-    "0. Unknown fields are ignored and listed in the header `Warning`. A path that exists " +
-    "answers an unknown method with 405 and `Allow`.",
+    "scopes. An operation's `x-scope` is the scope that it needs.",
+  "Bodies are JSON. A string may also be sent as a number, and a boolean as a string or as 1 " +
+    "or 0. Unknown fields are ignored and listed in the header `Warning`. An existing path " +
+    "answers an unsupported method with 405 and `Allow`.",
   `A body has at most ${limits.body_bytes / 1024} KiB. Send \`X-Request-Id\` to find a request ` +
     "in the logs; the response repeats it.",
   "`x-waypost-own` marks what only Waypost servers have. `x-waypost-path` marks a path that " +

@@ -111,8 +111,8 @@ function listSentences(endpoint: Endpoint, isPut: boolean): readonly string[] {
     ...(budget === undefined
       ? []
       : [
-          `At most ${budgets[budget].limit} requests a minute for each key, together with the ` +
-            `other endpoints of the limit \`${budget}\`.`,
+          `At most ${budgets[budget].limit} requests a minute for each key, across all ` +
+            `endpoints with the limit \`${budget}\`.`,
         ]),
     ...(isOwnEndpoint(endpoint) ? ["Only Waypost has this endpoint."] : []),
     ...(isGuess ? ["Waypost chose this path; other servers may use another one."] : []),

@@ -51,7 +51,7 @@ function describeFilters(fields: FilterFields, isSorted: boolean): JsonObject {
   const sort = {
     type: ["string", "array"],
     items: { type: "string" },
-    description: "The order: a field, then `asc` or `desc`. A list sorts by several fields.",
+    description: "The order: a field, then `asc` or `desc`. Send a list to sort by several fields.",
     examples: ["created_at desc"],
   };
   return {

@@ -25,10 +25,10 @@ const longestHost = 253;
 export function readDestinations(text: string): ReadDestinations {
   const words = text.split(",").map((word) => word.trim());
   const given = words.filter((word) => word !== "");
-  if (given.length === 0) return { fault: "must name a host; use any to allow all hosts" };
+  if (given.length === 0) return { fault: 'must name a host; use "any" to allow all hosts' };
   if (given.length > mostHosts) return { fault: `can have at most ${mostHosts} hosts` };
   const isAny = given.some((word) => word.toLowerCase() === "any");
-  if (isAny && given.length > 1) return { fault: "cannot combine any with other hosts" };
+  if (isAny && given.length > 1) return { fault: 'cannot combine "any" with other hosts' };
   if (isAny) return { destinations: undefined };
   const destinations = new Set<string>();
   for (const word of given) {
@@ -122,7 +122,7 @@ function readEntry(word: string): Entry {
   const isName = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])$/.test(host);
   if (!isName) return { fault: "is not a host name" };
   if (!isAddress(host)) return { entry: isBelow ? `*.${host}` : host };
-  if (isBelow) return { fault: "is an IP address, which has no subdomains" };
+  if (isBelow) return { fault: "is an IP address and so has no subdomains" };
   // 127.1 and 0x7f.1 are 127.0.0.1 to a browser, and hardly what was meant.
   const isWhole = host === name || host.startsWith("[");
   return isWhole ? { entry: host } : { fault: `is abbreviated; write ${host}` };
@@ -133,9 +133,9 @@ function findEntryFault(word: string): string | undefined {
   if (/[/?#\\@%\s\p{Cc}]/u.test(word)) {
     return "is not a plain host; write example.com, or *.example.com for its subdomains";
   }
-  if (word === "*" || word === "*.") return "would match every host; write any instead";
+  if (word === "*" || word === "*.") return 'would match every host; write "any" instead';
   if (word.replace(/^\*\./, "").includes("*")) {
-    return "can have * only at the beginning, as in *.example.com";
+    return "has a misplaced *; write it only at the beginning, as in *.example.com";
   }
   const isInBrackets = /^\[[^\]]*\]$/.test(word);
   if (!isInBrackets && word.includes(":")) {

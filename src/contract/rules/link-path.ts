@@ -50,7 +50,7 @@ export function decodeForSearch(path: string): string {
  */
 export function findPathFault(path: string): string | undefined {
   if (!isStorable(path) || hasControls(path)) return "contains control characters";
-  if (path.startsWith("/")) return "must begin with at most one slash";
+  if (path.startsWith("/")) return "can't begin with more than one slash";
   if (path.includes("%")) return "can't contain a percent sign";
   if (path.includes("\\")) return "can't contain a backslash";
   // In an address, what follows either sign is the visit's own.
@@ -58,7 +58,7 @@ export function findPathFault(path: string): string | undefined {
     return "can't contain a question mark or a hash sign: add parameters to the link's address";
   }
   if (path.split("/").some((segment) => segment === "." || segment === "..")) {
-    return "can't contain the segments . and ..";
+    return "can't contain the segments . or ..";
   }
   if (new TextEncoder().encode(path).length > limits.path_bytes) {
     return `is too long (maximum is ${limits.path_bytes} bytes)`;

@@ -78,7 +78,7 @@ function checkPath(
   if (path === undefined) return {};
   // "/" and white space name no page of their own; a new link gets a generated path instead.
   const normal = path === null ? "" : normalizePath(path);
-  if (normal === undefined) return { fault: "is not a valid percent-encoding" };
+  if (normal === undefined) return { fault: "has invalid percent-encoding" };
   if (isBlank(normal)) return write === "create" ? {} : { fault: "can't be blank" };
   const fault = findPathFault(normal);
   return fault === undefined ? { value: normal } : { fault };

@@ -194,7 +194,7 @@ function denyUndeclared(
   // Declared scopes mean that the key is a project's: a master key has none.
   if (auth === "master") return { state: "denied", reason: messages.master_required };
   if (scope === undefined || hasScope({ scopes }, scope)) return undefined;
-  const reason = `The operator's WAYPOST_SCOPES exclude ${scope}.`;
+  const reason = `The operator's WAYPOST_SCOPES excludes ${scope}.`;
   return { state: "denied", reason, isDeclared: true };
 }
 

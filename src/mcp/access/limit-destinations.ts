@@ -106,8 +106,8 @@ export function failForeign(problems: readonly PlacedProblem[]): ToolFailure {
     effect: "none",
     retry: "never",
     next:
-      "Tell the user: only the operator can allow another host, with WAYPOST_DESTINATIONS or " +
-      "waypost projects update --destinations. Do not try to reach it in another way.",
+      "Tell the user that only the operator can allow another host, with WAYPOST_DESTINATIONS " +
+      "or `waypost projects update --destinations`. Do not try another way.",
   });
 }
 

@@ -118,7 +118,7 @@ function note(endpoint: Endpoint, outcome: Outcome, access: Access): Noted {
       if (!isKeyAccepted(endpoint, status)) {
         return settle(
           endpoint,
-          `When Waypost checked, the server answered with the status ${status}: ${message}`,
+          `When Waypost checked, the server answered with status ${status}: ${message}`,
           access,
         );
       }

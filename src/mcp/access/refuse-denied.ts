@@ -6,15 +6,15 @@ import type { Reading } from "./key-access.ts";
 /** The operator took the act away, so that no other tool may do it either. */
 export function refuseTakenAway({ tool }: Endpoint): ToolFailure {
   return refuseSetting(
-    `The operator's WAYPOST_TOOLS exclude ${tool}, and this would do the same.`,
-    "Tell the user that this server's WAYPOST_TOOLS exclude it. Do not try another way.",
+    `The operator's WAYPOST_TOOLS excludes ${tool}, and this call would do what that tool does.`,
+    "Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.",
   );
 }
 
 export function refuseUnchosen(tool: string): ToolFailure {
   return refuseSetting(
-    `The operator's WAYPOST_TOOLS exclude ${tool}.`,
-    "Tell the user that this server's WAYPOST_TOOLS exclude it. Do not try another way.",
+    `The operator's WAYPOST_TOOLS excludes ${tool}.`,
+    "Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.",
   );
 }
 
@@ -30,7 +30,8 @@ type Denied = Reading & { readonly state: "denied" };
 /** What the deployment would answer is known, or the operator forbids the call: nothing is sent. */
 export function refuseDenied(asked: Asked, { reason, isDeclared }: Denied): unknown {
   if (isDeclared !== true) return explainEnd(asked, unauthorized(reason));
-  const next = "Tell the user that this server's WAYPOST_SCOPES exclude it. Do not try again.";
+  const next =
+    "Tell the user that this server's WAYPOST_SCOPES excludes this scope. Do not try again.";
   return refuseSetting(reason, next);
 }
 

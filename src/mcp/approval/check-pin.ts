@@ -27,7 +27,7 @@ export async function findPinFault(
   return undefined;
 }
 
-export const askAgain = "You can only decline this. Then ask your assistant again.";
+export const askAgain = "You can only decline this, and then ask your assistant again.";
 
 /** Why no PIN is taken any more, and until when. */
 export function describeBlock(

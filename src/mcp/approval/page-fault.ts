@@ -17,7 +17,7 @@ export function explainPageFault(
 ): PageFault {
   const outage = readOutage(error);
   if (outage !== undefined) return describeOutage(outage, kept);
-  const text = `${kept} Open the address again. Reference ${report(error)}.`.trim();
+  const text = `${kept} Open the address again. Reference: ${report(error)}.`.trim();
   return { status: 500, html: renderNotice("Something went wrong", text), headers: {} };
 }
 

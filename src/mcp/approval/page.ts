@@ -227,7 +227,7 @@ type End = Exclude<Approval["status"], "waiting">;
 const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text: string]>> = {
   approved: [
     "Approved",
-    "Your assistant may do this once. If it does not continue by itself, return to it and ask " +
+    "Your assistant can do this once. If it does not continue by itself, return to it and ask " +
       "it to continue. You can close this page.",
   ],
   used: [
@@ -235,7 +235,10 @@ const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text:
     "Your assistant has used this approval, and cannot use it again. You can close this page.",
   ],
   declined: ["Declined", "Your assistant will not do this. You can close this page."],
-  told: ["Declined", "Your assistant was informed, and did nothing. You can close this page."],
+  told: [
+    "Declined",
+    "Your assistant knows that you declined, and did not do this. You can close this page.",
+  ],
 };
 
 function renderEnd(approval: Approval): string {

@@ -6,7 +6,7 @@ import { writeAgo, writeSpan } from "./write-span.ts";
 
 export function writeLead({ client }: Asker): string {
   const name = client === undefined ? "" : ` ${quote(client, 40)}`;
-  return `Your assistant${name} asks for your approval`;
+  return `Your assistant${name} is asking for your approval`;
 }
 
 type Asked = {

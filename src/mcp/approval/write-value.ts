@@ -35,6 +35,6 @@ const identifying: ReadonlySet<string> = new Set(["id", "bundle_id", "package_na
 export function writeApp(id: string, known: readonly unknown[]): string {
   const texts = known.filter((text) => typeof text === "string" && !isBlank(text));
   const [first, second] = texts.map((text) => quote(String(text)));
-  if (first === undefined) return `an app that this API key may not read (${quote(id)})`;
+  if (first === undefined) return `an app that this API key cannot read (${quote(id)})`;
   return second === undefined ? first : `${first} (${second})`;
 }

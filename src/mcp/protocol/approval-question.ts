@@ -127,7 +127,7 @@ const tickedForm = z.object({
 const typedCount = z.object({ content: z.object({ count: z.int() }) });
 
 function buildForm({ message, count }: PersonAsked): ElicitRequestFormParams {
-  const description = "Type the number of links in the first line.";
+  const description = "Type the number of links shown in the first line.";
   return {
     mode: "form",
     message,

@@ -33,7 +33,7 @@ const unfinishedJob =
 function describeTimes(zone: TimeZone, { now }: Clock): string {
   const today = writeLocalTime(now(), zone).slice(0, 10);
   const here = `The user's time zone is ${zone.name}, where this session began on ${today}.`;
-  return `All times are UTC, also in filters. ${here}`;
+  return `All times are UTC, including in filters. ${here}`;
 }
 
 /** `direct` learns of every call that the SDK lets through. */

@@ -28,7 +28,7 @@ const advice = {
   scope_missing: (context) =>
     `Ask the user for a key with the scope ${nameScope(context)}; do not try again with this one.`,
   role_required:
-    "Inform the user that the key's owner lacks the role; do not try again with this key.",
+    "Inform the user that the key's owner lacks the required role; do not try again with this key.",
   plan_required:
     "Explain to the user what needs the Pro plan, or call again without the fields " +
     "that need it.",
@@ -79,8 +79,8 @@ export function advise(code: Code, context: Context): string {
 /** What only an app's maker knows would be made up by whoever is told to correct it. */
 function mend(what: string, fields: Context["fields"] = []): string {
   return fields.some(isKnownToMaker)
-    ? `Ask the user for the values named in problems, never invent them,`
-    : `Correct the ${what} named in problems`;
+    ? "Ask the user for the values named in `problems` (never invent them)"
+    : `Correct the ${what} named in \`problems\``;
 }
 
 /** The scope that the refusal names, which may be another one than the endpoint's own. */
@@ -91,18 +91,18 @@ function nameScope({ endpoint, message = "" }: Context): string {
 
 function adviseNotFound({ endpoint, tool, message }: Context): string {
   if (message === messages.not_offered) {
-    return `Inform the user that this server may not offer ${tool}.`;
+    return `Inform the user that this server might not offer ${tool}.`;
   }
   if (endpoint === contract.pageTemplate.preview) {
     const ids = describeIds(findKind(contract.links.show));
-    return `Give a link's ${ids} as link_id, or leave it out for a sample.`;
+    return `Set link_id to a link's ${ids}, or leave link_id out for a sample.`;
   }
   if (endpoint?.feature === "page_templates" && endpoint.params === undefined) {
     return "The project has no page template yet. Save a draft first.";
   }
   // An endpoint without an id was not called with a wrong one.
   return endpoint?.params === undefined
-    ? "Check the argument, because nothing matches it."
+    ? "Check the argument: nothing matches it."
     : "Look up the right id, or ask the user for it.";
 }
 

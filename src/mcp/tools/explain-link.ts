@@ -42,7 +42,7 @@ export function createExplainLink(): Tool {
   return {
     name,
     title: "Explain a link",
-    description: "Show what a link's visitors see and what is wrong, by id or for unsaved fields.",
+    description: "Show what a link's visitors see and any problems, by id or from unsaved fields.",
     group: "links",
     effect: "read",
     annotations: annotate({ effect: "read", idempotent: true, overwrites: false }),
@@ -94,7 +94,7 @@ async function readSubject(args: JsonObject, call: Call): Promise<Subject> {
   const { id, ...fields } = args;
   const isById = typeof id === "string";
   if (isById === Object.keys(fields).length > 0) {
-    const message = "explain_link takes either id, or the fields of a link that is not saved yet";
+    const message = "explain_link takes either id or the fields of an unsaved link";
     throw refuseArguments(name, [{ field: "id", message }]);
   }
   if (!isById) {

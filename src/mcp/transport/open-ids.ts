@@ -13,7 +13,7 @@ export type OpenIds = {
 };
 
 export const idIsOpen =
-  "Another request with this id is still running. Each request of a session needs its own id. " +
+  "Another request with this id is still running. Each request in a session needs its own id. " +
   "Nothing was done.";
 
 export function trackOpenIds(): OpenIds {

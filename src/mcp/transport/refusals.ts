@@ -27,7 +27,7 @@ export function refuseFull(body: unknown): Response {
   return refuseForNow(
     "Too many sessions are open. End the ones you do not need (DELETE with their " +
       "Mcp-Session-Id), use revision 2026-07-28, which needs no session, or try again later. " +
-      "Sessions unused for five minutes can end.",
+      "Sessions unused for five minutes may be ended.",
     { wait_s: fullFor_s, id: listRequestIds(body)[0] },
   );
 }
@@ -35,7 +35,7 @@ export function refuseFull(body: unknown): Response {
 const fullFor_s = 30;
 
 export function refuseCalls(): Response {
-  return refuseForNow("Too many calls of this client are running. Wait until some of them end.");
+  return refuseForNow("Too many calls from this client are running. Wait until some of them end.");
 }
 
 export function refuseLong(): Response {

@@ -49,7 +49,7 @@ export const shortLinkHandlers: GroupHandlers<typeof shortLinks> = {
 function readPrefix(text: string): string {
   const prefix = decodePath(text);
   if (prefix === undefined) {
-    throw refuseField("prefix", "is not a valid percent-encoding", "errors");
+    throw refuseField("prefix", "has invalid percent-encoding", "errors");
   }
   // What is stored is the prefix with a code behind it, so that is what must be valid.
   const fault = findPathFault(prefix + "x".repeat(codeLength));

@@ -24,7 +24,7 @@ const scheme: Field = {
   name: "custom_scheme",
   kind: "text",
   isExact: true,
-  hint: "For example, myapp. The Open button on preview pages opens the app with it.",
+  hint: "For example, myapp. The Open button on preview pages uses it to open the app.",
 };
 
 export const appKinds: readonly AppKind[] = [
@@ -87,7 +87,9 @@ export const appKinds: readonly AppKind[] = [
         kind: "lines",
         isBroad: true,
         isExact: true,
-        hint: "One line per signing certificate. Find them in Play Console, under App signing.",
+        hint:
+          "One per line, for each signing certificate. Find them in Play Console, under App " +
+          "signing.",
       },
       scheme,
     ],

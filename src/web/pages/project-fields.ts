@@ -43,14 +43,16 @@ export const settingFields: readonly Field[] = [
     label: "Home page",
     kind: "text",
     isExact: true,
-    hint: "The root of the link host redirects here. If empty, it shows the project's name.",
+    hint:
+      "The root of the link host redirects here. If this is empty, the root shows the " +
+      "project's name.",
   },
   {
     name: "not_found_url",
     label: "404 page",
     kind: "text",
     isExact: true,
-    hint: "Paths without a link redirect here. If empty, visitors see a plain 404 page.",
+    hint: "Paths without a link redirect here. If this is empty, visitors see a plain 404 page.",
   },
   {
     name: "destinations",

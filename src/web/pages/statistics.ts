@@ -182,7 +182,7 @@ const words: Readonly<Record<string, string>> = {
   address: "Path",
   short: "Short path",
   qr: "QR code",
-  button: "Button on the preview page, after a click",
+  button: "Preview page button, after a click on the link",
   reported: "Installs reported by apps",
   direct: "No referrer",
   unknown: "Unknown",

@@ -50,8 +50,8 @@ const ends: Readonly<
   approved: {
     title: "Approved",
     text:
-      "You approved this, here or on the approval page. The assistant may do it once. If it does " +
-      "not continue by itself, ask it to.",
+      "You approved this, here or on the approval page. The assistant may do this once. If it " +
+      "does not continue by itself, ask it to.",
   },
   declined: {
     title: "Declined",

@@ -212,17 +212,17 @@ test.each<[LinkRules, string]>([
   [{ replace: [] }, "replace must not be empty"],
   [
     { replace: [{ field: "name", from: "a", to: "b", match: "host" }] },
-    "replace.0.match cannot be host",
+    'replace.0.match cannot be "host"',
   ],
-  [{ add_query: { field: "path", values: { a: "b" } } }, "add_query.field cannot be path"],
+  [{ add_query: { field: "path", values: { a: "b" } } }, 'add_query.field cannot be "path"'],
   [{ add_query: { field: "url", values: {} } }, "add_query.values needs"],
   [{ add_query: { field: "url", values: { "": "b" } } }, "add_query.values needs"],
   [{ add_query: { field: "url", values: { a: "\ud800" } } }, "add_query.values contains"],
-  [{ path_prefix: "" }, "path_prefix is not a valid start"],
-  [{ path_prefix: "/" }, "path_prefix is not a valid start"],
+  [{ path_prefix: "" }, "path_prefix must be a valid path"],
+  [{ path_prefix: "/" }, "path_prefix must be a valid path"],
   [{ path_prefix: "a?" }, "path_prefix can't contain a question mark"],
   [{ path_prefix: "../" }, "path_prefix can't contain the segments"],
-  [{ path_prefix: "100%" }, "path_prefix is not a valid start"],
+  [{ path_prefix: "100%" }, "path_prefix must be a valid path"],
 ])("%j is refused, whichever links it meets", (rules, message) => {
   expect(findRuleFaults(rules).map((fault) => fault.message)).toEqual([
     expect.stringContaining(message),

@@ -68,10 +68,10 @@ describe("a row to upsert", () => {
     ).toEqual(["create", ["invalid", notWeb]]);
   });
 
-  test("cannot have the shortened path of another link", async () => {
+  test("cannot have another link's shortened path", async () => {
     const { shortened_path: path } = await planner.make({ options: { shorten: true } });
     expect(await plan("upsert", [{ path, url }])).toEqual([
-      ["conflict", "The path is the short path of another link"],
+      ["conflict", "The path is already another link's short path"],
     ]);
   });
 
@@ -264,7 +264,7 @@ describe("changes of all links that filters name", () => {
     [{ provider_token: "117" }, "Provider token must be sent together with campaign token"],
     [{ ios_app: {} }, "Ios app needs exactly one of id or bundle_id"],
     [{ ios_app: { bundle_id: "a b" } }, 'The iOS app "a b" is not registered'],
-    [{ options: { shorten: true } }, "A link can only get a short path when it is created"],
+    [{ options: { shorten: true } }, "A link can get a short path only when it is created"],
     [{ ios_app: { bundle_id: "a.b" } }, "The iOS app a.b is not registered"],
   ])("that break a rule are refused before a link is read: %j", async (changes, message) => {
     const wanted = { operation: "update", filters, changes } as const;

@@ -85,8 +85,8 @@ describe("a broken rule is told by its field", () => {
       "Social image url must be an http or https address",
     ],
     [{ name: "x".repeat(501) }, "name", "Name is too long (maximum is 500 characters)"],
-    [{ path: "a/../b" }, "path", "Path can't contain the segments . and .."],
-    [{ path: "50%" }, "path", "Path is not a valid percent-encoding"],
+    [{ path: "a/../b" }, "path", "Path can't contain the segments . or .."],
+    [{ path: "50%" }, "path", "Path has invalid percent-encoding"],
     [{ path: "robots.txt" }, "path", "Path is reserved"],
     [
       { campaign_token: "spring" },
@@ -184,7 +184,7 @@ describe("a row that names no link", () => {
       {
         row: 2,
         field: "path",
-        message: expect.stringContaining("is not a valid percent-encoding"),
+        message: expect.stringContaining("has invalid percent-encoding"),
       },
     ]);
   });

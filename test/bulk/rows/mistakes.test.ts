@@ -66,13 +66,13 @@ const mistakes: readonly Mistake[] = [
   mistake("name", "Name contains characters that can't be stored", { name: "a\0b" }),
   mistake(
     "path",
-    "Path is not a valid percent-encoding: write the characters themselves, without percent signs",
+    "Path has invalid percent-encoding: write the characters themselves, without percent signs",
     { path: "100%" },
   ),
   mistake("path", "Path can't contain a percent sign", { path: "100%25" }),
   mistake("path", "Path can't contain a backslash", { path: "a\\b" }),
-  mistake("path", "Path can't contain the segments . and ..", { path: "a/../b" }),
-  mistake("path", "Path must begin with at most one slash", { path: "//a" }),
+  mistake("path", "Path can't contain the segments . or ..", { path: "a/../b" }),
+  mistake("path", "Path can't begin with more than one slash", { path: "//a" }),
   mistake("path", "Path is reserved: the link host uses it for something else; choose another", {
     path: "robots.txt",
   }),
@@ -137,7 +137,7 @@ const mistakes: readonly Mistake[] = [
   ),
   mistake(
     "options.shorten",
-    "A link can only get a short path when it is created; remove shorten",
+    "A link can get a short path only when it is created; remove options.shorten",
     { "options.shorten": "yes" },
   ),
 ];
@@ -332,7 +332,7 @@ test("a list to delete that says anything else of its links is refused", async (
     {
       row: 1,
       field: "name",
-      message: "A list to delete can have only the column id or path; remove name",
+      message: "A deletion list can have only the column id or path; remove name",
     },
   ]);
   const rows = [{ id: link.id, url: null, name: "A" }];

@@ -68,7 +68,7 @@ describe("a source", () => {
       {
         row: 1,
         field: "name",
-        message: "A list to delete can have only the column id or path; remove name, ios_app_id",
+        message: "A deletion list can have only the column id or path; remove name, ios_app_id",
       },
     ]);
   });

@@ -63,7 +63,7 @@ describe.concurrent("a session over stdio", () => {
     await using session = await startSession({ data: folder.path, port });
     const { address, notes } = await session.askAddress();
     expect(await opens(address)).toBe(true);
-    expect(notes).toEqual([expect.stringMatching(`temporary: another program uses port`)]);
+    expect(notes).toEqual([expect.stringMatching(`temporary: another program is using port`)]);
     expect(await session.askAddress()).toEqual({ address, notes: [] });
     stranger.close();
     stranger.closeAllConnections();

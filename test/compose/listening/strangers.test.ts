@@ -47,7 +47,7 @@ describe.concurrent("the port of another program", () => {
     const url = await session.read();
     expect(await isServed(url)).toBe(true);
     expect(url).not.toContain(`:${stranger.port}`);
-    expect(session.describe()).toContain("temporary: another program uses port");
+    expect(session.describe()).toContain("temporary: another program is using port");
     // A late answer on a busy machine is asked for again. A known stranger is not asked.
     const asked = stranger.received.length;
     expect(asked).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ describe.concurrent("the port of another program", () => {
     await using session = openSession({ data: folder.path, port: stranger.port });
     const { port } = new URL((await session.read()) ?? "");
     expect(port).not.toBe(`${stranger.port}`);
-    expect(session.describe()).toContain("temporary: another program uses port");
+    expect(session.describe()).toContain("temporary: another program is using port");
     for (const host of ["127.0.0.1", "[::1]"]) {
       expect((await fetch(`http://${host}:${port}/healthz`)).status).toBe(200);
     }

@@ -43,7 +43,7 @@ describe("a list of hosts", () => {
   test.each([
     ["", "must name a host"],
     [" , ", "must name a host"],
-    ["any,example.com", "cannot combine any"],
+    ["any,example.com", 'cannot combine "any"'],
     ["https://example.com", "write only its host"],
     ["example.com/spring", "not a plain host"],
     ["example.com:443", "has a port"],

@@ -196,7 +196,7 @@ describe("scopes that the operator declares", () => {
     expect(access.tools).toContainEqual({
       tool: "create_link",
       state: "denied",
-      reason: "The operator's WAYPOST_SCOPES exclude links.create.",
+      reason: "The operator's WAYPOST_SCOPES excludes links.create.",
     });
     expect(access.tools).toContainEqual({
       tool: "list_projects",
@@ -206,10 +206,12 @@ describe("scopes that the operator declares", () => {
     const { structured } = await stage.callTool("create_link", {});
     expect(structured.error).toEqual({
       code: "scope_missing",
-      message: "The operator's WAYPOST_SCOPES exclude links.create.",
+      message: "The operator's WAYPOST_SCOPES excludes links.create.",
       effect: "none",
       retry: "never",
-      next: "Tell the user that this server's WAYPOST_SCOPES exclude it. Do not try again.",
+      next:
+        "Tell the user that this server's WAYPOST_SCOPES excludes this scope. " +
+        "Do not try again.",
     });
     await stage.callTool("list_links");
     await stage.settle();
@@ -235,7 +237,7 @@ describe("scopes that the operator declares", () => {
     const { structured } = await stage.callTool("create_link", {});
     expect(structured.error).toMatchObject({
       code: "scope_missing",
-      message: "The operator's WAYPOST_SCOPES exclude links.create.",
+      message: "The operator's WAYPOST_SCOPES excludes links.create.",
     });
     expect(structured.error).not.toHaveProperty("status");
   });

@@ -93,7 +93,7 @@ describe("an answer", () => {
     [500, "Oops", "unknown"],
     [429, "Too many", "unknown"],
     [503, "Busy", "unknown"],
-  ])("with the status %d and %j means %s", async (status, error, state) => {
+  ])("with status %d and %j means %s", async (status, error, state) => {
     expect(await readState(answering(status, { error }))).toMatchObject({ state });
   });
 

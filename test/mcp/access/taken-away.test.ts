@@ -17,7 +17,9 @@ async function call(on: On, tool: string, args: Record<string, unknown>) {
 function expectTakenAway(answer: { error?: unknown }, act: string): void {
   expect(answer.error).toMatchObject({
     code: "scope_missing",
-    message: `The operator's WAYPOST_TOOLS exclude ${act}, and this would do the same.`,
+    message:
+      `The operator's WAYPOST_TOOLS excludes ${act}, and this call would do what that tool ` +
+      "does.",
     effect: "none",
     retry: "never",
     next: expect.stringContaining("Do not try another way"),

@@ -118,7 +118,7 @@ const acts: Readonly<Record<string, readonly [says: string, ask: () => Promise<s
     async () => ask("delete_link", { id: (await plantLink()).id }),
   ],
   "delete a link unread": [
-    "Delete the link that this API key may not read",
+    "Delete the link that this API key cannot read",
     async () => {
       const { id } = await plantLink();
       return ask("delete_link", { id }, await connect({ scopes: ["links.destroy"] }));

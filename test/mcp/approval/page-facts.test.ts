@@ -32,7 +32,7 @@ describe("who asks", () => {
     const { callTool } = await assistant.connect({ era });
     const { error } = (await callTool("delete_link", { id: "spring" })).structured;
     const { html } = await assistant.visit(error.approval.url);
-    expect(html).toContain("Your assistant &quot;waypost-tests&quot; asks for your approval");
+    expect(html).toContain("Your assistant &quot;waypost-tests&quot; is asking for your approval");
     const { store, key } = assistant.world;
     const holder = await findKeyHolder(store.db, hashToken(key));
     expect(html).toContain(

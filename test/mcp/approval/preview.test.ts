@@ -164,7 +164,7 @@ test("the result of a write says once what phones will ignore of an app", async 
   };
   const message =
     "Android will ignore all fingerprints and not open the app: it needs SHA-256 (32 pairs).";
-  const fix = "Ask the user for all fingerprints as SHA-256, then update the app.";
+  const fix = "Ask the user for all SHA-256 fingerprints, then update the app.";
   const problems = [{ field: "fingerprints", message, fix }];
   expect(await approve("register_android_app", androidApp)).toEqual(problems);
   expect(await approve("register_ios_app", { ...iosApp, team_id: "abcde12345" })).toEqual([
@@ -318,7 +318,7 @@ describe("a key that may act but not look", () => {
     const { error } = (await client.callTool("delete_link", { id })).structured;
     expect(error.approval.preview).toBe(
       [
-        "Delete the link that this API key may not read",
+        "Delete the link that this API key cannot read",
         "- details: this API key has no permission to read it",
         `- ID: "${id}"`,
         "- visitors: see the 404 page",

@@ -59,7 +59,7 @@ describe.each(eras)("a %s client", (era) => {
     ];
     for (const [tool, args] of calls) {
       const { message } = await callRefused(limited, tool, args);
-      expect(message, tool).toMatch(/WAYPOST_TOOLS exclude (delete_link|register_ios_app)/);
+      expect(message, tool).toMatch(/WAYPOST_TOOLS excludes (delete_link|register_ios_app)/);
     }
     expect(limited.writes).toEqual([]);
   });

@@ -131,7 +131,9 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
     const main = tab.getByRole("main");
     const first = await main.innerText();
     expect(first).toMatch(/^.*\n+Change 105 links/);
-    expect(first).toMatch(/"evil\.example"\n+5 links; NEW: none of the 105 links unchanged /);
+    expect(first).toMatch(
+      /"evil\.example"\n+5 links; NEW: none of the 105 links that did not change /,
+    );
     expect(first).not.toContain("login");
     await tab.getByRole("link", { name: "Last" }).click();
     await main.getByText("Page 5 of 5").waitFor();
@@ -200,7 +202,7 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
     const url = "https://\u0430pple.com/spring";
     const { text, done } = await carryOut(assistant, "update_link", { id, url });
     for (const shown of [
-      'Your assistant "waypost-tests" asks for your approval',
+      'Your assistant "waypost-tests" is asking for your approval',
       'Point the link "Spring" to "https://\u0430pple.com/spring"',
       `Changed 20 seconds ago by this key. Before that: web address "${old}"`,
       'host "xn--pple-43d.com"',

@@ -170,7 +170,7 @@ describe("a link that is there", () => {
     expect(await readPreview("update_link", { id, android_fallback_url: there })).toBeUndefined();
   });
 
-  test("that the key may not read is led nowhere unasked", async () => {
+  test("that the key cannot read is led nowhere unasked", async () => {
     const { id } = await assistant.plant("link", { path: "spring" });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const { callTool } = await assistant.connect({ key });

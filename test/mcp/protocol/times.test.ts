@@ -25,7 +25,7 @@ async function count(condition: string, value: string): Promise<number> {
 
 test("the instructions name the user's time zone and the date there", async () => {
   expect(assistant.readInstructions()).toContain(
-    "All times are UTC, also in filters. " +
+    "All times are UTC, including in filters. " +
       "The user's time zone is Asia/Tokyo, where this session began on 2026-01-15.",
   );
   // At eight in the evening, UTC, the next day has begun in Tokyo.

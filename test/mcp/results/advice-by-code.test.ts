@@ -54,7 +54,7 @@ const cases: readonly Case[] = [
     code: "invalid_arguments",
     args: { id, extra: 1 },
     staging: {},
-    failure: { effect: "none", retry: "now", next: /problems and call get_link again/ },
+    failure: { effect: "none", retry: "now", next: /`problems` and call get_link again/ },
   },
   {
     code: "bad_request",

@@ -169,8 +169,7 @@ describe("hostile text of a deployment", () => {
     await using stage = await openStage({ send: answering(500, { error }), known });
     const { structured } = await stage.callTool("list_links", {});
     expect(structured.error.message).toBe(
-      "The request failed: the server at deployment.example returned the status " +
-        `500: ${words}.`,
+      `The request failed: the server at deployment.example returned status 500: ${words}.`,
     );
   });
 

@@ -64,7 +64,7 @@ describe("a call", () => {
       code: "outcome_unknown",
       message:
         "The database stopped responding, and it is unknown how much of this was done. Check " +
-        "before you repeat it.",
+        "before you try again.",
       effect: "unknown",
       retry: "never",
       next: expect.stringContaining("First check whether the call took effect"),

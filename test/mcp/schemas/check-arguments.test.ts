@@ -213,12 +213,14 @@ describe("a wrong type or value is refused", () => {
     [
       { operation: "update", filters: spring, changes: {} },
       "changes",
-      "update by filters needs changes, replace, add_query or path_prefix, and delete takes none",
+      "update by filters needs changes, replace, add_query or path_prefix; delete takes " +
+        "none of them",
     ],
     [
       { operation: "delete", filters: spring, changes: { name: "a" } },
       "changes",
-      "update by filters needs changes, replace, add_query or path_prefix, and delete takes none",
+      "update by filters needs changes, replace, add_query or path_prefix; delete takes " +
+        "none of them",
     ],
     [{ operation: "upsert", undo: "a" }, "undo", "undo takes no other arguments; leave them out"],
   ])("and so are arguments of a plan that do not go together: %j", async (args, field, message) => {

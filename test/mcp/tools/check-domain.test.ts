@@ -314,7 +314,7 @@ test("a master key is told the verified domains of projects, and of apps nothing
   const { structured: refused } = await master.callTool("check_domain", {
     host: "unverified.example",
   });
-  expect(refused.error.message).toContain("The hosts are secure.example");
+  expect(refused.error.message).toContain("This key's hosts are secure.example");
 });
 
 test("a key that has had too many hosts asked is told to wait", async () => {

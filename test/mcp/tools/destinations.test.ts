@@ -81,7 +81,7 @@ describe("a link", () => {
     expect(await fail("upsert_link", { ...whole, url: `${evil}/other` })).toEqual(wrongUrl);
   });
 
-  test("whose key may not read it is held to the list", async () => {
+  test("whose key cannot read it is held to the list", async () => {
     const { id } = await assistant.plant("link", { path: "old", url: evil });
     const key = await assistant.world.addKey({ scopes: ["links.update"] });
     const client = await assistant.connect({ key });

@@ -152,7 +152,7 @@ describe("what is to be explained", () => {
     const { structured } = await stage.callTool("explain_link", args);
     expect(structured.error).toMatchObject({
       code: "invalid_arguments",
-      problems: [{ field: "id", message: expect.stringContaining("either id, or the fields") }],
+      problems: [{ field: "id", message: expect.stringContaining("either id or the fields") }],
     });
     expect(stage.asked).toEqual([]);
   });

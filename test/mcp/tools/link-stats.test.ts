@@ -44,7 +44,7 @@ test.each(eras)("a week beside the one before is one call (%s)", async (era) => 
   const { stats } = structured;
   expect(stats).toMatchObject({ ...lastWeek, by: "day" });
   expect(stats.sentence).toMatch(
-    /^The 12 links had 6\d clicks, 9 opens of installed apps .*, \d+% fewer than the 1\d\d from/,
+    /^The 12 links had 6\d clicks, 9 app opens.*, \d+% fewer than the 1\d\d from/,
   );
   expect(stats.previous).toMatchObject({ from: "2026-01-05", to: "2026-01-11" });
   expect(stats.rows).toHaveLength(7);
@@ -104,7 +104,7 @@ test.each([
 ])("the problem names the field %s of %j", async (field, given) => {
   const { error } = (await assistant.callTool("link_stats", given)).structured;
   expect(error.problems).toEqual([{ field, message: error.message }]);
-  expect(error.next).toBe("Correct the fields named in problems and call link_stats again.");
+  expect(error.next).toBe("Correct the fields named in `problems` and call link_stats again.");
 });
 
 test.each([

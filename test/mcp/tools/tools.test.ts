@@ -318,7 +318,7 @@ describe("a tool that the operator leaves out", () => {
 
   test("by its name says that it is left out", async () => {
     expect(await refuseIn({ selection: ["-delete_link"] }, "delete_link")).toMatchObject({
-      message: "The operator's WAYPOST_TOOLS exclude delete_link.",
+      message: "The operator's WAYPOST_TOOLS excludes delete_link.",
       retry: "never",
     });
   });

@@ -28,7 +28,7 @@ const causes: Readonly<Record<Code, string>> = {
   not_found: "Nothing in this project has this id or name (404).",
   validation_failed: "A field is invalid (422). `problems` name the fields.",
   rate_limited: "The key made too many calls in a minute (429).",
-  overloaded: "The server has no capacity, or its database is away. Nothing was written.",
+  overloaded: "The server is overloaded, or its database is away. Nothing was written.",
   unreachable: "The remote server cannot be reached.",
   timed_out: "The remote server did not answer in time. Nothing was written.",
   outcome_unknown: "The answer to a write was lost. The change may have been made.",

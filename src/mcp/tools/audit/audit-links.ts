@@ -147,11 +147,11 @@ function listUnjudged(
   linkHost: string | undefined,
 ): readonly string[] {
   const lost = unread + unjudged;
-  const onward = reached === undefined ? "select fewer with filters" : "make the call in next";
+  const onward = reached === undefined ? "select fewer with filters" : "make the call in `next`";
   return [
     ...(isWhole ? [] : [`Links after the first ${checked}: time ran out; ${onward}.`]),
     ...(lost === 0 ? [] : [`${lost} of the links could not be read.`]),
-    ...(linkHost === undefined ? ["Loops: the address of the links is unknown."] : []),
+    ...(linkHost === undefined ? ["Loops: the link host is unknown."] : []),
   ];
 }
 

@@ -35,7 +35,7 @@ async function readKind<App extends { readonly id: string }>(
   const found = mayRead ? await readIfAllowed(() => read(asking)) : undefined;
   const { label } = findKind(index);
   if (found === undefined) {
-    return { byId: undefined, notChecked: [`${label}s: this key may not read them.`] };
+    return { byId: undefined, notChecked: [`${label}s: this key cannot read them.`] };
   }
   const byId = new Map(found.rows.map((app) => [app.id, app] as const));
   if (found.unread === 0) return { byId, notChecked: [] };

@@ -62,7 +62,7 @@ type Written = {
 async function* readWhole({ id, pages, format }: Written, owner: KeyContext) {
   for (let page = 1; page <= pages; page += 1) {
     const found = await owner.bulk.findExport(id, page, owner);
-    if (found === undefined) throw new Error("a page of an export did not come back");
+    if (found === undefined) throw new Error("a page of the export is missing");
     const { text } = found;
     yield format === "csv" ? text : (page === 1 ? "[" : ",\n") + text.trimEnd().slice(1, -1);
   }
@@ -83,10 +83,10 @@ function listOwnFields(isTerse: boolean): Fields {
 
 function describeNext(pages: number, file: string | undefined): string {
   const others =
-    pages === 1 ? "" : ` For the other pages, increase the last number in uri, up to ${pages}.`;
+    pages === 1 ? "" : ` For the other pages, increase the last number in \`uri\`, up to ${pages}.`;
   return file === undefined
-    ? `Read the resource at uri within an hour.${others}`
-    : `The whole export is in file and in the resource at uri, for an hour.${others}`;
+    ? `Read the resource at \`uri\` within an hour.${others}`
+    : `The whole export is in \`file\` and in the resource at \`uri\` for an hour.${others}`;
 }
 
 type ExportArguments = {

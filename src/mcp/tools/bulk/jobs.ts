@@ -30,8 +30,8 @@ function createApplyPlan(): Tool {
     name,
     title: "Apply a plan",
     description:
-      "Apply a plan. A person approves if it overwrites, deletes or registers " +
-      "apps. Calling it again returns the same job, or resumes it.",
+      "Apply a plan. A person approves overwrites, deletions and app registrations. Calling it " +
+      "again returns or resumes the same job.",
     effect: "destroy",
     overwrites: true,
     fields: () => ({ plan_id: z.string() }),

@@ -34,8 +34,8 @@ export function createPlanLinks(): Tool {
     name,
     title: "Plan many links",
     description:
-      "Plan changes to many links from rows, CSV or filters, or the undo of a job. " +
-      "Changes nothing: show the plan to the user, then apply it.",
+      "Plan changes to many links from rows, CSV or filters, or a job's undo. Changes nothing: " +
+      "show the plan to the user, then apply it.",
     effect: "read",
     preparesWriting: true,
     like: { what: "Filters", tool: links.index.tool },
@@ -192,7 +192,7 @@ function readFilterSource(
   const isEmpty = Object.keys(changes).length === 0 && !hasRules;
   if (isEmpty !== (operation === "delete")) {
     const some = "changes, replace, add_query or path_prefix";
-    throw refuseField("changes", `update by filters needs ${some}, and delete takes none`);
+    throw refuseField("changes", `update by filters needs ${some}; delete takes none of them`);
   }
   const faults = [...findRuleFaults(rules), ...findTwice(rules, changes)];
   if (faults.length > 0) throw refuseArguments(name, faults);

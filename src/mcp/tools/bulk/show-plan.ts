@@ -47,6 +47,6 @@ function describeNext(plan: Plan): string {
     ...(conflict > 0 ? ["the rows in conflict"] : []),
     ...(invalid > 0 ? [invalid === 1 ? "the invalid row" : `the ${invalid} invalid rows`] : []),
   ];
-  const rest = left.length === 0 ? "" : `, without ${left.join(" and ")}`;
-  return `Show it to the user, then apply it by its id${rest}.`;
+  const rest = left.length === 0 ? "" : ` It leaves out ${left.join(" and ")}.`;
+  return `Show it to the user, then apply it by its id.${rest}`;
 }

@@ -17,7 +17,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   list_links: "List links, filtered, sorted and paged.",
   get_link: "Read one link.",
   create_link: "Create a link. Fails if the path is taken.",
-  upsert_link: "Create a link, or overwrite the given fields of the link with this path.",
+  upsert_link: "Create a link, or overwrite the given fields of the one at this path.",
   update_link:
     "Change the given fields of a link. An empty string clears one. For many links, make a plan.",
   delete_link:
@@ -41,7 +41,7 @@ export const descriptions: Readonly<Record<EndpointTool, string>> = {
   create_project: "Create a project with its own link host. Needs a master key.",
   update_project: "Change a project. A new domain needs approval. Needs a master key.",
   delete_project: "Permanently delete a project, its links, apps and keys. Needs a master key.",
-  save_template: "Save the draft of the page template. Visitors see it only once published.",
+  save_template: "Save the draft of the page template. Visitors see it only when published.",
   publish_template:
     "Publish the draft to all preview pages. body and css, if given, are saved first.",
   unpublish_template: "Return all links to the default preview page. Draft and versions stay.",

@@ -49,7 +49,7 @@ function findTeamIdProblems(app: JsonObject): readonly CallProblem[] {
 function findFingerprintProblems(app: JsonObject): readonly CallProblem[] {
   const warning = findFingerprintWarning(app);
   if (warning === undefined) return [];
-  const fix = "Ask the user for all fingerprints as SHA-256, then update the app.";
+  const fix = "Ask the user for all SHA-256 fingerprints, then update the app.";
   return [{ field: "fingerprints", message: `${warning}.`, fix }];
 }
 

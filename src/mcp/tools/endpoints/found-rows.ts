@@ -39,7 +39,7 @@ export async function listPage(
   } catch (error) {
     if (!(error instanceof ToolFailure) || error.failure.status !== 401) throw error;
     const { label, key = "name" } = findKind(index);
-    const next = `This key may not find a ${label} by its ${key}. Call again with its UUID.`;
+    const next = `This key cannot find a ${label} by its ${key}. Call again with its UUID.`;
     throw new ToolFailure({ ...error.failure, next });
   }
 }

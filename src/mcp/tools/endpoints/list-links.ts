@@ -40,7 +40,7 @@ function describeReached(meta: Awaited<ReturnType<typeof findInList>>["meta"]): 
   if (complete === undefined) return {};
   const all = of === undefined ? "" : ` of ${of}`;
   const next =
-    `This server does not know these filters. Waypost had time to check ${checked}${all} links. ` +
-    `For the rest, call ${index.tool} with after ${checked} and no page.`;
+    `This server does not support these filters. Waypost had time to check ${checked}${all} ` +
+    `links. For the rest, call ${index.tool} with after ${checked} and without page.`;
   return { meta: { page, limit, count, checked, ...(of !== undefined && { of }), complete }, next };
 }

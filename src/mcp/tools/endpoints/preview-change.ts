@@ -154,7 +154,7 @@ function describeHost({
 /** By its name; its id, which says nothing to a person, stands among the facts. */
 function nameSubject({ kind, record }: Subject): string {
   const name = kind.names.map((field) => record[field]).find(isFilled);
-  const named = name === undefined ? "that this API key may not read" : quote(name);
+  const named = name === undefined ? "that this API key cannot read" : quote(name);
   return `the ${kind.label} ${named}`;
 }
 

@@ -30,6 +30,6 @@ export async function refuseUnregistered(
     problems: [{ field: `${name}.${key}`, message, fix }],
     effect: "none",
     retry: "now",
-    next: `Ask the user which ${label} is meant, or for the ${needs} of a new one. Do not guess.`,
+    next: `Ask the user which ${label} they mean, or for the ${needs} of a new one. Do not guess.`,
   });
 }

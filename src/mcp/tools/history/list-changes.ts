@@ -24,7 +24,7 @@ export function createListChanges(): Tool {
   return makeBulkTool({
     name: "list_changes",
     title: "List changes",
-    description: "List the changes of the last 30 days, old and new values, newest first.",
+    description: "List changes of the last 30 days with old and new values, newest first.",
     group: "history",
     effect: "read",
     readAccess: readAnyWrite,

@@ -52,10 +52,13 @@ export async function listDetached(
   const { count, next } = page.meta;
   if (isRead && typeof next !== "number") return { detached };
   if (!isRead || typeof count !== "number") return { detached, note: someNoted };
-  return { detached, note: `${count} links opened this app. Undo restores it on ${most} of them.` };
+  return {
+    detached,
+    note: `${count} links opened this app. Undo adds the app back to ${most} of them.`,
+  };
 }
 
 const someNoted =
-  "Not all links that opened this app could be read. Undo restores it only on some.";
+  "Not all links that opened this app could be read. Undo adds the app back only to some of them.";
 const noneNoted =
-  "The links that opened this app could not be read. Undo does not restore it on them.";
+  "The links that opened this app could not be read. Undo does not add the app back to them.";

@@ -65,7 +65,9 @@ export function planStep(effect: Effect, now: Reading, restores: boolean): StepP
   if (endpoints === undefined || id === null) {
     return { why: "It is unknown what this change affected." };
   }
-  if (before === undefined) return { why: "This key could not read the values before the change." };
+  if (before === undefined) {
+    return { why: "This key could not read the values from before the change." };
+  }
   const why = explainUnread(effect, endpoints, now, restores);
   if (why !== undefined) return { why };
   if (before === null) return planRemoval(effect, endpoints, now);

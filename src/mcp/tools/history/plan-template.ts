@@ -38,4 +38,4 @@ export function planTemplate({ kind, id, before, after }: Effect, now: JsonObjec
   return { steps };
 }
 
-const unread = "This key may not read the whole page template, so it cannot be restored.";
+const unread = "This key cannot read the whole page template, so it cannot be restored.";

@@ -105,7 +105,7 @@ async function describeLosses({ lost }: Step, readName: ReadName): Promise<reado
     return {
       name: `${app ?? field}, changed since`,
       text: `${await write(from)} will be replaced by ${await write(to)}`,
-      warnings: ["this was changed after the change that you undo"],
+      warnings: ["this was changed again after the change being undone"],
     };
   });
   return Promise.all(losses);

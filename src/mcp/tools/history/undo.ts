@@ -71,11 +71,14 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
       : await history.findLast({ realm, key_print });
   if (found !== undefined && found !== false) return found;
   if (typeof id !== "string") {
-    throw refuseMissing("There is nothing to undo.", "Find the id in the list of changes.");
+    throw refuseMissing(
+      "This key has no change to undo.",
+      "To undo another change, find its id in the list of changes.",
+    );
   }
   throw refuseMissing(
     `No change has the id ${quote(id)}. undo takes the id of a change, not of a link or app.`,
-    "Find the id in the list of changes. Its target takes the name of a link or app.",
+    "To find the id, list the changes with the link or app as the target.",
   );
 }
 

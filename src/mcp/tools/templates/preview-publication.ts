@@ -34,7 +34,7 @@ export async function previewPublication(
   const seen = await findSeen(live, after, call);
   const changes = describeChanges(seen.now, seen.next);
   return {
-    title: "Publish this page for all links of the project",
+    title: "Publish this page for all links in the project",
     button: "Publish page",
     facts: [
       await countLinks(call),
@@ -173,6 +173,6 @@ async function countLinks({ ask }: Asking): Promise<Fact> {
     if (error instanceof ToolFailure) return undefined;
     throw error;
   });
-  const count = page?.meta.count ?? "All links of the project. They could not be counted.";
+  const count = page?.meta.count ?? "All links in the project. They could not be counted.";
   return { name: "affected links", text: String(count) };
 }

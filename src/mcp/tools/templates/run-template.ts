@@ -129,7 +129,7 @@ async function settleText(
 function describeLack({ keyContext }: Call): string {
   const isRight = keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
   return isRight
-    ? "this API key may not read the draft"
+    ? "this API key cannot read the draft"
     : `WAYPOST_TOOLS leaves out ${save.tool}, which reads the draft`;
 }
 

@@ -279,7 +279,7 @@ describe("a foreign file", () => {
     expect(await drain(rows)).toEqual([]);
     expect(listFindings().problems).toEqual([
       {
-        message: "This is an export from Bitly; a list to delete needs the column id or path",
+        message: "This is an export from Bitly; a deletion list needs the column id or path",
       },
     ]);
   });

@@ -137,7 +137,7 @@ describe("apps", () => {
     expect(await find("deleted_app")).toBeUndefined();
   });
 
-  test("that the key may not read are said not to be looked at", async () => {
+  test("that the key cannot read are said not to be looked at", async () => {
     const key = await assistant.world.addKey({ scopes: ["links.index"] });
     const client = await assistant.connect({ key });
     await plant({ path: "a", url: away, ios_app });
@@ -147,8 +147,8 @@ describe("apps", () => {
       complete: true,
       groups: [],
       not_checked: [
-        "iOS apps: this key may not read them.",
-        "Android apps: this key may not read them.",
+        "iOS apps: this key cannot read them.",
+        "Android apps: this key cannot read them.",
       ],
     });
   });

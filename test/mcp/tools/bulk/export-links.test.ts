@@ -56,8 +56,8 @@ test.each(["csv", "json"])("a %s file of several pages is one whole file", async
   const { uri, pages, file, count: written, next } = structured["export"];
   expect([written, pages > 1, file.endsWith(`.${format}`)]).toEqual([count, true, true]);
   expect(next).toBe(
-    "The whole export is in file and in the resource at uri, for an hour. " +
-      `For the other pages, increase the last number in uri, up to ${pages}.`,
+    "The whole export is in `file` and in the resource at `uri` for an hour. " +
+      `For the other pages, increase the last number in \`uri\`, up to ${pages}.`,
   );
   const text = await readFile(file, "utf8");
   const parts = await readPages(stage, uri, pages);
@@ -84,7 +84,7 @@ test("a client that may be elsewhere gets no path, and no file is made", async (
   await using stage = await openStage({ send: manyLinks, probe: "off" });
   const { structured } = await stage.callTool("export_links", {});
   expect(structured["export"]).not.toHaveProperty("file");
-  expect(structured["export"].next).toMatch(/^Read the resource at uri within an hour\. For/);
+  expect(structured["export"].next).toMatch(/^Read the resource at `uri` within an hour\. For/);
   expect(await readdir(data)).toEqual([]);
 });
 

@@ -152,7 +152,7 @@ describe("a plan that cannot be applied", () => {
 test.each([
   [{ url: "ftp://a.example" }, "changes.url", /^Url must be an http or https address/],
   [{ path: "b" }, "changes.path", /^Path must be unique/],
-  [{ options: { shorten: true } }, "changes.options.shorten", /^A link can only get a short path/],
+  [{ options: { shorten: true } }, "changes.options.shorten", /^A link can get a short path/],
   [{ ios_app: { bundle_id: "a.b" } }, "changes", /is not registered/],
 ])(
   "changes that no link could take are refused by their field: %j",

@@ -179,7 +179,7 @@ describe("a row's link is named", () => {
     const { plan } = await call("plan_links", { operation: "delete", rows });
     expect(plan.counts).toMatchObject({ delete: 0, conflict: 1 });
     const { message } = plan.sample[0];
-    expect(message).toMatch(/^Several links match, at "(twin" and "sale|sale" and "twin)";/);
+    expect(message).toMatch(/^Several links match: "(twin" and "sale|sale" and "twin)";/);
   });
 
   test("by its path and its name in two rows, of which one is refused", async () => {

@@ -209,7 +209,7 @@ describe("a link that a rule would spoil", () => {
     const { plan: made } = await plan(rule, { skip_invalid: true });
     expect(made.counts).toMatchObject({ update: 1, invalid: 1 });
     expect(made.problems).toMatchObject([{ link: "p1" }]);
-    expect(made.next).toContain("without the invalid row");
+    expect(made.next).toContain("It leaves out the invalid row");
     const { error } = await call("apply_plan", { plan_id: made.id });
     expect(error.approval.preview).toContain("left out because of errors: 1");
     expect(await applyApproved(made.id)).toMatchObject({ state: "done", counts: { done: 1 } });
@@ -292,7 +292,7 @@ describe("arguments that cannot be followed are refused before anything is read"
       { path_prefix: "a", replace, changes: { url: "https://x.example" } },
       /url is also changed by a rule/,
     ],
-    [{ replace, operation: "delete" }, /delete takes none/],
+    [{ replace, operation: "delete" }, /delete takes none of them/],
     [{ replace, filters: undefined, rows: [{ path: "a" }] }, /rules need filters/],
     [{ path_prefix: "a", filters: undefined, csv: "path\na" }, /rules need filters/],
     [{ replace: [{ ...move("url"), from: "https://old.example.com" }] }, /is a whole address/],

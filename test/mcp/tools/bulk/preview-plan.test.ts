@@ -380,10 +380,10 @@ describe("an app that links get or lose", () => {
     expect(text).not.toContain("Bundle ID");
   });
 
-  test("is told to be one that the key may not read, where it may not", async () => {
+  test("is told to be one that the key cannot read, where it may not", async () => {
     const scopes = ["links.index", "links.show", "links.update"] as const;
     const { text, url } = await askApp(await assistant.world.addKey({ scopes }));
-    const unread = "an app that this API key may not read";
+    const unread = "an app that this API key cannot read";
     expect(text).toContain(`iOS app: none → ${unread}`);
     const { html } = await assistant.visit(url ?? "");
     expect(html).toContain(unread);

@@ -45,7 +45,7 @@ test("an undo that was planned before its job was resumed is planned again", asy
   expect(error).toMatchObject({
     code: "plan_changed",
     effect: "none",
-    message: "The job that this plan undoes has continued, so the plan may lack rows.",
+    message: "The job that this plan undoes has continued, so the plan may be missing rows.",
     next: "Make the plan again and show the user what it would do now.",
   });
   expect(await listNames(next)).toEqual(rows.map(() => "New"));

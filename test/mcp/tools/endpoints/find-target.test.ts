@@ -215,7 +215,7 @@ test("a key that may not list is told to bring the UUID", async () => {
   expect(structured.error).toMatchObject({
     code: "scope_missing",
     message: 'The server at deployment.example answered: "API key lacks the scope links.index."',
-    next: "This key may not find a link by its path. Call again with its UUID.",
+    next: "This key cannot find a link by its path. Call again with its UUID.",
   });
   expect((await other.callTool("get_link", { id: ids["spring"] })).isError).toBe(false);
 });

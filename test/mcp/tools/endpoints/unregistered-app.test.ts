@@ -38,7 +38,7 @@ describe.each([
       problems: [{ field: "ios_app.bundle_id", message, fix }],
       effect: "none",
       retry: "now",
-      next: "Ask the user which iOS app is meant, or for the Team ID of a new one. Do not guess.",
+      next: "Ask the user which iOS app they mean, or for the Team ID of a new one. Do not guess.",
     });
     expect(assistant.writes).toEqual([]);
   });
@@ -50,7 +50,7 @@ describe.each([
       'The Android app org.other is not registered; registered: "Acme Shop" (com.acme.shop)',
     );
     expect(error.next).toBe(
-      "Ask the user which Android app is meant, or for the SHA-256 fingerprints of a new one. " +
+      "Ask the user which Android app they mean, or for the SHA-256 fingerprints of a new one. " +
         "Do not guess.",
     );
   });
@@ -136,14 +136,15 @@ describe("what only an app's maker knows is asked of the user", () => {
   ])("%s %j", async (tool, args) => {
     const { structured } = await assistant.callTool(tool, args);
     expect(structured.error.next).toBe(
-      `Ask the user for the values named in problems, never invent them, and call ${tool} again.`,
+      `Ask the user for the values named in \`problems\` (never invent them) and call ${tool} ` +
+        "again.",
     );
   });
 
   test("other faults are the model's to correct", async () => {
     const { structured } = await assistant.callTool("create_link", { url: "nowhere" });
     expect(structured.error.next).toBe(
-      "Correct the fields named in problems and call create_link again.",
+      "Correct the fields named in `problems` and call create_link again.",
     );
   });
 });

@@ -76,7 +76,7 @@ test("what is no change's id is told from it, with how to find that", async () =
   expect(await fail("undo", { change_id: "spring" })).toMatchObject({
     code: "not_found",
     message: 'No change has the id "spring". undo takes the id of a change, not of a link or app.',
-    next: "Find the id in the list of changes. Its target takes the name of a link or app.",
+    next: "To find the id, list the changes with the link or app as the target.",
   });
 });
 

@@ -154,7 +154,7 @@ test.each([
   const { html } = await guarded.visit(error.approval.url);
   const name = asked === undefined ? "" : ` &quot;${asked}`;
   expect(html).toContain(`<p class="lead">Your assistant${name}`);
-  expect(html.includes("assistant asks")).toBe(asked === undefined);
+  expect(html.includes("assistant is asking")).toBe(asked === undefined);
   expect(guarded.reported).toEqual([]);
 });
 

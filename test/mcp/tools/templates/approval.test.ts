@@ -204,7 +204,7 @@ describe("a deployment that has no previews", () => {
     expect(await readBody("live")).toBe(first);
     const { error } = await call("preview_template");
     expect(error).toMatchObject({ code: "not_found" });
-    expect(error.next).toBe("Inform the user that this server may not offer preview_template.");
+    expect(error.next).toBe("Inform the user that this server might not offer preview_template.");
   });
 });
 

@@ -67,7 +67,8 @@ describe("a draft", () => {
     expect(error).toMatchObject({ code: "not_found" });
     const link_id = "0190a000-0000-7000-8000-000000000000";
     expect((await call("preview_template", { link_id })).error.next).toBe(
-      "Give a link's UUID, name, (short) path or address as link_id, or leave it out for a sample.",
+      "Set link_id to a link's UUID, name, (short) path or address, or leave link_id out for " +
+        "a sample.",
     );
   });
 
@@ -112,7 +113,7 @@ describe("publishing", () => {
   test("is asked of a person with the difference and how many links change", async () => {
     await call("save_template", { body: first, css });
     const { preview, result } = await callApproved("publish_template");
-    expect(preview).toContain("Publish this page for all links of the project");
+    expect(preview).toContain("Publish this page for all links in the project");
     expect(preview).toContain("affected links: 2");
     expect(preview).toContain("published now: Nothing is published. Links show the default page.");
     const lines = starter.body.trimEnd().split("\n").length;
@@ -167,7 +168,7 @@ describe("publishing", () => {
       const { error } = (await callTool("publish_template", args)).structured;
       expect(error).toMatchObject({ code: "invalid_arguments", effect: "none" });
       expect(error.problems.map(({ field }: { field: string }) => field)).toEqual(fields);
-      expect(error.message).toContain("may not read the draft");
+      expect(error.message).toContain("cannot read the draft");
     }
     const text = { body: second, css };
     const { error } = (await callTool("publish_template", text)).structured;
