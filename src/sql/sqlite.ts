@@ -88,7 +88,6 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       // The log goes into the file now: an engine that keeps statements open would leave it behind.
       // Where another process holds the file, the last one to close merges the log.
       ignoreFault(() => writer.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
-      await Promise.all([db.destroy(), writing.destroy(), readingLong.destroy()]);
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
