@@ -52,9 +52,9 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/access":
     "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
   "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
-  "mcp/previews": "state mcp/approval",
+  "mcp/previews": "mcp/access mcp/approval",
   "mcp/tools/templates": `
-    text look contract state template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
+    text look contract template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
   "mcp/tools/endpoints": `
     text qr contract contract/rules visit bulk/select mcp/results mcp/schemas mcp/approval
     mcp/access mcp/tools/tool mcp/tools/templates`,

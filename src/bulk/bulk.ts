@@ -3,9 +3,8 @@ import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/leaving.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { isStorable } from "../contract/text.ts";
-import type { Exported, Exports } from "../state/exports.ts";
 import type { Job } from "../state/jobs.ts";
-import type { Receipt, ReceiptPage } from "../state/job-journal.ts";
+import type { Receipt, ReceiptPage } from "../state/job-runs.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
 import { createRunner, type Runner } from "./apply/job-runner.ts";
@@ -17,6 +16,12 @@ import {
   writePages,
   type ExportFormat,
 } from "./files/write-links.ts";
+import {
+  findExportPage,
+  saveExportPages,
+  type ExportPage,
+  type SavedPages,
+} from "./export-pages.ts";
 import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
@@ -56,10 +61,10 @@ export type Bulk = Runner & {
     owner: Pick<Owner, "key_print">,
     inTime: InTime,
   ) => Promise<ReadWithin>;
-  readonly findExport: (id: string, page: number, owner: Owner) => ReturnType<Exports["findPage"]>;
+  readonly findExport: (id: string, page: number, owner: Owner) => Promise<ExportPage | undefined>;
 };
 
-type SavedExport = Exported & {
+type SavedExport = SavedPages & {
   readonly count: number;
   /** What is not in it, or not known of what is. */
   readonly lacks: readonly string[];
@@ -121,7 +126,7 @@ export function createBulk(options: RunnerOptions): Bulk {
     exportLinks: (wanted, owner, given) => {
       const signal = limit(given);
       return line.run(owner.key_print, signal, async () =>
-        saveExport(openState, wanted, owner, signal),
+        saveExport(options, wanted, owner, signal),
       );
     },
     readLinks: (filters, take, { key_print }, inTime) => {
@@ -129,7 +134,7 @@ export function createBulk(options: RunnerOptions): Bulk {
       return line.run(key_print, signal, () => readWithin({ ...inTime, signal }, filters, take));
     },
     findExport: async (id, page, { key_print }) =>
-      (await openState()).exports.findPage(key_print, id, page),
+      findExportPage((await openState()).kept, { owner: key_print, id, page }),
   };
 }
 
@@ -154,7 +159,7 @@ async function* readWrites(
 }
 
 async function saveExport(
-  openState: RunnerOptions["openState"],
+  options: RunnerOptions,
   { filters, search, format }: ExportWanted,
   { key_print, call, linkHost }: Owner,
   signal: AbortSignal,
@@ -164,8 +169,9 @@ async function saveExport(
   // A key that may not read links is refused before anything is opened or saved.
   const counted = await readAhead(countEach(parts, counting));
   const type = format === "csv" ? "text/csv" : "application/json";
-  const { exports } = await openState();
-  const saved = await exports.save(key_print, type, writePages(counted, format, pageBytes));
+  const { kept } = await options.openState();
+  const file = { type, texts: writePages(counted, format, pageBytes) };
+  const saved = await saveExportPages(kept, file, key_print, options);
   return { ...saved, count: counting.links, lacks: listLacks(counting) };
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../contract/json.ts";
 import type { Job } from "../state/jobs.ts";
-import type { Receipt } from "../state/job-journal.ts";
+import type { Receipt } from "../state/job-runs.ts";
 import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
 import { estimatePart, estimateSeconds } from "./apply/write-spacing.ts";
 import type { Bulk } from "./bulk.ts";

@@ -3,7 +3,7 @@ import { presentJob, presentReceipt } from "../bulk/present.ts";
 import { clock } from "../compose/embedded.ts";
 import { UsageFault } from "../config.ts";
 import type { Job } from "../state/jobs.ts";
-import type { Receipt } from "../state/job-journal.ts";
+import type { Receipt } from "../state/job-runs.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmAndApply } from "./bulk/confirm-and-apply.ts";
 import { showLine } from "./bulk/describe-plan.ts";

@@ -1,26 +1,25 @@
-import type { KnownAccess } from "../state/known-access.ts";
+import type { KeptAccess } from "../mcp/access/remember-access.ts";
 import type { State } from "../state/state.ts";
 
 /**
- * What is learned of keys, in the state that may be closed soon after: `finish` waits for it. A
- * mere look writes nothing down.
+ * What is learned of keys, in the state that may be closed soon after: `finish` waits for what is
+ * being saved. A mere look saves nothing.
  */
-export function openAccessMemory(
-  openState: () => Promise<Pick<State, "knownAccess">>,
-  isLook: boolean,
-) {
+export function openAccessMemory(openState: () => Promise<Pick<State, "kept">>, isLook: boolean) {
   const writing = new Set<Promise<void>>();
+  const track = async (write: () => Promise<void>): Promise<void> => {
+    if (isLook) return;
+    const written = write();
+    writing.add(written);
+    await written.finally(() => writing.delete(written));
+  };
   return {
-    open: async (): Promise<KnownAccess> => {
-      const { knownAccess } = await openState();
+    open: async (): Promise<KeptAccess> => {
+      const { kept } = await openState();
       return {
-        recall: knownAccess.recall,
-        remember: (place, learned) => {
-          if (isLook) return Promise.resolve();
-          const written = knownAccess.remember(place, learned);
-          writing.add(written);
-          return written.finally(() => writing.delete(written));
-        },
+        list: kept.list,
+        save: (...saved) => track(() => kept.save(...saved)),
+        remove: (...removed) => track(() => kept.remove(...removed)),
       };
     },
     finish: async (): Promise<void> => {

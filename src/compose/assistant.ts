@@ -20,6 +20,7 @@ import { createApprovalPages, type ApprovalPages, type PageOptions } from "../mc
 import { countDecisions, type Decisions } from "../mcp/approval/count-decisions.ts";
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createPreviewPages, type PreviewPages } from "../mcp/previews/preview-pages.ts";
+import { createPreviews } from "../mcp/access/saved-previews.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
 import { createDirectCalls, type DirectCalls } from "../mcp/protocol/direct-calls.ts";
 import { createServer } from "../mcp/protocol/server.ts";
@@ -92,7 +93,7 @@ type AssistantOptions = {
 export function createAssistant(options: AssistantOptions): Assistant {
   const { config, toolbox, deployment, version, state, report, watchCall } = options;
   const openState = state.open;
-  const openPreviews = async () => (await openState()).previews;
+  const openPreviews = async () => createPreviews((await openState()).kept);
   const readPin = once(() => openOwnPin(config));
   const { measure, endWaiting, ...asking } = prepareAsking(options, readPin);
   const serving = { toolbox, ...asking, version, report, watchCall };
@@ -166,7 +167,7 @@ function prepareContexts(
       origin: deployment.origin,
       checksConditions: own !== undefined,
       openHistory: async () => (await openState()).history,
-      openPreviews: async () => (await openState()).previews,
+      openPreviews: async () => createPreviews((await openState()).kept),
       saveFile: options.saveFile,
       key,
       scopes,

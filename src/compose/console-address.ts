@@ -13,7 +13,7 @@ export async function makeConsoleAddress(
   const secret = readSecret(config);
   const { createSessions } = await import("../web/session.ts");
   const { writeSignInAddress } = await import("../web/sign-in.ts");
-  const openRows = async () => (await state.open()).consoleSessions;
+  const openRows = async () => (await state.open()).kept;
   const token = await createSessions({ openRows, clock }).makeAddress(secret);
   return writeSignInAddress(url, token);
 }

@@ -1,5 +1,5 @@
 import type { KeyContext } from "../mcp/access/key-context.ts";
-import { askAgain, describeBlock } from "../mcp/approval/check-pin.ts";
+import { askAgain, describeBlock, readTries } from "../mcp/approval/check-pin.ts";
 import { renderRecent } from "../mcp/approval/page-html.ts";
 import { readPlanPage, renderPlanPage, type PlanPart } from "../mcp/approval/page-rows.ts";
 import { approvalPath, findYesFault, isByHand, readStored } from "../mcp/approval/page.ts";
@@ -153,7 +153,7 @@ async function describe(
   const shown = readStored(approval);
   const { title, button, destroys = false, recent, count, rows } = shown;
   const now = clock.now();
-  const tries = approval.pin === null ? undefined : await opened.pinTries.read(approval.id);
+  const tries = await readTries(approval, opened);
   const plan = rows && (await readPlanPage(opened, rows, part));
   const isGone = rows !== undefined && plan === undefined;
   return {

@@ -30,8 +30,9 @@ async function openConsole(parts: ConsoleParts) {
     identify,
     secretName: config.base_url === undefined ? "API key" : "gateway token",
     consoleCommand,
-    openRows: async () => (await state.open()).consoleSessions,
-    takeTry: async (secret, address) => (await state.open()).signInTries.take(secret, address),
+    openRows: async () => (await state.open()).kept,
+    takeTry: async (secret, address) =>
+      (await state.open()).counters.take({ [`sign_in_by_${secret}`]: address }),
     readPinCheck: async () => {
       const hash = await readPin();
       return hash === undefined ? undefined : (pin) => checkPin(pin, hash);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { CopiedTables } from "../sql/copied-tables.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
-import { stateCopy } from "../state/copied-tables.ts";
+import { stateCopy } from "../state/schema.ts";
 import { applicationId as stateId } from "../state/state.ts";
 import { storeCopy } from "../store/copied-tables.ts";
 import { databaseFile, stateFile } from "./data-folder.ts";

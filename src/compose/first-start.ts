@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import type { Kysely } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import { createToken, hashToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
 import { makeProject } from "../service/write-project.ts";
-import { noteKeyPlace, readKeyPlace } from "../state/key-place.ts";
 import type { StateTables } from "../state/tables.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Store } from "../store/store.ts";
@@ -32,7 +32,9 @@ export async function prepareFirstStart(starting: Starting): Promise<boolean> {
     if (!(await isUntouched(db))) return false;
     const project = await makeProject(db, given, { name: "Default", subdomain: "default" });
     await issueKey(db, given, { project_id: project.id, scopes: [], role: "owner", token });
-    if (stateTables !== undefined) await noteKeyPlace(db, namePlace(keyFile));
+    // Kysely knows the tables of one room; the state's are in the same database.
+    const own = db as unknown as Kysely<StateTables>;
+    if (stateTables !== undefined) await noteKeyPlace(own, namePlace(keyFile));
     return true;
   };
   const isFirst = await store.write(make);
@@ -68,6 +70,19 @@ async function tryKeyFile(db: Db, file: string): Promise<OwnerKey["state"]> {
     return "wrong";
   }
   return (await isKnown(db, token)) ? "opens" : "wrong";
+}
+
+const keyPlace = "owner_key_place";
+
+async function noteKeyPlace(db: Kysely<StateTables>, value: string): Promise<void> {
+  const insert = db.insertInto("secrets").values({ name: keyPlace, value });
+  const update = insert.onConflict((conflict) => conflict.column("name").doUpdateSet({ value }));
+  await update.execute();
+}
+
+async function readKeyPlace(db: Kysely<StateTables>): Promise<string | undefined> {
+  const found = db.selectFrom("secrets").select("value").where("name", "=", keyPlace);
+  return (await found.executeTakeFirst())?.value;
 }
 
 function namePlace(keyFile: string): string {

@@ -1,11 +1,8 @@
 import type { Jobs } from "../state/jobs.ts";
-import type { Notice } from "../state/notices.ts";
+import type { Notice } from "../state/kept-values.ts";
 import { queueEvents } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
 import type { LazyState } from "./lazy-state.ts";
-
-/** Of those that came about meanwhile, the rest is taken over a second later. */
-const mostAtOnce = 100;
 
 /**
  * Takes over what webhooks are to be told of jobs and approvals. What is taken over twice, because
@@ -17,18 +14,18 @@ export function createForwarder(
 ) {
   return async (): Promise<void> => {
     if (!state.exists()) return;
-    const { notices, jobs } = await state.open();
-    const taken: Notice[] = [];
-    for (const notice of await notices.list(mostAtOnce)) {
-      const { id, realm: projectId, event, at } = notice;
+    const { kept, jobs } = await state.open();
+    const taken: string[] = [];
+    for (const { key: id, value: notice } of await kept.list("notice")) {
+      const { realm: projectId, event, at } = notice;
       const about = await describe(notice, jobs);
       if (about === undefined) continue;
-      taken.push(notice);
+      taken.push(id);
       const queued = { id, event, data: { project_id: projectId, ...about } };
       const isPatient = true;
       await store.write((db) => queueEvents({ db, projectId }, [queued], at), { isPatient });
     }
-    await notices.remove(taken);
+    await kept.remove("notice", taken);
   };
 }
 

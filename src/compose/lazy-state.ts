@@ -110,13 +110,6 @@ function share(tables: Sql<StateTables>): Sql<StateTables> {
 }
 
 async function removeEnded(state: State, data: string): Promise<void> {
-  const { approvals, hiddenForms, exports, previews, consoleSessions, history, notices } = state;
   await removeEndedFiles(data, clock.now());
-  await approvals.removeEnded();
-  await hiddenForms.removeEnded();
-  await exports.removeEnded();
-  await previews.removeEnded();
-  await consoleSessions.removeEnded();
-  await history.removeEnded();
-  await notices.removeEnded();
+  await state.removeEnded();
 }

@@ -12,9 +12,10 @@ export const fetchPublicFile: FetchFile = async (asked, signal) => {
   return createFetchFile({ reach: publicReach, setAlarm })(asked, signal);
 };
 
-export function openPublicFiles(openState: () => Promise<Pick<State, "hostBudget">>): PublicFiles {
+export function openPublicFiles(openState: () => Promise<Pick<State, "counters">>): PublicFiles {
   return {
     fetchFile: fetchPublicFile,
-    mayAsk: async (keyPrint) => (await openState()).hostBudget.take(keyPrint),
+    mayAsk: async (keyPrint) =>
+      (await (await openState()).counters.take({ host_request: keyPrint })) !== undefined,
   };
 }

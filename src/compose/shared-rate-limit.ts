@@ -1,9 +1,10 @@
 import { createBudgetLedger, type BudgetLedger } from "../client/rate-limit.ts";
+import { readSpan } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { State } from "../state/state.ts";
 
 type Sharing = {
-  readonly openState: () => Promise<Pick<State, "budgetLedger">>;
+  readonly openState: () => Promise<Pick<State, "counters">>;
   readonly report: (error: unknown) => string;
 };
 
@@ -21,7 +22,8 @@ export function shareBudgets(
   return {
     queue: (budget) => {
       const own = alone.queue(budget);
-      const opening = openState().then(({ budgetLedger }) => budgetLedger.queue(keyPrint, budget));
+      const line = { kind: budget, subject: keyPrint, window_ms: readSpan(budget) };
+      const opening = openState().then(({ counters }) => counters.queue(line));
       return {
         readWait_ms: async (limit) => {
           const shared = opening.then((place) => place.readWait_ms(limit));

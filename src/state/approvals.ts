@@ -1,8 +1,8 @@
-import type { Clock, ClockAndRandom } from "../contract/clock.ts";
+import type { ClockAndRandom } from "../contract/clock.ts";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createLifetimes, type Lifetimes } from "./approval-lifetimes.ts";
-import { digestNotice, insertNotice } from "./notices.ts";
+import { digestNotice, insertNotice } from "./kept-values.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Approvals that wait for a person, and their answers: each lets one request through once. */
@@ -13,40 +13,38 @@ export type Approval = Readonly<
   Pick<Row, "id" | "status" | "preview" | "key_print" | "pin" | "created_at" | "expires_at">
 >;
 
-type Wanted = Pick<Row, "digest" | "preview">;
-type WantedPage = Wanted &
+type TokenRequest = Pick<Row, "digest" | "preview">;
+type PageRequest = TokenRequest &
   Pick<Row, "key_print"> & {
-    /** The hash of the PIN that the page is to ask for. */
+    /** The hash of the PIN that the page asks for. */
     readonly pin?: string | undefined;
-    /** The approval that this request has waited for: it is asked no second one. */
+    /** The approval that this request has waited for. It opens no second page. */
     readonly waited?: string | undefined;
-    /** What webhooks of a project are told when a page is opened; nobody, where it is left out. */
+    /** What the project's webhooks receive when a page is opened; nothing when left out. */
     readonly told?: { readonly realm: string; readonly headline: string } | undefined;
   };
 
 export type Approvals = {
   /** A new approval whose token travels through the client. */
-  readonly openForToken: (wanted: Wanted) => Promise<Approval>;
-  /** Uses a token's approval up: true once, and only for the request that it was opened for. */
+  readonly openForToken: (request: TokenRequest) => Promise<Approval>;
+  /** Uses a token's approval: true once, and only for the request that it was opened for. */
   readonly takeForToken: (id: string, digest: string) => Promise<boolean>;
   /**
-   * What a person answered on this request's page: the answer is used up by asking for it, and a
-   * request that still waits, or is new, is answered with its page. Where several have waited for
-   * one answer, it is used for one of them.
+   * A person's answer on this request's page. Reading the answer uses it, for one of the requests
+   * that wait for it. A request without an answer gets its page, which is opened when it is new.
    */
   readonly askPage: (
-    wanted: WantedPage,
+    request: PageRequest,
   ) => Promise<Said | { readonly said: "used" } | { readonly waits: Approval }>;
   /** Those of a key that wait for a person. */
   readonly listWaiting: (keyPrint: string) => Promise<readonly Approval[]>;
   readonly findPage: (id: string) => Promise<Approval | undefined>;
-  /** Without what a person is shown, which may be long: whoever waits asks often. */
+  /** Without the preview, which may be long: a waiting call reads the status often. */
   readonly readStatus: (id: string) => Promise<Approval["status"] | undefined>;
-  /** Writes a person's answer down; false when the approval no longer waits. */
+  /** Saves a person's answer; false when the approval no longer waits. */
   readonly decidePage: (id: string, said: Said["said"]) => Promise<boolean>;
-  /** Ends those whose time is over. */
   readonly removeEnded: () => Promise<void>;
-  /** How many were asked here, and how many were found over before they let anything through. */
+  /** How many this process asked for, and how many it found expired before they were used. */
   readonly measure: () => Readonly<Record<"asked" | "expired", number>>;
 };
 
@@ -54,99 +52,115 @@ type Said = { readonly said: "approved" | "declined" };
 
 const idBytes = 20;
 
-export function createApprovals(
-  sql: Sql<StateTables>,
-  { clock, random }: ClockAndRandom,
-): Approvals {
-  const lifetimes = createLifetimes(clock, limits.approval_ms);
+export function createApprovals({ db, write }: Sql<StateTables>, given: ClockAndRandom): Approvals {
   const measured = { asked: 0, expired: 0 };
-  const writeCurrent = clearBefore(sql, lifetimes, clock, (count) => (measured.expired += count));
-
+  const { clock } = given;
   return {
-    openForToken: (wanted) => writeCurrent((db) => begin(db, "sealed", wanted)),
+    openForToken: async (request) => {
+      const opened = await write((inner) => open(inner, { ...request, channel: "sealed" }, given));
+      measured.asked += 1;
+      return opened;
+    },
 
     takeForToken: (id, digest) =>
-      sql.write(async (db) => {
-        const [row] = await listCurrent(db, { id, digest, channel: "sealed" });
-        return row !== undefined && setStatus(db, row.id, "waiting", "used");
+      write(async (inner) => {
+        const current = selectCurrent(inner, "sealed", clock.now()).select("id");
+        const row = await current.where((row) => row.and({ id, digest })).executeTakeFirst();
+        return row !== undefined && setStatus(inner, row.id, "waiting", "used");
       }),
 
-    askPage: (wanted) => writeCurrent((db) => askOnPage(wanted, { db, listCurrent, begin })),
+    askPage: async ({ told, waited, ...request }) => {
+      const asked = await write(async (inner) => {
+        const found = await readAnswer(inner, { ...request, waited }, clock.now());
+        if (found !== undefined) return found;
+        const waits = await open(inner, { ...request, channel: "page" }, given);
+        if (told !== undefined) await noteOpened(inner, waits, told);
+        return { waits, isNew: true };
+      });
+      if ("isNew" in asked) measured.asked += 1;
+      return asked;
+    },
 
     listWaiting: (key_print) =>
-      listCurrent(sql.db, { key_print, channel: "page", status: "waiting" }),
+      selectCurrent(db, "page", clock.now())
+        .selectAll()
+        .where((row) => row.and({ key_print, status: "waiting" }))
+        .execute(),
 
-    findPage: async (id) => (await listCurrent(sql.db, { id, channel: "page" }))[0],
+    findPage: (id) =>
+      selectCurrent(db, "page", clock.now()).selectAll().where("id", "=", id).executeTakeFirst(),
 
     readStatus: async (id) => {
-      const row = await selectTimes(sql.db, id).executeTakeFirst();
-      return row !== undefined && lifetimes.isCurrent(row) ? row.status : undefined;
+      const current = selectCurrent(db, "page", clock.now()).select("status");
+      return (await current.where("id", "=", id).executeTakeFirst())?.status;
     },
 
     decidePage: (id, said) =>
-      sql.write(async (db) => {
-        const [row] = await listCurrent(db, { id, channel: "page" });
-        return row !== undefined && setStatus(db, row.id, "waiting", said);
+      write(async (inner) => {
+        const current = selectCurrent(inner, "page", clock.now()).select("id");
+        const row = await current.where("id", "=", id).executeTakeFirst();
+        return row !== undefined && setStatus(inner, row.id, "waiting", said);
       }),
 
     removeEnded: async () => {
-      if (await isAnyOver(sql.db, lifetimes, clock)) await writeCurrent(() => Promise.resolve());
+      const now = clock.now();
+      const ended = db.selectFrom("approvals").select("id").where("expires_at", "<=", now);
+      if ((await ended.limit(1).executeTakeFirst()) === undefined) return;
+      const removed = await write((inner) =>
+        inner.deleteFrom("approvals").where("expires_at", "<=", now).returning("status").execute(),
+      );
+      // No one answered, or the request that asked did not come back for the answer.
+      const unspent = removed.filter(({ status }) => status === "waiting" || status === "approved");
+      measured.expired += unspent.length;
     },
     measure: () => ({ ...measured }),
   };
-
-  async function begin(
-    db: Db,
-    channel: Row["channel"],
-    { key_print = "", pin = null, ...wanted }: Wanted & Partial<Pick<Row, "key_print" | "pin">>,
-  ): Promise<Approval> {
-    const id = Buffer.from(random.bytes(idBytes)).toString("base64url");
-    const first = { id, channel, status: "waiting", pin_tries: 0 } as const;
-    const row = { ...wanted, key_print, pin, ...lifetimes.begin(id), ...first };
-    await db.insertInto("approvals").values(row).execute();
-    measured.asked += 1;
-    return row;
-  }
-
-  async function listCurrent(db: Db, known: Partial<Row>): Promise<readonly Row[]> {
-    return (await listRows(db, known)).filter(lifetimes.isCurrent);
-  }
 }
 
-type Rows = {
-  readonly db: Db;
-  readonly listCurrent: (db: Db, known: Partial<Row>) => Promise<readonly Row[]>;
-  readonly begin: (db: Db, channel: "page", wanted: Wanted & Partial<Row>) => Promise<Approval>;
-};
+type Opened = TokenRequest & Pick<Row, "channel"> & Partial<Pick<PageRequest, "key_print" | "pin">>;
 
-async function askOnPage(
-  { waited, told, ...wanted }: WantedPage,
-  { db, listCurrent, begin }: Rows,
-): ReturnType<Approvals["askPage"]> {
-  const current = await listCurrent(db, { digest: wanted.digest, channel: "page" });
+async function open(
+  db: Db,
+  { key_print = "", pin, ...request }: Opened,
+  { clock, random }: ClockAndRandom,
+): Promise<Row> {
+  const id = Buffer.from(random.bytes(idBytes)).toString("base64url");
+  const created_at = clock.now();
+  const times = { created_at, expires_at: created_at + limits.approval_ms };
+  const asked = { ...request, key_print, pin: pin ?? null };
+  const row = { id, ...asked, status: "waiting", ...times } as const;
+  await db.insertInto("approvals").values(row).execute();
+  return row;
+}
+
+/** Undefined when nobody was asked yet. */
+async function readAnswer(
+  db: Db,
+  { digest, pin, waited }: PageRequest,
+  now: number,
+): Promise<Awaited<ReturnType<Approvals["askPage"]>> | undefined> {
+  const current = await selectCurrent(db, "page", now)
+    .selectAll()
+    .where("digest", "=", digest)
+    .execute();
   const ended = current.find(({ id }) => id === waited);
   if (ended?.status === "used") return { said: "used" };
   if (ended?.status === "told") return { said: "declined" };
-  // A yes that was given without this PIN, in front of another process, is none here.
-  const pin = wanted.pin ?? null;
-  const open = current.filter(({ status }) => status !== "used" && status !== "told");
-  const row = open.find((approval) => approval.pin === pin);
-  if (row === undefined) {
-    const waits = await begin(db, "page", { ...wanted, pin });
-    if (told !== undefined) await tellOfPage(db, waits, told);
-    return { waits };
-  }
+  const unused = current.filter(({ status }) => status !== "used" && status !== "told");
+  // An approval that was given without this PIN, to another process, does not count here.
+  const row = unused.find((approval) => approval.pin === (pin ?? null));
+  if (row === undefined) return undefined;
   if (row.status === "waiting") return { waits: row };
   const said = row.status === "approved" ? "approved" : "declined";
   await setStatus(db, row.id, said, said === "approved" ? "used" : "told");
   return { said };
 }
 
-/** Never its own id, by which its page is opened. */
-async function tellOfPage(
+/** Webhooks never receive the approval's own id, which opens its page. */
+async function noteOpened(
   db: Db,
   { id, created_at, expires_at }: Approval,
-  { realm, headline }: NonNullable<WantedPage["told"]>,
+  { realm, headline }: NonNullable<PageRequest["told"]>,
 ): Promise<void> {
   const subject = `apr_${digestNotice([id])}`;
   const data = { id: subject, headline, expires_at: new Date(expires_at).toISOString() };
@@ -154,58 +168,18 @@ async function tellOfPage(
   await insertNotice(db, notice, "");
 }
 
-async function listRows(db: Db, known: Partial<Row>): Promise<readonly Row[]> {
-  const found = db.selectFrom("approvals").selectAll();
-  return found.where((row) => row.and(known)).execute();
+function selectCurrent(db: Db, channel: Row["channel"], now: number) {
+  return (
+    db
+      .selectFrom("approvals")
+      .where("channel", "=", channel)
+      .where("expires_at", ">", now)
+      // One that was opened in the future was opened before the clock was set back.
+      .where("created_at", "<=", now + mostSkew_ms)
+  );
 }
 
-/** Those that are over go before; they are remembered until that is durable. */
-function clearBefore(
-  { write }: Sql<StateTables>,
-  { listEnded, forget }: Lifetimes,
-  { now }: Pick<Clock, "now">,
-  onExpired: (count: number) => unknown,
-) {
-  return async <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => {
-    const ended = listEnded();
-    let expired: readonly Pick<Row, "status">[] = [];
-    const result = await write(async (db) => {
-      expired = await db
-        .deleteFrom("approvals")
-        .where((row) => {
-          const isOver = row("expires_at", "<=", now());
-          // PostgreSQL knows no empty list.
-          return ended.length === 0 ? isOver : row.or([isOver, row("id", "in", ended)]);
-        })
-        .returning("status")
-        .execute();
-      return work(db);
-    });
-    forget(ended);
-    onExpired(expired.filter(({ status }) => unspent.has(status)).length);
-    return result;
-  };
-}
-
-async function isAnyOver(
-  db: Db,
-  { listEnded }: Lifetimes,
-  { now }: Pick<Clock, "now">,
-): Promise<boolean> {
-  if (listEnded().length > 0) return true;
-  const over = db.selectFrom("approvals").select("id").where("expires_at", "<=", now());
-  return (await over.limit(1).executeTakeFirst()) !== undefined;
-}
-
-/** Nobody has answered, or the answer was never asked for. */
-const unspent: ReadonlySet<Row["status"]> = new Set(["waiting", "approved"]);
-
-function selectTimes(db: Db, id: string) {
-  const pages = db.selectFrom("approvals").where("channel", "=", "page");
-  return pages.select(["id", "status", "created_at", "expires_at"]).where("id", "=", id);
-}
-
-/** True for one caller alone where several change the same status at once. */
+/** True for only one of several callers that change the same status at once. */
 async function setStatus(
   db: Db,
   id: string,
@@ -215,8 +189,7 @@ async function setStatus(
   const { numUpdatedRows } = await db
     .updateTable("approvals")
     .set({ status: to })
-    .where("id", "=", id)
-    .where("status", "=", from)
+    .where((row) => row.and({ id, status: from }))
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }

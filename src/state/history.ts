@@ -2,9 +2,8 @@ import type { Selectable } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createPrefixedId } from "./create-id.ts";
-import { fitIndex } from "./fit-index.ts";
-import { dropEndedChanges, dropOldChanges } from "./history-bounds.ts";
+import { createPrefixedId } from "./ids.ts";
+import { findValue, saveValue } from "./kept-values.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** What was written, by whom, and what was there before: so that it can be put back. */
@@ -60,31 +59,28 @@ type Begun = Writer &
 /** Whose changes are read: a project's, or only those of one key in it. */
 export type Readers = { readonly realm: string; readonly key_print?: string | undefined };
 
-type Wanted = {
+type ChangeFilter = {
   /** An id, or a path or the like that the target had at the time. */
   readonly target?: string | undefined;
   /** What it was done to. */
   readonly kind?: string | undefined;
 };
 
-type Listing = Wanted & {
-  readonly from: number;
-  readonly limit: number;
-};
+type ChangeList = ChangeFilter & { readonly from: number; readonly limit: number };
 
 export type History = {
-  /** Written before the request leaves; a row that stays so has an unknown end. */
+  /** Written before the request is sent. A row that stays "begun" has an unknown result. */
   readonly begin: (begun: Begun) => Promise<Change>;
-  /** Notes what became of it. */
-  readonly note: (change: Noted, ended: Partial<Ended>) => Promise<void>;
-  /** Of what was refused there is nothing to tell. */
-  readonly drop: (change: Noted) => Promise<void>;
+  /** Writes the result. */
+  readonly note: (change: ChangeId, ended: Partial<Ended>) => Promise<void>;
+  /** A change that was refused leaves no row. */
+  readonly drop: (change: ChangeId) => Promise<void>;
   readonly find: (readers: Readers, id: string) => Promise<Change | undefined>;
-  readonly list: (readers: Readers, listing: Listing) => Promise<readonly Change[]>;
-  readonly count: (readers: Readers, wanted: Wanted) => Promise<number>;
+  readonly list: (readers: Readers, listed: ChangeList) => Promise<readonly Change[]>;
+  readonly count: (readers: Readers, filter: ChangeFilter) => Promise<number>;
   /** The newest that is not undone, and undoes nothing itself. */
   readonly findLast: (readers: Readers) => Promise<Change | undefined>;
-  /** The newest change of a target in so long a time. */
+  /** The newest change of a target within this time. */
   readonly findRecent: (
     realm: string,
     target: string,
@@ -92,24 +88,24 @@ export type History = {
   ) => Promise<Change | undefined>;
   /** Whether the project's history has every change since a time, or had to drop some for room. */
   readonly isWhole: (realm: string, since: number) => Promise<boolean>;
-  /** Whatever had the first id has the second one by now: it was deleted, and made anew. */
+  /** What had the first id was deleted, and was created again with the second one. */
   readonly noteSuccessor: (realm: string, id: string, successor_id: string) => Promise<void>;
   readonly findSuccessor: (realm: string, id: string) => Promise<string>;
-  /** Some of what is too old, of projects in which nobody writes any more. */
-  readonly removeEnded: () => Promise<void>;
 };
 
-/** A change by its project and its id: each project's are found together, and by themselves. */
-type Noted = Readonly<Pick<Row, "realm" | "id">>;
+/** A change is found by its project and its id. */
+type ChangeId = Readonly<Pick<Row, "realm" | "id">>;
 
 export type Ended = Target & Pick<Change, "state" | "effects"> & Partial<Pick<Change, "note">>;
 
 export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): History {
   const { db, write } = sql;
   const { clock } = given;
+  let begunHere = 0;
   return {
     begin: async (begun) => {
-      await dropOldChanges(sql, begun, clock.now());
+      if (begunHere % checkedEach === 0) await dropSurplus(sql, begun, clock.now());
+      begunHere += 1;
       return write((inner) => insertChange(inner, begun, "begun", given));
     },
     note: (change, ended) => write((inner) => noteEnd(inner, change, ended)),
@@ -118,12 +114,12 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
       await write((inner) => ofRealm(inner).where("id", "=", id).execute());
     },
     find: (readers, id) => listOne(selectOf(db, readers).where("id", "=", id)),
-    list: async (readers, { from, limit, ...wanted }) => {
-      const query = selectOf(db, readers, wanted).orderBy("number", "desc");
+    list: async (readers, { from, limit, ...filter }) => {
+      const query = selectOf(db, readers, filter).orderBy("number", "desc");
       return (await query.offset(from).limit(limit).execute()).map(readChange);
     },
-    count: async (readers, wanted) => {
-      const query = selectOf(db, readers, wanted).clearSelect();
+    count: async (readers, filter) => {
+      const query = selectOf(db, readers, filter).clearSelect();
       const counted = query.select((row) => row.fn.countAll<number>().as("count"));
       return (await counted.executeTakeFirstOrThrow()).count;
     },
@@ -140,22 +136,49 @@ export function createHistory(sql: Sql<StateTables>, given: ClockAndRandom): His
           .orderBy("number", "desc"),
       ),
     isWhole: async (realm, since) => {
-      const gaps = db.selectFrom("history_gaps").select("at").where("realm", "=", realm);
-      return (await gaps.where("at", ">=", since).executeTakeFirst()) === undefined;
+      const gap = await findValue(db, "history_gap", realm, clock.now());
+      return gap === undefined || gap.value < since;
     },
-    noteSuccessor: async (realm, id, successor_id) => {
-      const found = { successor_id, at: clock.now() };
-      await write((inner) =>
-        inner
-          .insertInto("successors")
-          .values({ realm, id, ...found })
-          .onConflict((conflict) => conflict.columns(["realm", "id"]).doUpdateSet(found))
-          .execute(),
-      );
+    noteSuccessor: (realm, id, value) => {
+      const saved = { kind: "successor", key: `${realm} ${id}`, value, at: clock.now() } as const;
+      return write((inner) => saveValue(inner, saved));
     },
-    findSuccessor: (realm, id) => findSuccessor(db, realm, id),
-    removeEnded: () => dropEndedChanges(sql, clock.now()),
+    findSuccessor: (realm, id) => findSuccessor(db, realm, id, clock.now()),
   };
+}
+
+/** The history keeps changes for a month, and of each key so many changes and characters. */
+export const historyLasts_ms = 30 * 24 * 60 * 60_000;
+const mostOfKey = 10_000;
+const mostCharactersOfKey = 64 * 1024 * 1024;
+/** Other writers need not wait long for so many rows. */
+const mostAtOnce = 200;
+/** Adding the sizes up takes longer than writing a change, so it is not done for each. */
+const checkedEach = 64;
+
+/** Deletes a key's oldest changes when it has too many, and notes the gap. */
+async function dropSurplus(
+  { db, write }: Sql<StateTables>,
+  { realm, key_print }: Pick<Writer, "realm" | "key_print">,
+  now: number,
+): Promise<void> {
+  const own = db.selectFrom("changes").where("realm", "=", realm);
+  const ofKey = own.select(["number", "size"]).where("key_print", "=", key_print);
+  let size = 0;
+  const surplus = (await ofKey.orderBy("number", "desc").execute()).filter(
+    (row, index) => (size += row.size) > mostCharactersOfKey || index >= mostOfKey,
+  );
+  if (surplus.length === 0) return;
+  const oldest = surplus.toReversed().slice(0, mostAtOnce);
+  const numbers = oldest.map(({ number }) => number);
+  await write(async (inner) => {
+    const changes = inner.deleteFrom("changes").where("realm", "=", realm);
+    const dropped = await changes.where("number", "in", numbers).returning("at").execute();
+    const at = Math.max(...dropped.map((row) => row.at));
+    const known = await findValue(inner, "history_gap", realm, now);
+    if ((known?.value ?? 0) >= at || dropped.length === 0) return;
+    await saveValue(inner, { kind: "history_gap", key: realm, value: at, at });
+  });
 }
 
 async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | undefined> {
@@ -163,7 +186,7 @@ async function listOne(query: ReturnType<typeof selectOf>): Promise<Change | und
   return row && readChange(row);
 }
 
-async function noteEnd(db: Db, change: Noted, ended: Partial<Ended>): Promise<void> {
+async function noteEnd(db: Db, change: ChangeId, ended: Partial<Ended>): Promise<void> {
   const { kind, target_id, target_key, name, state, effects, note } = ended;
   const text = effects && JSON.stringify(effects);
   await setOne(db, change, {
@@ -172,7 +195,7 @@ async function noteEnd(db: Db, change: Noted, ended: Partial<Ended>): Promise<vo
     name,
     state,
     note,
-    ...(target_key !== undefined && { target_key: fitKey(target_key) }),
+    target_key: target_key && fitIndex(target_key),
     ...(text !== undefined && { effects: text, size: text.length }),
   });
   if (state === "done") await markUndone(db, change);
@@ -188,7 +211,7 @@ export async function insertChange(
   const { effects, note = null, undoes = null, ...rest } = begun;
   const text = JSON.stringify(effects);
   const id = createPrefixedId("change", random);
-  const target_key = fitKey(begun.target_key);
+  const target_key = begun.target_key && fitIndex(begun.target_key);
   const row = { id, at: clock.now(), ...rest, target_key, note, undoes, undone_by: null, state };
   await db
     .insertInto("changes")
@@ -198,15 +221,18 @@ export async function insertChange(
   return { ...row, effects };
 }
 
-/** The contract bounds ids, but a path may be one that is about to be refused for its length. */
-function fitKey(key: string | null): string | null {
-  return key === null ? null : fitIndex(key);
+/**
+ * The beginning of a text, as it is stored and searched in an index: PostgreSQL refuses an indexed
+ * value over 2.7 KB, and a path may be one that is about to be refused for its length.
+ */
+function fitIndex(text: string): string {
+  return text.slice(0, 500).toWellFormed();
 }
 
 /**
  * What a change undoes is not in effect any more; and what that one had undone is in effect again.
  */
-async function markUndone(db: Db, { realm, id }: Noted): Promise<void> {
+async function markUndone(db: Db, { realm, id }: ChangeId): Promise<void> {
   const findUndone = async (undoing: string) => {
     const undoes = db.selectFrom("changes").select("undoes").where("realm", "=", realm);
     return (await undoes.where("id", "=", undoing).executeTakeFirst())?.undoes ?? null;
@@ -221,14 +247,14 @@ async function markUndone(db: Db, { realm, id }: Noted): Promise<void> {
 /** What is undefined stays as it is. */
 async function setOne(
   db: Db,
-  { realm, id }: Noted,
+  { realm, id }: ChangeId,
   changed: { readonly [Column in keyof Row]?: Row[Column] | undefined },
 ): Promise<void> {
   const ofRealm = db.updateTable("changes").set(changed).where("realm", "=", realm);
   await ofRealm.where("id", "=", id).execute();
 }
 
-function selectOf(db: Db, { realm, key_print }: Readers, { target, kind }: Wanted = {}) {
+function selectOf(db: Db, { realm, key_print }: Readers, { target, kind }: ChangeFilter = {}) {
   let query = db.selectFrom("changes").selectAll().where("realm", "=", realm);
   if (key_print !== undefined) query = query.where("key_print", "=", key_print);
   if (kind !== undefined) query = query.where("kind", "=", kind);
@@ -248,22 +274,17 @@ function selectOf(db: Db, { realm, key_print }: Readers, { target, kind }: Wante
   );
 }
 
-async function findSuccessor(db: Db, realm: string, id: string): Promise<string> {
+async function findSuccessor(db: Db, realm: string, id: string, now: number): Promise<string> {
   let current = id;
   for (let steps = 0; steps < mostSuccessors; steps += 1) {
-    const row = await db
-      .selectFrom("successors")
-      .select("successor_id")
-      .where("realm", "=", realm)
-      .where("id", "=", current)
-      .executeTakeFirst();
-    if (row === undefined) break;
-    current = row.successor_id;
+    const found = await findValue(db, "successor", `${realm} ${current}`, now);
+    if (found === undefined) break;
+    current = found.value;
   }
   return current;
 }
 
-/** Nothing is deleted and undone more often than this in the time that a change is kept. */
+/** Nothing is deleted and restored more often than this while a change is kept. */
 const mostSuccessors = 1000;
 
 function readChange({ number: _number, size: _size, effects, ...row }: Row): Change {

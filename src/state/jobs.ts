@@ -1,30 +1,28 @@
-import { sql as raw } from "kysely";
+import type { Selectable } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createPrefixedId } from "./create-id.ts";
 import { insertChange, type Writer } from "./history.ts";
-import { createJournal, type Journal, type Receipt, type ReceiptPage } from "./job-journal.ts";
-import { createLeases, isLeaseOver, type Leases } from "./job-leases.ts";
+import { createPrefixedId } from "./ids.ts";
+import { countEnds, createJobRuns, isLeased, type JobRuns } from "./job-runs.ts";
 import { countPlannedWrites, readPlan, type Plan } from "./plans.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** Plans that are being applied. */
 
-type JobRow = Pick<StateTables["jobs"], (typeof jobColumns)[number]>;
+type JobRow = Selectable<StateTables["jobs"]>;
 
-export type Job = Readonly<Pick<JobRow, "id" | "plan_id" | "key_print" | "state" | "message">> &
+export type Job = Readonly<
+  Pick<JobRow, "id" | "plan_id" | "key_print" | "message" | "created_at" | "updated_at">
+> &
   Pick<Plan, "operation" | "undoes" | "request"> & {
+    /** An interrupted job can be resumed: no process runs it. */
+    readonly state: "running" | "interrupted" | "done" | "cancelled";
     /** What the plan has to do, by kind. */
     readonly planned: Plan["counts"];
     readonly counts: JobCounts;
-    readonly created_at: number;
-    readonly updated_at: number;
-    /** Whether rows of it may be on the way, even where it was cancelled. */
+    /** Whether requests of it may be under way, even when it was cancelled. */
     readonly isHeld: boolean;
   };
-
-/** A job that a start resumes, and the key that it calls with: see the tables. */
-type ResumableJob = { readonly id: string; readonly key_id: string };
 
 export type JobCounts = {
   readonly done: number;
@@ -39,68 +37,54 @@ export type JobWriter = Writer & { readonly tool: string };
 /** The name says in the history what the job does. */
 type NamedWriter = JobWriter & { readonly name: string };
 
-export type Jobs = Leases &
-  Pick<Journal, "noteSent" | "noteEnd"> & {
-    /** The plan's one job, made when there is none yet; then it is a change of its writer. */
-    readonly open: (plan: Plan, writer?: NamedWriter, keyId?: string) => Promise<Job>;
-    readonly find: (id: string) => Promise<Job | undefined>;
-    readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
-    readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
-    readonly count: (keyPrint: string) => Promise<number>;
-    /** The keys that have jobs which are running, or were interrupted. */
-    readonly listUnfinished: () => Promise<readonly string[]>;
-    /** Those that were interrupted a short time ago, or run in a process that may have died. */
-    readonly listResumable: () => Promise<readonly ResumableJob[]>;
-    readonly listReceipts: (job: Pick<Job, "id">, page: ReceiptPage) => Promise<readonly Receipt[]>;
-  };
+export type Jobs = JobRuns & {
+  /** The plan's one job, created when there is none: then it is a change of its writer. */
+  readonly open: (plan: Plan, writer?: NamedWriter, keyId?: string) => Promise<Job>;
+  readonly find: (id: string) => Promise<Job | undefined>;
+  readonly findOfPlan: (planId: string) => Promise<Job | undefined>;
+  readonly list: (keyPrint: string, from: number, limit: number) => Promise<readonly Job[]>;
+  readonly count: (keyPrint: string) => Promise<number>;
+  /** The keys that have running or interrupted jobs. */
+  readonly listUnfinished: () => Promise<readonly string[]>;
+  /** Those that were interrupted a short time ago, or run in a process that may have died. */
+  readonly listResumable: () => Promise<
+    readonly { readonly id: string; readonly key_id: string }[]
+  >;
+};
+
+/** A restart resumes jobs that were interrupted within this time. */
+const resumedFor_ms = 10 * 60_000;
 
 export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
-  const { clock, random } = given;
+  const { now } = given.clock;
   const { db, write } = sql;
-  const journal = createJournal(sql, clock);
-  const describe = async (rows: readonly JobRow[]) =>
-    Promise.all(rows.map((row) => describeJob(db, row, journal, clock.now())));
-  const find = async (column: "id" | "plan_id", value: string) => {
-    const [job] = await describe(await selectJobs(db).where(column, "=", value).execute());
-    return job;
+  const findBy = async (column: "id" | "plan_id", value: string) => {
+    const row = await db
+      .selectFrom("jobs")
+      .selectAll()
+      .where(column, "=", value)
+      .executeTakeFirst();
+    return row && describeJob(db, row, now());
   };
 
   return {
-    ...createLeases(sql, clock),
-    noteSent: journal.noteSent,
-    noteEnd: journal.noteEnd,
-    listReceipts: ({ id }, page) => journal.listReceipts(id, page),
-
-    open: async (plan, writer, key_id) => {
-      const { id: plan_id, key_print } = plan;
-      const now = clock.now();
-      const begun = { state: "interrupted", message: null, runner: null, runs_until: 0 } as const;
-      const times = { created_at: now, updated_at: now };
-      const whose = { key_id: key_id ?? null, realm: writer?.realm ?? null };
-      await write(async (inner) => {
-        const plans = inner.selectFrom("plans").select("id").where("id", "=", plan_id);
-        // A plan that was deleted meanwhile leaves no job behind.
-        await plans.executeTakeFirstOrThrow();
-        const id = createPrefixedId("job", random);
-        const { numInsertedOrUpdatedRows } = await inner
-          .insertInto("jobs")
-          .values({ id, plan_id, key_print, ...whose, ...begun, ...times })
-          // Of two processes that open it at once, the first one's job stays.
-          .onConflict((conflict) => conflict.column("plan_id").doNothing())
-          .executeTakeFirst();
-        if (writer === undefined || numInsertedOrUpdatedRows !== 1n) return;
-        await noteJob(inner, id, plan, writer, given);
-      });
-      const row = await selectJobs(db).where("plan_id", "=", plan_id).executeTakeFirstOrThrow();
-      return describeJob(db, row, journal, now);
+    ...createJobRuns(sql, given.clock),
+    open: async (plan, writer, keyId) => {
+      await write((inner) => openJob(inner, plan, { writer, keyId }, given));
+      const row = await db
+        .selectFrom("jobs")
+        .selectAll()
+        .where("plan_id", "=", plan.id)
+        .executeTakeFirstOrThrow();
+      return describeJob(db, row, now());
     },
-    find: (id) => find("id", id),
-    findOfPlan: (planId) => find("plan_id", planId),
+    find: (id) => findBy("id", id),
+    findOfPlan: (planId) => findBy("plan_id", planId),
     list: async (keyPrint, from, limit) => {
-      const own = selectJobs(db).where("key_print", "=", keyPrint);
-      // Of one moment, the one that was made last: the engine numbers the rows as they come.
-      const newest = own.orderBy("created_at", "desc").orderBy(raw`rowid`, "desc");
-      return describe(await newest.offset(from).limit(limit).execute());
+      const own = db.selectFrom("jobs").selectAll().where("key_print", "=", keyPrint);
+      const newest = own.orderBy("created_at", "desc").orderBy("number", "desc");
+      const rows = await newest.offset(from).limit(limit).execute();
+      return Promise.all(rows.map((row) => describeJob(db, row, now())));
     },
     count: async (keyPrint) => {
       const { count } = await db
@@ -111,76 +95,66 @@ export function createJobs(sql: Sql<StateTables>, given: ClockAndRandom): Jobs {
       return count;
     },
     listUnfinished: async () => {
-      const unfinished = db.selectFrom("jobs").where("state", "in", ["running", "interrupted"]);
-      const rows = await unfinished.select("key_print").distinct().execute();
+      const open = db.selectFrom("jobs").where("state", "=", "open");
+      const rows = await open.select("key_print").distinct().execute();
       return rows.map(({ key_print }) => key_print);
     },
-    listResumable: () => listResumable(db, clock.now()),
+    listResumable: async () => {
+      const open = db.selectFrom("jobs").select(["id", "key_id"]).where("state", "=", "open");
+      const recent = await open.where("updated_at", ">", now() - resumedFor_ms).execute();
+      return recent.flatMap(({ id, key_id }) => (key_id === null ? [] : [{ id, key_id }]));
+    },
   };
 }
 
-/** A start resumes jobs that were interrupted within this time. */
-const resumedFor_ms = 10 * 60_000;
+type Opener = { readonly writer: NamedWriter | undefined; readonly keyId: string | undefined };
 
-async function listResumable(db: Db, now: number): Promise<readonly ResumableJob[]> {
-  const jobs = await db
-    .selectFrom("jobs")
-    .select(["id", "key_id"])
-    .where("state", "in", ["running", "interrupted"])
-    .where("updated_at", ">", now - resumedFor_ms)
-    .execute();
-  return jobs.flatMap(({ id, key_id }) => (key_id === null ? [] : [{ id, key_id }]));
-}
-
-/** A job is one change, whatever its rows are; what undoes it is a job as well. */
-async function noteJob(
+async function openJob(
   db: Db,
-  id: string,
-  { undoes }: Plan,
-  writer: NamedWriter,
+  plan: Plan,
+  { writer, keyId }: Opener,
   given: ClockAndRandom,
 ): Promise<void> {
-  const ofRealm = db.selectFrom("changes").select("id").where("realm", "=", writer.realm);
-  const undone = ofRealm.where("target_id", "=", undoes);
-  const target = { kind: "job", target_id: id, target_key: null };
-  const begun = { ...writer, ...target, effects: [] };
-  const undoneId = (await undone.executeTakeFirst())?.id;
-  await insertChange(db, { ...begun, undoes: undoneId }, "done", given);
+  const plans = db.selectFrom("plans").select("id").where("id", "=", plan.id);
+  // A plan that was deleted in the meantime leaves no job behind.
+  await plans.executeTakeFirstOrThrow();
+  const id = createPrefixedId("job", given.random);
+  const now = given.clock.now();
+  const own = { id, plan_id: plan.id, key_print: plan.key_print };
+  const whose = { key_id: keyId ?? null, realm: writer?.realm ?? null };
+  const begun = { state: "open", message: null, runner: null, runs_until: 0 } as const;
+  const opened = await db
+    .insertInto("jobs")
+    .values({ ...own, ...whose, ...begun, created_at: now, updated_at: now })
+    // When two processes open it at the same time, the first one's job stays.
+    .onConflict((conflict) => conflict.column("plan_id").doNothing())
+    .executeTakeFirst();
+  if (writer === undefined || opened.numInsertedOrUpdatedRows !== 1n) return;
+  // A job is one change of the history. When it undoes another job, it undoes that job's change.
+  const undone = await db
+    .selectFrom("changes")
+    .select("id")
+    .where((row) => row.and({ realm: writer.realm, target_id: plan.undoes }))
+    .executeTakeFirst();
+  const change = { ...writer, kind: "job", target_id: id, target_key: null, effects: [] };
+  await insertChange(db, { ...change, undoes: undone?.id }, "done", given);
 }
 
-async function describeJob(db: Db, row: JobRow, journal: Journal, now: number): Promise<Job> {
-  const { runner, runs_until, ...rest } = row;
-  const isHeld = runner !== null && !isLeaseOver(runs_until, now);
-  const isLost = row.state === "running" && !isHeld;
+async function describeJob(
+  db: Db,
+  { number: _number, key_id: _keyId, realm: _realm, runner, runs_until, ...row }: JobRow,
+  now: number,
+): Promise<Job> {
+  const isHeld = isLeased({ runner, runs_until }, now);
   const plans = db.selectFrom("plans").selectAll().where("id", "=", row.plan_id);
   const plan = readPlan(await plans.executeTakeFirstOrThrow());
   const { operation, undoes, request, counts: planned } = plan;
-  const { sent, done, rejected, ...ended } = await journal.countEnds(row.plan_id);
-  // The end of what was on the way when its runner died is unknown.
+  const { sent, done, rejected, ...ended } = await countEnds(db, row.plan_id);
+  // When its process died, nobody knows the result of the rows that were sent.
   const unknown = ended.unknown + (isHeld ? 0 : sent);
-  const counts = {
-    done,
-    rejected,
-    unknown,
-    left: countPlannedWrites(planned) - done - rejected - unknown,
-  };
-  const state = isLost ? "interrupted" : row.state;
-  return { ...rest, state, operation, undoes, request, planned, counts, isHeld };
-}
-
-/** Each but its number, by which jobs are sorted alone, and what is about the history. */
-const jobColumns = [
-  "id",
-  "plan_id",
-  "key_print",
-  "state",
-  "message",
-  "runner",
-  "runs_until",
-  "created_at",
-  "updated_at",
-] as const;
-
-function selectJobs(db: Db) {
-  return db.selectFrom("jobs").select(jobColumns);
+  const left = countPlannedWrites(planned) - done - rejected - unknown;
+  const counts = { done, rejected, unknown, left };
+  const openState = isHeld ? "running" : "interrupted";
+  const state = row.state === "open" ? openState : row.state;
+  return { ...row, state, operation, undoes, request, planned, counts, isHeld };
 }

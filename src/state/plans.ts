@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql as raw } from "kysely";
 import type { ClockAndRandom } from "../contract/clock.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Sql } from "../sql/sql.ts";
-import { createPrefixedId } from "./create-id.ts";
-import { batchRows, draft, dropOld, dropPlan, type Write } from "./drop-plans.ts";
+import { createPrefixedId } from "./ids.ts";
 import type { Db, StateTables } from "./tables.ts";
 
 /** What bulk changes would do, until they are applied or too old. */
@@ -24,12 +24,14 @@ export function countPlannedWrites(counts: Plan["counts"]): number {
  * Whether something is wrong with the plan, so that none of it can be applied. Faulty rows may be
  * left out where that was asked for; what is wrong with the whole source may not.
  */
-export function isFaulty({ counts, problems, request }: Judged): boolean {
+export function isFaulty({
+  counts,
+  problems,
+  request,
+}: Pick<Plan, "counts" | "problems" | "request">): boolean {
   if (request.skips_invalid !== true) return counts.invalid + problems.length > 0;
   return problems.some(({ skipped }) => skipped !== true);
 }
-
-type Judged = Pick<Plan, "counts" | "problems" | "request">;
 
 /** One row of a plan; rows are numbered from 0 in the order in which they will be done. */
 export type PlanRow = {
@@ -107,12 +109,12 @@ export type PlanProblem = {
   readonly skipped?: true;
 };
 
-type Wanted = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "problems"> &
+type NewPlan = Pick<Plan, "key_print" | "origin" | "operation" | "undoes" | "problems"> &
   Partial<Pick<Plan, "request">>;
 
 export type Plans = {
   /** Saves a plan whose rows come one after another; until the last one is there, it is a draft. */
-  readonly save: (wanted: Wanted, rows: AsyncIterable<PlanRow>) => Promise<Plan>;
+  readonly save: (plan: NewPlan, rows: AsyncIterable<PlanRow>) => Promise<Plan>;
   readonly find: (id: string) => Promise<Plan | undefined>;
   readonly listRows: (id: string, page: RowPage) => Promise<readonly PlanRow[]>;
 };
@@ -126,26 +128,39 @@ export type RowPage = {
   readonly limit: number;
 };
 
-/** For so long a person may think about a plan. */
+type Write = Sql<StateTables>["write"];
+
+/** A person may think about a plan for this long. */
 const lasts_ms = 60 * 60_000;
-/** Longer than the slowest deployment takes to be read; only a killed process leaves a draft. */
+/** Longer than the slowest server takes to be read. Only a killed process leaves a draft. */
 const draftLasts_ms = 24 * lasts_ms;
+/** A job can be resumed or undone for this long. */
+const jobsLast_ms = 30 * 24 * 60 * 60_000;
+/** Plans of one key that were not applied: a key that only plans must not fill the disk. */
+const mostIdle = 20;
+/** In place of a plan's counts, until they are known. */
+const draft = "";
+/** Other writers need not wait long for so many rows. */
+const batchRows = 500;
 
 export function createPlans(sql: Sql<StateTables>, { clock, random }: ClockAndRandom): Plans {
   const { db, write } = sql;
   return {
-    save: async (wanted, rows) => {
-      const id = createPrefixedId("plan", random);
-      await dropOld(sql, wanted.key_print, clock.now());
-      await write((inner) => insertDraft(inner, id, wanted, clock.now()));
-      const counts = await insertRows(write, id, rows).catch(async (error: unknown) => {
-        await dropPlan(write, id);
+    save: async ({ request = {}, ...made }, rows) => {
+      await dropOld(sql, made.key_print, clock.now());
+      const begun = { id: createPrefixedId("plan", random), request, ...made };
+      const startNow = (length_ms: number) => {
+        const created_at = clock.now();
+        return { created_at, expires_at: created_at + length_ms };
+      };
+      // The rows of a plan that is never finished are found by this draft, and deleted with it.
+      await write((inner) => savePlan(inner, { ...begun, ...startNow(draftLasts_ms) }));
+      const counts = await insertRows(write, begun.id, rows).catch(async (error: unknown) => {
+        await dropPlan(write, begun.id);
         throw error;
       });
-      const created_at = clock.now();
-      const times = { created_at, expires_at: created_at + lasts_ms };
-      const plan = { id, request: {}, ...wanted, counts, ...times };
-      await write((inner) => finishPlan(inner, plan));
+      const plan = { ...begun, counts, ...startNow(lasts_ms) };
+      await write((inner) => savePlan(inner, plan));
       return plan;
     },
 
@@ -203,37 +218,54 @@ async function insertBatch(write: Write, plan_id: string, rows: readonly PlanRow
     fields: writeJson(row.fields),
     before: writeJson(row.before),
   }));
-  await write(async (db) => {
-    // SQLite takes so many values in one statement.
-    for (let start = 0; start < values.length; start += 100) {
-      const some = values.slice(start, start + 100);
-      await db.insertInto("plan_rows").values(some).execute();
-    }
-  });
+  await write((db) => db.insertInto("plan_rows").values(values).execute());
 }
 
-/** An unfinished plan's rows are found by its draft, and deleted with it once it is over. */
-async function insertDraft(db: Db, id: string, wanted: Wanted, now: number): Promise<void> {
-  const times = { created_at: now, expires_at: now + draftLasts_ms };
-  const request = JSON.stringify(wanted.request ?? {});
-  const row = { id, ...wanted, request, counts: draft, problems: "[]", ...times };
-  await db.insertInto("plans").values(row).execute();
-}
+/** A draft has no counts yet. */
+type Draft = Omit<Plan, "counts"> & Partial<Pick<Plan, "counts">>;
 
-async function finishPlan(
-  db: Db,
-  { id, counts, problems, request, created_at, expires_at }: Plan,
-): Promise<void> {
-  const found = {
-    counts: JSON.stringify(counts),
+async function savePlan(db: Db, { counts, problems, request, ...plan }: Draft): Promise<void> {
+  const row = {
+    ...plan,
+    counts: counts === undefined ? draft : JSON.stringify(counts),
     problems: JSON.stringify(problems),
     request: JSON.stringify(request),
   };
-  await db
-    .updateTable("plans")
-    .set({ ...found, created_at, expires_at })
-    .where("id", "=", id)
-    .execute();
+  const insert = db.insertInto("plans").values(row);
+  await insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)).execute();
+}
+
+/** Before a new plan is saved: plans that are over, and jobs too old to be undone. */
+async function dropOld(
+  { db, write }: Sql<StateTables>,
+  key_print: string,
+  now: number,
+): Promise<void> {
+  const jobs = db.selectFrom("jobs").where("updated_at", "<=", now - jobsLast_ms);
+  const over = await jobs.select("plan_id").where("runs_until", "<=", now).execute();
+  const applied = db.selectFrom("jobs").select("plan_id");
+  const idle = db.selectFrom("plans").select("id").where("id", "not in", applied);
+  const ended = await idle.where("expires_at", "<=", now).execute();
+  const own = idle.where("key_print", "=", key_print).where("counts", "!=", draft);
+  const newest = await own.orderBy("created_at", "desc").execute();
+  const surplus = [...ended, ...newest.slice(mostIdle - 1)].map(({ id }) => id);
+  for (const id of [...over.map(({ plan_id }) => plan_id), ...surplus]) await dropPlan(write, id);
+}
+
+/** With its job, if it has one. */
+async function dropPlan(write: Write, id: string): Promise<void> {
+  for (let count = batchRows; count === batchRows;) {
+    const { numAffectedRows = 0n } = await write((db) =>
+      raw`delete from plan_rows where plan_id = ${id} and "position" in
+        (select "position" from plan_rows where plan_id = ${id} limit ${batchRows})`.execute(db),
+    );
+    count = Number(numAffectedRows);
+    await nextTurn();
+  }
+  await write(async (db) => {
+    await db.deleteFrom("jobs").where("plan_id", "=", id).execute();
+    await db.deleteFrom("plans").where("id", "=", id).execute();
+  });
 }
 
 export function readPlan(stored: StateTables["plans"]): Plan {
@@ -249,9 +281,13 @@ export function readPlan(stored: StateTables["plans"]): Plan {
 }
 
 export function readRow(stored: StateTables["plan_rows"]): PlanRow {
-  const { plan_id: _, action, fields, before, ...rest } = stored;
+  const { position, row, action, link_id, path, fields, before, message } = stored;
   return {
-    ...rest,
+    position,
+    row,
+    link_id,
+    path,
+    message,
     action: action as PlanAction,
     fields: fields === null ? null : (JSON.parse(fields) as JsonObject),
     before: before === null ? null : (JSON.parse(before) as JsonObject),

@@ -4,54 +4,45 @@ export type Db = Kysely<StateTables>;
 
 /** What Waypost remembers between calls and processes, as the database has it. */
 export type StateTables = {
+  secrets: { name: string; value: string };
   approvals: {
     id: string;
     /** Of the approval request: key, tool, arguments, target and its state. */
     digest: string;
-    /** The key that asked, where a page is to answer it. */
+    /** The key that asked; empty for a token's approval. */
     key_print: string;
-    /** The hash of the PIN that its page asks for, whichever process shows it; null for none. */
+    /** The hash of the PIN that its page asks for, in whichever process; null for none. */
     pin: string | null;
     channel: "page" | "sealed";
     /** Used once the request went through; told once the assistant knows that it was declined. */
     status: "waiting" | "approved" | "used" | "declined" | "told";
     /** What a person is shown, as JSON. */
     preview: string;
-    /** How many wrong PINs were typed. */
-    pin_tries: number;
     created_at: number;
     expires_at: number;
   };
-  /** One row for each wrong PIN; the engine numbers the rows. */
-  pin_tries: { rowid: Generated<number>; key_print: string; at: number };
-  /** When a key has overwritten something that nobody was asked about. */
-  overwrites: { id: Generated<number>; key_print: string; at: number };
-  overwrite_grants: { key_print: string; remaining: number; granted_at: number };
-  exports: {
-    id: string;
-    page: number;
-    key_print: string;
-    type: string;
-    text: string;
-    expires_at: number;
+  /** One row for each use that counts toward a limit (counters.ts). */
+  uses: {
+    id: Generated<number>;
+    kind: string;
+    subject: string;
+    /** When it happened, or may happen at the earliest. */
+    at: number;
   };
-  /** One row for each call of a budget, by the time of day: processes share no other clock. */
-  spent: { id: Generated<number>; key_print: string; budget: string; at: number };
-  /** When the next row of a key's jobs is due. */
-  turns: { key_print: string; kind: string; next_at: number };
+  /** Values that are forgotten after a while, as JSON (kept-values.ts). */
+  kept_values: { kind: string; key: string; owner: string; value: string; expires_at: number };
   plans: {
     id: string;
     key_print: string;
     origin: string;
     operation: string;
     undoes: string | null;
-    /** Both as JSON. */
+    /** These three as JSON. */
+    request: string;
     counts: string;
     problems: string;
     created_at: number;
     expires_at: number;
-    /** As JSON. */
-    request: string;
   };
   plan_rows: {
     plan_id: string;
@@ -64,43 +55,42 @@ export type StateTables = {
     fields: string | null;
     before: string | null;
     message: string | null;
+    /** What became of it when the plan was applied; null when it was not sent. */
+    status: "sent" | "done" | "rejected" | "unknown" | null;
+    /** The existing or the new link, and what the server said. */
+    result_id: string | null;
+    result: string | null;
+    /** A new link as it was created, as JSON. */
+    made: string | null;
   };
   jobs: {
+    /** In the order in which they were opened. */
+    number: Generated<number>;
     id: string;
     plan_id: string;
     key_print: string;
-    state: "running" | "done" | "cancelled" | "interrupted";
-    /** Why it was interrupted. */
+    state: "open" | "done" | "cancelled";
+    /** Why the last run ended early. */
     message: string | null;
-    /** The process that applies it until `runs_until`; then another one may resume it. */
+    /** The process that runs it until `runs_until`. After that, any process may resume it. */
     runner: string | null;
     runs_until: number;
     created_at: number;
     updated_at: number;
     /**
-     * The service's own id of the key, and empty for a remote server's key. Null where no start
-     * resumes the job.
+     * The service's own id of the key, and empty for a remote server's key. Null when a restart
+     * does not resume the job.
      */
     key_id: string | null;
-    /** In whose history it is, as `changes` has it; null where it is in none. */
+    /** The project in whose history it is, as in `changes`; null for none. */
     realm: string | null;
-  };
-  /** Each plan has one job: these are its rows, under the numbers that the plan gave them. */
-  job_rows: {
-    plan_id: string;
-    position: number;
-    status: "sent" | "done" | "rejected" | "unknown";
-    link_id: string | null;
-    /** A new link as it was made, as JSON. */
-    made: string | null;
-    message: string | null;
   };
   changes: {
     /** In the order in which they were begun, whatever the clock said. */
     number: Generated<number>;
     id: string;
     at: number;
-    /** The project; of a deployment that tells no project, its address. */
+    /** The project; for a remote server that names no project, the server's address. */
     realm: string;
     key_print: string;
     /** The client's name, as it says itself. */
@@ -113,48 +103,11 @@ export type StateTables = {
     state: "begun" | "done";
     /** As JSON. */
     effects: string;
-    /** What cannot be put back. */
+    /** What cannot be restored. */
     note: string | null;
     undoes: string | null;
     undone_by: string | null;
     /** Of the effects, in characters. */
     size: number;
   };
-  known_access: {
-    key_print: string;
-    origin: string;
-    tool: string;
-    state: "granted" | "denied" | "unknown";
-    reason: string | null;
-    shows_kind: number;
-    at: number;
-    until: number;
-  };
-  /** `client` is a digest of its name and version. */
-  hidden_forms: { key_print: string; client: string; at: number };
-  previews: { token_hash: string; key_print: string; html: string; expires_at: number };
-  /** A session, or an address that begins one and can be opened once. */
-  console_sessions: {
-    token_hash: string;
-    kind: "session" | "address";
-    /** The secret that was signed in with, for whoever has the token. */
-    sealed: string;
-    expires_at: number;
-  };
-  /** One row for each time that somebody failed to sign in; the engine numbers the rows. */
-  sign_in_tries: { id: Generated<number>; address: string; at: number };
-  /** What webhooks are still to be told; `data` as JSON. */
-  notices: {
-    id: string;
-    realm: string;
-    event: "job.finished" | "approval.waiting";
-    subject: string;
-    data: string;
-    at: number;
-  };
-  successors: { realm: string; id: string; successor_id: string; at: number };
-  /** When the newest change began that a project's history dropped for room. */
-  history_gaps: { realm: string; at: number };
-  /** And, in a database of many machines, where the owner's key was written. */
-  secrets: { name: string; value: string };
 };

@@ -19,15 +19,16 @@ export type Sessions = {
   readonly takeAddress: (token: string) => Promise<string | undefined>;
 };
 
-type Kind = "session" | "address";
-type Found = { readonly sealed: string; readonly expires_at: number };
+type Kind = "console_session" | "console_address";
+/** What is sealed, and when it was saved or renewed. */
+type Row = { readonly value: string; readonly saved_at: number };
 
-/** Where the rows are, which all processes of a folder or database share. */
+/** Where the rows are, which all processes of a folder or database share. Each kind has an end. */
 export type SessionRows = {
-  readonly save: (row: Found & { readonly token_hash: string; readonly kind: Kind }) => unknown;
-  readonly find: (kind: Kind, tokenHash: string) => Promise<Found | undefined>;
-  readonly extend: (tokenHash: string, expires_at: number) => Promise<void>;
-  readonly take: (kind: Kind, tokenHash: string) => Promise<Found | undefined>;
+  readonly save: (kind: Kind, tokenHash: string, sealed: string) => Promise<void>;
+  readonly find: (kind: Kind, tokenHash: string) => Promise<Row | undefined>;
+  readonly renew: (kind: Kind, tokenHash: string) => Promise<void>;
+  readonly take: (kind: Kind, tokenHash: string) => Promise<Row | undefined>;
 };
 
 type Options = {
@@ -35,45 +36,40 @@ type Options = {
   readonly clock: Pick<Clock, "now">;
 };
 
-const minute_ms = 60_000;
-const idle_ms = 12 * 60 * minute_ms;
-const addressLasts_ms = 10 * minute_ms;
-/** A look at a page is written down so seldom: a session is good for a little less than that. */
-const extendEvery_ms = 5 * minute_ms;
+/** Sessions are renewed this seldom, so a session may end this much sooner. */
+const renewEvery_ms = 5 * 60_000;
 const tokenBytes = 32;
 
 export function createSessions({ openRows, clock }: Options): Sessions {
-  async function make(kind: Kind, secret: string, lasts_ms: number): Promise<string> {
+  async function make(kind: Kind, secret: string): Promise<string> {
     const token = randomBytes(tokenBytes).toString("base64url");
-    const row = { token_hash: hash(token), kind, sealed: seal(token, kind, secret) };
-    await (await openRows()).save({ ...row, expires_at: clock.now() + lasts_ms });
+    await (await openRows()).save(kind, hash(token), seal(token, kind, secret));
     return token;
   }
 
   return {
-    begin: (secret) => make("session", secret, idle_ms),
-    makeAddress: (secret) => make("address", secret, addressLasts_ms),
+    begin: (secret) => make("console_session", secret),
+    makeAddress: (secret) => make("console_address", secret),
 
     find: async (token, isFollowing = false) => {
       const rows = await openRows();
-      const found = await rows.find("session", hash(token));
+      const found = await rows.find("console_session", hash(token));
       if (found === undefined) return undefined;
-      const until = clock.now() + idle_ms;
-      const isLate = until - found.expires_at > extendEvery_ms;
-      if (isLate && !isFollowing) await rows.extend(hash(token), until);
-      return open(token, "session", found.sealed);
+      const isLate = clock.now() - found.saved_at > renewEvery_ms;
+      if (isLate && !isFollowing) await rows.renew("console_session", hash(token));
+      return open(token, "console_session", found.value);
     },
 
     end: async (token) => {
-      await (await openRows()).take("session", hash(token));
+      await (await openRows()).take("console_session", hash(token));
     },
 
     isAddress: async (token) =>
-      (await (await openRows()).find("address", hash(token))) !== undefined,
+      (await (await openRows()).find("console_address", hash(token))) !== undefined,
 
     takeAddress: async (token) => {
-      const found = await (await openRows()).take("address", hash(token));
-      return found && open(token, "address", found.sealed);
+      const found = await (await openRows()).take("console_address", hash(token));
+      return found && open(token, "console_address", found.value);
     },
   };
 }

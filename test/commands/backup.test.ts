@@ -69,7 +69,7 @@ test("a restored folder has the rows, secrets and key of the one that was backed
   expect((await readdir(other.path)).toSorted()).toEqual(files.toSorted());
   const restored = await readFolder(other.path);
   expect(restored).toEqual(await readFolder(folder.path));
-  for (const table of ["projects", "links", "bin", "jobs", "job_rows", "changes", "ios_apps"]) {
+  for (const table of ["projects", "links", "bin", "jobs", "plan_rows", "changes", "ios_apps"]) {
     expect(restored[table]).not.toEqual([]);
   }
   for (const name of files) {
@@ -229,7 +229,7 @@ test("a backup of a gateway has its state and its token", async () => {
   expect((await readdir(other.path)).toSorted()).toEqual(["http.token", "state.db"]);
 });
 
-test("a backup contains no visits that wait for an install, and no sign-ins", async () => {
+test("a backup contains no visits that wait for an install, and no failed sign-ins", async () => {
   await using own = await createFolder();
   expect(await run(["keys", "create", "--data", own.path])).toMatchObject({ code: 0 });
   expect(await run(["jobs", "--data", own.path])).toMatchObject({ code: 0 });
@@ -240,7 +240,7 @@ test("a backup contains no visits that wait for an install, and no sign-ins", as
     database.close();
   };
   plant("waypost.db", `insert into store_secrets (name, value) values ('${mark}', '${mark}')`);
-  plant("state.db", `insert into console_sessions values ('${mark}', 'key', '${mark}', 1)`);
+  plant("state.db", `insert into uses (kind, subject, at) values ('key', '${mark}', 1)`);
   const file = beside("private.waypost");
   expect(await run(["backup", file, "--data", own.path])).toMatchObject({ code: 0 });
   const tar = gunzipSync(await readFile(file));

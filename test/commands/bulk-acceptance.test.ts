@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { lease_ms } from "../../src/state/job-leases.ts";
+import { lease_ms } from "../../src/state/job-runs.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
 import { createUsedFolder } from "../support/command.ts";
 import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { writeFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { lease_ms } from "../../src/state/job-leases.ts";
+import { lease_ms } from "../../src/state/job-runs.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { setClockAhead } from "../support/clock-ahead.ts";
 import { begin, createUsedFolder, run, type Folder } from "../support/command.ts";

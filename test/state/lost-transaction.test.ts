@@ -1,11 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { sql as raw } from "kysely";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql, WriteOptions } from "../../src/sql/sql.ts";
-import { createApprovals } from "../../src/state/approvals.ts";
-import { createSharedBudgetLedger } from "../../src/state/budget-ledger.ts";
-import { createJobNotes } from "../../src/state/job-notes.ts";
+import { createCounters } from "../../src/state/counters.ts";
+import { createJobRuns } from "../../src/state/job-runs.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import { openStateForEach } from "../support/state-folder.ts";
@@ -39,13 +37,15 @@ function lose(
   }, options);
 }
 
+const line = (subject: string) => ({ kind: "link_writes", subject, window_ms: 60_000 });
+
 test("a place in a budget is none of another key's, who came meanwhile", async () => {
   const clock = { now: () => at.now };
-  const ledger = createSharedBudgetLedger(sql, clock);
-  const other = (await at.open()).budgetLedger;
-  const queue = (key: string) => ledger.queue(key, "link_writes");
+  const counters = createCounters(sql, clock);
+  const other = (await at.open()).counters;
+  const queue = (subject: string) => counters.queue(line(subject));
   const taken = queue("key").readWait_ms(1);
-  const lost = lose(() => other.queue("another key", "link_writes").readWait_ms(1));
+  const lost = lose(() => other.queue(line("another key")).readWait_ms(1));
   await Promise.allSettled([lost]);
   expect(await taken).toBe(0);
   expect(await queue("key").readWait_ms(1)).toBeGreaterThan(0);
@@ -59,7 +59,7 @@ test("notes of a job's rows are all there, and those that came meanwhile", async
   const job = await others.open(plan);
   const run = { id: job.id, runner: "one" };
   await others.take(run);
-  const notes = createJobNotes(sql, { now: () => at.now });
+  const notes = createJobRuns(sql, { now: () => at.now });
   const noted = [notes.noteEnd(run, 0, { status: "done" }), notes.noteSent(run, 1)];
   let last: Promise<boolean> | undefined;
   const meanwhile = async () => void (last = notes.noteSent(run, 2));
@@ -76,31 +76,3 @@ async function* listRows(count: number): AsyncGenerator<PlanRow> {
     yield { ...row, position, action: "create", path: await Promise.resolve(`p${position}`) };
   }
 }
-
-describe("an approval that was over stays over, though the clock was set back", () => {
-  const act = { digest: "an act", preview: "{}" };
-  const open = async () => {
-    const clock = { now: () => at.now, monotonic: () => at.elapsed };
-    const random = { bytes: (count: number) => randomBytes(count) };
-    const approvals = createApprovals(sql, { clock, random });
-    const { id } = await approvals.openForToken(act);
-    at.elapsed += 5 * 60_000;
-    return { approvals, id };
-  };
-
-  test("and its row was deleted in a transaction that was lost", async () => {
-    const { approvals, id } = await open();
-    const next = approvals.openForToken({ ...act, digest: "another act" });
-    await Promise.allSettled([lose()]);
-    await next;
-    expect(await approvals.takeForToken(id, act.digest)).toBe(false);
-  });
-
-  test("and its row could not be deleted", async () => {
-    const { approvals, id } = await open();
-    await sql.write((db) => raw`pragma max_page_count = 1`.execute(db));
-    const long = { ...act, preview: "x".repeat(1_000_000) };
-    await expect(approvals.openForToken(long)).rejects.toThrow("full");
-    expect(await approvals.takeForToken(id, act.digest)).toBe(false);
-  });
-});

@@ -20,6 +20,7 @@ import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { approvalPath } from "../../src/mcp/approval/page.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
+import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
@@ -242,7 +243,7 @@ export async function createAssistantWorld(
       origin,
       checksConditions: !isRemote,
       openHistory: () => Promise.resolve(state.history),
-      openPreviews: () => Promise.resolve(state.previews),
+      openPreviews: () => Promise.resolve(createPreviews(state.kept)),
       key,
       scopes,
       destinations,

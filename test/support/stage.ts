@@ -15,10 +15,11 @@ import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-contex
 import type { Mode } from "../../src/mcp/approval/mode.ts";
 import { uncounted } from "../../src/mcp/approval/approve-overwrite.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
+import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
-import type { KnownAccess } from "../../src/state/known-access.ts";
+import type { KeptAccess } from "../../src/mcp/access/remember-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { sendByFetch } from "./by-fetch.ts";
@@ -82,7 +83,7 @@ export type Staging = {
   /** How long a list waits for that: for ever, unless a test says so. */
   readonly sleep?: Sleep;
   /** What earlier processes have learned; nothing, unless there were some. */
-  readonly openMemory?: () => Promise<KnownAccess>;
+  readonly openMemory?: () => Promise<KeptAccess>;
   /** Where writes are noted; what it remembers itself, unless a test has it fail. */
   readonly openHistory?: () => Promise<History>;
   /** As for a client on this machine; left out, it is elsewhere. */
@@ -156,7 +157,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     origin,
     checksConditions: false,
     openHistory: staging.openHistory ?? (async () => (await openTheState()).history),
-    openPreviews: async () => (await openTheState()).previews,
+    openPreviews: async () => createPreviews((await openTheState()).kept),
     publicFiles: noPublicFiles,
     saveFile: staging.saveFile,
     key,

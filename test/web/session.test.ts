@@ -24,9 +24,9 @@ beforeEach(async () => {
   sessions = openSessions(state);
 });
 
-function openSessions({ consoleSessions }: State): Sessions {
+function openSessions({ kept }: State): Sessions {
   return createSessions({
-    openRows: () => Promise.resolve(consoleSessions),
+    openRows: () => Promise.resolve(kept),
     clock: { now: () => at.now },
   });
 }
@@ -38,9 +38,6 @@ test("a session lasts while somebody works, and for twelve hours without", async
     expect(await sessions.find(token)).toBe(secret);
   }
   at.now += 12 * hour;
-  expect(await sessions.find(token)).toBeUndefined();
-  await state.consoleSessions.removeEnded();
-  at.now -= hour;
   expect(await sessions.find(token)).toBeUndefined();
 });
 
@@ -77,50 +74,37 @@ test("a session is not taken for a one-time address, even when its row says so",
   expect(await sessions.isAddress(session)).toBe(false);
   const sql = await at.openSql();
   await sql.write(async (db) => {
-    await db.updateTable("console_sessions").set({ kind: "address" }).execute();
+    await db.updateTable("kept_values").set({ kind: "console_address" }).execute();
   });
   expect(await sessions.takeAddress(session)).toBeUndefined();
 });
 
-test("a session that has ended is not extended", async () => {
-  const row = { token_hash: "ended", kind: "session", sealed: "" } as const;
-  await state.consoleSessions.save({ ...row, expires_at: at.now });
-  await state.consoleSessions.extend("ended", at.now + hour);
-  expect(await state.consoleSessions.find("session", "ended")).toBeUndefined();
-});
-
-test("removing ended sessions leaves the others", async () => {
-  const token = await sessions.begin(secret);
-  await state.consoleSessions.removeEnded();
-  expect(await sessions.find(token)).toBe(secret);
-});
-
-test("a session is extended at most once in five minutes", async () => {
-  let extended = 0;
-  const { consoleSessions } = state;
+test("a session is renewed at most once in five minutes", async () => {
+  let renewed = 0;
+  const { kept } = state;
   const counting = createSessions({
     openRows: () =>
       Promise.resolve({
-        ...consoleSessions,
-        extend: async (tokenHash, expires_at) => {
-          extended += 1;
-          await consoleSessions.extend(tokenHash, expires_at);
+        ...kept,
+        renew: async (kind, tokenHash) => {
+          renewed += 1;
+          await kept.renew(kind, tokenHash);
         },
       }),
     clock: { now: () => at.now },
   });
   const token = await counting.begin(secret);
   for (let turn = 0; turn < 5; turn += 1) await counting.find(token);
-  expect(extended).toBe(0);
+  expect(renewed).toBe(0);
   at.now += 5 * minute + 1;
   for (let turn = 0; turn < 5; turn += 1) await counting.find(token);
-  expect(extended).toBe(1);
+  expect(renewed).toBe(1);
 });
 
 test("a row of another token, or one that was changed, opens nothing", async () => {
   const [mine, theirs] = [await sessions.begin(secret), await sessions.begin("key_of_another")];
   const sql = await at.openSql();
-  const rows = await sql.db.selectFrom("console_sessions").selectAll().execute();
+  const rows = await sql.db.selectFrom("kept_values").selectAll().execute();
   const [first, second] = rows;
   await sql.write(async (db) => {
     for (const [to, from] of [
@@ -128,9 +112,9 @@ test("a row of another token, or one that was changed, opens nothing", async () 
       [second, first],
     ]) {
       await db
-        .updateTable("console_sessions")
-        .set({ sealed: from?.sealed ?? "" })
-        .where("token_hash", "=", to?.token_hash ?? "")
+        .updateTable("kept_values")
+        .set({ value: from?.value ?? "" })
+        .where("key", "=", to?.key ?? "")
         .execute();
     }
   });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createForwarder } from "../../src/compose/forward-notices.ts";
-import { lease_ms } from "../../src/state/job-leases.ts";
+import { lease_ms } from "../../src/state/job-runs.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import type { TestReceiver } from "../support/receiver.ts";

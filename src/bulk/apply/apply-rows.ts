@@ -2,10 +2,8 @@ import { CallFailure } from "../../client/call-failure.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
-import type { Job, Jobs } from "../../state/jobs.ts";
-import type { Receipt } from "../../state/job-journal.ts";
-import type { RowEnd } from "../../state/job-notes.ts";
-import type { Run } from "../../state/job-leases.ts";
+import type { Run, Receipt, RowEnd } from "../../state/job-runs.ts";
+import type { Jobs } from "../../state/jobs.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
@@ -42,7 +40,7 @@ const retryWaits_ms = [1000, 4000, 16_000];
  * Applies all rows once, and then again the rows whose end is unknown. Answers the state in which
  * it leaves the job; what throws leaves it interrupted.
  */
-export async function runJob(context: RunContext): Promise<Job["state"]> {
+export async function runJob(context: RunContext): Promise<"done" | "interrupted"> {
   for (const wait_ms of [...recheckWaits_ms, undefined]) {
     const { isStopped, unknown } = await applyRows(context);
     // Where it was cancelled, the job says so by itself.

@@ -1,4 +1,4 @@
-import { lease_ms, type Run } from "../../state/job-leases.ts";
+import { lease_ms, type Run } from "../../state/job-runs.ts";
 import type { Job, Jobs, JobWriter } from "../../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";

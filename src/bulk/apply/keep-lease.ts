@@ -1,4 +1,4 @@
-import type { Run } from "../../state/job-leases.ts";
+import type { Run } from "../../state/job-runs.ts";
 import type { Jobs } from "../../state/jobs.ts";
 
 export type Keeping = {

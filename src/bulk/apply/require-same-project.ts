@@ -1,5 +1,5 @@
 import { links } from "../../contract/links.ts";
-import type { Receipt } from "../../state/job-journal.ts";
+import type { Receipt } from "../../state/job-runs.ts";
 import type { Job } from "../../state/jobs.ts";
 import type { Plan } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";

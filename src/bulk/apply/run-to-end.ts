@@ -1,7 +1,7 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
-import type { Run } from "../../state/job-leases.ts";
+import type { Run } from "../../state/job-runs.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Plan, PlanAction } from "../../state/plans.ts";
 import { readOutage, type State } from "../../state/state.ts";
@@ -81,7 +81,7 @@ export async function begin(
 
 async function runToEnd(
   runner: RunnerState,
-  { jobs, jobSpacing }: State,
+  { jobs, counters }: State,
   run: Run,
   owner: Owner,
 ): Promise<void> {
@@ -92,7 +92,9 @@ async function runToEnd(
     const kind = action === "delete" ? "delete" : "write";
     const spacing = spacing_ms ?? spacings_ms[kind];
     if (spacing === 0) return;
-    const wait_ms = await jobSpacing.take(key_print, kind, spacing);
+    // At even distances over all jobs of the key, in whichever process they run.
+    const line = { kind: `job_${kind}`, subject: key_print, window_ms: spacing };
+    const wait_ms = await counters.queue(line).readWait_ms(1);
     if (wait_ms > 0) await sleep(wait_ms, stopped);
   };
   const { signal } = runner.life;
@@ -116,7 +118,7 @@ function nameRequests({ call, requestId }: Owner): Owner["call"] {
 }
 
 type RunEnd = {
-  readonly state: Job["state"];
+  readonly state: "done" | "interrupted";
   readonly owner: Pick<Owner, "requestId">;
   readonly error?: unknown;
 };

@@ -4,7 +4,7 @@ import type { Condition } from "../../contract/condition.ts";
 import type { Answer } from "../../contract/endpoint.ts";
 import { links, type LinkFields } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
-import type { RowEnd } from "../../state/job-notes.ts";
+import type { RowEnd } from "../../state/job-runs.ts";
 import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 

@@ -9,7 +9,7 @@ import {
   writeBack,
 } from "../../contract/rules/writable-fields.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
-import type { Receipt } from "../../state/job-journal.ts";
+import type { Receipt } from "../../state/job-runs.ts";
 import type { Asking } from "../owner.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 import { compareLink, listEdits } from "./compare-link.ts";

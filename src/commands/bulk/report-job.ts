@@ -2,7 +2,7 @@ import { presentJob, presentReceipt } from "../../bulk/present.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Job } from "../../state/jobs.ts";
-import type { Receipt } from "../../state/job-journal.ts";
+import type { Receipt } from "../../state/job-runs.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 import { sumUp } from "../terminal/progress-bar.ts";

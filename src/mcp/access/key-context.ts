@@ -9,14 +9,13 @@ import { Problem } from "../../contract/problem.ts";
 import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
-import type { KnownAccess } from "../../state/known-access.ts";
-import type { Previews } from "../../state/previews.ts";
+import type { Previews } from "./saved-previews.ts";
 import { createExploration, type Exploration } from "./explore-access.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
 import type { ReadListening } from "./listening.ts";
 import { listProbes } from "./probe-access.ts";
-import { createAccessMemory } from "./remember-access.ts";
+import { createAccessMemory, type KeptAccess } from "./remember-access.ts";
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
 export type KeyContext = DestinationLimits &
@@ -109,7 +108,7 @@ export type KeyContextOptions = Pick<
   /** Whether a remote server is asked what the key may do. */
   readonly probe: "on" | "off";
   /** Where it is remembered; undefined where nothing is learned. */
-  readonly openMemory?: (() => Promise<KnownAccess>) | undefined;
+  readonly openMemory?: (() => Promise<KeptAccess>) | undefined;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly report: (error: unknown) => unknown;

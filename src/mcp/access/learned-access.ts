@@ -1,7 +1,6 @@
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
-import type { KnownTool } from "../../state/known-access.ts";
 import { findImplied, refusesAll } from "./denials.ts";
 
 /** What a deployment's answers have taught of a key, each for its time. */
@@ -18,6 +17,19 @@ export type LearnedAccess = {
   /** Takes over what was learned earlier, where nothing was learned since. */
   readonly recall: (known: readonly KnownTool[]) => void;
   readonly forgetDenials: (isMeant: (tool: string) => boolean) => void;
+};
+
+export type KnownTool = {
+  readonly tool: string;
+  /** Unknown when the server's answer did not decide it; the server is not asked again. */
+  readonly state: "granted" | "denied" | "unknown";
+  /** The server's own words. */
+  readonly reason: string | null;
+  /** Whether the answer shows which kind of key it is. */
+  readonly shows_kind: boolean;
+  /** When it was learned, and until when it holds. */
+  readonly at: number;
+  readonly until: number;
 };
 
 export type Learned = KnownTool & {

@@ -1,7 +1,11 @@
-import type { KnownAccess, KnownTool } from "../../state/known-access.ts";
+import type { KeptValues } from "../../state/kept-values.ts";
 import type { Access } from "./key-access.ts";
+import type { KnownTool } from "./learned-access.ts";
 
-/** What was learned of one key at one deployment, kept for later processes. */
+/** Where it is kept; a mere look saves nothing. */
+export type KeptAccess = Pick<KeptValues, "list" | "save" | "remove">;
+
+/** What was learned of one key at one remote server, kept for later processes. */
 export type AccessMemory = {
   /** Tells it what earlier processes have learned; once. */
   readonly recall: (access: Access) => Promise<void>;
@@ -15,13 +19,13 @@ type MemoryOptions = {
   readonly key_print: string;
   readonly origin: string;
   /** Undefined where nothing is learned: of no key, and of those that are known. */
-  readonly openMemory: (() => Promise<KnownAccess>) | undefined;
+  readonly openMemory: (() => Promise<KeptAccess>) | undefined;
   readonly report: (error: unknown) => unknown;
 };
 
 export function createAccessMemory(options: MemoryOptions): AccessMemory {
   const { key_print, origin, report } = options;
-  const place = { key_print, origin };
+  const owner = `${key_print} ${origin}`;
   let { openMemory } = options;
   let isRecalled = false;
   let writing: Promise<void> = Promise.resolve();
@@ -38,7 +42,14 @@ export function createAccessMemory(options: MemoryOptions): AccessMemory {
     if (openMemory === undefined || noted.size === 0) return;
     const rows = [...noted.values()];
     noted.clear();
-    await (await openMemory()).remember(place, rows);
+    const kept = await openMemory();
+    const saving = rows.map((known) => {
+      const key = `${owner} ${known.tool}`;
+      const isForgotten = known.until <= known.at;
+      if (isForgotten) return kept.remove("known_access", [key]);
+      return kept.save("known_access", key, known, { owner, at: known.at });
+    });
+    await Promise.all(saving);
   }
 
   return {
@@ -46,9 +57,10 @@ export function createAccessMemory(options: MemoryOptions): AccessMemory {
       if (isRecalled) return;
       isRecalled = true;
       const known = await openMemory?.()
-        .then(({ recall }) => recall(place))
+        .then(({ list }) => list("known_access", owner))
         .catch(giveUp);
-      access.recall(known ?? []);
+      // They were saved by `write`.
+      access.recall((known ?? []).map(({ value }) => value as KnownTool));
     },
     isRecalled: () => isRecalled,
     note: (known) => noted.set(known.tool, known),

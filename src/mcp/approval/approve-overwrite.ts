@@ -21,15 +21,22 @@ type Options = { readonly mode: Mode; readonly openState: () => Promise<State> }
 export function createApproveOverwrite({ mode, openState }: Options): ApproveOverwrite {
   return async (keyPrint, describe, approve) => {
     if (mode === "full") return uncounted;
-    const { overwrites } = await openState();
-    const taken = await overwrites.take(keyPrint);
+    const { counters, kept } = await openState();
+    const grant = await kept.find("overwrite_grant", keyPrint);
+    const taken = await counters.take(
+      grant === undefined
+        ? { overwrite: keyPrint }
+        : { approved_overwrite: `${keyPrint} ${grant.saved_at}` },
+    );
     if (taken !== undefined) {
       return { end: async (isDone) => (isDone ? undefined : taken.giveBack()) };
     }
     const { preview, ...request } = await describe();
     const facts = [alsoAllowed, ...preview.facts];
     await approve({ ...request, preview: { ...preview, facts } });
-    return { end: async (isDone) => (isDone ? overwrites.grant(keyPrint) : undefined) };
+    return {
+      end: async (isDone) => (isDone ? kept.save("overwrite_grant", keyPrint, true) : undefined),
+    };
   };
 }
 

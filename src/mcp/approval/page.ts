@@ -8,7 +8,7 @@ import { packPage } from "../../network/pack-page.ts";
 import type { Approval } from "../../state/approvals.ts";
 import { isMasked, maskSecret } from "../../text/mask-secret.ts";
 import type { Preview } from "./approval-request.ts";
-import { askAgain, describeBlock, findPinFault, type PinOptions } from "./check-pin.ts";
+import { askAgain, describeBlock, findPinFault, readTries, type PinOptions } from "./check-pin.ts";
 import { explainPageFault } from "./page-fault.ts";
 import { answerFrame } from "./page-frames.ts";
 import { elsewhere, pageHeaders, renderNotice, renderQuestion, wrongMethod } from "./page-html.ts";
@@ -127,7 +127,7 @@ async function ask({ approval, part, options }: Visit, fault?: string): Promise<
   const state = await options.openState();
   const now = options.clock.now();
   const plan = preview.rows && (await readPlanPage(state, preview.rows, part));
-  const tries = approval.pin === null ? undefined : await state.pinTries.read(approval.id);
+  const tries = await readTries(approval, state);
   const html = renderQuestion({
     preview,
     asker,

@@ -1,5 +1,5 @@
 import { hostHeaderValidationResponse } from "@modelcontextprotocol/server";
-import type { Previews } from "../../state/previews.ts";
+import type { Previews } from "../access/saved-previews.ts";
 import { explainPageFault } from "../approval/page-fault.ts";
 import { elsewhere, pageHeaders, renderNotice, wrongMethod } from "../approval/page-html.ts";
 

@@ -1,7 +1,9 @@
 import type { Clock } from "../../contract/clock.ts";
 import { limits } from "../../contract/limits.ts";
-import type { FormClient } from "../../state/hidden-forms.ts";
 import type { State } from "../../state/state.ts";
+
+/** `client` is a digest: a client's name and version are texts of any length. */
+type FormClient = { readonly key_print: string; readonly client: string };
 
 /**
  * What is remembered of clients from call to call, whether or not they have sessions: some answer
@@ -38,7 +40,7 @@ const givenUp_ms = 45_000;
 
 type MemoryOptions = {
   readonly clock: Pick<Clock, "monotonic">;
-  readonly openState: () => Promise<Pick<State, "hiddenForms">>;
+  readonly openState: () => Promise<Pick<State, "kept">>;
 };
 
 export function createClientMemory({ clock, openState }: MemoryOptions): ClientMemory {
@@ -61,16 +63,21 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
       return age >= givenUp_ms && age < Infinity;
     },
     noteUnseen: unseen.note,
-    noteHidden: async (client) => (await openState()).hiddenForms.note(client),
+    noteHidden,
     hidesForms: async (client, repeated) => {
-      const { hiddenForms } = await openState();
-      if (repeated !== undefined && wasLeftOpen(repeated)) await hiddenForms.note(client);
-      return hiddenForms.has(client);
+      if (repeated !== undefined && wasLeftOpen(repeated)) await noteHidden(client);
+      const { kept } = await openState();
+      return (await kept.find("hidden_form", writeKey(client))) !== undefined;
     },
     hidesQuestions: (client) => unseen.readAge(client) <= hides_ms,
     noteOpened: (client, approval) => opened.note(`${client} ${approval}`),
     hasOpened: (client, approval) => opened.readAge(`${client} ${approval}`) <= limits.approval_ms,
   };
+
+  async function noteHidden(client: FormClient): Promise<void> {
+    const { kept } = await openState();
+    await kept.save("hidden_form", writeKey(client), true, { owner: client.key_print });
+  }
 
   function wasLeftOpen(question: string): boolean {
     const token = questions.get(question);
@@ -78,6 +85,10 @@ export function createClientMemory({ clock, openState }: MemoryOptions): ClientM
     const age = asked.readAge(token);
     return age >= givenUp_ms && age <= limits.approval_ms;
   }
+}
+
+function writeKey({ key_print, client }: FormClient): string {
+  return `${key_print} ${client}`;
 }
 
 /** What is pushed out is only asked once more, or taken for a person's no. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import type { Client } from "../../../src/client/client.ts";
-import { lease_ms } from "../../../src/state/job-leases.ts";
+import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job, Jobs } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";

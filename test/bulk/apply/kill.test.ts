@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PlanWanted } from "../../../src/bulk/plan/make-plan.ts";
 import { links, type ReadLink } from "../../../src/contract/links.ts";
-import { lease_ms } from "../../../src/state/job-leases.ts";
+import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { createFolder } from "../../support/command.ts";

@@ -6,7 +6,7 @@ import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import { mostSkew_ms } from "../../../src/contract/clock-skew.ts";
 import { contract } from "../../../src/contract/index.ts";
-import { lease_ms } from "../../../src/state/job-leases.ts";
+import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { State } from "../../../src/state/state.ts";
 import { createTraveller } from "../../client/traveller.ts";
 import { createGate, type Gate } from "../../support/gate.ts";

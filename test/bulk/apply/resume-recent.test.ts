@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FindOwner } from "../../../src/bulk/apply/job-runner.ts";
 import { CallFailure } from "../../../src/client/call-failure.ts";
 import { Problem } from "../../../src/contract/problem.ts";
-import { lease_ms } from "../../../src/state/job-leases.ts";
+import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { createWorld, type World } from "../../support/world.ts";

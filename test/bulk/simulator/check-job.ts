@@ -1,4 +1,4 @@
-import type { Receipt } from "../../../src/state/job-journal.ts";
+import type { Receipt } from "../../../src/state/job-runs.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
 import type { Played } from "./play-job.ts";
 import type { Planned } from "./planned.ts";

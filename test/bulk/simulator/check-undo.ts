@@ -1,5 +1,5 @@
 import type { Link } from "../../../src/contract/links.ts";
-import type { Receipt } from "../../../src/state/job-journal.ts";
+import type { Receipt } from "../../../src/state/job-runs.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
 import { isOvertaken, listOthers, readPlaces } from "./check-job.ts";
 import type { Planned } from "./planned.ts";

@@ -2,6 +2,7 @@ import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { Send } from "../../../src/client/send-once.ts";
+import { readSpan } from "../../../src/contract/budgets.ts";
 import type { Clock, Random } from "../../../src/contract/clock.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
@@ -60,7 +61,10 @@ export function startInstance(machine: Machine, name: string): Instance {
     clock,
     random,
     sleep,
-    ledger: { queue: (budget) => state.budgetLedger.queue(keyPrint, budget) },
+    ledger: {
+      queue: (budget) =>
+        state.counters.queue({ kind: budget, subject: keyPrint, window_ms: readSpan(budget) }),
+    },
     setTimer: fate.setTimer,
   });
   const report = (error: unknown) => {
@@ -175,7 +179,7 @@ function guardState(machine: Machine, fate: Fate, name: string): State {
         return work();
       }),
     );
-  const { jobs, plans, budgetLedger, jobSpacing } = state;
+  const { jobs, plans, counters } = state;
   return {
     ...state,
     plans: {
@@ -200,9 +204,9 @@ function guardState(machine: Machine, fate: Fate, name: string): State {
           watchEnd?.(position);
         }),
     },
-    jobSpacing: guardRoom(jobSpacing, perform),
-    budgetLedger: {
-      queue: (keyPrint, budget) => guardRoom(budgetLedger.queue(keyPrint, budget), perform),
+    counters: {
+      ...counters,
+      queue: (line) => guardRoom(counters.queue(line), perform),
     },
   };
 }

@@ -37,7 +37,7 @@ const hour_ms = 60 * 60_000;
 async function start(given: Partial<Staging> = {}): Promise<Stage> {
   const state = await at.open();
   const clock = { now: () => at.now, monotonic: () => at.elapsed };
-  const openMemory = () => Promise.resolve(state.knownAccess);
+  const openMemory = () => Promise.resolve(state.kept);
   return openStage({ send: world.fetch, key, clock, openMemory, ...given });
 }
 

@@ -22,12 +22,12 @@ beforeEach(() => {
 
 /** A process of the folder in front of the world, or of another deployment. */
 async function start(given: Partial<Staging> = {}) {
-  const { knownAccess } = await at.open();
+  const { kept } = await at.open();
   return openStage({
     send: world.fetch,
     key: world.key,
     clock: { now: () => at.now, monotonic: () => at.elapsed },
-    openMemory: () => Promise.resolve(knownAccess),
+    openMemory: () => Promise.resolve(kept),
     ...given,
   });
 }

@@ -44,13 +44,18 @@ test("an approval for more overwrites ends when the clock is set back", async ()
   expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
 });
 
-test("an overwrite that was refused leaves its place in an approval to the next", async () => {
+test("an approval for more overwrites covers the next hundred, and no refused one", async () => {
   await using assistant = await createAssistantWorld();
-  const { overwrites } = assistant.state;
-  await overwrites.grant("key");
-  await (await overwrites.take("key"))?.giveBack();
-  const taken = [];
-  for (let turn = 0; turn < 120; turn += 1) taken.push(await overwrites.take("key"));
-  expect(taken.every((each) => each !== undefined)).toBe(true);
-  expect(await overwrites.take("key")).toBeUndefined();
+  const { id } = await assistant.plant("link", { path: "spring" });
+  const rename = async (name: string) =>
+    (await assistant.callTool("update_link", { id, name })).structured;
+  for (let done = 0; done < 20; done += 1) await rename(`${done}`);
+  const { error } = await rename("next");
+  await assistant.press(error.approval.url, "approve");
+  await rename("next");
+  await assistant.callTool("update_link", { id, url: "not an address" });
+  for (let done = 0; done < 100; done += 1) {
+    expect(await rename(`covered ${done}`)).toHaveProperty("link");
+  }
+  expect((await rename("later")).error).toMatchObject({ code: "approval_required" });
 });

@@ -135,7 +135,7 @@ describe.each(eras)("a %s client that cancels", (era) => {
       effect: "none",
       approval: { url: expect.stringContaining("/approve/") },
     });
-    assistant.advance(24 * hour_ms);
+    assistant.advance(24 * hour_ms - 1);
     expect((await remove(client, other.id)).error.approval.url).toContain("/approve/");
     expect(questions).toBe(1);
     expect(assistant.writes).toEqual([]);
@@ -164,7 +164,7 @@ describe.each(eras)("a %s client that cancels", (era) => {
     expect(questions).toBe(2);
     await ask({ version: "2" });
     expect(questions).toBe(3);
-    later.advance(24 * hour_ms - 2000);
+    later.advance(24 * hour_ms - 2001);
     await ask();
     expect(questions).toBe(3);
     later.advance(1);

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createPreviews } from "../../../src/mcp/access/saved-previews.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { launchBrowser, openTab } from "../../support/browser.ts";
 import { saveShot, sizes } from "../../support/look-at-page.ts";
@@ -48,7 +49,7 @@ async function preview(args: Record<string, unknown> = {}): Promise<string> {
 
 /** The path of a page that a deployment elsewhere could have made. */
 async function keep(html: string): Promise<string> {
-  return `/preview/${await assistant.state.previews.save("a key", html)}`;
+  return `/preview/${await createPreviews(assistant.state.kept).save("a key", html)}`;
 }
 
 test("is there again and again for ten minutes, and then it is told to be over", async () => {

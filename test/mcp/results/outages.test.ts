@@ -172,7 +172,7 @@ describe("a person", () => {
 
   test("who opens a preview then is asked to open it again", async () => {
     const { preview_url } = (await assistant.callTool("preview_template")).structured;
-    vi.spyOn(assistant.state.previews, "find").mockRejectedValueOnce(held);
+    vi.spyOn(assistant.state.kept, "find").mockRejectedValueOnce(held);
     const page = await assistant.visit(preview_url);
     expect([page.status, readHeading(page.html)]).toEqual([503, "The database is busy"]);
     expect((await assistant.visit(preview_url)).status).toBe(200);

@@ -100,7 +100,7 @@ describe.each(["v1", "legacy", "modern"] as const)("a client of any age (%s)", (
   async function start({ env }: Strange) {
     at.now = Date.now();
     const state = await at.open();
-    const openMemory = () => Promise.resolve(state.knownAccess);
+    const openMemory = () => Promise.resolve(state.kept);
     const send = async (request: Request) => {
       const { pathname, search } = new URL(request.url);
       return fetch(new Request(env.WAYPOST_BASE_URL + pathname + search, request));

@@ -2,7 +2,6 @@ import * as z from "zod";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { describeIds, findKind } from "../../../contract/resource-kind.ts";
-import { mostPreviewBytes } from "../../../state/previews.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
@@ -46,10 +45,11 @@ export async function previewTemplate(given: JsonObject, call: Call): Promise<Js
 
 type Page = { readonly html: string; readonly problems?: readonly CallProblem[] };
 
-/** Undefined where nothing listens, and for a page that is too long to be kept. */
+/** Undefined where nothing listens, and for a page that is too long to be saved. */
 async function openInBrowser(html: string, { keyContext }: Call): Promise<string | undefined> {
   const origin = await keyContext.pageOrigin();
-  if (origin === undefined || Buffer.byteLength(html) > mostPreviewBytes) return undefined;
+  if (origin === undefined) return undefined;
   const previews = await keyContext.openPreviews();
-  return origin + previewPath + (await previews.save(keyContext.key_print, html));
+  const token = await previews.save(keyContext.key_print, html);
+  return token === undefined ? undefined : origin + previewPath + token;
 }

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { lease_ms, type Run, type RowEnd } from "../../src/state/job-runs.ts";
 import type { Job, Jobs } from "../../src/state/jobs.ts";
-import type { RowEnd } from "../../src/state/job-notes.ts";
-import { lease_ms, type Run } from "../../src/state/job-leases.ts";
 import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/state-folder.ts";

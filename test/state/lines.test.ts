@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { budgets } from "../../src/contract/budgets.ts";
+import { readSpan } from "../../src/contract/budgets.ts";
 import type { State } from "../../src/state/state.ts";
 import { openStateForEach } from "../support/state-folder.ts";
 
-/** How the processes of one machine share the pace of a key: by a file that they all have. */
+/** Lines in which the calls of a key wait for each other, in whichever process they are. */
 
 const at = openStateForEach();
 /** Two processes. */
@@ -17,9 +17,11 @@ beforeEach(async () => {
 
 const hour_ms = 60 * 60_000;
 
-const take = ({ jobSpacing }: State, key = "key", kind = "write") =>
-  jobSpacing.take(key, kind, 100);
-const queue = ({ budgetLedger }: State, key = "key") => budgetLedger.queue(key, "link_writes");
+/** The next row of a job: one each tenth of a second. */
+const take = ({ counters }: State, subject = "key", kind = "job_write") =>
+  counters.queue({ kind, subject, window_ms: 100 }).readWait_ms(1);
+const queue = ({ counters }: State, subject = "key") =>
+  counters.queue({ kind: "link_writes", subject, window_ms: readSpan("link_writes") });
 
 describe("turns", () => {
   test("come one after another, whichever process asks", async () => {
@@ -53,7 +55,7 @@ describe("turns", () => {
 
   test("of keys and of kinds do not wait for each other", async () => {
     await take(one);
-    expect([await take(two, "other"), await take(two, "key", "delete")]).toEqual([0, 0]);
+    expect([await take(two, "other"), await take(two, "key", "job_delete")]).toEqual([0, 0]);
   });
 
   test("begin anew where the clock was set back", async () => {
@@ -64,8 +66,7 @@ describe("turns", () => {
 });
 
 describe("places in a budget", () => {
-  /** A second is kept for clocks that differ. */
-  const span_ms = budgets.link_writes.window_ms + 1000;
+  const span_ms = readSpan("link_writes");
   /** Told with each call of readWait_ms, for half of a budget may be somebody else's. */
   const limit = 40;
 

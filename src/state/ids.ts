@@ -2,7 +2,7 @@ import type { Random } from "../contract/clock.ts";
 
 const idBytes = 16;
 
-/** Not to be guessed; it begins with its kind, so that it is never taken for another or a flag. */
+/** Cannot be guessed. It begins with its kind, so it is never mistaken for another id or a flag. */
 export function createPrefixedId(
   kind: "plan" | "job" | "export" | "change",
   random: Random,

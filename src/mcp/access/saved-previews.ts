@@ -1,0 +1,29 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { KeptValues } from "../../state/kept-values.ts";
+
+/** Pages of links as they would look, for as long as a person may open them. */
+export type Previews = {
+  /** The token of the page's address, which opens the page; undefined when it is too long. */
+  readonly save: (owner: string, html: string) => Promise<string | undefined>;
+  readonly find: (token: string) => Promise<string | undefined>;
+};
+
+const mostBytes = 1024 * 1024;
+
+const tokenBytes = 16;
+
+export function createPreviews(kept: KeptValues): Previews {
+  return {
+    save: async (owner, html) => {
+      if (Buffer.byteLength(html) > mostBytes) return undefined;
+      const token = randomBytes(tokenBytes).toString("base64url");
+      await kept.save("preview", hash(token), html, { owner });
+      return token;
+    },
+    find: async (token) => (await kept.find("preview", hash(token)))?.value,
+  };
+}
+
+function hash(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}

@@ -1,0 +1,304 @@
+import type { Selectable } from "kysely";
+import { mostSkew_ms } from "../contract/clock-skew.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { refuseNul } from "../sql/run-statements.ts";
+import type { Sql } from "../sql/sql.ts";
+import { insertNotice } from "./kept-values.ts";
+import { readRow, writeActions, type PlanRow } from "./plans.ts";
+import type { Db, StateTables } from "./tables.ts";
+
+/**
+ * The run of a job. Only one process runs it, for as long as it renews its lease. What becomes of
+ * each row is written before its request is sent, and after.
+ */
+
+type JobRow = Selectable<StateTables["jobs"]>;
+
+/** A job, and the process that runs it. */
+export type Run = { readonly id: string; readonly runner: string };
+type RunEnd = "done" | "interrupted";
+
+export type JobRuns = {
+  /** False while another process has a lease on the job, and for a cancelled or finished job. */
+  readonly take: (run: Run) => Promise<boolean>;
+  /** False when the job was cancelled, or another process has the lease by now. */
+  readonly renew: (run: Run) => Promise<boolean>;
+  /** A job that is not done may be resumed; the message says why it was interrupted. */
+  readonly release: (run: Run, end: RunEnd, message?: string) => Promise<void>;
+  /** No more rows begin, not even in a process that waits for the lease. */
+  readonly cancel: (id: string) => Promise<void>;
+  /** Lets a cancelled job be taken again. */
+  readonly revive: (id: string) => Promise<void>;
+  /**
+   * Written before the request is sent: a row that stays "sent" has an unknown result. False when
+   * nothing may be sent any more: the job was cancelled, or another process runs it by now.
+   */
+  readonly noteSent: (run: Run, position: number) => Promise<boolean>;
+  /** Writes nothing when another process runs the job: it has read the link by itself. */
+  readonly noteEnd: (run: Run, position: number, end: RowEnd) => Promise<void>;
+  /** The rows of the job's plan that write, from a position on, or back from one. */
+  readonly listReceipts: (
+    job: { readonly id: string },
+    page: ReceiptPage,
+  ) => Promise<readonly Receipt[]>;
+};
+
+/** A process that has not renewed its lease for this long is considered dead. */
+export const lease_ms = 10_000;
+
+export function createJobRuns(
+  { db: reading, write }: Sql<StateTables>,
+  { now }: Pick<Clock, "now">,
+): JobRuns {
+  const note = shareWrites((run, rows) =>
+    write((db) => writeRows(db, run, rows(), now()), { isPatient: true }),
+  );
+  return {
+    take: (run) => write((db) => take(db, run, now())),
+    renew: async (run) => (await write((db) => renewLease(db, run, now())))?.state === "open",
+    release: (run, end, message) =>
+      write((db) => release(db, run, { end, message: message ?? null, now: now() })),
+    cancel: (id) =>
+      write(async (db) => {
+        const updated_at = now();
+        const ended = db.updateTable("jobs").set({ state: "cancelled", updated_at });
+        const open = ended.where("id", "=", id).where("state", "!=", "done");
+        const job = await open.returning(["id", "realm", "state"]).executeTakeFirst();
+        if (job === undefined) return;
+        await noteInHistory(db, job, "The job was cancelled.");
+        await noteEnd(db, job, updated_at);
+      }),
+    revive: (id) =>
+      write(async (db) => {
+        const revived = db.updateTable("jobs").set({ state: "open", updated_at: now() });
+        const cancelled = revived.where("id", "=", id).where("state", "=", "cancelled");
+        const job = await cancelled.returning(["id", "realm"]).executeTakeFirst();
+        if (job !== undefined) await noteInHistory(db, job, null);
+      }),
+    noteSent: (run, position) =>
+      note(run, { position, status: "sent", result_id: null, result: null, made: null }),
+    noteEnd: async (run, position, end) => {
+      const { status, link_id: result_id = null, message: result = null } = end;
+      // It would fail the other rows that are written together with it.
+      refuseNul([result_id, result]);
+      const made = end.made === undefined ? null : JSON.stringify(end.made);
+      await note(run, { position, status, result_id, result, made });
+    },
+    listReceipts: ({ id }, page) => listReceipts(reading, id, page),
+  };
+}
+
+/** A lease that ends later than a new one was written before the clock was set back. */
+export function isLeased(
+  { runner, runs_until }: Pick<JobRow, "runner" | "runs_until">,
+  now: number,
+): boolean {
+  return runner !== null && now < runs_until && runs_until <= now + lease_ms + mostSkew_ms;
+}
+
+async function take(db: Db, { id, runner }: Run, now: number): Promise<boolean> {
+  const jobs = db.selectFrom("jobs").select(["runner", "runs_until"]).where("id", "=", id);
+  const lease = await jobs.executeTakeFirst();
+  if (lease === undefined || isLeased(lease, now)) return false;
+  const { numUpdatedRows } = await db
+    .updateTable("jobs")
+    .set({ message: null, runner, runs_until: now + lease_ms, updated_at: now })
+    .where((row) => row.and({ id, state: "open" }))
+    // Another process may have taken it since it was read.
+    .where("runs_until", "=", lease.runs_until)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/**
+ * Undefined when the runner has lost the job. It keeps the lease of a cancelled job until the rows
+ * that were sent have ended.
+ */
+async function renewLease(
+  db: Db,
+  { id, runner }: Run,
+  now: number,
+): Promise<Pick<JobRow, "plan_id" | "state"> | undefined> {
+  return db
+    .updateTable("jobs")
+    .set({ runs_until: now + lease_ms, updated_at: now })
+    .where((row) => row.and({ id, runner }))
+    .returning(["plan_id", "state"])
+    .executeTakeFirst();
+}
+
+type Release = { readonly end: RunEnd; readonly message: string | null; readonly now: number };
+
+async function release(db: Db, { id, runner }: Run, released: Release): Promise<void> {
+  const { end, message, now } = released;
+  const freed = { message, runner: null, runs_until: 0, updated_at: now };
+  const jobs = db.updateTable("jobs").set(freed).where("id", "=", id);
+  const { numUpdatedRows } = await jobs.where("runner", "=", runner).executeTakeFirst();
+  if (end !== "done" || numUpdatedRows !== 1n) return;
+  // A job that was cancelled while its last row was sent stays cancelled.
+  const done = db.updateTable("jobs").set({ state: "done" }).where("id", "=", id);
+  const open = done.where("state", "=", "open").returning(["id", "realm", "state"]);
+  const job = await open.executeTakeFirst();
+  if (job !== undefined) await noteEnd(db, job, now);
+}
+
+/** A job is one change of the history. */
+async function noteInHistory(
+  db: Db,
+  { id, realm }: Pick<JobRow, "id" | "realm">,
+  note: string | null,
+): Promise<void> {
+  if (realm === null) return;
+  const change = db.updateTable("changes").set({ note }).where("realm", "=", realm);
+  await change.where("kind", "=", "job").where("target_id", "=", id).execute();
+}
+
+/** For webhooks. The job's counts are read later, when all rows that were sent have ended. */
+async function noteEnd(
+  db: Db,
+  { id, realm, state }: Pick<JobRow, "id" | "realm" | "state">,
+  at: number,
+): Promise<void> {
+  if (realm === null) return;
+  await insertNotice(db, { realm, event: "job.finished", subject: id, data: { id }, at }, state);
+}
+
+type Status = NonNullable<StateTables["plan_rows"]["status"]>;
+
+/** A row of the plan and its result. Without a status it was not sent. */
+export type Receipt = {
+  readonly planned: PlanRow;
+  readonly status: Status | null;
+  /** The existing or the new link. */
+  readonly link_id: string | null;
+  /** A new link as it was created: a field that differs later was changed by another caller. */
+  readonly made: JsonObject | null;
+  readonly message: string | null;
+};
+
+export type ReceiptPage = {
+  readonly offset?: number;
+  /** The rows from this position on. */
+  readonly from?: number;
+  /** The rows before this position, the last ones first. */
+  readonly before?: number;
+  readonly limit: number;
+  /** Only rows whose result is unknown, or those that failed. */
+  readonly only?: keyof typeof kinds;
+};
+
+const kinds = { open: ["sent", "unknown"], failed: ["rejected", "unknown"] } as const;
+
+export type RowEnd = {
+  readonly status: "done" | "rejected" | "unknown";
+  readonly link_id?: string | undefined;
+  readonly made?: JsonObject | undefined;
+  readonly message?: string | undefined;
+};
+
+type Row = Pick<StateTables["plan_rows"], "position" | "status" | "result_id" | "result" | "made">;
+
+type Note = {
+  readonly row: Row;
+  readonly resolve: (isRunning: boolean) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/**
+ * Rows of a run that wait at the same time share one transaction: each renews the lease, so that
+ * transactions of their own would wait for each other. They are written in the order given.
+ */
+function shareWrites(
+  write: (run: Run, takeRows: () => readonly Row[]) => Promise<boolean>,
+): (run: Run, row: Row) => Promise<boolean> {
+  /** By run: those that no transaction has taken yet. */
+  const waiting = new Map<string, Note[]>();
+
+  async function writeWaiting(run: Run, name: string): Promise<void> {
+    let taken: readonly Note[] | undefined;
+    // Rows that came before the transaction began are part of it, also when it is repeated.
+    const take = () => {
+      if (taken !== undefined) return taken;
+      taken = waiting.get(name) ?? [];
+      waiting.delete(name);
+      return taken;
+    };
+    try {
+      const isRunning = await write(run, () => take().map(({ row }) => row));
+      for (const { resolve } of take()) resolve(isRunning);
+    } catch (error) {
+      for (const { reject } of take()) reject(error);
+    }
+  }
+
+  return (run, row) =>
+    new Promise((resolve, reject) => {
+      const name = `${run.id} ${run.runner}`;
+      const others = waiting.get(name);
+      waiting.set(name, [...(others ?? []), { row, resolve, reject }]);
+      if (others === undefined) void writeWaiting(run, name);
+    });
+}
+
+/** Returns whether more rows may be sent. */
+async function writeRows(db: Db, run: Run, all: readonly Row[], now: number): Promise<boolean> {
+  const job = await renewLease(db, run, now);
+  if (job === undefined) return false;
+  const isRunning = job.state === "open";
+  for (const { position, ...result } of all) {
+    // The results of rows that were sent before the job was cancelled count.
+    if (!isRunning && result.status === "sent") continue;
+    const rows = db.updateTable("plan_rows").set(result).where("plan_id", "=", job.plan_id);
+    await rows.where("position", "=", position).execute();
+  }
+  return isRunning;
+}
+
+export async function countEnds(db: Db, planId: string): Promise<Record<Status, number>> {
+  const counts = { sent: 0, done: 0, rejected: 0, unknown: 0 };
+  const rows = await db
+    .selectFrom("plan_rows")
+    .select((row) => ["status" as const, row.fn.countAll<number>().as("count")])
+    .where("plan_id", "=", planId)
+    .where("status", "is not", null)
+    .groupBy("status")
+    .execute();
+  for (const { status, count } of rows) if (status !== null) counts[status] = count;
+  return counts;
+}
+
+async function listReceipts(
+  db: Db,
+  id: string,
+  { offset = 0, from = 0, before, limit, only }: ReceiptPage,
+): Promise<readonly Receipt[]> {
+  const jobs = db.selectFrom("jobs").select("plan_id").where("id", "=", id);
+  const job = await jobs.executeTakeFirst();
+  if (job === undefined) return [];
+  let query = db
+    .selectFrom("plan_rows")
+    .selectAll()
+    .where("plan_id", "=", job.plan_id)
+    .where("action", "in", [...writeActions])
+    .where("position", ">=", from)
+    .orderBy("position", before === undefined ? "asc" : "desc")
+    .offset(offset)
+    .limit(limit);
+  if (before !== undefined) query = query.where("position", "<", before);
+  if (only !== undefined) {
+    query = query.where((row) => {
+      const ended = row("status", "in", [...kinds[only]]);
+      // A row without a status was not sent.
+      return only === "open" ? row.or([row("status", "is", null), ended]) : ended;
+    });
+  }
+  return (await query.execute()).map((row) => ({
+    planned: readRow(row),
+    status: row.status,
+    link_id: row.result_id ?? row.link_id,
+    // The column was written as JSON of this type.
+    made: row.made === null ? null : (JSON.parse(row.made) as JsonObject),
+    message: row.result,
+  }));
+}

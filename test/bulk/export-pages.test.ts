@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { beforeEach, expect, test } from "vitest";
+import { findExportPage, saveExportPages } from "../../src/bulk/export-pages.ts";
+import type { KeptValues } from "../../src/state/kept-values.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+
+/** Exported files of links: whose they are, and for how long. */
+
+const at = openStateForEach();
+let kept: KeptValues;
+
+beforeEach(async () => {
+  ({ kept } = await at.open());
+});
+
+async function* pour(texts: readonly string[], fault?: Error) {
+  yield* texts;
+  if (fault !== undefined) throw fault;
+}
+
+/** Each file is a moment younger than the one before it. */
+async function save(owner: string, texts = ["text"], fault?: Error): Promise<string> {
+  at.now += 1;
+  const clock = { now: () => at.now, monotonic: () => 0 };
+  const random = { bytes: (count: number) => randomBytes(count) };
+  const file = { type: "text/csv", texts: pour(texts, fault) };
+  return (await saveExportPages(kept, file, owner, { clock, random })).id;
+}
+
+const isKept = async (owner: string, id: string) =>
+  (await findExportPage(kept, { owner, id, page: 1 })) !== undefined;
+
+test("a file is read page by page, and only by its own key", async () => {
+  const id = await save("key", ["first", "second"]);
+  expect(id).toMatch(/^export_[\w-]{22}$/);
+  const pages = [1, 2, 3].map((page) => findExportPage(kept, { owner: "key", id, page }));
+  expect(await Promise.all(pages)).toEqual([
+    { type: "text/csv", text: "first" },
+    { type: "text/csv", text: "second" },
+    undefined,
+  ]);
+  expect(await isKept("another key", id)).toBe(false);
+});
+
+test("a file is kept for an hour", async () => {
+  const id = await save("key");
+  at.now += 60 * 60_000 - 1;
+  expect(await isKept("key", id)).toBe(true);
+  at.now += 1;
+  expect(await isKept("key", id)).toBe(false);
+});
+
+test("a key has its ten newest files, however many pages they have", async () => {
+  const theirs = await save("another key");
+  const ids: string[] = [];
+  for (let files = 0; files < 11; files += 1) ids.push(await save("key", ["a", "b", "c"]));
+  const found = await Promise.all(ids.map((id) => isKept("key", id)));
+  expect(found).toEqual([false, ...Array(10).fill(true)]);
+  expect(await isKept("another key", theirs)).toBe(true);
+});
+
+test("a file whose source breaks off leaves nothing behind", async () => {
+  await expect(save("key", ["a", "b"], new Error("it ended"))).rejects.toThrow("it ended");
+  const { db } = await at.openSql();
+  expect(await db.selectFrom("kept_values").select("key").execute()).toEqual([]);
+});

@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { readTries } from "../../src/mcp/approval/check-pin.ts";
+import type { State } from "../../src/state/state.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+
+/** Limits on how often something may be done, which all processes share. */
+
+const at = openStateForEach();
+const minute = 60_000;
+const hour = 60 * minute;
+/** Two processes. */
+let one: State;
+let other: State;
+
+beforeEach(async () => {
+  one = await at.open();
+  other = await at.open();
+});
+
+const limits = [
+  ["overwrite", 20, 10 * minute],
+  ["approved_overwrite", 100, 10 * minute],
+  ["pin_of_approval", 5, hour],
+  ["pin_of_key", 20, hour],
+  ["sign_in_by_key", 20, hour],
+  ["sign_in_by_pin", 20, hour],
+  ["host_request", 1000, hour],
+] as const;
+type Name = (typeof limits)[number][0];
+
+/** Takes uses by both processes in turn, and returns how many of them were allowed. */
+async function takeMany(count: number, name: Name, subject = "subject"): Promise<number> {
+  let allowed = 0;
+  for (let turn = 0; turn < count; turn += 1) {
+    const { counters } = turn % 2 === 0 ? one : other;
+    if ((await counters.take({ [name]: subject })) !== undefined) allowed += 1;
+  }
+  return allowed;
+}
+
+describe.each(limits)("%s", (name, most, window_ms) => {
+  test(`a subject has ${most} uses in its window, and no more over all processes`, async () => {
+    expect(await takeMany(most + 3, name)).toBe(most);
+    expect(await one.counters.readLeft(name, "subject")).toEqual({
+      left: 0,
+      free_at: at.now + window_ms,
+    });
+    expect(await takeMany(1, name, "another subject")).toBe(1);
+    at.now += window_ms - 1;
+    expect(await takeMany(1, name)).toBe(0);
+    at.now += 1;
+    expect(await takeMany(1, name)).toBe(1);
+  });
+});
+
+test("uses come back one by one, each when its own window has passed", async () => {
+  for (let turn = 0; turn < 4; turn += 1) {
+    await takeMany(5, "pin_of_key");
+    at.now += 10 * minute;
+  }
+  expect(await takeMany(1, "pin_of_key")).toBe(0);
+  at.now += 20 * minute;
+  expect(await takeMany(20, "pin_of_key")).toBe(5);
+});
+
+test("many uses at once are no more than one after another", async () => {
+  const taken = await Promise.all(
+    Array.from({ length: 40 }, (_, turn) =>
+      (turn % 2 === 0 ? one : other).counters.take({ sign_in_by_pin: "203.0.113.1" }),
+    ),
+  );
+  expect(taken.filter((each) => each !== undefined)).toHaveLength(20);
+});
+
+test("a use that was given back is free again, and the other uses still count", async () => {
+  await takeMany(19, "sign_in_by_pin");
+  const last = await one.counters.take({ sign_in_by_pin: "subject" });
+  expect(await takeMany(1, "sign_in_by_pin")).toBe(0);
+  await last?.giveBack();
+  expect(await takeMany(3, "sign_in_by_pin")).toBe(1);
+});
+
+test("uses are still counted by a process that starts later", async () => {
+  await takeMany(20, "pin_of_key");
+  await Promise.all([one.close(), other.close()]);
+  one = await at.open();
+  other = await at.open();
+  expect(await takeMany(1, "pin_of_key")).toBe(0);
+});
+
+test("uses count although the clock was set back", async () => {
+  await takeMany(20, "overwrite");
+  at.now -= hour;
+  expect(await takeMany(1, "overwrite")).toBe(0);
+});
+
+test("the rows of uses are deleted when their window has passed", async () => {
+  await takeMany(5, "sign_in_by_key");
+  at.now += hour;
+  await takeMany(1, "sign_in_by_key", "another subject");
+  await one.removeEnded();
+  const { db } = await at.openSql();
+  const rows = await db.selectFrom("uses").select("subject").execute();
+  expect(rows).toEqual([{ subject: "another subject" }]);
+});
+
+const times = { created_at: 0, expires_at: 0 };
+
+const readPin = (key_print: string, id: string) =>
+  readTries({ key_print, id, pin: "a hash", preview: "", status: "waiting", ...times }, other);
+const guess = async (key: string, id: string) =>
+  (await one.counters.take({ pin_of_approval: id, pin_of_key: key })) !== undefined;
+
+describe("tries of a PIN", () => {
+  test("five wrong PINs end an approval, and leave other approvals of its key", async () => {
+    for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", "first")).toBe(true);
+    expect(await guess("key", "first")).toBe(false);
+    expect(await readPin("key", "first")).toEqual({ left: 0, blocked_until: undefined });
+    expect(await readPin("key", "second")).toEqual({ left: 5, blocked_until: undefined });
+  });
+
+  test("a refused try counts for neither the approval nor the key", async () => {
+    for (let turn = 0; turn < 10; turn += 1) await guess("key", "first");
+    for (const id of ["second", "third", "fourth"]) {
+      for (let turn = 0; turn < 5; turn += 1) expect(await guess("key", id)).toBe(true);
+    }
+  });
+
+  test("twenty wrong PINs block a key until the first of them is an hour old", async () => {
+    const begun = at.now;
+    for (let turn = 0; turn < 20; turn += 1) {
+      expect(await guess("key", `approval ${Math.floor(turn / 5)}`)).toBe(true);
+      at.now += minute;
+    }
+    expect(await guess("key", "last")).toBe(false);
+    expect(await readPin("key", "last")).toEqual({ left: 0, blocked_until: begun + hour });
+    expect(await readPin("another key", "its own")).toEqual({ left: 5, blocked_until: undefined });
+    at.now = begun + hour;
+    expect(await readPin("key", "last")).toEqual({ left: 1, blocked_until: undefined });
+  });
+});

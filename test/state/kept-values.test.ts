@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { State } from "../../src/state/state.ts";
+import { openStateForEach } from "../support/state-folder.ts";
+
+/** Values that all processes share, and forget after a while. */
+
+const at = openStateForEach();
+const hour = 60 * 60_000;
+const day = 24 * hour;
+/** Two processes. */
+let one: State;
+let other: State;
+
+beforeEach(async () => {
+  one = await at.open();
+  other = await at.open();
+});
+
+async function countRows(): Promise<number> {
+  const { db } = await at.openSql();
+  return (await db.selectFrom("kept_values").select("key").execute()).length;
+}
+
+const find = async ({ kept }: State) => (await kept.find("successor", "key"))?.value;
+
+describe("a value", () => {
+  test("is found by every process, under its own kind and key", async () => {
+    await one.kept.save("successor", "key", "value");
+    expect(await find(other)).toBe("value");
+    expect(await other.kept.find("successor", "another key")).toBeUndefined();
+    expect(await other.kept.find("preview", "key")).toBeUndefined();
+    await other.kept.save("successor", "key", "new value");
+    expect(await find(one)).toBe("new value");
+  });
+
+  test("is found until its time is over, and is deleted after that", async () => {
+    await one.kept.save("successor", "key", "value");
+    at.now += 30 * day - 1;
+    await one.removeEnded();
+    expect(await find(one)).toBe("value");
+    at.now += 1;
+    expect(await find(one)).toBeUndefined();
+    await one.removeEnded();
+    expect(await countRows()).toBe(0);
+  });
+
+  test("is not found when it was saved before the clock was set back", async () => {
+    await one.kept.save("overwrite_grant", "key", true);
+    at.now -= hour;
+    expect(await one.kept.find("overwrite_grant", "key")).toBeUndefined();
+  });
+
+  test("is taken by only one of several callers", async () => {
+    await one.kept.save("console_address", "key", "sealed");
+    const taken = await Promise.all(
+      [one, other, one, other].map(({ kept }) => kept.take("console_address", "key")),
+    );
+    expect(taken.filter((each) => each?.value === "sealed")).toHaveLength(1);
+    expect(taken.filter((each) => each === undefined)).toHaveLength(3);
+  });
+
+  test("lasts as long as a new one when it is renewed, unless it has ended", async () => {
+    await one.kept.save("console_session", "key", "sealed");
+    at.now += 11 * hour;
+    await other.kept.renew("console_session", "key");
+    at.now += 11 * hour;
+    expect(await one.kept.find("console_session", "key")).toBeDefined();
+    at.now += hour;
+    await other.kept.renew("console_session", "key");
+    expect(await one.kept.find("console_session", "key")).toBeUndefined();
+  });
+});
+
+describe("the values of an owner", () => {
+  const limits = [
+    ["preview", 100],
+    ["export_page", 10],
+    ["hidden_form", 100],
+  ] as const;
+  const values = { preview: "", export_page: { type: "text/csv", text: "" }, hidden_form: true };
+
+  test.each(limits)("of kind %s are the newest %i, and other owners have theirs", async (...of) => {
+    const [kind, most] = of;
+    const save = (key: string, owner: string) =>
+      one.kept.save(kind, key, values[kind] as never, { owner });
+    await save("theirs", "another key");
+    const keys = Array.from({ length: most + 1 }, (_, index) => `${index}`);
+    for (const key of keys) {
+      at.now += 1;
+      await save(key, "key");
+    }
+    const found = await Promise.all(
+      ["theirs", ...keys].map(async (key) => (await other.kept.find(kind, key)) !== undefined),
+    );
+    expect(found).toEqual([true, false, ...Array(most).fill(true)]);
+  });
+
+  test("count once when they were saved with the same time, as the pages of a file", async () => {
+    const value = { type: "text/csv", text: "" };
+    for (let file = 0; file < 11; file += 1) {
+      at.now += 1;
+      const owned = { owner: "key", at: at.now };
+      for (const page of [1, 2, 3]) {
+        await one.kept.save("export_page", `${file} ${page}`, value, owned);
+      }
+    }
+    expect(await one.kept.find("export_page", "0 1")).toBeUndefined();
+    expect(await one.kept.find("export_page", "1 1")).toBeDefined();
+    expect(await countRows()).toBe(30);
+  });
+});
+
+const list = () => other.kept.list("notice");
+
+describe("notices for webhooks", () => {
+  const told = { realm: "a project", headline: "Delete the link" };
+  const act = { digest: "an act", preview: "{}", key_print: "one key", told };
+
+  test("an approval page has one, which does not contain the id of the page", async () => {
+    const asked = await one.approvals.askPage(act);
+    await one.approvals.askPage(act);
+    await one.approvals.askPage({ ...act, digest: "in the console", told: undefined });
+    const id = "waits" in asked ? asked.waits.id : "";
+    const notices = await list();
+    expect(notices).toMatchObject([
+      {
+        value: {
+          realm: "a project",
+          event: "approval.waiting",
+          data: { headline: "Delete the link" },
+        },
+      },
+    ]);
+    expect(JSON.stringify(notices)).not.toContain(id);
+  });
+
+  test("the oldest come first, and those that were taken over are removed", async () => {
+    for (const digest of ["b", "a", "c"]) {
+      at.now += 1;
+      await one.approvals.askPage({ ...act, digest, told: { ...told, headline: digest } });
+    }
+    const notices = await list();
+    expect(notices.map(({ value }) => value.data["headline"])).toEqual(["b", "a", "c"]);
+    await other.kept.remove(
+      "notice",
+      notices.slice(0, 2).map(({ key }) => key),
+    );
+    expect((await list()).map(({ value }) => value.data["headline"])).toEqual(["c"]);
+  });
+
+  test("one that no process takes over is removed after a week", async () => {
+    await one.approvals.askPage(act);
+    at.now += 7 * day - 1;
+    expect(await list()).toHaveLength(1);
+    at.now += 1;
+    expect(await list()).toEqual([]);
+  });
+});
