@@ -25,8 +25,8 @@ export function describeUnregistered(
   const told = named.slice(0, mostTold);
   const more = registered.length - told.length;
   const all = more > 0 ? [...told, `${more} more`] : told;
-  const others = all.length === 0 ? `no ${label} is registered` : `registered: ${all.join(", ")}`;
-  return `The ${label} ${writeIdentifier(identifier)} is not registered; ${others}`;
+  const others = all.length === 0 ? "" : `; registered: ${all.join(", ")}`;
+  return `The ${label} ${writeIdentifier(identifier)} is not registered${others}`;
 }
 
 /** A model that is told only what is missing makes it up. */

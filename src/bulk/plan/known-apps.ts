@@ -124,8 +124,10 @@ export function findAppFault(fields: LinkFields, known: KnownApps): string | und
   });
   const them = unregistered.length > 1 ? "them" : "it";
   const advice = `register ${them} first, or leave ${them} out`;
-  const faults = [...missing, ...unregistered, ...(unregistered.length > 0 ? [advice] : [])];
-  return faults.length === 0 ? undefined : faults.join("; ");
+  const [first, ...others] = [...missing, ...unregistered];
+  if (first === undefined) return undefined;
+  const rest = others.map((fault) => `${fault.charAt(0).toLowerCase()}${fault.slice(1)}`);
+  return [first, ...rest, ...(unregistered.length > 0 ? [advice] : [])].join("; ");
 }
 
 function findMissingId({ kind, choice, known }: AppChoice): string | undefined {

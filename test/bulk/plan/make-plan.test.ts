@@ -190,14 +190,13 @@ describe("an app that a row names", () => {
       { path: "b", android_app },
       { path: "c", ios_app, android_app },
     ];
-    const iosMissing = `The iOS app ${missing}; no iOS app is registered`;
-    const androidMissing = `The Android app ${missing}; no Android app is registered`;
+    const iosMissing = `The iOS app ${missing}`;
     const advice = "register it first, or leave it out";
     const both = "register them first, or leave them out";
     expect(await plan("upsert", rows)).toEqual([
       ["conflict", `${iosMissing}; ${advice}`],
-      ["conflict", `${androidMissing}; ${advice}`],
-      ["conflict", `${iosMissing}; ${androidMissing}; ${both}`],
+      ["conflict", `The Android app ${missing}; ${advice}`],
+      ["conflict", `${iosMissing}; the Android app ${missing}; ${both}`],
     ]);
   });
 

@@ -36,7 +36,8 @@ function convert(link: ForeignLink): Converted {
   const reader = createLinkReader(openLongLink(link));
   const { take, takeAs } = reader;
   // On a desktop, `ofl` goes before the deep link, which then only the app would see.
-  const url = take("ofl", "desktopfallbacklink") ?? take("link", "deeplink");
+  const desktop = take("ofl", "desktopfallbacklink");
+  const url = desktop ?? take("link", "deeplink");
   const fields: LinkFields = {
     name: take("linkname", "name"),
     path: takeAs(readShortPath, "shortlink", ...longLinkKeys),
@@ -54,7 +55,15 @@ function convert(link: ForeignLink): Converted {
   takeUnsetFlags(reader, "archived");
   // The prefix of every short link, which stands before its path as well.
   if (fields.path !== undefined) take("domainuriprefix", "dynamiclinkdomain");
-  return { fields: keepGiven(fields), unmapped: reader.rest() };
+  const rest = reader.rest();
+  const unmapped = desktop === undefined ? rest : rest.map(markReplaced);
+  return { fields: keepGiven(fields), unmapped };
+}
+
+/** Only the app used the deep link of a link that also had a desktop fallback. */
+function markReplaced(value: ForeignValue): ForeignValue {
+  if (!["link", "deeplink"].includes(value.key)) return value;
+  return { ...value, name: `${value.name}, replaced by the desktop fallback` };
 }
 
 /** A long link says in its query what the other columns would. */
