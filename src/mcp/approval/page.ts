@@ -227,8 +227,8 @@ type End = Exclude<Approval["status"], "waiting">;
 const ends: Readonly<Record<End, readonly [title: "Approved" | "Declined", text: string]>> = {
   approved: [
     "Approved",
-    "Your assistant can do this once. If it does not continue by itself, return to it and ask " +
-      "it to continue. You can close this page.",
+    "This is not done yet: your assistant can now do it once. If it does not continue by itself, " +
+      "return to it and ask it to continue. You can close this page.",
   ],
   used: [
     "Approved",

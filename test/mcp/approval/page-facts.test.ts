@@ -187,7 +187,7 @@ describe("of a link that changes", () => {
     const text = writePreview(await write({ path: "summer" }));
     expect(text).toContain("- address: https://go.example.com/spring");
     expect(text).toContain("- new address: https://go.example.com/summer");
-    expect(text).toContain("- old address: visitors see the 404 page");
+    expect(text).toContain("- old address: visitors will get a 404 page");
   });
 });
 

@@ -215,7 +215,7 @@ describe("what is shown", () => {
         '- path: "spring sale/ü"',
         '- web address: "https://example.com/spring"',
         "- clicks: 1234",
-        "- visitors: see the 404 page",
+        "- visitors: will get a 404 page",
         linkComesBack,
       ].join("\n"),
     );
@@ -321,7 +321,7 @@ describe("a key that may act but not look", () => {
         "Delete the link that this API key cannot read",
         "- details: this API key has no permission to read it",
         `- ID: "${id}"`,
-        "- visitors: see the 404 page",
+        "- visitors: will get a 404 page",
         linkComesBack,
       ].join("\n"),
     );

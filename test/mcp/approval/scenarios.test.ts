@@ -219,7 +219,7 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
     await assistant.world.store.write((db) => db.updateTable("links").set({ clicks: 1 }).execute());
     const moved = await carryOut(assistant, "update_link", { id, path: "autumn" });
     expect(moved.text).toContain('Move the link "Spring" to the path "autumn"');
-    expect(moved.text).toContain("visitors see the 404 page");
+    expect(moved.text).toContain("visitors will get a 404 page");
   });
 
   test("a loop of overwrites asks, and its yes covers nothing that asks by itself", async () => {

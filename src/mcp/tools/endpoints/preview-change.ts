@@ -35,7 +35,7 @@ export async function previewDeletion(
 ): Promise<Preview> {
   const { kind } = subject;
   const { ending, fact } = describeReturn(kind, call.keyContext.known);
-  const visits = { name: "visitors", text: "see the 404 page" };
+  const visits = { name: "visitors", text: "will get a 404 page" };
   return {
     title: `Delete ${nameSubject(subject)}${ending}`,
     button: `Delete ${kind.label}`,
@@ -192,7 +192,7 @@ function describeAddress(
 /** What is known of the old address leads nowhere from then on. */
 function listNewAddress({ path }: JsonObject, call: Asking): readonly Fact[] {
   if (!isFilled(path)) return [];
-  const old = { name: "old address", text: "visitors see the 404 page" };
+  const old = { name: "old address", text: "visitors will get a 404 page" };
   return [...describeAddress(path, call, "new address"), old];
 }
 
