@@ -143,6 +143,8 @@ const advices: Readonly<Record<string, (names: Names) => string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: nameRoot,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: nameRoot,
   ERR_TLS_CERT_ALTNAME_INVALID: nameHost,
+  ECONNREFUSED: () => "Start PostgreSQL there, or correct the host and the port of the address",
+  ENOTFOUND: () => "Correct the host name of the address",
   "3D000": ({ role, database }) => `${administrator} CREATE DATABASE ${database} OWNER ${role}`,
 };
 

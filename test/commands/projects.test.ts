@@ -224,7 +224,7 @@ describe.concurrent("what cannot be done is refused in one line with exit code 2
     [["update", "default", "--home", "market://details?id=a"], "Home url must be an http or https"],
     [
       ["update", "default", "--not-found", "http://Default.localhost:9/x"],
-      "Not found url is on the project's own link host, so visitors would be redirected in a loop",
+      "404 page is on the project's own link host, so visitors would be redirected in a loop",
     ],
     [
       ["update", "default", "--home", "https://b.example", "--destinations", "a.example"],

@@ -19,6 +19,7 @@ test("a start without its database exits with 1, and may be tried again", async 
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   const place = env.WAYPOST_DATABASE_URL;
   expect(refused.stderr).toMatch(new RegExp(`^waypost: ${place} cannot be opened: [^\\n]+\\n$`));
+  expect(refused.stderr).toContain("Start PostgreSQL there, or correct the host and the port");
 });
 
 describe("the first start", () => {

@@ -99,7 +99,7 @@ test("everything that a command sets is set here, and refused in the same words"
   });
   expect(wrong.status).toBe(422);
   expect(wrong.text).toMatch(/id="home_url-0">Home url is on the project&#39;s own link host/);
-  expect(wrong.text).toMatch(/id="not_found_url-0">Not found url must be an http or https/);
+  expect(wrong.text).toMatch(/id="not_found_url-0">404 page must be an http or https/);
   const others = await save({
     max_links: "many",
     destinations: "a b",

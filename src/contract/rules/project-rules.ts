@@ -58,7 +58,10 @@ export function checkProjectPages(
   return pageFields.flatMap((field) => {
     const address = pages[field];
     const fault = address && findPageFault(field, address, rules);
-    return fault ? [faultOf(field, fault)] : [];
+    if (!fault) return [];
+    // "Not found url" would read like the reason of a 404.
+    if (field === "not_found_url") return [{ field, message: `404 page ${fault}` }];
+    return [faultOf(field, fault)];
   });
 }
 
