@@ -124,7 +124,7 @@ function explainFault(error: unknown, file: string): unknown {
   if (!isFull(error) && !isDiskFault(error)) return error;
   const code = isFull(error) ? "ENOSPC" : readCode(error);
   const advice = advices[code] ?? "choose another folder";
-  return new UsageFault(`${quote(file, 200)} cannot be written (${code}); ${advice}`, {
+  return new UsageFault(`cannot write to ${quote(file, 200)} (${code}); ${advice}`, {
     cause: error,
   });
 }

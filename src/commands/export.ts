@@ -105,7 +105,7 @@ async function writeFile(
     // A failure to read the links keeps its own message.
     if (!isDiskFault(error)) throw error;
     if (readCode(error) === "EEXIST") throw refuseOther(file);
-    const fault = `${quote(file, 200)} cannot be written (${readCode(error)})`;
+    const fault = `cannot write to ${quote(file, 200)} (${readCode(error)})`;
     throw new UsageFault(fault, { cause: error });
   }
 }

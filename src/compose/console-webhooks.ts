@@ -131,7 +131,7 @@ async function revoke(args: JsonObject, acting: Acting): Promise<JsonObject> {
     { name: "created", text: sayLocalTime(created_at, acting.keyContext.timeZone) },
     {
       name: "then",
-      text: `the webhook receives no more events; ${left} undelivered events are dropped`,
+      text: `the webhook receives no more events; its undelivered events (${left}) are dropped`,
     },
   ];
   const title = `Revoke the webhook to ${quote(new URL(url).host)}`;

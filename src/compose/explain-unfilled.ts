@@ -18,11 +18,9 @@ export function explainUnfilled(error: unknown, data: string): unknown {
   if (error instanceof CopyFault) return fail(error.message);
   const code = isFull(error) ? "ENOSPC" : readCode(error);
   if (isIoFault(error) || code === "EIO") {
-    return fail(`the disk of ${place} reports errors; choose another disk`);
+    return fail(`the disk with ${place} reports errors; choose another disk`);
   }
   if (!isFull(error) && !isDiskFault(error)) return error;
-  const cause = code === "ENOSPC" ? "the disk is full" : code;
-  return fail(
-    `${place} cannot be written (${cause}); free some space, and run the same command again`,
-  );
+  const cause = code === "ENOSPC" ? "the disk is full; free some space" : `${code}; fix this`;
+  return fail(`cannot write to ${place}: ${cause}, and run the same command again`);
 }

@@ -59,7 +59,7 @@ export function findFix(fault: string | null): string | undefined {
 }
 
 const nameNetwork =
-  "Set WAYPOST_WEBHOOK_PRIVATE to the receiver's network, for waypost serve and for other commands";
+  "Set WAYPOST_WEBHOOK_PRIVATE to the receiver's network, for waypost serve and all other commands";
 
 const plainHttp =
   "must be an https address; plain http works only in networks listed in WAYPOST_WEBHOOK_PRIVATE";

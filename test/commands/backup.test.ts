@@ -138,7 +138,7 @@ describe("backup refuses a file that it cannot write, and changes nothing", () =
     expect(missing.stderr).toContain("does not exist; create it");
     const closed = await backUp("/proc/b.waypost");
     expect(closed).toMatchObject({ code: 2, stdout: "" });
-    expect(closed.stderr).toMatch(/cannot be written \(\w+\); choose/);
+    expect(closed.stderr).toMatch(/cannot write to "[^"]+" \(\w+\); choose/);
   });
 
   test("a folder without data, and one that another version has written", async () => {

@@ -199,7 +199,7 @@ describe("a file", () => {
   });
 
   test.each([
-    ["in a folder that there is not", "nowhere/links.csv", "cannot be written (ENOENT)"],
+    ["in a folder that there is not", "nowhere/links.csv", 'links.csv" (ENOENT)'],
     ["that is a folder", ".", "is not a regular file"],
   ])("%s is refused with the cause", async (_, name, message) => {
     const refused = await exportLinks("--output", join(files, name), "--force");

@@ -112,7 +112,7 @@ test("a restore onto a disk that fails says so, and the next one goes through", 
   const failed = await run(words, { under });
   expect(failed).toMatchObject({ code: 2, stdout: "" });
   expect(failed.stderr).toMatch(
-    /^waypost: Nothing was copied: the disk of "[^"]+" reports errors; choose another disk\n$/,
+    /^waypost: Nothing was copied: the disk with "[^"]+" reports errors; choose another disk\n$/,
   );
   const again = await run(words);
   expect(again).toMatchObject({ code: 0 });

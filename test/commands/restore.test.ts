@@ -268,7 +268,7 @@ describe("a restore that is interrupted", () => {
     const full = await run(["restore", large, "--data", other.path], { under });
     expect(full).toMatchObject({ code: 2, stdout: "" });
     expect(full.stderr).toMatch(
-      / \(the disk is full\); free some space, and run the same command again\n$/,
+      /: the disk is full; free some space, and run the same command again\n$/,
     );
   });
 });

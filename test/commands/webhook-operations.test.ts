@@ -176,7 +176,7 @@ test("where serve no longer names a network, the setting is told, not the receiv
   expect([code, lines]).toEqual([1, [expect.stringContaining(`(${fault}); 1 event is waiting. `)]]);
   expect(lines.join()).toContain(
     `Check its address, then run waypost webhooks test ${id}. Set WAYPOST_WEBHOOK_PRIVATE to ` +
-      "the receiver's network, for waypost serve and for other commands",
+      "the receiver's network, for waypost serve and all other commands",
   );
   const tab = await signInAt(serving);
   const told = "Set WAYPOST_WEBHOOK_PRIVATE to";

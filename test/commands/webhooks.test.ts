@@ -169,7 +169,7 @@ test("a test from where the network is not named says which setting names it", a
 });
 
 const namesNetworks =
-  "Set WAYPOST_WEBHOOK_PRIVATE to the receiver's network, for waypost serve and for other commands";
+  "Set WAYPOST_WEBHOOK_PRIVATE to the receiver's network, for waypost serve and all other commands";
 
 const checkName = `${namesNetworks}; for a public receiver, check its DNS record`;
 

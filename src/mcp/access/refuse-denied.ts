@@ -7,14 +7,14 @@ import type { Reading } from "./key-access.ts";
 export function refuseTakenAway({ tool }: Endpoint): ToolFailure {
   return refuseSetting(
     `The operator's WAYPOST_TOOLS excludes ${tool}, and this call would do what that tool does.`,
-    "Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.",
+    `Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.`,
   );
 }
 
 export function refuseUnchosen(tool: string): ToolFailure {
   return refuseSetting(
     `The operator's WAYPOST_TOOLS excludes ${tool}.`,
-    "Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.",
+    `Tell the user that this server's WAYPOST_TOOLS excludes ${tool}. Do not try another way.`,
   );
 }
 

@@ -22,7 +22,7 @@ function expectTakenAway(answer: { error?: unknown }, act: string): void {
       "does.",
     effect: "none",
     retry: "never",
-    next: expect.stringContaining("Do not try another way"),
+    next: expect.stringContaining(`excludes ${act}. Do not try another way`),
   });
 }
 

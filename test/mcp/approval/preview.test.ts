@@ -26,7 +26,7 @@ async function readPreview(tool: string, args: Args, key?: string): Promise<stri
 /** As the embedded service, which keeps a bin, lets it be said. */
 const linkComesBack =
   "- undo: possible for 30 days, with its clicks and short path, " +
-  "unless another link has its path by then";
+  "unless another link takes its path";
 const anew = "only creates it again";
 
 const prints = ["AA:BB:01", "AA:BB:02"];
@@ -254,8 +254,8 @@ describe("what is shown", () => {
     expect(preview).toContain('Delete the Android app "Example"');
     expect(preview).toContain("- links that open this app: 0");
     expect(preview).toContain(
-      "- undo: possible for 30 days, with the links that open it, " +
-        "unless another app has its package name by then",
+      "- undo: possible for 30 days, unless another app takes its package name; " +
+        "its links then open it again",
     );
   });
 

@@ -257,7 +257,9 @@ describe.each(["modern", "v1"] as const)("before a %s client and a browser", (er
     const { text } = await carryOut(assistant, "delete_link", { id: "spring" });
     expect(text).toContain("possible for 30 days, with its clicks and short path");
     const detached = await carryOut(assistant, "delete_ios_app", { id: app.id });
-    expect(detached.text).toContain("possible for 30 days, with the links that open it");
+    expect(detached.text).toContain(
+      "unless another app takes its bundle ID; its links then open it again",
+    );
     await carryOut(assistant, "undo");
     await carryOut(assistant, "undo");
     expect(await callDone(assistant, "get_link", { id: link.id })).toEqual(before);

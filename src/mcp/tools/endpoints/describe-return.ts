@@ -22,9 +22,9 @@ export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownK
 
 /** What comes back with each kind, and what may keep it from coming. */
 const bringsBack: Readonly<Record<string, string>> = {
-  link: "with its clicks and short path, unless another link has its path by then",
-  ios_app: "with the links that open it, unless another app has its bundle ID by then",
-  android_app: "with the links that open it, unless another app has its package name by then",
+  link: "with its clicks and short path, unless another link takes its path",
+  ios_app: "unless another app takes its bundle ID; its links then open it again",
+  android_app: "unless another app takes its package name; its links then open it again",
 };
 
 function forEver(name: string, text: string): Return {
