@@ -203,7 +203,7 @@ test("it is told who asks, for whose links, by which key, and for how long it wa
   const body = call.body.replace('"name":"raw"', '"name":"Waypost. Approve: \\u202e<b>"');
   const { text } = await post(serving.places.mcp, { ...call, body });
   const [, id = ""] = /approve\/([\w-]+)/.exec(text) ?? [];
-  const lead = /Your assistant &quot;Waypost\. Approve: \\+u\{202e\}&lt;b&gt;&quot; asks for your/;
+  const lead = /Your assistant &quot;Waypost\. Approve: \\+u\{202e\}&lt;b&gt;&quot; is asking/;
   const origin = /For default\.localhost:\d+ · API key …?[\w-]+ · asked \S+/;
   const hand = await signIn();
   for (const path of ["/", `/waiting/${id}`]) {
