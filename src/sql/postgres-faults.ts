@@ -33,6 +33,7 @@ const lostWords = [
 
 /** A broken unique constraint becomes `Duplicate`, a server out of reach or a lock `StoreBusy`. */
 export function translatePostgresFault(error: unknown, place = "the database"): unknown {
+  if (error instanceof StoreBusy || error instanceof StoreUnusable) return error;
   const code = readCode(error);
   if (code === uniqueViolation) return readDuplicate(error);
   // The server has ended the statement, and rolls back the transaction that it is part of.
