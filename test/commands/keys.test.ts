@@ -122,7 +122,7 @@ describe("a revoked key", () => {
     expect(revoked).toEqual({ code: 0, stdout: "", stderr: `Key ${id} is revoked.\n` });
     await untilSeen();
     const refused = await serving.call("GET", "/links", { key: token });
-    expect(refused).toEqual({ status: 401, body: { error: "API key is invalid." } });
+    expect(refused).toMatchObject({ status: 401, body: { error: "API key is invalid." } });
     expect((await runJson(keys("list"))).keys.map((key: { id: string }) => key.id)).not.toContain(
       id,
     );

@@ -110,7 +110,7 @@ test("of many first starts one makes the owner's key, and the others say where i
   expect(new Set(servings.map(({ key }) => key)).size).toBe(1);
   for (const { call } of servings) expect((await call("GET", "/links")).status).toBe(200);
   const said = await Promise.all(servings.map(async ({ stop }) => (await stop()).stderr));
-  expect(said.filter((text) => text.includes('your project "default" in'))).toHaveLength(1);
+  expect(said.filter((text) => text.includes("Your links open at"))).toHaveLength(1);
   const others = said.filter((text) => text.includes(`(key: ${servings[0]?.places.key_file})`));
   expect(others).toHaveLength(2);
 });

@@ -25,7 +25,8 @@ async function meet(folder: Folder, TZ: string) {
     data: folder.path,
     env: { TZ, WAYPOST_PORT: "0" },
   });
-  const [, zone] = /time zone is (.+);/.exec(client.getInstructions() ?? "") ?? [];
+  const [, zone] =
+    /time zone is (.+), where this session/.exec(client.getInstructions() ?? "") ?? [];
   await close();
   const { stdout } = await run(["keys", "list", "--data", folder.path], { env: { TZ } });
   const [, offset] = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\S*)/.exec(stdout) ?? [];

@@ -43,7 +43,7 @@ describe("the visits of a period", () => {
     const stats = await read("");
     expect([stats.from, stats.to]).toEqual(["2026-01-09", "2026-01-15"]);
     expect(stats.total).toEqual({ clicks: 0, opens: 1, installs: 1 });
-    expect(stats.sentence).toMatch(/1 open of installed apps and 1 install from .* \(so far\)/);
+    expect(stats.sentence).toMatch(/1 app open and 1 install from .* \(so far\)/);
   });
 
   test("stand beside those of the period before", async () => {

@@ -34,7 +34,7 @@ describe("a host is warned of", () => {
     ["https://\u0430pple.com", "mixes Latin and Cyrillic letters"],
     ["https://xn--pple-43d.com", "mixes Latin and Cyrillic letters"],
     ["https://g\u03bfogle.com", "mixes Latin and Greek letters"],
-    ["https://\u0430\u0440\u0440\u04cf\u0435.com", "is Cyrillic, and looks like Latin letters"],
+    ["https://\u0430\u0440\u0440\u04cf\u0435.com", "is Cyrillic but looks like Latin letters"],
   ])("that reads like another: %s", (address, warning) => {
     expect(showAddress(address)?.warnings).toEqual([expect.stringContaining(warning)]);
   });

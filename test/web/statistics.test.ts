@@ -118,7 +118,7 @@ test("each of very many days has all of its numbers in the table", async () => {
   const told = await serving.call("POST", "/links/attribute", { key: made.token, body });
   expect(told.body).toMatchObject({ matched: true });
   const { text } = await tab.open("/statistics");
-  expect(text).toContain("1 open of installed apps");
+  expect(text).toContain("1 app open");
   const day =
     /<th scope="row"[^>]*>20[\d-]+<\/th>\s*<td class="number">0<\/td>\s*<td class="number">1</;
   expect(text).toMatch(day);

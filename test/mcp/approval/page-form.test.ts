@@ -288,7 +288,7 @@ test("a fault is told by its reference and nothing else", async () => {
   const response = await fetch(new Request(url, { headers: { host: "127.0.0.1" } }));
   const html = await response.text();
   expect(response.status).toBe(500);
-  expect(html).toContain("Reference abc123.");
+  expect(html).toContain("Reference: abc123.");
   expect(html).not.toContain("secret");
   expectGuarded(response);
 });

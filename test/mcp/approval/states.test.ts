@@ -260,10 +260,10 @@ const said: Readonly<Record<string, string>> = {
   approved: "ask it to continue",
   used: "has used this approval",
   declined: "Your assistant will not do this",
-  told: "Your assistant was informed",
+  told: "Your assistant knows that you declined",
   over: "It expired after five minutes",
   "from elsewhere": "Open the address exactly",
-  error: "Reference a1b2c3",
+  error: "Reference: a1b2c3",
   "a page template": "How the page looks",
 };
 
