@@ -101,6 +101,13 @@ test("the Caddyfile asks Waypost before it gets a certificate", () => {
   expect(text.split("{").length).toBe(text.split("}").length);
 });
 
+test("Caddy of compose.yaml passes a request on only when all of it has arrived", () => {
+  const { environment } = compose.services.caddy;
+  const text = readFileSync("deploy/Caddyfile", "utf8");
+  const filled = text.replace("{$WAYPOST_PROXY_OPTION}", environment.WAYPOST_PROXY_OPTION);
+  expect(filled).toMatch(/^\treverse_proxy .*\{\n(\t\t#.*\n)*\t\trequest_buffers 5MiB\n/m);
+});
+
 test("nginx accepts the site as it is", async (context) => {
   context.skip(!hasNginx, "nginx is not installed");
   context.skip(process.getuid?.() !== 0, "only root may listen at the ports of the site");
@@ -121,9 +128,14 @@ test("nginx accepts the site as it is", async (context) => {
   expect({ status, stderr }).toMatchObject({ status: 0 });
 });
 
-test.skipIf(!hasSystemd)("systemd accepts the unit, and its sandbox is tight", () => {
-  const verify = spawnSync("systemd-analyze", ["verify", "deploy/waypost.service"]);
-  expect(verify.status).toBe(0);
+test.skipIf(!hasSystemd)("systemd accepts the unit, and its sandbox is tight", async () => {
+  await using folder = await createUsedFolder();
+  const unit = `${folder.path}/waypost.service`;
+  const text = readFileSync("deploy/waypost.service", "utf8");
+  // systemd rejects a unit whose program does not exist on this machine.
+  await writeFile(unit, text.replace("=/usr/bin/node ", `=${process.execPath} `));
+  const { status, stderr } = spawnSync("systemd-analyze", ["verify", unit], { encoding: "utf8" });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
   const words = ["security", "--offline=true", "--threshold=25", "deploy/waypost.service"];
   expect(spawnSync("systemd-analyze", words).status).toBe(0);
 });
