@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { pickTurn } from "../bench/ring.ts";
+import { checkText } from "../support/api-description.ts";
 import { callDone } from "../support/call-tool.ts";
 import {
   createFolder,
@@ -123,7 +124,7 @@ function connect({ places, key: token }: Serving) {
 type Way = (serving: Serving, path: string) => Promise<Sent | "refused">;
 type Posting = { readonly headers: OutgoingHttpHeaders; readonly body: string };
 type Sent = {
-  readonly status: number | undefined;
+  readonly status: number;
   readonly text: string;
   readonly headers: IncomingHttpHeaders;
 };
@@ -206,7 +207,9 @@ async function send(
     let text = "";
     response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
     await once(response, "end");
-    return { status: response.statusCode, text, headers: response.headers };
+    const { statusCode: status = 0, headers: received } = response;
+    checkText({ method: "POST", url, body }, { status, headers: received, text });
+    return { status, text, headers: received };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ECONNREFUSED") return "refused";

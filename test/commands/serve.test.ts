@@ -3,7 +3,9 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { request as httpRequest, Agent } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { checkText } from "../support/api-description.ts";
 import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -331,9 +333,11 @@ function expectRefusal(
 
 /** A request that the server has begun to answer: its body is not all there. */
 async function beginCreate({ places, key }: Serving) {
+  const url = `${places.api}/links`;
+  const method = "POST";
   const body = JSON.stringify({ path: "pending" });
-  const request = httpRequest(`${places.api}/links`, {
-    method: "POST",
+  const request = httpRequest(url, {
+    method,
     headers: {
       authorization: `Token ${key}`,
       "content-type": "application/json",
@@ -350,8 +354,9 @@ async function beginCreate({ places, key }: Serving) {
     finish: async () => {
       request.end(body.slice(5));
       const [response] = await answered;
-      response.resume();
-      return response.statusCode as unknown;
+      const { statusCode: status, headers } = response;
+      checkText({ method, url, body }, { status, headers, text: await readText(response) });
+      return status as unknown;
     },
   };
 }

@@ -255,6 +255,10 @@ describe("a client key", () => {
     expect(await resolve({ key: client })).toBe(401);
     expect(await resolve({ headers: { authorization: `Bearer ${client}` } })).toBe(401);
     expect(await resolve({ query: `api_key=${client}` })).toBe(401);
+    const readApi = async (key: string) =>
+      (await world.call("GET", "/openapi.json", { key })).status;
+    expect(await readApi("unknown")).toBe(200);
+    expect(await readApi(client)).toBe(401);
   });
 
   test("alone opens its route: neither another key nor none does", async () => {

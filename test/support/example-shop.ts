@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { checkText } from "./api-description.ts";
 import { visitAt } from "./link-host.ts";
 import { runProcess, startServe, type Folder, type Serving } from "./command.ts";
 import { findFreePort } from "./listening.ts";
@@ -213,12 +214,16 @@ async function sendVisit(
   });
   if (status >= 400) throw new Error(`${path} answers ${status}`);
   if (ios_app === undefined || agent !== iphone || pick(3) !== 0) return;
-  const reported = await visitAt(port, "/api/v1/links/attribute", {
-    method: "POST",
-    host: new URL(publicUrl).host,
+  const method = "POST";
+  const api = new URL("/api/v1/links/attribute", publicUrl);
+  const body = { url: `${linkOrigin}/${path}`, platform: "ios", is_deferred: pick(3) === 0 };
+  const reported = await visitAt(port, api.pathname, {
+    method,
+    host: api.host,
     headers: { ...headers, authorization: `Bearer ${clientKey}` },
-    body: { url: `${linkOrigin}/${path}`, platform: "ios", is_deferred: pick(3) === 0 },
+    body,
   });
+  checkText({ method, url: api.href, body: JSON.stringify(body) }, reported);
   if (reported.status !== 200) throw new Error(`the app got ${reported.status}`);
 }
 

@@ -6,12 +6,12 @@ import { refer } from "./schemas.ts";
 
 /** The errors that an endpoint answers with, by their status. */
 export function describeErrors(endpoint: Endpoint): Readonly<Record<string, JsonObject>> {
-  const { body, list, selects, params, query, effect, ours } = endpoint;
+  const { body, list, selects, params, query, effect, ours, auth } = endpoint;
   const { budget, link_scope, may_miss } = endpoint;
   const isLimited = (budget ?? findAddressBudget(endpoint)) !== undefined;
   const names: readonly (readonly [boolean, string])[] = [
     [body !== undefined || list !== undefined || selects !== undefined, "BadRequest"],
-    [true, "Unauthorized"],
+    [true, auth === "none" ? "ClientKeyRefused" : "Unauthorized"],
     [[params, link_scope, may_miss].some((part) => part !== undefined), "NotFound"],
     [listConditions(endpoint).length > 0, "PreconditionFailed"],
     [body !== undefined, "BodyTooLarge"],
@@ -38,6 +38,7 @@ export function describeErrors(endpoint: Endpoint): Readonly<Record<string, Json
 const statuses: Readonly<Record<string, string>> = {
   BadRequest: "400",
   Unauthorized: "401",
+  ClientKeyRefused: "401",
   NotFound: "404",
   PreconditionFailed: "412",
   BodyTooLarge: "413",
@@ -129,6 +130,10 @@ export const errorResponses: Readonly<Record<string, JsonObject>> = {
       messages.role_required("manager"),
       messages.plan_required,
     ),
+  },
+  ClientKeyRefused: {
+    description: "A client key was sent. The endpoint needs no key and ignores other keys.",
+    content: error(messages.client_key_here),
   },
   NotFound: {
     description: "The project has no record with this id.",

@@ -113,7 +113,7 @@ describe.concurrent("several processes of a folder", () => {
     await using again = await serve();
     expect(await session.askAddress()).toEqual({ address, notes: [] });
     expect(await opens(address)).toBe(true);
-    expect(await visit(`${again.places.api}/links`)).toMatchObject({ status: 401 });
+    expect(await again.call("GET", "/links", { key: null })).toMatchObject({ status: 401 });
   });
 });
 
