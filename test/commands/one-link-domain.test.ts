@@ -106,6 +106,20 @@ describe("GET /tls/ask", () => {
     await expect.poll(() => read("go.example.com")).toBe(200);
   });
 
+  test("answers 200 for the one link domain and the console's host name only", async () => {
+    await using folder = await createFolder();
+    const port = await findFreePort();
+    const words = ["--link-origin", origin, ...publicUrl, "--port", String(port)];
+    await using serving = await startServe(folder.path, words);
+    expect(serving.places.links).toBe(origin);
+    const read = async (domain: string) => (await ask(port, `/tls/ask?domain=${domain}`)).status;
+    expect(await read("go.example.com")).toBe(200);
+    expect(await read("waypost.example.com")).toBe(200);
+    expect(await read("default.go.example.com")).toBe(404);
+    expect(await read("example.com")).toBe(404);
+    expect(await read("evil.example")).toBe(404);
+  });
+
   test("answers nothing to a request that a proxy forwarded", async () => {
     await using folder = await createFolder();
     const port = await findFreePort();
