@@ -5,6 +5,8 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { settings } from "../../src/config/settings.ts";
+import { modes } from "../../src/mcp/approval/mode.ts";
 import { createFolder, createUsedFolder, startServe } from "../support/command.ts";
 import { listFiles } from "../support/list-files.ts";
 
@@ -52,6 +54,13 @@ describe("server.json", () => {
     expect(headers).toMatchObject([
       { name: "Authorization", value: "Bearer {key}", variables: { key: { isSecret: true } } },
     ]);
+  });
+
+  test("describes the variables of the image as the settings do", () => {
+    const { variable, help, default: usual } = settings.mode;
+    const description = help.replaceAll("`", "");
+    const mode = { name: variable, description, choices: modes, default: usual };
+    expect(server.packages[0].environmentVariables).toEqual([mode]);
   });
 
   test("gets the owner, a lowercase image and the bundle's digest for a release", async () => {
