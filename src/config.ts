@@ -55,12 +55,7 @@ export function readConfig(environment: Values, flags: Values): Config {
     throw new UsageFault(`${nameSetting(setting)} ${issue?.message}`);
   }
   const { allow_http, ...others } = parsed.data;
-  const { database_url, database_url_file, api_key, api_key_file, ...some } = others;
-  const { http_token, http_token_file, metrics_token, metrics_token_file, ...most } = some;
-  const { approval_pin_file, ...rest } = most;
-  const databases = { database_url, database_url_file };
-  const tokens = { http_token, http_token_file, metrics_token, metrics_token_file };
-  const secrets = { ...databases, api_key, api_key_file, ...tokens, approval_pin_file };
+  const { secrets, rest } = splitSecrets(others);
   refuseLinkOrigin(rest);
   refuseSecondOrigin(rest.second_origin, rest.link_origin ?? writeLocalOrigin(), rest.base_url);
   refuseDatabase(secrets, rest.base_url);
@@ -74,6 +69,23 @@ export function readConfig(environment: Values, flags: Values): Config {
     given: { flags: listSet(flags, ""), variables: listSet(environment, "WAYPOST_") },
   };
 }
+
+function splitSecrets(values: Omit<Settings, "allow_http">) {
+  const entries = Object.entries(values);
+  const secrets = entries.filter(([name]) => secretNames.has(name));
+  const rest = entries.filter(([name]) => !secretNames.has(name));
+  // Object.fromEntries forgets which setting has which type.
+  return {
+    secrets: Object.fromEntries(secrets) as Secrets,
+    rest: Object.fromEntries(rest) as Omit<Settings, keyof Secrets | "allow_http">,
+  };
+}
+
+/** The database's address may have a password in it. */
+const secretNames: ReadonlySet<string> = new Set([
+  "database_url",
+  ...Object.entries<Setting>(settings).flatMap(([name, { secret }]) => (secret ? [name] : [])),
+]);
 
 type OriginSettings = Pick<Config, "link_origin" | "base_url" | "public_url" | "host">;
 
