@@ -6,6 +6,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
+import { findFreePort, visit } from "../support/listening.ts";
 
 /** The bundle for one-click installation, packed as the README has it, and started from itself. */
 
@@ -20,7 +21,7 @@ test("mcpb accepts manifest.json", () => {
   expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
 });
 
-test("the packed bundle has what it needs and little else, and starts", async () => {
+test("the packed bundle has what it needs and little else, and opens a link", async () => {
   await using folder = await createFolder();
   mkdirSync(folder.path);
   const file = join(folder.path, "waypost.mcpb");
@@ -32,14 +33,19 @@ test("the packed bundle has what it needs and little else, and starts", async ()
   const { server } = JSON.parse(readFileSync(join(place, "manifest.json"), "utf8"));
   const args = server.mcp_config.args.map((word: string) => word.replace("${__dirname}", place));
   const client = new Client({ name: "installer", version: "0" });
-  const env = { WAYPOST_DATA: join(folder.path, "data"), WAYPOST_LOG: "silent" };
+  const port = String(await findFreePort());
+  const data = join(folder.path, "data");
+  const env = { WAYPOST_DATA: data, WAYPOST_PORT: port, WAYPOST_LOG: "silent" };
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args, env, cwd: folder.path }),
   );
-  const { structuredContent } = await client.callTool({
+  const url = "https://example.com/sale";
+  const made = await client.callTool({
     name: "create_link",
-    arguments: { path: "packed", url: "https://example.com" },
+    arguments: { path: "packed", url },
   });
-  expect(structuredContent).toMatchObject({ link: { path: "packed" } });
+  const address = `http://default.localhost:${port}/packed`;
+  expect(made.structuredContent).toMatchObject({ link: { address } });
+  expect(await visit(address)).toEqual({ status: 302, location: url });
   await client.close();
 });

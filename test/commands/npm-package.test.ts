@@ -6,6 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
 import { listFiles } from "../support/list-files.ts";
+import { findFreePort, visit } from "../support/listening.ts";
 
 const mostBytes = 30_000_000;
 
@@ -56,7 +57,7 @@ test("the npm package is an MCP server in an empty folder, without other package
   });
   // A client would not find what npm's link is called.
   expect(JSON.parse(printed).mcpServers.waypost.args).toEqual([join(installed, "dist/waypost.js")]);
-  await createLink(join(place, "node_modules/.bin/waypost"), folder.path);
+  await openNewLink(join(place, "node_modules/.bin/waypost"), folder.path);
 });
 
 test("the licenses of all bundled packages are in the package", () => {
@@ -66,15 +67,20 @@ test("the licenses of all bundled packages are in the package", () => {
   expect(notices.match(/undefined/g)).toBeNull();
 });
 
-async function createLink(command: string, folder: string): Promise<void> {
+async function openNewLink(command: string, folder: string): Promise<void> {
   const client = new Client({ name: "installer", version: "0" });
-  const env = { PATH: process.env["PATH"] ?? "", HOME: folder, WAYPOST_LOG: "silent" };
+  const port = String(await findFreePort());
+  const some = { PATH: process.env["PATH"] ?? "", HOME: folder };
+  const env = { ...some, WAYPOST_PORT: port, WAYPOST_LOG: "silent" };
   await client.connect(new StdioClientTransport({ command, env, cwd: folder }));
-  const { structuredContent } = await client.callTool({
+  const url = "https://example.com/sale";
+  const made = await client.callTool({
     name: "create_link",
-    arguments: { path: "packed", url: "https://example.com" },
+    arguments: { path: "packed", url },
   });
-  expect(structuredContent).toMatchObject({ link: { path: "packed" } });
+  const address = `http://default.localhost:${port}/packed`;
+  expect(made.structuredContent).toMatchObject({ link: { address } });
+  expect(await visit(address)).toEqual({ status: 302, location: url });
   await client.close();
 }
 
