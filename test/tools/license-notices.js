@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Writes the licenses of the packages that the bundles contain, as these licenses require. */
 export function writeLicenseNotices(file, packages) {
@@ -15,8 +15,9 @@ export function writeLicenseNotices(file, packages) {
 
 /** Packages whose code is inside the file of another package, where no bundler sees them. */
 function listEmbedded(packages) {
-  const hasCss = packages.has("node_modules/css-tree");
-  return hasCss ? ["node_modules/mdn-data", "node_modules/source-map-js"] : [];
+  const css = [...packages].find((folder) => /(^|\/)node_modules\/css-tree$/.test(folder));
+  if (css === undefined) return [];
+  return ["mdn-data", "source-map-js"].map((name) => join(dirname(css), name));
 }
 
 function readLicense(folder, author) {
