@@ -11,14 +11,20 @@ export function renderHelp(): string {
     ...settingGroups.map(renderSettings),
     ...commands.flatMap(renderFlags),
     "  --help               this text  --version",
-    wrap(exitCodes, 100).join("\n"),
+    wrap(`Exit codes: ${listExitCodes()}.`, 100).join("\n"),
   ].join("\n\n");
 }
 
-const exitCodes =
-  "Exit codes: 0 done; 1 unexpected error, an unreachable database, a fault that doctor found, " +
-  "or a row that failed; 2 a mistake in the input or settings, explained in one line on stderr; " +
-  "130 stopped by Ctrl-C.";
+export const exitCodes: readonly (readonly [code: string, meaning: string])[] = [
+  ["0", "done"],
+  ["1", "unexpected error, an unreachable database, a fault that doctor found, or a failed row"],
+  ["2", "a mistake in the input or settings, explained in one line on stderr"],
+  ["130", "stopped by Ctrl-C"],
+];
+
+function listExitCodes(): string {
+  return exitCodes.map(([code, meaning]) => `${code} ${meaning}`).join("; ");
+}
 
 const usageColumn = 29;
 const flagColumn = 23;

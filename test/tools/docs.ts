@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { format } from "prettier";
 import { listFiles } from "../support/list-files.ts";
-import { writePlans, writeScopes, writeToolAccess } from "./reference/access.ts";
-import { writeCommandFlags, writeCommands } from "./reference/commands.ts";
+import { writePlans, writeRoles, writeScopes, writeToolAccess } from "./reference/access.ts";
+import { writeCommandFlags, writeCommands, writeExitCodes } from "./reference/commands.ts";
 import { writeErrors } from "./reference/errors.ts";
 import { writeEvents } from "./reference/events.ts";
 import { writeMetrics } from "./reference/metrics.ts";
@@ -23,10 +23,12 @@ const tables: Readonly<Record<string, () => string | Promise<string>>> = {
   endpoints: writeEndpoints,
   errors: writeErrors,
   events: writeEvents,
+  "exit codes": writeExitCodes,
   filters: writeFilters,
   metrics: writeMetrics,
   plans: writePlans,
   "rate limits": writeRateLimits,
+  roles: writeRoles,
   scopes: writeScopes,
   settings: writeSettings,
   "tool access": writeToolAccess,

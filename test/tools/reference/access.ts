@@ -2,7 +2,7 @@ import type { KeyFacts } from "../../../src/contract/access.ts";
 import type { Endpoint } from "../../../src/contract/endpoint.ts";
 import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { defaultMaxLinks, plans, proLinkFields } from "../../../src/contract/pricing-plans.ts";
-import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
+import { roles, scopes, type Role, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAccess } from "../../../src/mcp/access/key-access.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
@@ -79,6 +79,19 @@ function listUses(scope: Scope, member: "overwrite_scope" | "link_scope", when: 
 function listNamed(isMeant: (endpoint: Endpoint) => boolean): string {
   return endpoints.filter(isMeant).map(nameEndpoint).join(", ");
 }
+
+export function writeRoles(): string {
+  return writeTable(
+    ["role", "may"],
+    roles.map((role) => [code(role), rights[role]]),
+  );
+}
+
+const rights: Readonly<Record<Role, string>> = {
+  viewer: "read links, statistics and apps",
+  manager: "do everything that the key's scopes permit",
+  owner: "the same; the role of a new key, unless you choose another one",
+};
 
 export function writePlans(): string {
   const proTools = listToolEndpoints().flatMap(({ plan, tool }) => (plan === "pro" ? [tool] : []));

@@ -1,3 +1,4 @@
+import { exitCodes } from "../../../src/commands/help.ts";
 import { commandList, type Command } from "../../../src/commands/terminal/command-list.ts";
 import { code, writeTable } from "./table.ts";
 
@@ -21,4 +22,8 @@ export function writeCommandFlags(): string {
     return all.map((cells, at) => [at === 0 ? code(name) : "", ...cells]);
   });
   return writeTable(["command", "flag", "meaning"], rows);
+}
+
+export function writeExitCodes(): string {
+  return writeTable(["code", "meaning"], exitCodes);
 }
