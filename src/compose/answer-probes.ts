@@ -4,9 +4,9 @@ import type { SetAlarm } from "../contract/clock.ts";
 import { isRead } from "../network/read-method.ts";
 import { respondJson } from "./respond-json.ts";
 
-/** What balancers ask: whether the process lives, and whether it is to be sent anything. */
+/** Probes of load balancers: whether the process is alive, and whether it is ready for requests. */
 
-/** Why nothing is to be sent, in words that give nothing away; undefined where all is well. */
+/** Why the process is not ready, without details for strangers; undefined if it is ready. */
 export type ReadUnready = () => Promise<string | undefined>;
 
 /** Set by the build. The source itself has no version. */
@@ -16,7 +16,7 @@ const version = typeof WAYPOST_VERSION === "undefined" ? "source" : WAYPOST_VERS
 const alivePath = "/healthz";
 const readyPath = "/readyz";
 
-/** False where something else was asked. */
+/** Returns false if the request is not a probe. */
 export function answerProbe(
   request: Pick<IncomingMessage, "method" | "url">,
   response: ServerResponse,
@@ -37,8 +37,8 @@ async function answerReady(response: ServerResponse, readUnready: ReadUnready): 
 }
 
 /**
- * A balancer asks each process by its address, and no link host has such a name. Whether the store
- * can tell of it is just what is asked.
+ * A load balancer asks each process by its IP address, which is never a link host. Such a probe is
+ * answered without looking up the host, because the store may be down.
  */
 export function isProbeOfAddress(url: string | undefined, host: string): boolean {
   return isProbePath(url) && isIP(host.replace(/^\[|\]$/g, "")) !== 0;
@@ -50,14 +50,14 @@ function isProbePath(path: string | undefined): boolean {
 
 type Readiness = {
   readonly readUnready: ReadUnready;
-  /** From now on nothing is to be sent. */
+  /** Reports the process as not ready from now on. */
   readonly stop: () => void;
 };
 
-/** Who has no answer by then is not to be sent anything either. */
+/** A store that has not answered by then makes the process not ready. */
 const answerWithin_ms = 1000;
 
-/** Each of the stores is asked whether its tables are those that this program knows. */
+/** Ready means that the tables of each store are those that this program knows. */
 export function createReadiness(
   stores: readonly { readonly isCurrent: () => Promise<boolean> }[],
   setAlarm: SetAlarm,
@@ -77,7 +77,7 @@ export function createReadiness(
   function lookInTime(): Promise<string | undefined> {
     return new Promise((resolve) => {
       const stopAlarm = setAlarm(answerWithin_ms, () => resolve("store unavailable"));
-      // A store that hangs is not asked by every balancer once more.
+      // While a query hangs, further probes wait for it and send no other.
       looking ??= look().finally(() => (looking = undefined));
       void looking.then(resolve).finally(stopAlarm);
     });

@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { nameCommand } from "../../src/commands/terminal/command-name.ts";
 import { begin, bundle, createFolder, run, startServe } from "../support/command.ts";
 
-/** What somebody meets who starts Waypost for the first time, and mistypes. */
+/** The first start of Waypost, and mistyped commands. */
 
-describe("a Node that is too old", () => {
-  test("is told of in one sentence, and nothing else is read", async () => {
+describe("on a Node that is too old", () => {
+  test("Waypost says in one sentence which Node it needs", async () => {
     const versions = `{ value: { ...process.versions, node: "18.20.1" } }`;
     const code = `Object.defineProperty(process, "versions", ${versions});`;
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
@@ -21,7 +21,7 @@ describe("a Node that is too old", () => {
     });
   });
 
-  test("meets no more than it can read: a few lines that import nothing beforehand", () => {
+  test("the entry file has no syntax or import that an old Node rejects", () => {
     const text = readFileSync(bundle, "utf8");
     expect(text.length).toBeLessThan(1000);
     expect(text).not.toMatch(/^import\b|\bawait\b|\?\?|\?\.|#[a-z]+\s*[=(]/m);
@@ -44,11 +44,11 @@ test.each([
   [["serve", "--port"], "--port needs a value (see waypost --help)"],
   [["serve", "--port", "--json"], "--port needs a value (see waypost --help)"],
   [["serve", "--json=yes"], "--json takes no value (see waypost --help)"],
-])("%j is answered with what was meant", async (words, message) => {
+])("the mistyped command %j gets a suggestion, or the hint to --help", async (words, message) => {
   expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: `waypost: ${message}\n` });
 });
 
-test("a file in the place of the data folder is called a file", async () => {
+test("a command whose data folder is a file says so", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   await serving.stop();
@@ -60,7 +60,7 @@ test("a file in the place of the data folder is called a file", async () => {
   }
 });
 
-test("the first start gives commands as they have to be typed, which then work", async () => {
+test("the commands that the first start prints work when typed as printed", async () => {
   await using folder = await createFolder();
   await using serving = await startServe(folder.path);
   const { stderr } = await serving.stop();
@@ -89,6 +89,6 @@ test.each([
   ["/usr/local/bin/waypost", "waypost"],
   ["/home/ann/app/node_modules/.bin/waypost", "node /home/ann/app/node_modules/.bin/waypost"],
   ["/opt/w p/dist/waypost.js", "node '/opt/w p/dist/waypost.js'"],
-])("%s is typed %s in any folder", (program, typed) => {
+])("the program %s is run as %s from any folder", (program, typed) => {
   expect(nameCommand(program)).toBe(typed);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createReadiness } from "../../src/compose/answer-probes.ts";
 
-test("a store that does not answer in time is asked once, however many ask us", async () => {
+test("several probes send only one query to a store that does not answer in time", async () => {
   let rung: (() => void) | undefined;
   let asked = 0;
   const silent = {
@@ -24,7 +24,7 @@ test("a store that does not answer in time is asked once, however many ask us", 
   expect(await readUnready()).toBe("stopping");
 });
 
-test("a store that answers again after its fault is ready again", async () => {
+test("the process is ready again when its store answers after a fault", async () => {
   const answers = [Promise.reject(new Error("down")), Promise.resolve(true)];
   const store = { isCurrent: () => answers.shift() ?? Promise.resolve(false) };
   const { readUnready } = createReadiness([store], () => () => undefined);
