@@ -12,7 +12,7 @@ import { writeHosts } from "../contract/rules/destinations.ts";
 import { writeNetworks } from "../network/read-networks.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { describeDatabase } from "../sql/postgres.ts";
-import { nameEngine } from "../store/engines/describe-database.ts";
+import { nameEngine } from "../store/store.ts";
 import { isOperator, type Acting, type ConsoleAct } from "./console-act.ts";
 import { clock } from "./embedded.ts";
 import type { Finding } from "./findings/finding.ts";

@@ -4,7 +4,7 @@ import type { Link } from "../contract/links.ts";
 import { dropEndSlashes, findPathFault } from "../contract/rules/link-path.ts";
 import type { Source } from "../stats/visit.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
-import { findVisited } from "../store/find-visited.ts";
+import { findVisited } from "../store/links.ts";
 import { createRecentCaches, type RecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 

@@ -1,5 +1,5 @@
 import { links, type Link, type LinkFields } from "../contract/links.ts";
-import { findLinkAt } from "../store/find-visited.ts";
+import { findLinkAt } from "../store/links.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { WriteCall } from "./handler.ts";
 import { requireScope } from "./require-access.ts";

@@ -1,6 +1,6 @@
 import type { Link } from "../contract/links.ts";
 import { findPathFault } from "../contract/rules/link-path.ts";
-import { findLinkAt, findVisited, type VisitedAt } from "../store/find-visited.ts";
+import { findLinkAt, findVisited, type VisitedAt } from "../store/links.ts";
 import type { Tenant } from "../store/tenant.ts";
 
 /** The link at a path that a caller wrote; a text that can be no path names none. */

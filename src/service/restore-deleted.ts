@@ -3,7 +3,7 @@ import { takenFault, validationFailed } from "../contract/problem.ts";
 import type { AppStore } from "../store/apps.ts";
 import { findInBin, type Restored } from "../store/bin.ts";
 import type { ProjectSettings } from "../store/projects.ts";
-import { restoreLink, type DeletedLink } from "../store/restore-link.ts";
+import { restoreLink, type DeletedLink } from "../store/links.ts";
 import type { Tenant } from "../store/tenant.ts";
 import { requireFreeLink } from "./write-link.ts";
 

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { attachBatch, detachBatch } from "./app-links.ts";
+import { attachBatch, detachBatch } from "./links.ts";
 import { putInBin, takeOutOfBin, type Deleted } from "./bin.ts";
 import { tallyWrite } from "./project-tallies.ts";
 import { queueChore, takeChoreBack } from "./queue-chore.ts";

@@ -5,8 +5,8 @@ import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules
 import { fold } from "../contract/text.ts";
 import { removeApp, restoreApp, type DeletedApp, type MoreWork } from "./app-bin.ts";
 import { findInBin, type Restored } from "./bin.ts";
+import { describeTime } from "./filters.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
-import { describeTime } from "./plain-columns.ts";
 import { tallyWrite } from "./project-tallies.ts";
 import type { AndroidAppTable, AppKind, IosAppTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
@@ -112,7 +112,7 @@ function createAppStore<App, Values extends object, Row>({
       const { db } = tenant;
       const source = describeApps(tenant, table, searched, required);
       const count = await countRows(db, source, query);
-      const { items, meta } = await readPage<Row>(db, source, query, { count, all: count });
+      const { items, meta } = await readPage<Row>(db, source, query, count);
       return { items: items.map(toApp), meta };
     },
 

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { sql } from "kysely";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
-import { attachBatch, detachBatch } from "./app-links.ts";
+import { attachBatch, detachBatch } from "./links.ts";
 import { emptyBatch } from "./bin.ts";
 import { purgeVisits } from "./count-visits.ts";
 import { takeChoreBack } from "./queue-chore.ts";

@@ -1,11 +1,12 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { isTextual, type Filter, type Sort, type Test } from "../contract/filters.ts";
 import { fold } from "../contract/text.ts";
-import type { PlainColumn } from "./plain-columns.ts";
+import { readEngine } from "../sql/open-kysely.ts";
+import type { Db } from "./tenant.ts";
 
 /**
- * Filters and sorting as SQL (link-services.md §2). Column names come from the lists that our own
- * callers hand in, and values are always bound.
+ * Filters and sorting as SQL (link-services.md §2). Column names come from our own code, and
+ * values are always bound.
  */
 
 export type TextColumn = {
@@ -13,21 +14,23 @@ export type TextColumn = {
   /** The column with the folded text; indexes are on it. */
   readonly folded: string;
   readonly isNullable: boolean;
-  /** A quicker way to find a text inside this column, where there is one for this text. */
+  /** Finds a text inside this column by the trigram index, where the index has this text. */
   readonly contains?: (folded: string) => RawBuilder<SqlBool> | undefined;
-  /** The column has no index of its own: where it has such a way, that is the only quick one. */
+  /** No other index has this column. */
   readonly isUnsorted?: true;
 };
-/** A field of another table: the row names an app, the app has the field. */
+/** A field of the app that the row names. */
 export type AppColumn = {
   readonly app: { readonly table: string; readonly projectId: string };
   readonly key: string;
   readonly text: TextColumn;
-  /** Taken where the app has no text in that column. */
+  /** Used when the app has no text in that column. */
   readonly otherwise?: TextColumn;
 };
-/** The paths of a link, which stand in a table of their own. */
-type AddressColumn = { readonly addressesOf: string; readonly key: string };
+/** All paths of a project's links, which are in a table of their own. */
+type AddressColumn = { readonly addressesOf: string };
+/** A column of numbers or times, and the text by which `cont` and `start` compare it. */
+type PlainColumn = { readonly column: string; readonly text: RawBuilder<string> };
 type Column = TextColumn | AppColumn | AddressColumn | PlainColumn;
 export type Columns = Readonly<Record<string, Column>>;
 
@@ -48,20 +51,14 @@ export function filtersToSql(filters: readonly Filter[], columns: Columns): Expr
  * Time and id break ties in the direction of the last key, so that every order is total, and is
  * that of an index.
  */
-export function sortsToSql(
-  sorts: readonly Sort[],
-  columns: Columns,
-  isReversed: boolean,
-): RawBuilder<unknown> {
-  const keys = findSortKeys(sorts, columns).map(({ column, direction }) => {
-    return { column, isAscending: (direction === "asc") !== isReversed };
-  });
-  const parts = keys.map(({ column, isAscending }) => sortKey(column, isAscending));
-  parts.push(keys.at(-1)?.isAscending === true ? sql`id asc` : sql`id desc`);
+export function sortsToSql(sorts: readonly Sort[], columns: Columns): RawBuilder<unknown> {
+  const keys = findSortKeys(sorts, columns);
+  const parts = keys.map(({ column, direction }) => sortKey(column, direction === "asc"));
+  parts.push(keys.at(-1)?.direction === "asc" ? sql`id asc` : sql`id desc`);
   return sql.join(parts, sql`, `);
 }
 
-/** The columns that such an order looks at. */
+/** The columns that this order is computed from. */
 export function sortColumnsToSql(sorts: readonly Sort[], columns: Columns): RawBuilder<unknown> {
   const names = findSortKeys(sorts, columns).map(({ column }) =>
     "app" in column ? column.key : "folded" in column ? column.folded : column.column,
@@ -89,48 +86,27 @@ function sortKey(
   const nulls = isAscending ? sql`nulls last` : sql`nulls first`;
   if ("app" in column) return sql`${readAppText(column)} ${direction} ${nulls}`;
   if (!("folded" in column)) return sql`${sql.ref(column.column)} ${direction}`;
-  // Said only where there are nulls: SQLite would not use the index otherwise.
+  // Only for columns with nulls: SQLite would not use the index otherwise.
   return column.isNullable
     ? sql`${sql.ref(column.folded)} ${direction} ${nulls}`
     : sql`${sql.ref(column.folded)} ${direction}`;
 }
 
-/** Whether every row of this filter is found by a quicker way than looking at each of them. */
-export function isFoundInside({ tests }: Filter, columns: Columns): boolean {
-  return tests.every((test) => isTestFoundInside(test, columns[test.field]));
-}
-
-function isTestFoundInside(test: Test, column: Column | undefined): boolean {
-  if (column === undefined) return false;
-  if ("addressesOf" in column) return true;
-  return "folded" in column && findInside(test, column) !== undefined;
-}
-
-/** Whether some index finds the rows of this filter, or has in it what they are tested for. */
-export function isServedByIndex({ join, tests }: Filter, columns: Columns): boolean {
-  const isServed = (test: Test) => isTestServed(test, columns[test.field]);
-  if (join === "and" || tests.length === 1) return tests.some(isServed);
-  // Joined by "or", SQLite puts together what several indexes find for ranges alone.
-  return tests.every((test) => {
+/** Whether an index of texts or addresses finds every row of this filter. */
+export function isQuickFilter({ join, tests }: Filter, columns: Columns): boolean {
+  const isQuick = (test: Test) => {
     const column = columns[test.field];
-    if (isTestFoundInside(test, column)) return true;
-    const isText = column !== undefined && "folded" in column;
-    return isText && test.condition === "start" && isServed(test);
-  });
+    if (column === undefined) return false;
+    if ("addressesOf" in column) return true;
+    return "folded" in column && findInside(test, column) !== undefined;
+  };
+  return join === "or" ? tests.every(isQuick) : tests.some(isQuick);
 }
 
-function isTestServed(test: Test, column: Column | undefined): boolean {
-  if (column === undefined || !("folded" in column)) return true;
-  if (isTestFoundInside(test, column)) return true;
-  // The other conditions look at the text as it was written, which is in no index.
-  const isFolded = textual.has(test.condition) || ["null", "present"].includes(test.condition);
-  return column.isUnsorted !== true && isFolded;
-}
-
-/** The rows that may stand the test, by the column's quicker way; undefined where it has none. */
+/** Rows that may match, found by the trigram index; undefined where it cannot find them. */
 function findInside({ condition, value }: Test, column: TextColumn): Expression | undefined {
-  const isQuick = condition === "cont" || column.isUnsorted === true;
-  if (!isQuick || column.contains === undefined) return undefined;
+  const isServed = condition === "cont" || column.isUnsorted === true;
+  if (!isServed || column.contains === undefined) return undefined;
   const texts = [value].flat().filter((item) => typeof item === "string");
   if (!textual.has(condition) || texts.length === 0) return undefined;
   const found = texts.map((text) => column.contains?.(fold(text)));
@@ -138,7 +114,7 @@ function findInside({ condition, value }: Test, column: TextColumn): Expression 
   return sql<SqlBool>`(${sql.join(found, sql` or `)})`;
 }
 
-/** Each is about a text that stands in the column. */
+/** Conditions on text that the column contains. */
 const textual: ReadonlySet<string> = new Set(["cont", "start", "eq", "in"]);
 
 function testToSql(test: Test, columns: Columns): Expression {
@@ -163,8 +139,7 @@ function appTestToSql(test: Test, column: AppColumn): Expression {
   const key = sql.ref(column.key);
   // An app always has its identifier, so a link lacks the field exactly when it lacks the app.
   if (test.condition === "null" || test.condition === "present") {
-    const isSet = (test.condition === "present") === test.value;
-    return isSet ? sql<SqlBool>`${key} is not null` : sql<SqlBool>`${key} is null`;
+    return plainTestToSql(test, key);
   }
   const found = sql`
     select id from ${sql.table(column.app.table)}
@@ -184,12 +159,13 @@ function appTextToSql(test: Test, { text, otherwise }: AppColumn): Expression {
   `;
 }
 
-function addressTestToSql({ value }: Test, { addressesOf, key }: AddressColumn): Expression {
+function addressTestToSql({ value }: Test, { addressesOf }: AddressColumn): Expression {
   const addresses = [value].flat().filter((item) => typeof item === "string");
-  return sql<SqlBool>`${sql.ref(key)} in (
+  // The index of ids begins with the project, and the list's own condition may not use an index.
+  return sql<SqlBool>`(links.project_id = ${addressesOf} and links.id in (
     select link_id from addresses
     where project_id = ${addressesOf} and address in (${sql.join(addresses)})
-  )`;
+  ))`;
 }
 
 function textTestToSql(test: Test, column: TextColumn): Expression {
@@ -202,11 +178,8 @@ function compareText(test: Test, column: TextColumn): Expression {
   const raw = sql.ref(column.column);
   const folded = sql.ref(column.folded);
   const { condition, value } = test;
-  if (condition === "eq" && typeof value === "string") {
-    return sql<SqlBool>`(${folded} = ${fold(value)} and ${raw} = ${value})`;
-  }
-  if (condition === "in" && Array.isArray(value)) {
-    const values = value.filter((item) => typeof item === "string");
+  if (condition === "eq" || condition === "in") {
+    const values = [value].flat().filter((item) => typeof item === "string");
     if (values.length === 0) return nothing;
     const foldedValues = sql.join(values.map(fold));
     return sql<SqlBool>`(${folded} in (${foldedValues}) and ${raw} in (${sql.join(values)}))`;
@@ -215,7 +188,7 @@ function compareText(test: Test, column: TextColumn): Expression {
     return column.contains?.(fold(value)) ?? likeContains(folded, fold(value));
   }
   if (condition === "start" && typeof value === "string") return startsWith(folded, fold(value));
-  // What is there is there folded as well, and the indexes are on that. No text is kept empty.
+  // A text and its folded form are null together, and the indexes are on the folded form.
   if (condition === "null" || condition === "present") return plainTestToSql(test, folded);
   return plainTestToSql(test, raw);
 }
@@ -223,9 +196,10 @@ function compareText(test: Test, column: TextColumn): Expression {
 function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): Expression {
   switch (condition) {
     case "null":
-      return value === true ? sql<SqlBool>`${raw} is null` : sql<SqlBool>`${raw} is not null`;
     case "present":
-      return value === true ? sql<SqlBool>`${raw} is not null` : sql<SqlBool>`${raw} is null`;
+      return (condition === "null") === value
+        ? sql<SqlBool>`${raw} is null`
+        : sql<SqlBool>`${raw} is not null`;
     case "in": {
       const values = Array.isArray(value) ? value.filter((item) => item !== null) : [];
       return values.length === 0 ? nothing : sql<SqlBool>`${raw} in (${sql.join(values)})`;
@@ -273,6 +247,25 @@ function findNextText(text: string): string | undefined {
   }
   return undefined;
 }
+
+export function describeNumber(column: string): PlainColumn {
+  return { column, text: sql<string>`cast(${sql.ref(column)} as text)` };
+}
+
+/** A time is compared as the API prints it, in lower case: `2026-01-16t00:00:00.000z`. */
+export function describeTime(db: Db, column: string): PlainColumn {
+  return { column, text: timeWriters[readEngine(db)](sql.ref(column)) };
+}
+
+const timeWriters = {
+  sqlite: (time: RawBuilder<unknown>) => sql<string>`
+    (strftime('%Y-%m-%dt%H:%M:%S', ${time} / 1000, 'unixepoch') || printf('.%03dz', ${time} % 1000))
+  `,
+  postgres: (time: RawBuilder<unknown>) => sql<string>`
+    to_char(to_timestamp(${time} / 1000) at time zone 'UTC', 'YYYY-MM-DD"t"HH24:MI:SS')
+    || to_char(${time} % 1000, 'FM"."000"z"')
+  `,
+};
 
 function readAppText({ app, key, text }: AppColumn): RawBuilder<unknown> {
   const table = sql.table(app.table);

@@ -1,10 +1,10 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import type { Filter } from "../contract/filters.ts";
-import { wholeIndex } from "./engines/link-search.ts";
-import { filtersToSql } from "./filters.ts";
-import { describeLinks } from "./link-columns.ts";
+import { describeLinks } from "./link-lists.ts";
+import { matchesToSql } from "./list-page.ts";
 import { readTally } from "./project-tallies.ts";
 import type { Tenant } from "./tenant.ts";
+import { wholeIndex } from "./trigram-index.ts";
 
 /** Whose visits are read: conditions on counters. */
 export type LinkScope = {
@@ -56,11 +56,7 @@ async function selectMatching(
 ): Promise<RawBuilder<unknown>> {
   const { indexed_to } = await readTally(tenant);
   const query = { page: 1, limit: 1, sorts: [], filters };
-  const isIndexed = indexed_to === wholeIndex;
-  const { columns, ownRows, ownRowsUnindexed } = describeLinks(tenant, query, isIndexed);
+  const source = describeLinks(tenant, filters, indexed_to === wholeIndex);
   const isOne = id === undefined ? sql`1 = 1` : sql`links.id = ${id}`;
-  return sql`
-    select id from links
-    where ${ownRowsUnindexed ?? ownRows} and ${isOne} and ${filtersToSql(filters, columns)}
-  `;
+  return sql`select id from links where ${matchesToSql(source, query)} and ${isOne}`;
 }

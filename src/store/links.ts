@@ -1,22 +1,18 @@
+import { sql } from "kysely";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import type { ListQuery } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
-import type { ReadSignal, Sql } from "../sql/sql.ts";
-import { putInBin } from "./bin.ts";
-import { indexedColumns, wholeIndex } from "./engines/link-search.ts";
-import type { Counts } from "./filtered-counts.ts";
-import { describeLinks, foldLink } from "./link-columns.ts";
-import { isQuickList } from "./is-quick-list.ts";
+import { fold } from "../contract/text.ts";
+import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { queueLinkEvents } from "./events.ts";
-import { countRows, isCountCut, readPage, type ListSource, type Page } from "./list-page.ts";
 import { prepareQuery } from "./prepared-query.ts";
-import { readTally, tallyWrite, type Tally } from "./project-tallies.ts";
-import { releaseShortPaths } from "./short-paths.ts";
-import { shownColumns, toLink, type ShownLink } from "./shown-link.ts";
-import { toFlag, type Tables } from "./tables.ts";
+import { readTally, tallyWrite } from "./project-tallies.ts";
+import { claimShortPaths, findQueryOf, releaseShortPaths } from "./short-paths.ts";
+import { toFlag, type AppKind, type FoldedLink, type LinkTable } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
-import { findSearch } from "./trigram-index.ts";
+import { indexedColumns, indexLink, unindexLink } from "./trigram-index.ts";
+
+/** Links and their addresses: reading, writing, deleting and restoring one, detaching an app. */
 
 /** What a new link is made of. */
 export type NewLink = LinkValues & {
@@ -32,55 +28,12 @@ export type LinkChanges = Partial<
   LinkValues & Pick<NewLink, "ios_app_id" | "android_app_id" | "shortened_path">
 >;
 
-/** How lists are read, and what is known of how many links they have. */
-type Lists = { readonly counts: Counts; readonly readLong: Sql<Tables>["readLong"] };
-
 const selectLink = prepareQuery((db) =>
   db.selectFrom("links").select(shownColumns).where("project_id", "=", "").where("id", "=", ""),
 );
 
 export function findLink({ db, projectId }: Tenant, id: string): Awaitable<Link | undefined> {
   return andThen(selectLink(db, [projectId, id]), (row) => row && toLink(row));
-}
-
-/** A list that may take long is read where it holds up nobody, as of one moment. */
-export async function listLinks(
-  tenant: Tenant,
-  { counts, readLong }: Lists,
-  query: ListQuery,
-  signal: ReadSignal,
-): Promise<Page<Link>> {
-  const tally = await readTally(tenant);
-  if (isQuickList(query, tally.links)) return readLinks(tenant, counts, query, tally);
-  const { projectId } = tenant;
-  return readLong(
-    async (db) => {
-      const elsewhere = { db, projectId };
-      return readLinks(elsewhere, counts, query, await readTally(elsewhere));
-    },
-    { signal, line: projectId },
-  );
-}
-
-async function readLinks(
-  tenant: Tenant,
-  counts: Counts,
-  query: ListQuery,
-  tally: Tally,
-): Promise<Page<Link>> {
-  const describe = (isIndexed: boolean) => {
-    return { shown: shownColumns, ...describeLinks(tenant, query, isIndexed) };
-  };
-  const indexed = describe(tally.indexed_to === wholeIndex);
-  const count =
-    query.filters.length === 0
-      ? tally.links
-      : await countFiltered(tenant, counts, indexed, query, tally);
-  // What so many have is soon met along the order, and an index would collect all of them first.
-  const source = isCountCut(query, count) ? describe(false) : indexed;
-  const counted = { count, all: tally.links };
-  const { items, meta } = await readPage<ShownLink>(tenant.db, source, query, counted);
-  return { items: items.map(toLink), meta };
 }
 
 /**
@@ -120,7 +73,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     })
     .returning(shownColumns)
     .executeTakeFirstOrThrow();
-  await findSearch(tenant.db).indexLink(tenant, link.id, tally.indexed_to);
+  await indexLink(tenant, link.id, tally.indexed_to);
   const inserted = toLink(shown);
   await queueLinkEvents(tenant, tally, [{ event: "link.created", link: inserted }], now);
   return inserted;
@@ -136,9 +89,8 @@ export async function updateLink(
   const { db, projectId } = tenant;
   const tally = await tallyWrite(tenant, 0);
   const { indexed_to } = tally;
-  const search = findSearch(db);
   const isSearched = indexedColumns.some((field) => field in changes);
-  if (isSearched) await search.unindexLink(tenant, before.id, indexed_to);
+  if (isSearched) await unindexLink(tenant, before.id, indexed_to);
   const row = await db
     .updateTable("links")
     // A column whose value is undefined is left as it is.
@@ -156,7 +108,7 @@ export async function updateLink(
     .where("id", "=", before.id)
     .returning(shownColumns)
     .executeTakeFirstOrThrow();
-  if (isSearched) await search.indexLink(tenant, before.id, indexed_to);
+  if (isSearched) await indexLink(tenant, before.id, indexed_to);
   if (changes.path !== undefined && changes.path !== before.path) {
     await releaseAddress(tenant, before.path);
   }
@@ -172,7 +124,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   const link = await query.where("id", "=", id).executeTakeFirst();
   if (link === undefined) return false;
   const tally = await tallyWrite(tenant, -1);
-  await findSearch(db).unindexLink(tenant, id, tally.indexed_to);
+  await unindexLink(tenant, id, tally.indexed_to);
   await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
   await releaseAddress(tenant, link.path);
   await releaseAddress(tenant, link.shortened_path);
@@ -195,25 +147,6 @@ export async function releaseAddress(
     .execute();
 }
 
-async function countFiltered(
-  { db, projectId }: Tenant,
-  counts: Counts,
-  source: ListSource,
-  query: ListQuery,
-  { generation, clicked }: Tally,
-): Promise<number> {
-  const isByClicks = query.filters.some(({ tests }) =>
-    tests.some(({ field }) => field === "clicks"),
-  );
-  const filters = JSON.stringify([query.filters, query.count_to]);
-  const key = isByClicks ? `${projectId} ${clicked} ${filters}` : `${projectId} ${filters}`;
-  const known = counts.find(key, generation);
-  if (known !== undefined) return known;
-  const count = await countRows(db, source, query);
-  counts.remember(key, generation, count);
-  return count;
-}
-
 /** The path of each existing link; null where it has none. */
 export async function readPaths(
   { db, projectId }: Tenant,
@@ -228,3 +161,231 @@ export async function readPaths(
     .execute();
   return new Map(rows.map(({ id, path }) => [id, path]));
 }
+
+/** A link as it is visited at one of its addresses. */
+export type VisitedAt = {
+  readonly link: Link;
+  /** What its short path stands for beside the link, as if it had been typed; mostly nothing. */
+  readonly query: string;
+};
+
+/** What a visit of a path finds. */
+export async function findVisited(tenant: Tenant, path: string): Promise<VisitedAt | undefined> {
+  const link = await findLinkAt(tenant, path);
+  if (link === undefined) return undefined;
+  // Every other path of a link belongs to a query, which the visit adds.
+  const isOwnPath = path === link.path || path === link.shortened_path;
+  const query = isOwnPath ? "" : await findQueryOf(tenant, { linkId: link.id, path });
+  return { link, query };
+}
+
+/** The link that answers at a path or a shortened path. */
+export function findLinkAt(
+  { db, projectId }: Tenant,
+  address: string,
+): Awaitable<Link | undefined> {
+  return andThen(selectAt(db, [projectId, address]), (row) => row && toLink(row));
+}
+
+const selectAt = prepareQuery((db) =>
+  db
+    .selectFrom("addresses")
+    .innerJoin("links", (join) =>
+      join
+        .onRef("links.project_id", "=", "addresses.project_id")
+        .onRef("links.id", "=", "addresses.link_id"),
+    )
+    .select(shownColumns)
+    .where("addresses.project_id", "=", "")
+    .where("addresses.address", "=", ""),
+);
+
+/** A link's row without what belongs to its place in the table. */
+export type DeletedLink = Deleted<Omit<LinkTable, "project_id" | "rowkey">>;
+
+/** Brings a link back from the bin, with its addresses. */
+export async function restoreLink(
+  tenant: Tenant,
+  { id, row, clicks }: DeletedLink,
+  now: number,
+): Promise<Restored<Link>> {
+  const taken = await claimAddresses(tenant, id, row);
+  if (taken.length > 0) return { taken };
+  const tally = await tallyWrite(tenant, 1);
+  await takeOutOfBin(tenant, "link", id);
+  const ios = await findAppOf(tenant, "ios_app", row);
+  const android = await findAppOf(tenant, "android_app", row);
+  const whole = {
+    ...row,
+    project_id: tenant.projectId,
+    ios_app_id: ios.current,
+    former_ios_app_id: ios.former,
+    android_app_id: android.current,
+    former_android_app_id: android.former,
+    clicks: row.clicks + clicks,
+    updated_at: now,
+  };
+  await tenant.db.insertInto("links").values(whole).execute();
+  await indexLink(tenant, id, tally.indexed_to);
+  const restored = await findLink(tenant, id);
+  if (restored === undefined) throw new Error("a restored link did not come back");
+  await queueLinkEvents(tenant, tally, [{ event: "link.created", link: restored }], now);
+  return { restored };
+}
+
+/** The fields whose addresses another link has by now; where there is one, none is claimed. */
+async function claimAddresses(
+  tenant: Tenant,
+  id: string,
+  row: DeletedLink["row"],
+): Promise<readonly string[]> {
+  const claimed: string[] = [];
+  const taken: string[] = [];
+  for (const field of ["path", "shortened_path"] as const) {
+    const address = row[field];
+    if (address === null) continue;
+    if (await claimAddress(tenant, address, id)) claimed.push(address);
+    else taken.push(field);
+  }
+  if (taken.length === 0 && !(await claimShortPaths(tenant, id))) taken.push("shortened_path");
+  if (taken.length > 0) for (const address of claimed) await releaseAddress(tenant, address);
+  return taken;
+}
+
+/** The app that it was on, if that is there; else it gets that app when it comes back. */
+async function findAppOf({ db, projectId }: Tenant, kind: AppKind, row: DeletedLink["row"]) {
+  const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
+  const app = await db
+    .selectFrom(`${kind}s`)
+    .select("id")
+    .where("project_id", "=", projectId)
+    .where("id", "=", appId ?? "")
+    .executeTakeFirst();
+  return app === undefined ? { current: null, former: appId } : { current: app.id, former: null };
+}
+
+const batchRows = 1000;
+
+/** Detaches some of the links of an app that is gone; true when none are left. */
+export async function detachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
+  const key = sql.ref(`${kind}_id`);
+  return changeLinks(tenant, {
+    changes: sql`${sql.ref(`former_${kind}_id`)} = ${key}, ${key} = null`,
+    which: sql`${key} = ${appId}`,
+    putBack: (link) => ({ ...link, [`${kind}_id`]: appId }),
+  });
+}
+
+/**
+ * Puts an app back on some of the links that it was on, where they have no other one by now; true
+ * when none are left.
+ */
+export async function attachBatch(tenant: Tenant, kind: AppKind, appId: string): Promise<boolean> {
+  const key = sql.ref(`${kind}_id`);
+  const former = sql.ref(`former_${kind}_id`);
+  return changeLinks(tenant, {
+    changes: sql`${key} = coalesce(${key}, ${former}), ${former} = null`,
+    which: sql`${former} = ${appId}`,
+    putBack: (link) => (link[`${kind}_id`] === appId ? { ...link, [`${kind}_id`]: null } : link),
+  });
+}
+
+type Changes = {
+  readonly changes: ReturnType<typeof sql>;
+  readonly which: ReturnType<typeof sql>;
+  /** The link as it was. */
+  readonly putBack: (link: Link) => Link;
+};
+
+async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes): Promise<boolean> {
+  const { db, projectId } = tenant;
+  const { webhooks } = await readTally(tenant);
+  const update = sql`
+    update links set ${changes} where project_id = ${projectId} and id in (
+      select id from links where project_id = ${projectId} and ${which} limit ${batchRows}
+    )
+  `;
+  if (webhooks === 0) {
+    const { numAffectedRows = 0n } = await update.execute(db);
+    if (numAffectedRows > 0n) await tallyWrite(tenant, 0);
+    return numAffectedRows < BigInt(batchRows);
+  }
+  const { rows } = await sql<LinkTable>`${update} returning *`.execute(db);
+  if (rows.length === 0) return true;
+  const changed = rows.map((row) => {
+    const link = toLink(row);
+    return { event: "link.updated", link, before: putBack(link) } as const;
+  });
+  // A chore goes on whenever there is somebody to do it, and has no other clock.
+  await queueLinkEvents(tenant, await tallyWrite(tenant, 0), changed, Date.now());
+  return rows.length < batchRows;
+}
+
+/** The columns that a caller sees, in the order of the spec. */
+export const shownColumns = [
+  "id",
+  "name",
+  "path",
+  "url",
+  "social_description",
+  "social_image_url",
+  "social_title",
+  "shortened_path",
+  "android_fallback_url",
+  "ios_fallback_url",
+  "referrer",
+  "provider_token",
+  "campaign_token",
+  "android_app_id",
+  "ios_app_id",
+  "enable_forced_redirect",
+  "ios_deferred_deep_linking_enabled",
+  "clicks",
+] as const satisfies readonly (keyof LinkTable)[];
+
+export type ShownLink = Pick<LinkTable, (typeof shownColumns)[number]>;
+
+/** Takes a whole row or its shown columns. Written out, because copying a row takes far longer. */
+export function toLink(row: ShownLink): Link {
+  return {
+    id: row.id,
+    name: row.name,
+    path: row.path,
+    url: row.url,
+    social_description: row.social_description,
+    social_image_url: row.social_image_url,
+    social_title: row.social_title,
+    shortened_path: row.shortened_path,
+    android_fallback_url: row.android_fallback_url,
+    ios_fallback_url: row.ios_fallback_url,
+    referrer: row.referrer,
+    provider_token: row.provider_token,
+    campaign_token: row.campaign_token,
+    android_app_id: row.android_app_id,
+    ios_app_id: row.ios_app_id,
+    enable_forced_redirect: row.enable_forced_redirect === 1,
+    ios_deferred_deep_linking_enabled: row.ios_deferred_deep_linking_enabled === 1,
+    clicks: row.clicks,
+  };
+}
+
+/** The folded text of each of these that is there; one that is not changed stays away. */
+export function foldLink(link: SearchedTexts): FoldedLink;
+export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink>;
+export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink> {
+  const folded: Record<string, string | null | undefined> = {};
+  for (const column of searchedColumns) {
+    const text = link[column];
+    folded[`${column}_lc`] = typeof text === "string" ? fold(text) : text;
+  }
+  return folded;
+}
+
+const searchedColumns = [
+  ...indexedColumns,
+  "ios_fallback_url",
+  "android_fallback_url",
+  "referrer",
+] as const satisfies readonly (keyof LinkTable)[];
+export type SearchedColumn = (typeof searchedColumns)[number];
+type SearchedTexts = Pick<LinkTable, SearchedColumn>;

@@ -14,141 +14,85 @@ export type ListSource = {
   /** The columns to read; all of them where this is left out. */
   readonly shown?: readonly string[];
   readonly columns: Columns;
-  /** Which rows the list is of, before any filter: the project's. */
+  /** Which rows belong to the list before any filter: the project's. */
   readonly ownRows: RawBuilder<SqlBool>;
-  /** The same condition, written so that the engine finds the matching rows by another index. */
-  readonly ownRowsUnindexed?: RawBuilder<SqlBool>;
-  /**
-   * Where no index helps: the one that goes through the rows as they lie in the file. Any other
-   * serves the engine as well to tell which rows they are, and reads them here and there, which
-   * takes four times as long.
-   */
-  readonly scannedBy?: string;
-  /**
-   * The index that has the rows in the order of the list. Where very many rows match, the next
-   * that do are near in it: the engine, which does not know how many, would collect them all.
-   */
-  readonly walkedBy?: string | undefined;
-  /** All rows that match, where one look into an index finds them. */
-  readonly matched?: Matched | undefined;
+  /** A filter has an index that finds its rows sooner than an index of the project's rows. */
+  readonly hasQuickFilter?: boolean;
 };
 
-export type Matched = {
-  /** A query of their keys. */
-  readonly keys: RawBuilder<unknown>;
-  /** Whether a row is one of them. */
-  readonly isOne: RawBuilder<SqlBool>;
-};
+/**
+ * Up to this many matching rows are collected by an index of the filters and then sorted. When
+ * more rows match, the page is read along an index of the order, where the next match is near.
+ */
+const mostCollected = 10_000;
 
-/** Up to so many matching rows are collected before they are put in order. */
-const collectedUpTo = 2000;
-/** From this offset on the skipped rows are read from the index alone, and the page by its ids. */
-const deferredFrom = 500;
+export function areCollected({ filters, count_to }: ListQuery, count: number): boolean {
+  return filters.length > 0 && count <= Math.min(mostCollected, count_to ?? mostCollected);
+}
 
 export async function countRows(db: Db, source: ListSource, query: ListQuery): Promise<number> {
-  const where = writeWhere(source, source.ownRowsUnindexed ?? source.ownRows, query);
-  const from = sql`from ${writeTable(source, source.scannedBy)} where ${where}`;
-  const { count_to } = query;
-  const found = source.matched?.keys ?? sql`select 1 ${from}`;
-  const all = count_to === undefined ? from : sql`from (${found} limit ${count_to + 1}) as counted`;
-  const { rows } = await sql<{ total: number }>`select count(*) as total ${all}`.execute(db);
+  const where = matchesToSql(source, query);
+  const most = query.count_to === undefined ? sql`` : sql`limit ${query.count_to + 1}`;
+  const { rows } = await sql<{ total: number }>`
+    select count(*) as total
+    from (select 1 from ${sql.table(source.table)} where ${where} ${most}) as matching
+  `.execute(db);
   return rows[0]?.total ?? 0;
 }
 
-/** Whether there are more than were counted. */
-export function isCountCut({ filters, count_to }: ListQuery, count: number): boolean {
-  return filters.length > 0 && count_to !== undefined && count > count_to;
-}
-
-/** How many rows match, and how many there are. */
-type Counted = { readonly count: number; readonly all: number };
-
-/** One page, given how many rows there are in all. */
+/** One page, given how many rows match. */
 export async function readPage<Row>(
   db: Db,
   source: ListSource,
   query: ListQuery,
-  { count, all }: Counted,
+  count: number,
 ): Promise<Page<Row>> {
   const meta = describePage(query, count);
   if (meta.from === 0) return { items: [], meta };
-  const skipped = meta.from - 1;
-  // The far half of a long list is nearer from its end.
-  const isCut = isCountCut(query, count);
-  const isReversed = !isCut && skipped > count / 2;
-  const offset = isReversed ? count - meta.to : skipped;
-  const order = sortsToSql(query.sorts, source.columns, isReversed);
-  const slice = sql`order by ${order} limit ${meta.to - skipped} offset ${offset}`;
-  const mostCollected = source.matched === undefined ? collectedUpTo : count;
-  // Of more than were counted nobody knows how many they are.
-  const isFew = query.filters.length > 0 && !isCut && count <= mostCollected;
-  const isNear = offset < deferredFrom;
-  // Of a million rows of which 10,000 match, one in a hundred that are gone through does.
-  const isMet = query.filters.length > 0 && (meta.to * all) / count < count;
-  const walked = { ...source, walkedBy: isMet ? source.walkedBy : undefined };
-  const statement =
-    isNear && !isFew
-      ? readInOrder<Row>(walked, query, slice)
-      : readByIds<Row>(source, selectMatches(walked, query, isFew), slice, order);
-  const { rows } = await statement.execute(db);
-  return { items: isReversed ? rows.toReversed() : rows, meta };
-}
-
-type Part = RawBuilder<unknown>;
-
-/** Goes along the order: where many rows match, the next ones that do are near. */
-function readInOrder<Row>(source: ListSource, query: ListQuery, slice: Part): RawBuilder<Row> {
-  const where = writeWhere(source, source.ownRows, query);
-  const table = writeTable(source, source.walkedBy);
-  return sql<Row>`select ${writeColumns(source)} from ${table} where ${where} ${slice}`;
-}
-
-/** First finds the ids of the page, by indexes alone if they suffice, and then reads its rows. */
-function readByIds<Row>(
-  source: ListSource,
-  matches: Part,
-  slice: Part,
-  order: Part,
-): RawBuilder<Row> {
   const table = sql.table(source.table);
-  return sql<Row>`
-    with hits as ${matches},
-    page as materialized (select id from hits as ${table} ${slice}),
+  const order = sortsToSql(query.sorts, source.columns);
+  // The ids come first: whole rows would be skipped and sorted at many times the cost.
+  const { rows } = await sql<Row>`
+    with matching as ${selectMatching(source, query, areCollected(query, count))},
+    page as materialized (
+      select id from matching as ${table}
+      order by ${order} limit ${meta.to - meta.from + 1} offset ${meta.from - 1}
+    ),
     found as materialized (
       select * from ${table} where ${source.ownRows} and id in (select id from page)
     )
     select ${writeColumns(source)} from found as ${table} order by ${order}
-  `;
+  `.execute(db);
+  return { items: rows, meta };
 }
 
-/**
- * A few matches are collected before they are put in order, because reading along the order goes
- * through all other rows. Many, of which most are skipped, are counted off along the order.
- */
-function selectMatches(source: ListSource, query: ListQuery, isFew: boolean): Part {
-  const columns = sortColumnsToSql(query.sorts, source.columns);
-  const own = (isFew && source.ownRowsUnindexed) || source.ownRows;
-  const { matched } = source;
-  const where = matched ? sql`${own} and ${matched.isOne}` : writeWhere(source, own, query);
-  const table = writeTable(source, isFew ? source.scannedBy : source.walkedBy);
-  const matches = sql`(select id, ${columns} from ${table} where ${where})`;
-  return isFew ? sql`materialized ${matches}` : sql`not materialized ${matches}`;
+function selectMatching(
+  source: ListSource,
+  query: ListQuery,
+  isCollected: boolean,
+): RawBuilder<unknown> {
+  const { table, columns, ownRows } = source;
+  const filters = filtersToSql(query.filters, columns);
+  const where = isCollected
+    ? matchesToSql(source, query)
+    : sql`${ownRows} and ${withoutIndex(filters)}`;
+  const names = sortColumnsToSql(query.sorts, columns);
+  const matching = sql`(select id, ${names} from ${sql.table(table)} where ${where})`;
+  return isCollected ? sql`materialized ${matching}` : sql`not materialized ${matching}`;
 }
 
-function writeTable({ table }: ListSource, index: string | undefined): Part {
-  return index === undefined
-    ? sql.table(table)
-    : sql`${sql.table(table)} indexed by ${sql.ref(index)}`;
+/** The list's rows that match the filters. */
+export function matchesToSql(source: ListSource, query: ListQuery): RawBuilder<SqlBool> {
+  const { columns, ownRows, hasQuickFilter = false } = source;
+  const own = hasQuickFilter ? withoutIndex(ownRows) : ownRows;
+  return sql<SqlBool>`${own} and ${filtersToSql(query.filters, columns)}`;
 }
 
-function writeWhere(
-  { columns }: ListSource,
-  ownRows: Part,
-  { filters }: ListQuery,
-): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${ownRows} and ${filtersToSql(filters, columns)}`;
+/** The same condition, written so that neither engine chooses an index for it. */
+function withoutIndex(condition: RawBuilder<SqlBool>): RawBuilder<SqlBool> {
+  return sql<SqlBool>`(${condition}) is true`;
 }
 
-function writeColumns({ shown }: ListSource): Part {
+function writeColumns({ shown }: ListSource): RawBuilder<unknown> {
   return shown === undefined ? sql`*` : sql.join(shown.map((column) => sql.ref(column)));
 }

@@ -2,7 +2,7 @@ import { sql, type NotNull, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
-import { describeTime } from "./plain-columns.ts";
+import { describeTime } from "./filters.ts";
 import { countRows, readPage, type Page } from "./list-page.ts";
 import { readTally } from "./project-tallies.ts";
 import { queueChore } from "./queue-chore.ts";
@@ -85,10 +85,7 @@ export async function listProjects(db: Db, query: ListQuery): Promise<Page<Store
   const columns = { created_at: describeTime(db, "created_at") };
   const source = { table: "projects", columns, ownRows: sql<SqlBool>`1 = 1` };
   const count = await countRows(db, source, query);
-  const { items, meta } = await readPage<ProjectTable>(db, source, query, {
-    count,
-    all: count,
-  });
+  const { items, meta } = await readPage<ProjectTable>(db, source, query, count);
   const tallies = await db
     .selectFrom("tallies")
     .select(["project_id", "links"])

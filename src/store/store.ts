@@ -1,20 +1,22 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import { readOutage } from "../sql/faults.ts";
 import { isCurrent, migrate, type Migrations } from "../sql/migrate.ts";
+import { readEngine } from "../sql/open-kysely.ts";
 import type { Sql } from "../sql/sql.ts";
 import { queueExpired } from "./bin.ts";
 import { runChore, runChores } from "./chores.ts";
 import { dropEndedVisits } from "./deferred-visits.ts";
 import { tidyOutboxes } from "./deliveries.ts";
-import { createCounts, type Counts } from "./filtered-counts.ts";
 import { initialTables } from "./schema/initial-tables.ts";
 import type { ChoreTable, Tables } from "./tables.ts";
+import type { Db } from "./tenant.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";
 
 /** The service's data: the tables, what is remembered about them, and the work behind them. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
-  readonly counts: Counts;
+  /** How many links match each filter, by `listLinks`. */
+  readonly counts: Map<string, number>;
   /** Whether its tables are those of this version; throws where it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   /**
@@ -49,7 +51,7 @@ export async function openStore(
   let watching: Promise<void> | undefined;
   return {
     ...sql,
-    counts: createCounts(),
+    counts: new Map(),
     isCurrent: () => isCurrent(sql, storeMigrations),
     watchChores: (clock, onError) => {
       watching ??= watch(sql, setAlarm, { clock, signal: closing.signal, onError });
@@ -121,4 +123,18 @@ async function sleep(setAlarm: SetAlarm, milliseconds: number, signal: AbortSign
 
 function ignoreOutage(error: unknown): void {
   if (readOutage(error) === undefined) throw error;
+}
+
+/** The engine with its version: `SQLite 3.51.3`. */
+export async function nameEngine(db: Db): Promise<string> {
+  const isFile = readEngine(db) === "sqlite";
+  const { version } = await db
+    .selectNoFrom(({ fn, val }) =>
+      (isFile
+        ? fn<string>("sqlite_version")
+        : fn<string>("current_setting", [val("server_version")])
+      ).as("version"),
+    )
+    .executeTakeFirstOrThrow();
+  return `${isFile ? "SQLite" : "PostgreSQL"} ${version}`.trim();
 }

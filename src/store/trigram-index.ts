@@ -1,25 +1,153 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { uuidPattern } from "../contract/fields.ts";
+import { paging } from "../contract/limits.ts";
 import { readEngine } from "../sql/open-kysely.ts";
-import type { LinkSearch } from "./engines/link-search.ts";
-import { postgresSearch } from "./engines/postgres.ts";
-import { sqliteSearch } from "./engines/sqlite.ts";
+import { queueChore } from "./queue-chore.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
-/** The index behind `cont` on links, as the engine of a store has it. */
+/**
+ * The trigram index behind `cont` on links. SQLite has one FTS5 table for each project that is
+ * large enough, so a small project pays nothing and no search reads another project's names.
+ * PostgreSQL maintains one index for all projects by itself, if it has pg_trgm.
+ *
+ * The FTS5 table is filled in batches while the service runs. `tallies.indexed_to` says how far:
+ * every write updates the index for links up to that id, and the chore adds later links.
+ */
 
-const searches = { sqlite: sqliteSearch, postgres: postgresSearch };
+/** Greater than every UUID: the index is complete. */
+export const wholeIndex = "~";
 
-export function findSearch(db: Db): LinkSearch {
-  return searches[readEngine(db)];
+export const indexedColumns = ["name", "path", "shortened_path", "url", "social_title"] as const;
+export type IndexedColumn = (typeof indexedColumns)[number];
+
+/** A batch of links with long texts ends after this time, because visitors wait for the writer. */
+const batch_ms = 1;
+const stepRows = 25;
+/** FTS5 merges by pages: with its default of 4 kB, one merge takes 10 ms. */
+const page_bytes = 1000;
+
+const columnNames = sql.join(indexedColumns.map((column) => sql.ref(column)));
+const foldedNames = sql.join(indexedColumns.map((column) => sql.ref(`${column}_lc`)));
+
+/** The links of a project whose folded column contains the text; undefined for a short text. */
+export function matchContains(
+  { db, projectId }: Tenant,
+  column: IndexedColumn,
+  folded: string,
+): RawBuilder<SqlBool> | undefined {
+  if (readEngine(db) === "postgres") return undefined;
+  if (Array.from(folded).length < paging.shortest_indexed) return undefined;
+  const phrase = `${column} : "${folded.replaceAll('"', '""')}"`;
+  const table = nameIndex(projectId);
+  return sql<SqlBool>`links.rowkey in (select rowid from ${table} where ${table} match ${phrase})`;
 }
 
-export function createIndex(tenant: Tenant): Promise<void> {
-  return findSearch(tenant.db).createIndex(tenant);
+/** Makes the empty index of a project; the chore then fills it. */
+export async function createIndex({ db, projectId }: Tenant): Promise<void> {
+  if (readEngine(db) === "postgres") return;
+  const table = nameIndex(projectId);
+  // The indexed text is folded already, so the index need not fold; it keeps no copy of the texts.
+  await sql`
+    create virtual table if not exists ${table} using fts5 (
+      ${columnNames}, content='', contentless_delete=1, tokenize='trigram case_sensitive 1'
+    )
+  `.execute(db);
+  await sql`insert into ${table} (${table}, rank) values ('pgsz', ${page_bytes})`.execute(db);
+  await sql`update tallies set indexed_to = '' where project_id = ${projectId}`.execute(db);
+  await queueChore(db, { kind: "index_project", project_id: projectId, subject: "" });
 }
 
-export function indexBatch(tenant: Tenant): Promise<boolean> {
-  return findSearch(tenant.db).indexBatch(tenant);
+/** Indexes the next links in the order of their ids; true when none are left. */
+export async function indexBatch(tenant: Tenant): Promise<boolean> {
+  const { db, projectId } = tenant;
+  const tally = await db
+    .selectFrom("tallies")
+    .select("indexed_to")
+    .where("project_id", "=", projectId)
+    .executeTakeFirst();
+  let indexedTo = tally?.indexed_to ?? wholeIndex;
+  const end = performance.now() + batch_ms;
+  while (indexedTo !== wholeIndex) {
+    indexedTo = await indexStep(tenant, indexedTo);
+    if (performance.now() >= end) break;
+  }
+  await sql`
+    update tallies set indexed_to = ${indexedTo}
+    where project_id = ${projectId} and indexed_to is not null
+  `.execute(db);
+  return indexedTo === wholeIndex;
 }
 
-export function dropIndex(db: Db, projectId: string): Promise<void> {
-  return findSearch(db).dropIndex(db, projectId);
+/** Returns how far the index is then. */
+async function indexStep(tenant: Tenant, indexedTo: string): Promise<string> {
+  const { db, projectId } = tenant;
+  const next = await db
+    .selectFrom("links")
+    .select("id")
+    .where("project_id", "=", projectId)
+    .where("id", ">", indexedTo)
+    .orderBy("id")
+    .limit(stepRows)
+    .execute();
+  const last = next.at(-1)?.id;
+  if (last === undefined) return wholeIndex;
+  await fillIndex(tenant, sql`id > ${indexedTo} and id <= ${last}`);
+  return next.length < stepRows ? wholeIndex : last;
 }
+
+/** Adds a written link to the index, if the index has come as far as this link. */
+export async function indexLink(
+  tenant: Tenant,
+  id: string,
+  indexedTo: string | null,
+): Promise<void> {
+  if (indexedTo === null || id > indexedTo) return;
+  await fillIndex(tenant, sql`id = ${id}`);
+}
+
+/** Removes a link from the index before it is changed or deleted. */
+export async function unindexLink(
+  { db, projectId }: Tenant,
+  id: string,
+  indexedTo: string | null,
+): Promise<void> {
+  if (indexedTo === null || id > indexedTo) return;
+  await sql`
+    delete from ${nameIndex(projectId)}
+    where rowid = (select rowkey from links where project_id = ${projectId} and id = ${id})
+  `.execute(db);
+}
+
+export async function dropIndex(db: Db, projectId: string): Promise<void> {
+  if (readEngine(db) === "postgres") return;
+  await sql`drop table if exists ${nameIndex(projectId)}`.execute(db);
+}
+
+async function fillIndex({ db, projectId }: Tenant, which: RawBuilder<unknown>): Promise<void> {
+  await sql`
+    insert into ${nameIndex(projectId)} (rowid, ${columnNames})
+    select rowkey, ${foldedNames} from links where project_id = ${projectId} and ${which}
+  `.execute(db);
+}
+
+/** The id is our own, but it becomes part of a table's name, so it is checked again. */
+function nameIndex(projectId: string): RawBuilder<unknown> {
+  if (!uuidPattern.test(projectId)) throw new Error("not a project id");
+  return sql.table(`links_contains_${projectId.replaceAll("-", "")}`);
+}
+
+/** Why searches in a PostgreSQL database are slow; a SQLite file has nothing to report. */
+export async function listSlow(db: Db): Promise<readonly string[]> {
+  if (readEngine(db) === "sqlite") return [];
+  const { rows } = await sql<{ readonly name: string | null }>`
+    select to_regclass('links_texts')::text as name
+  `.execute(db);
+  return typeof rows[0]?.name === "string" ? [] : [noTrigrams];
+}
+
+const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
+
+const noTrigrams =
+  "searches inside names, paths and addresses are slow, because PostgreSQL's extension pg_trgm " +
+  "is missing. As the database owner, run: create extension pg_trgm; create extension " +
+  `btree_gin; create index links_texts on links using gin (project_id, ${trigrams})`;

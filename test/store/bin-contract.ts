@@ -2,8 +2,13 @@ import { describe, expect, test } from "vitest";
 import { iosAppStore } from "../../src/store/apps.ts";
 import { countBin, findInBin, listBin } from "../../src/store/bin.ts";
 import { addClicks } from "../../src/store/clicks.ts";
-import { claimAddress, deleteLink, findLink } from "../../src/store/links.ts";
-import { restoreLink, type DeletedLink } from "../../src/store/restore-link.ts";
+import {
+  claimAddress,
+  type DeletedLink,
+  deleteLink,
+  findLink,
+  restoreLink,
+} from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tenant.ts";
 import { addLink, addProject, makeId, now } from "../support/rows.ts";

@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { fold } from "../../src/contract/text.ts";
 import { indexFrom, readTally } from "../../src/store/project-tallies.ts";
 import type { Store } from "../../src/store/store.ts";
-import { wholeIndex } from "../../src/store/engines/link-search.ts";
-import { indexBatch, createIndex } from "../../src/store/trigram-index.ts";
+import { createIndex, indexBatch, wholeIndex } from "../../src/store/trigram-index.ts";
 import { addLink } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 

@@ -1,16 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Filter, ListQuery, Sort } from "../../src/contract/filters.ts";
 import { readSearch } from "../../src/contract/rules/read-search.ts";
-import { wholeIndex } from "../../src/store/engines/link-search.ts";
-import { listLinks } from "../../src/store/links.ts";
+import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
+import { listLinks } from "../../src/store/link-lists.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
-import { createIndex } from "../../src/store/trigram-index.ts";
 import { openForAll } from "../support/open-for.ts";
 import { addLink, now, staying } from "../support/rows.ts";
-import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-/** Lists whose links are counted so far and no further: the same links in the same places. */
+/** Lists whose count is cut: the same links in the same places as in the whole list. */
 
 let world: World;
 openForAll(createWorld, async (opened) => {
@@ -60,7 +58,7 @@ const queries = searches.flatMap((text) =>
 );
 
 describe.each([false, true])("with an index of texts: %s", (isIndexed) => {
-  test("a list that is counted no further has the links of one that is", async () => {
+  test("a list whose count is cut has the links of the whole list", async () => {
     const tenant = { db: world.store.db, projectId: world.project.id };
     if (isIndexed) {
       await world.store.write((db) => createIndex({ ...tenant, db }));
@@ -87,28 +85,7 @@ describe.each([false, true])("with an index of texts: %s", (isIndexed) => {
   });
 });
 
-test.skipIf(isOnPostgres)("links that most others are like are met along the list", async () => {
-  const statements: string[] = [];
-  const db = world.store.db.withPlugin({
-    transformQuery: ({ node }) => {
-      statements.push(JSON.stringify(node));
-      return node;
-    },
-    transformResult: ({ result }) => Promise.resolve(result),
-  });
-  const tenant = { db, projectId: world.project.id };
-  const sorts: readonly Sort[] = [{ field: "name", direction: "asc" }];
-  const query = { filters: [byClicks], sorts, limit: 4, page: 1 };
-  const readIndex = async (count_to: number) => {
-    statements.length = 0;
-    await listLinks(tenant, world.store, { ...query, count_to }, staying);
-    return statements.some((text) => text.includes("indexed by") && text.includes("links_name"));
-  };
-  // Of sixty links, eleven may be far from each other, and forty are not.
-  expect([await readIndex(10), await readIndex(40)]).toEqual([false, true]);
-});
-
-test("nobody but the console has less counted", async () => {
+test("an API caller gets the whole count of a list, whatever count_to it sends", async () => {
   const query = "f[search]=spring&count_to=3";
   const { body } = await world.call("GET", "/links", { query });
   expect(body.meta.count).toBeGreaterThan(4);

@@ -1,43 +1,10 @@
-import { describe, expect, test } from "vitest";
-import { createCounts } from "../../src/store/filtered-counts.ts";
+import { expect, test } from "vitest";
 import { readTally } from "../../src/store/project-tallies.ts";
 import { createWorld } from "../support/world.ts";
 
-/** Counts of filtered lists that are kept, whose they are and how many. */
+/** Remembered counts of filtered lists: each belongs to one project and one filter. */
 
-const name = (turn: number) => `shop ${turn}`;
-
-describe("of so many counts", () => {
-  test("the thousand that were kept last are there, and the first of 1,001 is gone", () => {
-    const counts = createCounts();
-    for (let turn = 0; turn < 1000; turn += 1) counts.remember(name(turn), 1, turn);
-    expect(counts.find(name(0), 1)).toBe(0);
-    counts.remember(name(1000), 1, 1000);
-    expect(counts.find(name(0), 1)).toBeUndefined();
-    for (let turn = 1; turn <= 1000; turn += 1) expect(counts.find(name(turn), 1)).toBe(turn);
-  });
-
-  test("one that is counted again is the youngest", () => {
-    const counts = createCounts();
-    for (let turn = 0; turn < 1000; turn += 1) counts.remember(name(turn), 1, turn);
-    counts.remember(name(0), 2, 5);
-    counts.remember(name(1000), 1, 1000);
-    expect(counts.find(name(0), 2)).toBe(5);
-    expect(counts.find(name(1), 1)).toBeUndefined();
-  });
-
-  test("one is valid for its own generation alone", () => {
-    const counts = createCounts();
-    counts.remember("shop", 2, 5);
-    expect([1, 2, 3].map((generation) => counts.find("shop", generation))).toEqual([
-      undefined,
-      5,
-      undefined,
-    ]);
-  });
-});
-
-test("a kept count is the project's own, where two have written equally often", async () => {
+test("two projects that have written equally often have counts of their own", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const other = await world.addProject();
@@ -65,7 +32,7 @@ test("a kept count is the project's own, where two have written equally often", 
   }
 });
 
-test("filters that are joined in another way have a count of their own", async () => {
+test("filters joined by and, and the same filters joined by or, are counted separately", async () => {
   await using world = await createWorld();
   for (const [name, path] of [
     ["spring", "one"],

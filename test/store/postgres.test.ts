@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { listSlow } from "../../src/store/engines/describe-database.ts";
+import { listSlow } from "../../src/store/trigram-index.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { neverRing } from "../support/alarms.ts";

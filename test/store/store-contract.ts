@@ -10,10 +10,10 @@ import {
   claimAddress,
   deleteLink,
   findLink,
-  listLinks,
+  findLinkAt,
   updateLink,
 } from "../../src/store/links.ts";
-import { findLinkAt } from "../../src/store/find-visited.ts";
+import { listLinks } from "../../src/store/link-lists.ts";
 import { readTally } from "../../src/store/project-tallies.ts";
 import {
   deleteProject,

@@ -3,8 +3,7 @@ import { expect } from "vitest";
 import { createId } from "../../src/service/ids.ts";
 import { makeProject } from "../../src/service/write-project.ts";
 import type { ReadSignal } from "../../src/sql/sql.ts";
-import { foldLink } from "../../src/store/link-columns.ts";
-import { claimAddress, insertLink, type NewLink } from "../../src/store/links.ts";
+import { claimAddress, foldLink, insertLink, type NewLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Db, Tenant } from "../../src/store/tenant.ts";
 

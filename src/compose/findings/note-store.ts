@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { Config } from "../../config.ts";
 import { findWriteFault } from "../../sql/postgres-advice.ts";
 import { readDatabaseTime } from "../../sql/processes.ts";
-import { listSlow } from "../../store/engines/describe-database.ts";
+import { listSlow } from "../../store/trigram-index.ts";
 import type { Store } from "../../store/store.ts";
 import { findClockFault } from "../compare-clocks.ts";
 import type { Note } from "./finding.ts";

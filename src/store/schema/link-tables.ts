@@ -67,11 +67,13 @@ const postgresTables = [
 ];
 
 const sharedTables = [
-  "create index links_created on links (project_id, created_at, id)",
   // With time and id as their last columns, these indexes filter a page and put it in order.
   "create index links_path on links (project_id, path_lc, created_at, id)",
   "create index links_name on links (project_id, name_lc, created_at, id)",
   "create index links_clicks on links (project_id, clicks, created_at, id)",
+  // This one comes last: without an index for a filter, SQLite scans a project by its newest index.
+  // It has the rows as they lie in the file, and any other index takes four times as long.
+  "create index links_created on links (project_id, created_at, id)",
   `create index links_short on links (project_id, shortened_path_lc)
     where shortened_path_lc is not null`,
   `create index links_ios_app on links (project_id, ios_app_id, created_at, id)

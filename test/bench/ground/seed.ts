@@ -1,5 +1,5 @@
 import { createCode, createId } from "../../../src/service/ids.ts";
-import { foldLink } from "../../../src/store/link-columns.ts";
+import { foldLink } from "../../../src/store/links.ts";
 import type { LinkTable } from "../../../src/store/tables.ts";
 import type { Access } from "./data-file.ts";
 import { createNamer, type Namer } from "./names.ts";

@@ -1,0 +1,164 @@
+import { sql, type SqlBool } from "kysely";
+import { describePage } from "../contract/describe-page.ts";
+import type { Filter, ListQuery, Sort } from "../contract/filters.ts";
+import type { Link } from "../contract/links.ts";
+import { addressField } from "../contract/rules/read-search.ts";
+import { whileAwaited } from "../sql/long-reads.ts";
+import { readEngine } from "../sql/open-kysely.ts";
+import type { ReadSignal, Sql } from "../sql/sql.ts";
+import {
+  describeNumber,
+  describeTime,
+  isQuickFilter,
+  type AppColumn,
+  type Columns,
+  type TextColumn,
+} from "./filters.ts";
+import { shownColumns, toLink, type SearchedColumn, type ShownLink } from "./links.ts";
+import { areCollected, countRows, readPage, type ListSource, type Page } from "./list-page.ts";
+import { readTally, type Tally } from "./project-tallies.ts";
+import type { AppKind, Tables } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
+import { matchContains, wholeIndex, type IndexedColumn } from "./trigram-index.ts";
+
+/** Lists of links: what they filter and sort by, where they are read, and how they are counted. */
+
+/** How lists are read, and the counts of filtered lists that are known. */
+type Lists = {
+  readonly counts: Map<string, number>;
+  readonly readLong: Sql<Tables>["readLong"];
+};
+
+/** Lists that an index answers are read at once, all others where they delay no visitor. */
+export async function listLinks(
+  tenant: Tenant,
+  { counts, readLong }: Lists,
+  query: ListQuery,
+  signal: ReadSignal,
+): Promise<Page<Link>> {
+  const tally = await readTally(tenant);
+  if (isQuickList(query, tally.links)) return readLinks(tenant, counts, query, tally);
+  const { projectId } = tenant;
+  return readLong(
+    async (db) => readLinks({ db, projectId }, counts, query, await readTally({ db, projectId })),
+    { signal, line: projectId },
+  );
+}
+
+/** Reading this many rows takes 5 ms at most, and skipping them in an index 2 ms. */
+const few = 2000;
+/** No two links of a project have such a text in common. */
+const unique: ReadonlySet<string> = new Set(["path", "shortened_path", addressField]);
+
+/** Whether a list reads few links, whatever they contain. */
+function isQuickList({ filters, sorts, ...page }: ListQuery, links: number): boolean {
+  if (links <= few) return true;
+  const [filter, ...others] = filters;
+  if (filter === undefined) return isIndexOrder(sorts) && describePage(page, links).from <= few;
+  const [test, ...alternatives] = filter.tests;
+  if (test === undefined || others.length > 0 || alternatives.length > 0) return false;
+  return unique.has(test.field) && ["eq", "in"].includes(test.condition);
+}
+
+function isIndexOrder([sort, ...others]: readonly Sort[]): boolean {
+  return others.length === 0 && ["created_at", "path"].includes(sort?.field ?? "created_at");
+}
+
+async function readLinks(
+  tenant: Tenant,
+  counts: Lists["counts"],
+  query: ListQuery,
+  tally: Tally,
+): Promise<Page<Link>> {
+  const { filters } = query;
+  const indexed = describeLinks(tenant, filters, tally.indexed_to === wholeIndex);
+  const isWhole = filters.length === 0;
+  const count = isWhole ? tally.links : await countFiltered(tenant, counts, indexed, query, tally);
+  // A page read along the order compares each row itself: the index would collect all matches.
+  const source =
+    isWhole || areCollected(query, count) ? indexed : describeLinks(tenant, filters, false);
+  const { items, meta } = await readPage<ShownLink>(tenant.db, source, query, count);
+  return { items: items.map(toLink), meta };
+}
+
+const mostCounts = 1000;
+
+/** A count is known until the next write to the project, by whichever process. */
+async function countFiltered(
+  { db, projectId }: Tenant,
+  counts: Lists["counts"],
+  source: ListSource,
+  query: ListQuery,
+  { generation, clicked }: Tally,
+): Promise<number> {
+  const { filters, count_to } = query;
+  const isByClicks = filters.some(({ tests }) => tests.some(({ field }) => field === "clicks"));
+  const key = JSON.stringify([projectId, generation, isByClicks && clicked, filters, count_to]);
+  const known = counts.get(key);
+  if (known !== undefined) return known;
+  const count = await countRows(db, source, query);
+  counts.set(key, count);
+  const [oldest] = counts.keys();
+  if (counts.size > mostCounts && oldest !== undefined) counts.delete(oldest);
+  return count;
+}
+
+/** The links of a project as a list, with or without the trigram index of its texts. */
+export function describeLinks(
+  tenant: Tenant,
+  filters: readonly Filter[],
+  isIndexed: boolean,
+): ListSource {
+  const { db, projectId } = tenant;
+  const text = (column: IndexedColumn, isNullable = true): TextColumn => ({
+    ...describeText(column, isNullable),
+    contains: (folded) => (isIndexed ? matchContains(tenant, column, folded) : undefined),
+  });
+  const columns: Columns = {
+    name: text("name"),
+    path: text("path", false),
+    shortened_path: text("shortened_path"),
+    url: { ...text("url"), isUnsorted: true },
+    social_title: { ...text("social_title"), isUnsorted: true },
+    ios_fallback_url: describeText("ios_fallback_url"),
+    android_fallback_url: describeText("android_fallback_url"),
+    referrer: describeText("referrer"),
+    [addressField]: { addressesOf: projectId },
+    clicks: describeNumber("links.clicks"),
+    created_at: describeTime(db, "links.created_at"),
+    updated_at: describeTime(db, "links.updated_at"),
+    created_via: { column: "links.created_via", folded: "links.created_via", isNullable: false },
+    ios_app_bundle_id: appText(projectId, "ios_app", "bundle_id"),
+    android_app_package_name: appText(projectId, "android_app", "package_name"),
+    ios_app_name: appName(projectId, "ios_app", "bundle_id"),
+    android_app_name: appName(projectId, "android_app", "package_name"),
+  };
+  const isOwn = sql<SqlBool>`links.project_id = ${projectId}`;
+  const isFile = readEngine(db) === "sqlite";
+  return {
+    table: "links",
+    shown: shownColumns,
+    columns,
+    ownRows: isFile ? sql<SqlBool>`${whileAwaited(sql`links.rowkey`)} and ${isOwn}` : isOwn,
+    hasQuickFilter: filters.some((filter) => isQuickFilter(filter, columns)),
+  };
+}
+
+function describeText(column: SearchedColumn, isNullable = true): TextColumn {
+  return { column: `links.${column}`, folded: `links.${column}_lc`, isNullable };
+}
+
+function appText(projectId: string, app: AppKind, field: string): AppColumn {
+  return {
+    app: { table: `${app}s`, projectId },
+    key: `links.${app}_id`,
+    text: { column: field, folded: `${field}_lc`, isNullable: false },
+  };
+}
+
+/** An app without a name is called by its identifier. */
+function appName(projectId: string, app: AppKind, identifier: string): AppColumn {
+  const text = { column: "name", folded: "name_lc", isNullable: true };
+  const named = appText(projectId, app, identifier);
+  return { ...named, text, otherwise: named.text };
+}
