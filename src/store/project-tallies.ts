@@ -44,11 +44,10 @@ export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tal
   return tally;
 }
 
-const countWrite = prepareQuery((db) => {
-  const query = sql<Tally>`
+const countWrite = prepareQuery(() => {
+  return sql<Tally>`
     update tallies set links = links + ${0}, generation = generation + 1
     where project_id = ${""}
     returning links, generation, indexed_to, clicked, webhooks
   `;
-  return { compile: () => query.compile(db) };
 });
