@@ -129,10 +129,10 @@ function ignoreOutage(error: unknown): void {
 export async function nameEngine(db: Db): Promise<string> {
   const isFile = readEngine(db) === "sqlite";
   const { version } = await db
-    .selectNoFrom(({ fn, val }) =>
+    .selectNoFrom((build) =>
       (isFile
-        ? fn<string>("sqlite_version")
-        : fn<string>("current_setting", [val("server_version")])
+        ? build.fn<string>("sqlite_version")
+        : build.fn<string>("current_setting", [build.val("server_version")])
       ).as("version"),
     )
     .executeTakeFirstOrThrow();

@@ -4,7 +4,7 @@ import { createWorld } from "../support/world.ts";
 
 /** Remembered counts of filtered lists: each belongs to one project and one filter. */
 
-test("two projects that have written equally often have counts of their own", async () => {
+test("projects that have written equally often have separate counts", async () => {
   await using world = await createWorld();
   const { store, project } = world;
   const other = await world.addProject();
@@ -32,7 +32,7 @@ test("two projects that have written equally often have counts of their own", as
   }
 });
 
-test("filters joined by and, and the same filters joined by or, are counted separately", async () => {
+test("filters joined by and are counted apart from the same ones joined by or", async () => {
   await using world = await createWorld();
   for (const [name, path] of [
     ["spring", "one"],
