@@ -135,7 +135,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   return true;
 }
 
-export async function releaseAddress(
+async function releaseAddress(
   { db, projectId }: Tenant,
   address: string | null,
 ): Promise<void> {
