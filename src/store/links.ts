@@ -135,10 +135,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   return true;
 }
 
-async function releaseAddress(
-  { db, projectId }: Tenant,
-  address: string | null,
-): Promise<void> {
+async function releaseAddress({ db, projectId }: Tenant, address: string | null): Promise<void> {
   if (address === null) return;
   await db
     .deleteFrom("addresses")
