@@ -2,9 +2,10 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { checkText } from "./api-description.ts";
+import { createCall, type Call } from "./api-call.ts";
+import { checkText, fetchDescribed } from "./api-description.ts";
 import { visitAt } from "./link-host.ts";
-import { runProcess, startServe, type Folder, type Serving } from "./command.ts";
+import { runProcess, startServe, type Folder } from "./command.ts";
 import { findFreePort } from "./listening.ts";
 
 /**
@@ -121,7 +122,8 @@ export async function openExampleShop(): Promise<ExampleShop> {
     runProcess([...words, "--json", "--data", data], { env: clock.env });
   await command(["projects", "update", "default", "--name", "Example Shop"]);
   const { token } = JSON.parse((await command(["keys", "create", "--client"])).stdout);
-  await plantLinks(serving);
+  // Only the proxy of the pictures knows the public address.
+  await plantLinks(createCall(`${url}/api/v1`, serving.key, fetchDescribed));
   await sendVisits({ port, clock, clientKey: token });
   await makeChanges(callTool, clock);
   return {
@@ -167,7 +169,7 @@ async function connectAssistant(url: string, key: string): Promise<Client> {
   return client;
 }
 
-async function plantLinks({ call }: Serving): Promise<void> {
+async function plantLinks(call: Call): Promise<void> {
   for (const { link } of links) {
     const { status } = await call("POST", "/links", { body: link });
     if (status !== 201) throw new Error(`the link ${link.path} was refused: ${status}`);
