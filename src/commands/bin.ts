@@ -11,9 +11,8 @@ import { findKindNamed } from "../contract/resource-kind.ts";
 import { isBlank } from "../contract/text.ts";
 import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
 import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
-import { countBin, describeEmptying, findBinKind, listBin, type BinEntry } from "../store/bin.ts";
+import { countBin, emptyBin, findBinKind, listBin, type BinEntry } from "../store/bin.ts";
 import type { StoredProject } from "../store/projects.ts";
-import { queueChore } from "../store/queue-chore.ts";
 import type { Store } from "../store/store.ts";
 import type { BinKind, ChoreTable } from "../store/tables.ts";
 import type { Tenant } from "../store/tenant.ts";
@@ -200,14 +199,12 @@ async function empty(
     conclude(0, "Nothing was changed.");
     return false;
   }
-  const chore = describeEmptying(project.id, upTo);
   await journalCommand(
     config,
     { tool: "bin empty", realm: project.id, kind: "bin", id: project.id, name: null, note: lost },
-    () => store.write((db) => queueChore(db, chore)),
+    () => emptyBin(store, project.id, upTo),
     () => ({ id: project.id, name: null, before: { entries: count }, after: { entries: 0 } }),
   );
-  await store.finishChore(chore, longestChore_ms);
   conclude(count, `Deleted ${count === 1 ? "1 entry" : `${count} entries`} permanently.`);
   return true;
 }

@@ -8,8 +8,14 @@ import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
 import { issueClientKey, issueKey } from "../service/issue-key.ts";
-import { deleteClientKey, listClientKeys, type ClientKey } from "../store/client-keys.ts";
-import { deleteKey, listKeys, type Key } from "../store/keys.ts";
+import {
+  deleteClientKey,
+  deleteKey,
+  listClientKeys,
+  listKeys,
+  type ClientKey,
+  type Key,
+} from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tenant.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";

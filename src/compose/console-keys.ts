@@ -5,8 +5,14 @@ import { roles, scopes, type Role, type Scope } from "../contract/scopes-and-rol
 import type { Fact } from "../mcp/approval/approval-request.ts";
 import { hashToken } from "../service/ids.ts";
 import { issueKey } from "../service/issue-key.ts";
-import { listClientKeys } from "../store/client-keys.ts";
-import { deleteKey, findKeyHolder, findKeyHolderById, listKeys, type Key } from "../store/keys.ts";
+import {
+  deleteKey,
+  findKeyHolder,
+  findKeyHolderById,
+  listClientKeys,
+  listKeys,
+  type Key,
+} from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
 import { describeKeyAccess, nameKey } from "../text/name-key.ts";
 import { describeKeyChange } from "./by-hand.ts";

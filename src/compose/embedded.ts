@@ -11,7 +11,8 @@ import { openSqlite, refuseOtherVersion } from "../sql/sqlite.ts";
 import { stateMigrations } from "../state/schema.ts";
 import { applicationId as stateId, migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
-import { openStore, storeMigrations, type Store } from "../store/store.ts";
+import { storeMigrations } from "../store/schema.ts";
+import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import {
   checkDataFolder,

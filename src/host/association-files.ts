@@ -1,5 +1,4 @@
-import { androidAppStore, iosAppStore } from "../store/apps.ts";
-import { listBrowserPaths } from "../store/browser-paths.ts";
+import { androidAppStore, iosAppStore, listBrowserPaths } from "../store/apps.ts";
 import type { Tenant } from "../store/tenant.ts";
 import {
   writeAndroidFile,

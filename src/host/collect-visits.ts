@@ -11,8 +11,7 @@ import { findClientAddress, findToldAddress } from "../network/client-address.ts
 import { readAtMost } from "../network/read-at-most.ts";
 import { findPlace } from "../network/shared-address.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
-import { findLatestEnd } from "../store/deferred-visits.ts";
-import { readSealKey } from "../store/store-secrets.ts";
+import { findLatestEnd, readSealKey } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 import { toFlag } from "../store/tables.ts";
 import { readAgent } from "../visit/read-platform.ts";

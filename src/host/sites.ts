@@ -7,11 +7,10 @@ import {
   matchLinkHost,
 } from "../contract/rules/link-address.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { findOldestSubdomain, findSite, type SiteProject } from "../store/sites.ts";
+import { createFreshCache } from "../store/fresh-cache.ts";
+import { findOldestSubdomain, findSite, type SiteProject } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";
-import { watchChanges } from "../store/watch-changes.ts";
-import { createRecentCache } from "./recent-cache.ts";
 
 /** A project under one of its host names, as it is now: any change makes another site of it. */
 export type Site = {
@@ -41,13 +40,8 @@ export type SitesOptions = {
 
 const mostSites = 1000;
 
-type CachedSite = {
-  readonly site: Site | undefined;
-  /** The state of the store in which it was read. */
-  readonly epoch: number;
-  /** The project's row: while it stays the same, so does the site. */
-  readonly row: string | undefined;
-};
+/** While the row of the project stays the same, so does the site; undefined without a project. */
+type CachedSite = { readonly site: Site | undefined; readonly row: string | undefined };
 
 /**
  * Sites, cached until they change: one ends with its project's generation or its settings, and
@@ -56,8 +50,7 @@ type CachedSite = {
 export function createSites(options: SitesOptions) {
   const { store, clock } = options;
   const { db } = store;
-  const changes = watchChanges(store, clock);
-  const sites = createRecentCache<CachedSite>(mostSites);
+  const find = createFreshCache<CachedSite>({ store, clock, most: mostSites, read: readSite });
   let serial = 0;
 
   async function findProject(hostname: string): Promise<Site | undefined> {
@@ -86,16 +79,10 @@ export function createSites(options: SitesOptions) {
     };
   }
 
-  async function readSite(
-    hostname: string,
-    epoch: number,
-    cached: CachedSite | undefined,
-  ): Promise<Site | undefined> {
-    const found = await findProject(hostname);
-    const row = JSON.stringify(found?.project);
-    const site = row === cached?.row ? cached?.site : found;
-    sites.set(hostname, { site, epoch, row });
-    return site;
+  async function readSite(hostname: string, before: CachedSite | undefined): Promise<CachedSite> {
+    const site = await findProject(hostname);
+    const row = site && JSON.stringify(site.project);
+    return before !== undefined && row === before.row ? before : { site, row };
   }
 
   return {
@@ -104,10 +91,7 @@ export function createSites(options: SitesOptions) {
 
     /** Undefined where no project is served under that name. */
     find: (hostname: string): Awaitable<Site | undefined> =>
-      andThen(changes.read(), (epoch) => {
-        const cached = sites.find(hostname);
-        return cached?.epoch === epoch ? cached.site : readSite(hostname, epoch, cached);
-      }),
+      andThen(find(hostname), (cached) => cached?.site),
   };
 }
 

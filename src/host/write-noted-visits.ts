@@ -1,5 +1,5 @@
 import type { SetAlarm } from "../contract/clock.ts";
-import { writeVisits, type Noted } from "../store/deferred-visits.ts";
+import { writeVisits, type Noted } from "../store/installs.ts";
 import type { Store } from "../store/store.ts";
 
 /** Resolves when it is written, or there is no way to. */

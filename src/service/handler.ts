@@ -5,7 +5,7 @@ import type { Clock, Random, Waiter } from "../contract/clock.ts";
 import type { Body, Endpoint, Output, Params, Query } from "../contract/endpoint.ts";
 import type { AskedList } from "../contract/filters.ts";
 import type { Served } from "../contract/index.ts";
-import type { ClientHolder } from "../store/client-keys.ts";
+import type { ClientHolder } from "../store/keys.ts";
 import type { Visit } from "../stats/visit.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";

@@ -1,6 +1,5 @@
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
-import { insertClientKey } from "../store/client-keys.ts";
-import { insertKey } from "../store/keys.ts";
+import { insertClientKey, insertKey } from "../store/keys.ts";
 import type { Db } from "../store/tenant.ts";
 import {
   createClientToken,

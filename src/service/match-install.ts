@@ -8,11 +8,10 @@ import type { Waiter } from "../contract/clock.ts";
 import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace, type Place } from "../network/shared-address.ts";
-import { findTold, findVisits, findWaiting, takeVisit } from "../store/deferred-visits.ts";
+import { findTold, findVisits, findWaiting, takeVisit, readSealKey } from "../store/installs.ts";
 import { queueInstallEvent } from "../store/events.ts";
 import { findLink } from "../store/links.ts";
-import { readSealKey } from "../store/store-secrets.ts";
-import type { DeferredVisitTable } from "../store/deferred-visit-table.ts";
+import type { DeferredVisitTable } from "../store/tables.ts";
 import type { Tenant } from "../store/tenant.ts";
 import type { Services } from "./handler.ts";
 

@@ -12,8 +12,7 @@ import {
   validationFailed,
   type FieldProblem,
 } from "../contract/problem.ts";
-import type { ClientHolder } from "../store/client-keys.ts";
-import type { KeyHolder } from "../store/keys.ts";
+import type { ClientHolder, KeyHolder } from "../store/keys.ts";
 import { findToldAddress } from "../network/client-address.ts";
 import { readAgent } from "../visit/read-platform.ts";
 import { authenticate, authenticateApp, refuseClientKey } from "./authenticate.ts";

@@ -4,7 +4,7 @@ import { addressBudgets, budgets } from "../contract/budgets.ts";
 import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { Clock } from "../contract/clock.ts";
 import { rateLimited } from "../contract/problem.ts";
-import { dropEndedCounts, readOtherCounts, writeCounts } from "../store/request-counts.ts";
+import { dropEndedCounts, readOtherCounts, writeCounts } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 
 /**

@@ -2,183 +2,246 @@ import { sql, type RawBuilder } from "kysely";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { ListQuery } from "../contract/filters.ts";
 import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
-import { fold } from "../contract/text.ts";
-import { removeApp, restoreApp, type DeletedApp, type MoreWork } from "./app-bin.ts";
-import { findInBin, type Restored } from "./bin.ts";
+import { mostBrowserPaths, readBrowserPath } from "../contract/rules/browser-path.ts";
+import { fold, isBlank } from "../contract/text.ts";
+import { findInBin, putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
+import { dropChore, queueChore } from "./chores.ts";
 import { describeTime } from "./filters.ts";
+import { attachBatch, detachBatch } from "./links.ts";
 import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
 import { tallyWrite } from "./project-tallies.ts";
-import type { AndroidAppTable, AppKind, IosAppTable } from "./tables.ts";
+import { tables, type AppKind, type ChoreTable, type Columns, type Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** One kind of app registration, iOS or Android: they differ in their columns alone. */
-export type AppStore<App, Values> = {
-  readonly find: (tenant: Tenant, id: string) => Promise<App | undefined>;
-  /** By bundle id or package name, which is unique in the project. */
-  readonly findNamed: (tenant: Tenant, identifier: string) => Promise<App | undefined>;
-  readonly list: (tenant: Tenant, query: ListQuery) => Promise<Page<App>>;
-  readonly insert: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
-  readonly update: (tenant: Tenant, id: string, values: Values, now: number) => Promise<App>;
-  /**
-   * Puts an app into the bin and detaches its links; undefined when there was none. Where the app
-   * has many links, a chore detaches the rest.
-   */
-  readonly remove: (tenant: Tenant, id: string, now: number) => Promise<MoreWork | undefined>;
-  /** Brings an app back, with the links that it was on; undefined when it is not in the bin. */
-  readonly restore: (
-    tenant: Tenant,
-    id: string,
-    now: number,
-  ) => Promise<Restored<MoreWork & { readonly app: App }> | undefined>;
-};
+/** A queued chore, when the app has more links than a transaction should change. */
+type MoreWork = { readonly chore?: ChoreTable };
 
-type AppTable<App, Values, Row> = {
+/** One kind of app registration, iOS or Android: they differ only in their columns. */
+export type AppStore<App, Values> = ReturnType<typeof createAppStore<App, Values, never>>;
+
+type AppColumns<App, Values, Row> = {
   readonly kind: AppKind;
   readonly identifier: string;
-  /** The fields that filter and sort; each has a folded column beside it. */
-  readonly searched: readonly (keyof Values & keyof Row & string)[];
-  readonly required: readonly string[];
   readonly toApp: (row: Row) => App;
-  readonly toColumns: (values: Values) => Readonly<Record<string, string | null>>;
+  readonly toColumns: (values: Values) => Cells;
 };
 
-export const iosAppStore = createAppStore<IosApp, IosAppValues, IosAppTable>({
+type Cell = string | number | null;
+type Cells = Readonly<Record<string, Cell>>;
+
+export const iosAppStore = createAppStore<IosApp, IosAppValues, Tables["ios_apps"]>({
   kind: "ios_app",
   identifier: "bundle_id",
-  searched: ["name", "bundle_id", "team_id", "clip_bundle_id", "custom_scheme"],
-  required: ["bundle_id", "team_id"],
   toApp: ({ id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme }) => {
     return { id, name, bundle_id, team_id, app_store_id, clip_bundle_id, custom_scheme };
   },
   toColumns: (values) => values,
 });
 
-export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, AndroidAppTable>({
-  kind: "android_app",
-  identifier: "package_name",
-  searched: ["name", "package_name", "custom_scheme"],
-  required: ["package_name"],
-  toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
-    // We wrote this column ourselves, as the JSON of a list of texts.
-    const list = JSON.parse(fingerprints) as string[];
-    return { id, name, package_name, fingerprints: list, custom_scheme };
+export const androidAppStore = createAppStore<AndroidApp, AndroidAppValues, Tables["android_apps"]>(
+  {
+    kind: "android_app",
+    identifier: "package_name",
+    toApp: ({ id, name, package_name, fingerprints, custom_scheme }) => {
+      // We wrote this column ourselves, as the JSON of a list of texts.
+      const list = JSON.parse(fingerprints) as string[];
+      return { id, name, package_name, fingerprints: list, custom_scheme };
+    },
+    toColumns: (values) => ({ ...values, fingerprints: JSON.stringify(values.fingerprints) }),
   },
-  toColumns: (values) => ({ ...values, fingerprints: JSON.stringify(values.fingerprints) }),
-});
+);
 
-/** Whether one of the project's apps is opened by addresses of that scheme. */
-export async function hasAppWithScheme(
-  { db, projectId }: Tenant,
-  scheme: string,
-): Promise<boolean> {
-  for (const table of ["ios_apps", "android_apps"] as const) {
-    const found = await db
-      .selectFrom(table)
-      .select("id")
-      .where("project_id", "=", projectId)
-      .where("custom_scheme_lc", "=", fold(scheme))
-      .executeTakeFirst();
-    if (found !== undefined) return true;
-  }
-  return false;
-}
-
-function createAppStore<App, Values extends object, Row>({
+function createAppStore<App, Values, Row>({
   kind,
   identifier,
-  searched,
-  required,
   toApp,
   toColumns,
-}: AppTable<App, Values, Row>): AppStore<App, Values> {
-  const table = `${kind}s`;
-  const from = sql.table(table);
-  const findBy = async ({ db, projectId }: Tenant, column: string, value: string) => {
+}: AppColumns<App, Values, Row>) {
+  const from = sql.table(`${kind}s`);
+
+  async function findBy({ db, projectId }: Tenant, column: string, value: string) {
     const { rows } = await sql<Row>`
       select * from ${from} where project_id = ${projectId} and ${sql.ref(column)} = ${value}
     `.execute(db);
     return rows[0] && toApp(rows[0]);
-  };
-  const fillRow = (values: Values, now: number) => [
-    ...fillColumns(toColumns(values), searched),
-    [sql.ref("updated_at"), now] as const,
-  ];
+  }
+
+  async function write(tenant: Tenant, statement: RawBuilder<unknown>): Promise<App> {
+    await tallyWrite(tenant, 0);
+    const { rows } = await sql<Row>`${statement} returning *`.execute(tenant.db);
+    return toApp(takeOne(rows));
+  }
 
   return {
-    find: (tenant, id) => findBy(tenant, "id", id),
-    findNamed: (tenant, name) => findBy(tenant, identifier, name),
+    find: (tenant: Tenant, id: string) => findBy(tenant, "id", id),
+    /** By bundle ID or package name, which is unique in the project. */
+    findNamed: (tenant: Tenant, name: string) => findBy(tenant, identifier, name),
 
-    list: async (tenant, query) => {
-      const { db } = tenant;
-      const source = describeApps(tenant, table, searched, required);
-      const count = await countRows(db, source, query);
-      const { items, meta } = await readPage<Row>(db, source, query, count);
+    list: async (tenant: Tenant, query: ListQuery): Promise<Page<App>> => {
+      const source = describeApps(tenant, kind);
+      const count = await countRows(tenant.db, source, query);
+      const { items, meta } = await readPage<Row>(tenant.db, source, query, count);
       return { items: items.map(toApp), meta };
     },
 
-    insert: async (tenant, id, values, now) => {
-      await tallyWrite(tenant, 0);
-      const cells = fillRow(values, now);
-      const { rows } = await sql<Row>`
-        insert into ${from}
-        (project_id, id, created_at, ${sql.join(cells.map(([column]) => column))})
-        values (${tenant.projectId}, ${id}, ${now}, ${sql.join(cells.map(([, value]) => value))})
-        returning *
-      `.execute(tenant.db);
-      return toApp(takeOne(rows));
+    insert: (tenant: Tenant, id: string, values: Values, now: number) => {
+      const times = { created_at: now, updated_at: now };
+      const row = { project_id: tenant.projectId, id, ...withFolded(kind, toColumns(values)) };
+      return write(tenant, insertInto(kind, { ...row, ...times }));
     },
 
-    update: async (tenant, id, values, now) => {
-      await tallyWrite(tenant, 0);
-      const changes = fillRow(values, now).map(([column, value]) => sql`${column} = ${value}`);
-      const { rows } = await sql<Row>`
-        update ${from} set ${sql.join(changes)}
-        where project_id = ${tenant.projectId} and id = ${id} returning *
-      `.execute(tenant.db);
-      return toApp(takeOne(rows));
+    update: (tenant: Tenant, id: string, values: Values, now: number) => {
+      const row = { ...withFolded(kind, toColumns(values)), updated_at: now };
+      const changes = Object.entries(row).map(
+        ([column, value]) => sql`${sql.ref(column)} = ${value}`,
+      );
+      const which = sql`project_id = ${tenant.projectId} and id = ${id}`;
+      return write(tenant, sql`update ${from} set ${sql.join(changes)} where ${which}`);
     },
 
-    remove: (tenant, id, now) => removeApp(tenant, kind, id, now),
+    /** Puts an app into the bin and detaches its links; undefined when there was none. */
+    remove: (tenant: Tenant, id: string, now: number) => removeApp(tenant, kind, id, now),
 
-    restore: async (tenant, id, now) => {
-      const deleted: DeletedApp | undefined = await findInBin(tenant, kind, id, now);
+    /** Restores an app, with the links that it was on; undefined when it is not in the bin. */
+    restore: async (
+      tenant: Tenant,
+      id: string,
+      now: number,
+    ): Promise<Restored<MoreWork & { readonly app: App }> | undefined> => {
+      const deleted: Deleted<Cells> | undefined = await findInBin(tenant, kind, id, now);
       if (deleted === undefined) return undefined;
       const name = String(deleted.row[identifier]);
       if ((await findBy(tenant, identifier, name)) !== undefined) return { taken: [identifier] };
-      const more = await restoreApp(tenant, kind, deleted);
-      return { restored: { app: takeOne([await findBy(tenant, "id", id)]), ...more } };
+      const { projectId: project_id } = tenant;
+      const app = await write(tenant, insertInto(kind, { ...deleted.row, project_id }));
+      await takeOutOfBin(tenant, kind, id);
+      return { restored: { app, ...(await changeLinks(tenant, kind, id, "attach")) } };
     },
   };
 }
 
-/** Each column with its value, and its folded text beside it where the field is searched. */
-function fillColumns(
-  columns: Readonly<Record<string, string | null>>,
-  searched: readonly string[],
-): readonly (readonly [RawBuilder<unknown>, string | null])[] {
-  const folded = searched.map((field) => {
-    const value = columns[field] ?? null;
-    return [`${field}_lc`, value === null ? null : fold(value)] as const;
-  });
-  return [...Object.entries(columns), ...folded].map(([name, value]) => [sql.ref(name), value]);
+async function removeApp(
+  tenant: Tenant,
+  kind: AppKind,
+  id: string,
+  now: number,
+): Promise<MoreWork | undefined> {
+  const { db, projectId } = tenant;
+  const { rows } = await sql<{ readonly project_id: string; readonly id: string }>`
+    delete from ${sql.table(`${kind}s`)} where project_id = ${projectId} and id = ${id} returning *
+  `.execute(db);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  await tallyWrite(tenant, 0);
+  await putInBin(tenant, kind, row, now);
+  return changeLinks(tenant, kind, id, "detach");
 }
 
-function describeApps(
-  { db, projectId }: Tenant,
-  table: string,
-  searched: readonly string[],
-  required: readonly string[],
-): ListSource {
-  const texts = searched.map((column) => {
-    const isNullable = !required.includes(column);
+const batches = { attach: attachBatch, detach: detachBatch };
+
+/** Detaches an app from its links or attaches it again; with many, a chore does the rest. */
+async function changeLinks(
+  tenant: Tenant,
+  kind: AppKind,
+  id: string,
+  act: "attach" | "detach",
+): Promise<MoreWork> {
+  const ofApp = { project_id: tenant.projectId, subject: id };
+  // Links that the opposite chore has not reached yet stay as they are.
+  const opposite = act === "attach" ? "detach" : "attach";
+  await dropChore(tenant.db, { kind: `${opposite}_${kind}`, ...ofApp });
+  if (await batches[act](tenant, kind, id)) return {};
+  const chore = { kind: `${act}_${kind}`, ...ofApp } as const;
+  await queueChore(tenant.db, chore);
+  return { chore };
+}
+
+function insertInto(kind: AppKind, row: Cells): RawBuilder<unknown> {
+  const columns = sql.join(Object.keys(row).map((column) => sql.ref(column)));
+  return sql`
+    insert into ${sql.table(`${kind}s`)} (${columns}) values (${sql.join(Object.values(row))})
+  `;
+}
+
+/** Each searched text with its folded text. */
+function withFolded(kind: AppKind, cells: Cells): Cells {
+  const folded = listSearched(kind).map(([column]) => {
+    const value = cells[column];
+    return [`${column}_lc`, typeof value === "string" ? fold(value) : null] as const;
+  });
+  return { ...cells, ...Object.fromEntries(folded) };
+}
+
+/** The columns that filter and sort: each has a folded column. */
+function listSearched(kind: AppKind) {
+  const columns: Columns = tables[`${kind}s`];
+  return Object.entries(columns).filter(([column]) => `${column}_lc` in columns);
+}
+
+function describeApps({ db, projectId }: Tenant, kind: AppKind): ListSource {
+  const texts = listSearched(kind).map(([column, { type }]) => {
+    const isNullable = !type.endsWith("not null");
     return [column, { column, folded: `${column}_lc`, isNullable }] as const;
   });
   const columns = { ...Object.fromEntries(texts), created_at: describeTime(db, "created_at") };
-  return { table, columns, ownRows: sql`project_id = ${projectId}` };
+  return { table: `${kind}s`, columns, ownRows: sql`project_id = ${projectId}` };
 }
 
-function takeOne<Row>(rows: readonly (Row | undefined)[]): Row {
+function takeOne<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
-  if (row === undefined) throw new Error("a written row did not come back");
+  if (row === undefined) throw new Error("a written row was not returned");
   return row;
+}
+
+/** Whether one of the project's apps is opened by addresses of that scheme. */
+export async function hasAppWithScheme(
+  { db, projectId: project_id }: Tenant,
+  scheme: string,
+): Promise<boolean> {
+  const which = { project_id, custom_scheme_lc: fold(scheme) };
+  for (const table of ["ios_apps", "android_apps"] as const) {
+    const apps = db.selectFrom(table).select("id");
+    const app = await apps.where((row) => row.and(which)).executeTakeFirst();
+    if (app !== undefined) return true;
+  }
+  return false;
+}
+
+/** What stays in the browser. */
+export type BrowserPaths = {
+  readonly paths: readonly string[];
+  /** Whether these are all paths and short paths of links that name no app. */
+  readonly areAll: boolean;
+};
+
+/**
+ * The paths and short paths of the oldest links that name no app, then the short paths of their
+ * addresses with a query. A new link does not displace older ones.
+ */
+export async function listBrowserPaths({ db, projectId }: Tenant): Promise<BrowserPaths> {
+  // An index has just these.
+  const links = await db
+    .selectFrom("links")
+    .select(["id", "path", "shortened_path"])
+    .where("project_id", "=", projectId)
+    .where("ios_app_id", "is", null)
+    .where("android_app_id", "is", null)
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(mostBrowserPaths + 1)
+    .execute();
+  const shortPaths = await db
+    .selectFrom("short_paths")
+    .select("path")
+    .where("project_id", "=", projectId)
+    .where("link_id", "in", [...links.map(({ id }) => id), ""])
+    .orderBy("path")
+    .limit(mostBrowserPaths + 1)
+    .execute();
+  const named = [
+    ...links.flatMap(({ path, shortened_path }) => [path, shortened_path ?? ""]),
+    ...shortPaths.map(({ path }) => path),
+  ].filter((path) => !isBlank(path));
+  const paths = named.flatMap((path) => readBrowserPath(path) ?? []).slice(0, mostBrowserPaths);
+  return { paths, areAll: paths.length === named.length };
 }

@@ -1,47 +1,44 @@
 import { sql } from "kysely";
 import { limits } from "../contract/limits.ts";
-import { queueChore } from "./queue-chore.ts";
+import type { Sql } from "../sql/sql.ts";
+import { repeatWrite } from "./chores.ts";
 import { dropShortPaths } from "./short-paths.ts";
-import type { BinKind, BinTable } from "./tables.ts";
-import { sweepProjects } from "./sweep-projects.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import type { BinKind, Tables } from "./tables.ts";
+import type { Tenant } from "./tenant.ts";
 
-/** Deleted links and apps, until they are brought back or their time is over. */
+/** Deleted links and apps, until they are restored or have been here too long. */
 
 /** One deleted row, as its table had it. */
 export type Deleted<Row> = {
   readonly id: string;
   readonly row: Row;
-  /** Visits that were counted before the deletion and written down after it. */
+  /** Visits that were counted before the deletion and written after it. */
   readonly clicks: number;
 };
 
-/** What came of bringing it back: the fields name values that something else has by now. */
+/** Or the fields whose values something else has by now. */
 export type Restored<Resource> =
   { readonly restored: Resource } | { readonly taken: readonly string[] };
 
-export type BinEntry = Omit<BinTable, "project_id" | "record" | "clicks"> & {
+export type BinEntry = Omit<Tables["bin"], "project_id" | "record" | "clicks"> & {
   readonly row: Readonly<Record<string, unknown>>;
-  /** When it is gone for ever. */
+  /** When it is deleted permanently. */
   readonly until: number;
 };
 
 const kept_ms = limits.bin_days * 24 * 60 * 60 * 1000;
 const batchRows = 1000;
-/** Each deletion takes a few along that are too old: no process need watch for that alone. */
-const sweptRows = 10;
 
-/** Writes a row down in the transaction that deletes it. */
+/** In the transaction that deletes the row from its table. */
 export async function putInBin(
-  tenant: Tenant,
+  { db }: Tenant,
   kind: BinKind,
   { project_id, ...row }: { readonly project_id: string; readonly id: string },
   now: number,
 ): Promise<void> {
   const record = JSON.stringify(row);
   const entry = { project_id, kind, id: row.id, record, clicks: 0, deleted_at: now };
-  await tenant.db.insertInto("bin").values(entry).execute();
-  await emptyBatch(tenant, now - kept_ms, sweptRows);
+  await db.insertInto("bin").values(entry).execute();
 }
 
 export async function findInBin<Row>(
@@ -53,16 +50,13 @@ export async function findInBin<Row>(
   const found = await db
     .selectFrom("bin")
     .select(["record", "clicks"])
-    .where("project_id", "=", projectId)
-    .where("kind", "=", kind)
-    .where("id", "=", id)
+    .where((row) => row.and({ project_id: projectId, kind, id }))
     .where("deleted_at", ">", now - kept_ms)
     .executeTakeFirst();
   // We wrote the record ourselves, from a row of the kind's table.
   return found && { id, row: JSON.parse(found.record) as Row, clicks: found.clicks };
 }
 
-/** For what is brought back: it is no longer deleted. */
 export async function takeOutOfBin(
   { db, projectId }: Tenant,
   kind: BinKind,
@@ -70,24 +64,16 @@ export async function takeOutOfBin(
 ): Promise<void> {
   await db
     .deleteFrom("bin")
-    .where("project_id", "=", projectId)
-    .where("kind", "=", kind)
-    .where("id", "=", id)
+    .where((row) => row.and({ project_id: projectId, kind, id }))
     .execute();
 }
 
-/** The kind of what rests under an id. */
 export async function findBinKind(
   { db, projectId }: Tenant,
   id: string,
 ): Promise<BinKind | undefined> {
-  const entry = db
-    .selectFrom("bin")
-    .select("kind")
-    .where("project_id", "=", projectId)
-    .where("kind", "in", ["link", "ios_app", "android_app"])
-    .where("id", "=", id);
-  return (await entry.executeTakeFirst())?.kind;
+  const entries = db.selectFrom("bin").select("kind").where("project_id", "=", projectId);
+  return (await entries.where("id", "=", id).executeTakeFirst())?.kind;
 }
 
 type BinPart = {
@@ -140,13 +126,13 @@ function selectKept({ db, projectId }: Tenant, now: number, kinds?: readonly Bin
   return kinds === undefined ? kept : kept.where("kind", "in", kinds);
 }
 
-/** Takes away for ever what was deleted up to a time; true when nothing of that is left. */
-export async function emptyBatch(tenant: Tenant, upTo: number, most = batchRows): Promise<boolean> {
+/** True when nothing is left. */
+async function emptyBatch(tenant: Tenant, upTo: number): Promise<boolean> {
   const { db, projectId } = tenant;
-  const { rows } = await sql<Pick<BinTable, "kind" | "id">>`
+  const { rows } = await sql<Pick<Tables["bin"], "kind" | "id">>`
     delete from bin where project_id = ${projectId} and (kind, id) in (
       select kind, id from bin
-      where project_id = ${projectId} and deleted_at <= ${upTo} limit ${most}
+      where project_id = ${projectId} and deleted_at <= ${upTo} limit ${batchRows}
     ) returning kind, id
   `.execute(db);
   const links = rows.filter(({ kind }) => kind === "link");
@@ -154,41 +140,27 @@ export async function emptyBatch(tenant: Tenant, upTo: number, most = batchRows)
     tenant,
     links.map(({ id }) => id),
   );
-  return rows.length < most;
+  return rows.length < batchRows;
 }
 
-/** The chore that empties a project's bin of what was deleted up to a time. */
-export function describeEmptying(projectId: string, upTo: number) {
-  return { kind: "empty_bin", project_id: projectId, subject: String(upTo) } as const;
+/** Deletes permanently what was deleted up to a time. */
+export async function emptyBin(
+  store: Pick<Sql<Tables>, "write">,
+  projectId: string,
+  upTo: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  await repeatWrite(store, (db) => emptyBatch({ db, projectId }, upTo), signal);
 }
 
-/** Queues a chore for each project that has something in its bin whose time is over. */
-export async function queueExpired(
-  { db, write }: { readonly db: Db; write: (work: (db: Db) => Promise<void>) => Promise<void> },
+/** Empties the bins of all projects of what has been there too long. */
+export async function dropExpired(
+  store: Pick<Sql<Tables>, "db" | "write">,
   now: number,
+  signal: AbortSignal,
 ): Promise<void> {
   const upTo = now - kept_ms;
-  for await (const ids of sweepProjects(db)) {
-    const expired = await listExpired(db, ids, upTo);
-    if (expired.length > 0) {
-      await write(async (own) => {
-        for (const id of expired) await queueChore(own, describeEmptying(id, upTo));
-      });
-    }
-  }
-}
-
-async function listExpired(
-  db: Db,
-  projects: readonly string[],
-  upTo: number,
-): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom("bin")
-    .select("project_id")
-    .distinct()
-    .where("project_id", "in", projects)
-    .where("deleted_at", "<=", upTo)
-    .execute();
-  return rows.map(({ project_id }) => project_id);
+  const expired = store.db.selectFrom("bin").select("project_id").distinct();
+  const projects = await expired.where("deleted_at", "<=", upTo).execute();
+  for (const { project_id } of projects) await emptyBin(store, project_id, upTo, signal);
 }

@@ -112,17 +112,3 @@ function prepareUpsert(hour: number) {
     `,
   );
 }
-
-const purgedAtOnce = 1000;
-
-/** Removes some visits of a deleted project; true when none are left. */
-export async function purgeVisits({ db, projectId }: Tenant): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from visit_counts where project_id = ${projectId}
-    and (dimension, day, link_id, value, event) in (
-      select dimension, day, link_id, value, event from visit_counts
-      where project_id = ${projectId} limit ${purgedAtOnce}
-    )
-  `.execute(db);
-  return numAffectedRows < BigInt(purgedAtOnce);
-}

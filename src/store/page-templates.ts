@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import { limits } from "../contract/limits.ts";
 import type {
   PageTemplate,
@@ -6,7 +5,7 @@ import type {
   WholeTemplateVersion,
 } from "../contract/page-template.ts";
 import { tallyWrite } from "./project-tallies.ts";
-import type { PageTemplateTable } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** A project's one page template: the draft, and the versions that were published of it. */
@@ -58,12 +57,15 @@ export async function listVersions(tenant: Tenant): Promise<readonly TemplateVer
     .where("project_id", "=", tenant.projectId)
     .orderBy("number", "desc")
     .execute();
-  return rows.map(({ id, published_at }) => ({
-    id,
-    published_at: showTime(published_at),
-    published_by: publisher,
-    live: id === template?.live_id,
-  }));
+  return rows.map((row) => showVersion(row, template?.live_id));
+}
+
+function showVersion(
+  { id, published_at }: Pick<Tables["page_template_versions"], "id" | "published_at">,
+  liveId: string | null | undefined,
+): TemplateVersion {
+  const published = { published_at: showTime(published_at), published_by: publisher };
+  return { id, ...published, live: id === liveId };
 }
 
 export async function findVersion(
@@ -81,17 +83,13 @@ async function readVersion(
 ): Promise<WholeTemplateVersion | undefined> {
   const row = await db
     .selectFrom("page_template_versions")
-    .select(["body", "css", "published_at"])
-    .where("project_id", "=", projectId)
-    .where("id", "=", id)
+    .select(["id", "published_at", "body", "css"])
+    .where((version) => version.and({ project_id: projectId, id }))
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { body, css, published_at } = row;
-  const published = { published_at: showTime(published_at), published_by: publisher };
-  return { id, ...published, live: id === liveId, body, css };
+  return row && { ...showVersion(row, liveId), body: row.body, css: row.css };
 }
 
-/** Writes the draft; the first time there is a template of that id then. */
+/** Writes the draft. The first one creates the template, with this ID. */
 export async function saveDraft(
   tenant: Tenant,
   { id, now }: { readonly id: string; readonly now: number },
@@ -109,29 +107,24 @@ export async function saveDraft(
     .execute();
 }
 
-/** Makes the draft the version that links show, and drops what is too old to be kept. */
+/** Makes the draft the version that links show, and deletes the oldest version. */
 export async function publishDraft(
   tenant: Tenant,
   { id, now }: { readonly id: string; readonly now: number },
   { body, css }: TemplateText,
 ): Promise<void> {
   const { db, projectId } = tenant;
-  const { rows } = await sql<{ readonly number: number }>`
-    select coalesce(max(number), 0) + 1 as number from page_template_versions
-    where project_id = ${projectId}
-  `.execute(db);
-  const number = rows[0]?.number ?? 1;
+  const versions = db.selectFrom("page_template_versions").where("project_id", "=", projectId);
+  const last = await versions.select(({ fn }) => fn.max("number").as("number")).executeTakeFirst();
+  const number = (last?.number ?? 0) + 1;
   await db
     .insertInto("page_template_versions")
     .values({ project_id: projectId, id, number, body, css, published_at: now })
     .execute();
   await setLive(tenant, id, now);
-  // Numbers have no gaps, and the one that is live is always the newest.
-  await db
-    .deleteFrom("page_template_versions")
-    .where("project_id", "=", projectId)
-    .where("number", "<=", number - limits.kept_template_versions)
-    .execute();
+  // Numbers have no gaps, and the live version is always the newest.
+  const old = db.deleteFrom("page_template_versions").where("project_id", "=", projectId);
+  await old.where("number", "<=", number - limits.kept_template_versions).execute();
 }
 
 /** Links show this version from now on, or the default page. */
@@ -144,12 +137,9 @@ export async function setLive(tenant: Tenant, id: string | null, now: number): P
     .execute();
 }
 
-function findRow({ db, projectId }: Tenant): Promise<PageTemplateTable | undefined> {
-  return db
-    .selectFrom("page_templates")
-    .selectAll()
-    .where("project_id", "=", projectId)
-    .executeTakeFirst();
+function findRow({ db, projectId }: Tenant) {
+  const templates = db.selectFrom("page_templates").selectAll();
+  return templates.where("project_id", "=", projectId).executeTakeFirst();
 }
 
 function showTime(milliseconds: number): string {

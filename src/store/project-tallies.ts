@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { prepareQuery } from "./prepared-query.ts";
 import { createIndex } from "./trigram-index.ts";
-import type { TallyTable } from "./tally-table.ts";
+import type { Tables } from "./tables.ts";
 import type { Tenant } from "./tenant.ts";
 
 /** From this many links on, a project's `cont` filters are worth an index (storage.md §4). */
@@ -14,7 +14,7 @@ export class ProjectGone extends Error {
 
 const none = { links: 0, generation: 0, indexed_to: null, clicked: 0, webhooks: 0 } as const;
 
-export type Tally = Omit<TallyTable, "project_id">;
+export type Tally = Omit<Tables["tallies"], "project_id">;
 
 export async function readTally(tenant: Tenant): Promise<Tally> {
   return (await findTally(tenant)) ?? none;

@@ -2,68 +2,50 @@ import { sql, type NotNull, type SqlBool } from "kysely";
 import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
+import { queueChore } from "./chores.ts";
 import { describeTime } from "./filters.ts";
 import { countRows, readPage, type Page } from "./list-page.ts";
+import { prepareQuery, prepareRows } from "./prepared-query.ts";
 import { readTally } from "./project-tallies.ts";
-import { queueChore } from "./queue-chore.ts";
-import { toFlag, type Flag, type ProjectFlag, type ProjectTable } from "./tables.ts";
-import type { Db } from "./tenant.ts";
+import { tableList, toFlag, type ProjectFlag, type ProjectTable } from "./tables.ts";
+import type { Db, Tenant } from "./tenant.ts";
+import { dropIndex } from "./trigram-index.ts";
 
 /** What the operator sets and the API does not show (design.md, `waypost projects`). */
 export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links" | "destinations"> &
   ProjectPages &
   Readonly<Record<ProjectFlag, boolean>>;
 
-export type StoredProject = Project & ProjectSettings;
+/** What requests with a key, and visits, need of their project. */
+export type ProjectRecord = ProjectValues & ProjectSettings & { readonly id: string };
+
+export type StoredProject = Project & ProjectRecord;
 
 export type ProjectChanges = Partial<ProjectValues & ProjectSettings>;
 
-type ProjectRow = ProjectTable & { readonly links_count: number };
-
 export function findProject(db: Db, id: string): Promise<StoredProject | undefined> {
-  return findOne(db, "id", id);
+  return findProjectNamed(db, "id", id);
 }
 
-export function findProjectNamed(
-  db: Db,
-  field: "subdomain" | "custom_domain",
-  value: string,
-): Promise<StoredProject | undefined> {
-  return findOne(db, field, value);
-}
-
-/** Its tally is found by its id alone: who knows a project by name knows not where its rows are. */
-async function findOne(
+export async function findProjectNamed(
   db: Db,
   field: "id" | "subdomain" | "custom_domain",
   value: string,
 ): Promise<StoredProject | undefined> {
   const found = db.selectFrom("projects").selectAll().where(field, "=", value);
   const row = await found.executeTakeFirst();
-  if (row === undefined) return undefined;
+  return row && withCount(db, row);
+}
+
+/** The tally is read separately: only the project's ID says where its rows are. */
+async function withCount(db: Db, row: ProjectTable): Promise<StoredProject> {
   const { links } = await readTally({ db, projectId: row.id });
-  return toProject({ ...row, links_count: links });
+  return { ...toProject(row), links_count: links };
 }
 
 export async function countProjects(db: Db): Promise<number> {
-  const { fn } = db;
-  const row = await db
-    .selectFrom("projects")
-    .select(fn.countAll<number | string>().as("count"))
-    .executeTakeFirstOrThrow();
-  return Number(row.count);
-}
-
-/** The first by name of the hosts that projects are served at beside our own; undefined without. */
-export async function findVerifiedDomain(db: Db): Promise<string | undefined> {
-  const row = await db
-    .selectFrom("projects")
-    .select("custom_domain")
-    .where("custom_domain_verified", "=", 1)
-    .orderBy("custom_domain")
-    .limit(1)
-    .executeTakeFirst();
-  return row?.custom_domain ?? undefined;
+  const count = db.selectFrom("projects").select(({ fn }) => fn.countAll<number>().as("count"));
+  return (await count.executeTakeFirstOrThrow()).count;
 }
 
 /** Bounds the DNS lookups of one doctor run. */
@@ -86,42 +68,25 @@ export async function listProjects(db: Db, query: ListQuery): Promise<Page<Store
   const source = { table: "projects", columns, ownRows: sql<SqlBool>`1 = 1` };
   const count = await countRows(db, source, query);
   const { items, meta } = await readPage<ProjectTable>(db, source, query, count);
-  const tallies = await db
-    .selectFrom("tallies")
-    .select(["project_id", "links"])
-    .where("project_id", "in", ["", ...items.map(({ id }) => id)])
-    .execute();
-  const links = new Map(tallies.map((tally) => [tally.project_id, tally.links]));
-  const toItem = (row: ProjectTable) => toProject({ ...row, links_count: links.get(row.id) ?? 0 });
-  return { items: items.map(toItem), meta };
+  return { items: await Promise.all(items.map((row) => withCount(db, row))), meta };
 }
 
 export async function insertProject(
   db: Db,
   id: string,
-  project: ProjectValues & ProjectSettings,
+  given: ProjectValues & ProjectSettings,
   now: number,
 ): Promise<StoredProject> {
-  const { name, subdomain, custom_domain, plan, max_links, destinations } = project;
-  const { home_url, not_found_url } = project;
-  const plain = { id, name, subdomain, custom_domain, plan, max_links, destinations };
-  const row: ProjectTable = {
-    ...plain,
-    home_url,
-    not_found_url,
-    custom_domain_verified: toFlag(project.custom_domain_verified),
-    templates_enabled: toFlag(project.templates_enabled),
-    link_in_referrer: toFlag(project.link_in_referrer),
-    clipboard: toFlag(project.clipboard),
-    suspended: toFlag(project.suspended),
-    created_at: now,
-    updated_at: now,
-  };
+  // All columns are given.
+  const columns = toColumns(given) as Omit<ProjectTable, "id" | "created_at" | "updated_at">;
+  const row = { ...columns, id, created_at: now, updated_at: now };
   await db.insertInto("projects").values(row).execute();
   const counts = { links: 0, generation: 0, clicked: 0, webhooks: 0 };
-  const tally = { project_id: id, indexed_to: null, ...counts };
-  await db.insertInto("tallies").values(tally).execute();
-  return toProject({ ...row, links_count: 0 });
+  await db
+    .insertInto("tallies")
+    .values({ project_id: id, ...counts })
+    .execute();
+  return { ...toProject(row), links_count: 0 };
 }
 
 export async function updateProject(
@@ -130,43 +95,107 @@ export async function updateProject(
   changes: ProjectChanges,
   now: number,
 ): Promise<void> {
-  const columns = Object.entries(changes).map(
-    ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
-  );
-  const row = { ...Object.fromEntries(columns), updated_at: now };
+  const row = { ...toColumns(changes), updated_at: now };
   await db.updateTable("projects").set(row).where("id", "=", id).execute();
 }
 
-/** Ends a project at once: its keys and its name are gone, its rows follow as a chore. */
+/** Ends a project at once: its keys and its name are gone, and a chore deletes the rest. */
 export async function deleteProject(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("projects").where("id", "=", id);
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) return false;
-  await db.deleteFrom("api_keys").where("project_id", "=", id).execute();
-  await db.deleteFrom("client_keys").where("project_id", "=", id).execute();
-  // Without its tally no write that is already on its way finds the project.
-  await db.deleteFrom("tallies").where("project_id", "=", id).execute();
-  // What else was to be done for it would find it gone.
-  await db.deleteFrom("chores").where("project_id", "=", id).execute();
+  // Without its tally, no write that has begun finds the project. Its other chores are pointless.
+  for (const table of ["api_keys", "client_keys", "tallies", "chores"] as const) {
+    await db.deleteFrom(table).where("project_id", "=", id).execute();
+  }
   await queueChore(db, { kind: "purge_project", project_id: id, subject: "" });
   return true;
 }
 
-function toProject(row: ProjectRow): StoredProject {
-  const { id, name, subdomain, custom_domain, links_count } = row;
-  const { plan, max_links, destinations, home_url, not_found_url } = row;
-  const plain = { id, name, subdomain, custom_domain, links_count, plan, max_links, destinations };
-  return { ...plain, home_url, not_found_url, ...readFlags(row) };
+const purgedRows = 1000;
+
+/** Deletes some rows of a deleted project; true when none are left. */
+export async function purgeBatch({ db, projectId }: Tenant): Promise<boolean> {
+  for (const { name, columns, key } of tableList) {
+    // The chore itself ends last.
+    if (!("project_id" in columns) || name === "chores") continue;
+    const ownKey = key.length === 1 ? key : key.filter((column) => column !== "project_id");
+    const [table, rest] = [sql.table(name), sql.raw(ownKey.join(", "))];
+    const { numAffectedRows } = await sql`
+      delete from ${table} where project_id = ${projectId} and (${rest}) in (
+        select ${rest} from ${table} where project_id = ${projectId} limit ${purgedRows}
+      )
+    `.execute(db);
+    if (numAffectedRows === BigInt(purgedRows)) return false;
+  }
+  await dropIndex(db, projectId);
+  return true;
 }
 
-/** A null counts as no: a key without a project has nulls here. */
-export function readFlags(
-  row: Readonly<Record<ProjectFlag, Flag | null>>,
-): Readonly<Record<ProjectFlag, boolean>> {
+/** The subdomain of the oldest project, which is served where all links share one host. */
+export async function findOldestSubdomain(db: Db): Promise<string | undefined> {
+  const projects = db
+    .selectFrom("projects")
+    .select("subdomain")
+    .orderBy("created_at")
+    .orderBy("id");
+  return (await projects.limit(1).executeTakeFirst())?.subdomain;
+}
+
+/** The generation goes up with every write to the project's links, apps or templates. */
+export type SiteProject = ProjectRecord & { readonly generation: number };
+
+const selectNamed = prepareRows((db) =>
+  db
+    .selectFrom("projects")
+    .selectAll()
+    .where((row) => row.or([row("custom_domain", "=", ""), row("subdomain", "=", "")])),
+);
+
+const selectGeneration = prepareQuery((db) =>
+  db.selectFrom("tallies").select("generation").where("project_id", "=", ""),
+);
+
+/**
+ * The project whose verified custom domain is this host name, or else the one with the subdomain
+ * that the link origin's pattern reads in it; and by which of its names it was found.
+ */
+export async function findSite(
+  db: Db,
+  { hostname, subdomain }: { readonly hostname: string; readonly subdomain: string | undefined },
+) {
+  // No project has an empty subdomain.
+  const rows = await selectNamed(db, [hostname, subdomain ?? ""]);
+  const own = rows.find(
+    (row) => row.custom_domain === hostname && row.custom_domain_verified === 1,
+  );
+  const row = own ?? rows.find((each) => each.subdomain === subdomain);
+  const tally = row && (await selectGeneration(db, [row.id]));
+  // Without a tally, the project was deleted a moment ago.
+  if (row === undefined || tally === undefined) return undefined;
+  const project: SiteProject = { ...toProject(row), generation: tally.generation };
+  return { project, by: own === undefined ? "subdomain" : "custom_domain" } as const;
+}
+
+export function toProject({
+  created_at: _created,
+  updated_at: _updated,
+  ...row
+}: ProjectTable): ProjectRecord {
   return {
+    ...row,
     custom_domain_verified: row.custom_domain_verified === 1,
     templates_enabled: row.templates_enabled === 1,
     link_in_referrer: row.link_in_referrer === 1,
     clipboard: row.clipboard === 1,
     suspended: row.suspended === 1,
   };
+}
+
+/** Each value in the column of its name; a missing one is left as it is. */
+function toColumns(given: ProjectChanges): Partial<ProjectTable> {
+  const cells = Object.entries(given).map(
+    ([field, value]) => [field, typeof value === "boolean" ? toFlag(value) : value] as const,
+  );
+  // The fields are columns, and only flags are stored in another type.
+  return Object.fromEntries(cells);
 }

@@ -84,16 +84,6 @@ export async function dropShortPaths(
     .execute();
 }
 
-/** Takes away some of a deleted project's; true when none are left. */
-export async function purgeShortPaths({ db, projectId }: Tenant, most: number): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from short_paths where project_id = ${projectId} and (link_id, path) in (
-      select link_id, path from short_paths where project_id = ${projectId} limit ${most}
-    )
-  `.execute(db);
-  return numAffectedRows < BigInt(most);
-}
-
 function selectOf({ db, projectId }: Tenant, linkId: string) {
   return db
     .selectFrom("short_paths")

@@ -1,256 +1,297 @@
-import type { AndroidAppValues, IosAppValues } from "../contract/rules/app-rules.ts";
-import type { LinkValues } from "../contract/rules/link-rules.ts";
-import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import type { Role } from "../contract/scopes-and-roles.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import type { Dimension, HourColumn, VisitEvent } from "../stats/visit.ts";
-import type { DeferredVisitTable } from "./deferred-visit-table.ts";
-import type { TallyTable } from "./tally-table.ts";
+import { hourColumns, type Dimension, type HourColumn, type VisitEvent } from "../stats/visit.ts";
 
 /**
- * The rows as they lie in the database, the same in every engine: flags are 0 or 1, times are
- * milliseconds since 1970, lists are JSON text. `_lc` columns hold the folded text that `cont`,
- * `start` and sorting look at.
+ * Every table of the store. The project is the first column of the keys of a project's data and
+ * nothing counts upwards, so that the tables can be distributed by project. Flags are 0 or 1, times
+ * are milliseconds since 1970, lists are JSON text. `_lc` columns hold the folded text by which
+ * `cont`, `start` and sorting compare.
  */
-export type Tables = {
-  readonly projects: ProjectTable;
-  readonly tallies: TallyTable;
-  readonly api_keys: KeyTable;
-  readonly client_keys: ClientKeyTable;
-  readonly links: LinkTable;
-  readonly addresses: AddressTable;
-  readonly short_paths: ShortPathTable;
-  readonly ios_apps: IosAppTable;
-  readonly android_apps: AndroidAppTable;
-  readonly chores: ChoreTable;
-  readonly bin: BinTable;
-  readonly page_templates: PageTemplateTable;
-  readonly page_template_versions: PageTemplateVersionTable;
-  readonly request_counts: RequestCountTable;
-  readonly visit_counts: VisitCountTable;
-  readonly webhooks: WebhookTable;
-  readonly deliveries: DeliveryTable;
-  readonly deferred_visits: DeferredVisitTable;
-  readonly store_secrets: { readonly name: string; readonly value: string };
+
+type Column<Value> = {
+  readonly type: string;
+  /** Only the type of what is in the column. */
+  readonly value?: Value;
 };
 
 export type Flag = 0 | 1;
+export type AppKind = "ios_app" | "android_app";
+export type BinKind = "link" | AppKind;
 
-type Times = { readonly created_at: number; readonly updated_at: number };
+const text = textOf<string>();
+/** A time or a number that may grow large. */
+const number: Column<number> = { type: "bigint not null" };
+const integer: Column<number> = { type: "integer not null" };
+const flag: Column<Flag> = { type: "smallint not null" };
 
-export type OfProject = { readonly project_id: string; readonly id: string };
+function textOf<Value extends string>(): Column<Value> {
+  return { type: "text not null" };
+}
 
-type Folded<Row, Column extends keyof Row & string> = {
-  readonly [Name in Column as `${Name}_lc`]: Row[Name];
+function orNull<Value>({ type }: Column<Value>): Column<Value | null> {
+  return { type: type.replace(" not null", "") };
+}
+
+function all<Name extends string, Value>(column: Column<Value>, ...names: readonly Name[]) {
+  // Each of the names, and no other, has the column.
+  return Object.fromEntries(names.map((name) => [name, column])) as Readonly<
+    Record<Name, Column<Value>>
+  >;
+}
+
+/** Texts, each beside its folded text. */
+function searched<Name extends string, Value>(column: Column<Value>, ...names: readonly Name[]) {
+  const folded = names.map((name) => `${name}_lc` as const);
+  return all<Name | `${Name}_lc`, Value>(column, ...names, ...folded);
+}
+
+const ofProject = all(text, "project_id", "id");
+const times = all(number, "created_at", "updated_at");
+
+export const tables = {
+  /** The rows of the largest tables come first: they go first with a deleted project. */
+  links: {
+    ...ofProject,
+    ...searched(text, "path"),
+    ...searched(orNull(text), "name", "shortened_path", "url", "social_title", "referrer"),
+    ...searched(orNull(text), "ios_fallback_url", "android_fallback_url"),
+    ...all(orNull(text), "social_description", "social_image_url"),
+    ...all(orNull(text), "provider_token", "campaign_token"),
+    ...all(flag, "enable_forced_redirect", "ios_deferred_deep_linking_enabled"),
+    ...all(orNull(text), "ios_app_id", "android_app_id"),
+    // The app that the link was taken off when the app was deleted; it may come back.
+    ...all(orNull(text), "former_ios_app_id", "former_android_app_id"),
+    clicks: number,
+    created_via: text,
+    ...times,
+  },
+  /** A project's paths and shortened paths, which share one namespace, and the link of each. */
+  addresses: all(text, "project_id", "address", "link_id"),
+  /** Short paths of a link in addition to its own. */
+  short_paths: {
+    ...all(text, "project_id", "path", "link_id"),
+    /** What it adds to the link's address, as it was written, without the question mark. */
+    query: text,
+    /** Counts the short paths of the link with this query, in the order of their creation. */
+    place: integer,
+  },
+  /** How often a link was visited on one day of UTC, by one fact of the visits. */
+  visit_counts: {
+    project_id: text,
+    dimension: textOf<Dimension>(),
+    /** Since 1970. */
+    day: integer,
+    /** Empty for all links of the project together. */
+    link_id: text,
+    /** Empty in the dimension `total`. */
+    value: text,
+    event: textOf<VisitEvent>(),
+    visits: integer,
+    // The visits of one hour of the day; null for none.
+    ...all(orNull(integer), ...hourColumns),
+  },
+  /** Deleted rows, in a table of their own: no list, count or unique key has to skip them. */
+  bin: {
+    project_id: text,
+    kind: textOf<BinKind>(),
+    id: text,
+    /** The row as its table had it, as JSON. */
+    record: text,
+    /** Visits of a link that were written after its deletion. */
+    clicks: number,
+    deleted_at: number,
+  },
+  ios_apps: {
+    ...ofProject,
+    ...searched(text, "bundle_id", "team_id"),
+    ...searched(orNull(text), "name", "clip_bundle_id", "custom_scheme"),
+    app_store_id: orNull(text),
+    ...times,
+  },
+  android_apps: {
+    ...ofProject,
+    ...searched(text, "package_name"),
+    ...searched(orNull(text), "name", "custom_scheme"),
+    fingerprints: text,
+    ...times,
+  },
+  projects: {
+    ...all(text, "id", "name", "subdomain"),
+    custom_domain: orNull(text),
+    plan: textOf<"free" | "pro">(),
+    max_links: number,
+    ...all(flag, "custom_domain_verified", "templates_enabled", "link_in_referrer"),
+    ...all(flag, "clipboard", "suspended"),
+    /** The hosts that links may redirect to, with commas between them; null is any. */
+    destinations: orNull(text),
+    ...all(orNull(text), "home_url", "not_found_url"),
+    ...times,
+  },
+  /** What changes with every write to links, kept apart from what people edit. */
+  tallies: {
+    project_id: text,
+    links: number,
+    /** Goes up with every write to the project's links or apps, which outdates counted lists. */
+    generation: number,
+    /** Links up to this id are in the project's trigram index; null where there is none. */
+    indexed_to: orNull(text),
+    /** Goes up when visits are stored, which outdates lists filtered by clicks. */
+    clicked: number,
+    /** How many webhooks the project has; with 0, a write skips the webhook query. */
+    webhooks: integer,
+  },
+  api_keys: {
+    id: text,
+    /** Null for a master key. */
+    project_id: orNull(text),
+    token_hash: text,
+    scopes: text,
+    role: textOf<Role>(),
+    /** To a few minutes; null for a key that was never used. */
+    last_used_at: orNull(number),
+    ...times,
+  },
+  client_keys: { ...ofProject, token_hash: text, created_at: number },
+  page_templates: {
+    ...ofProject,
+    /** The draft. */
+    ...all(text, "body", "css"),
+    /** The version that links show; null where they show the default page. */
+    live_id: orNull(text),
+    ...times,
+  },
+  page_template_versions: {
+    ...ofProject,
+    /** Counts a project's versions from 1: two may be published in the same millisecond. */
+    number,
+    ...all(text, "body", "css"),
+    published_at: number,
+  },
+  /** Long work that was decided on in one transaction and is done in many short ones. */
+  chores: {
+    project_id: text,
+    kind: textOf<"purge_project" | `${"detach" | "attach"}_${AppKind}` | "index_project">(),
+    /** The app, or empty. */
+    subject: text,
+  },
+  /** A visit that an install may follow. What identifies a phone is kept only as keyed hashes. */
+  deferred_visits: {
+    ...ofProject,
+    link_id: text,
+    /** What the visit's address added to the link. */
+    query: text,
+    /** Null where it is not known. */
+    address: orNull(text),
+    /** 1 for an address that many strangers share. */
+    is_shared: flag,
+    /** All marks of the phone as one. */
+    whole: text,
+    /** Each mark, as JSON. */
+    marks: text,
+    ends_at: number,
+    /** The install that used it, as a hash; null for an install that cannot ask again. */
+    used_by: orNull(text),
+    /** The answer to that install, as JSON; null until the visit is used. */
+    told: orNull(text),
+  },
+  /** Where a project's events are sent, with the state of the receiver. */
+  webhooks: {
+    ...ofProject,
+    url: text,
+    /** What its messages are signed with, as its owner was shown it. */
+    secret: text,
+    /** As JSON. */
+    events: text,
+    created_at: number,
+    /** Nothing is sent earlier: a process is sending, or the receiver failed too often. */
+    next_at: number,
+    /** How many attempts in a row have failed, and since when. */
+    failures: integer,
+    failing_since: orNull(number),
+    /** The last attempt; without a fault, it succeeded. */
+    last_event: orNull(text),
+    last_at: orNull(number),
+    last_fault: orNull(text),
+    /** How many of its events were dropped because the project's outbox was full. */
+    dropped: number,
+  },
+  /** An event for a webhook that waits or was given up. One that arrived has no row. */
+  deliveries: {
+    ...all(text, "project_id", "webhook_id"),
+    /** The same in every attempt, and for every webhook. */
+    event_id: text,
+    event: textOf<WebhookEvent>(),
+    /** As it is sent. */
+    body: text,
+    state: textOf<"waiting" | "dead">(),
+    attempts: integer,
+    next_at: number,
+    /** When it is given up; null until an attempt has failed. */
+    ends_at: orNull(number),
+    /** Why the last attempt failed. */
+    fault: orNull(text),
+    created_at: number,
+  },
+  /** What one process has counted, for about a minute. */
+  request_counts: {
+    /** Whose requests, and of which budget. */
+    name: text,
+    process: text,
+    ...all(number, "spent", "ends_at"),
+  },
+  store_secrets: all(text, "name", "value"),
+} as const satisfies Readonly<Record<string, Columns>>;
+
+export type Columns = Readonly<Record<string, Column<unknown>>>;
+
+const otherKeys: Readonly<Record<string, readonly string[]>> = {
+  addresses: ["project_id", "address"],
+  short_paths: ["project_id", "link_id", "path"],
+  // The day comes before the link, so that the rows written now are next to each other.
+  visit_counts: ["project_id", "dimension", "day", "link_id", "value", "event"],
+  bin: ["project_id", "kind", "id"],
+  projects: ["id"],
+  tallies: ["project_id"],
+  api_keys: ["id"],
+  page_templates: ["project_id"],
+  chores: ["project_id", "kind", "subject"],
+  deliveries: ["project_id", "webhook_id", "event_id"],
+  request_counts: ["name", "process"],
+  store_secrets: ["name"],
 };
+
+/** Each table with its primary key. */
+export const tableList = Object.entries<Columns>(tables).map(([name, columns]) => {
+  return { name, columns, key: otherKeys[name] ?? ["project_id", "id"] };
+});
+
+type RowOf<Named> = {
+  readonly [Name in keyof Named]: Named[Name] extends Column<infer Value> ? Value : never;
+};
+
+export type Tables = {
+  readonly [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]>;
+} & {
+  /** SQLite's own row number, by which the trigram index finds a link. Never seen outside. */
+  readonly links: { readonly rowkey?: number };
+  readonly visit_counts: Readonly<Record<HourColumn, number | null>>;
+};
+
+export type LinkTable = Tables["links"];
+/** The folded texts of a link. */
+export type FoldedLink = Pick<LinkTable, Extract<keyof LinkTable, `${string}_lc`>>;
+export type ProjectTable = Tables["projects"];
+export type ChoreTable = Tables["chores"];
+export type VisitCountTable = Tables["visit_counts"];
+export type WebhookTable = Tables["webhooks"];
+export type DeliveryTable = Tables["deliveries"];
+export type RequestCountTable = Tables["request_counts"];
+export type DeferredVisitTable = Tables["deferred_visits"];
 
 /** What is yes or no of a project. */
 export type ProjectFlag =
   "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "clipboard" | "suspended";
-
-export type ProjectTable = ProjectValues &
-  ProjectPages &
-  Readonly<Record<ProjectFlag, Flag>> &
-  Times & {
-    readonly id: string;
-    readonly plan: "free" | "pro";
-    readonly max_links: number;
-    /** The hosts that links may lead to, with commas between them; null is any. */
-    readonly destinations: string | null;
-  };
-
-type KeyTable = Times & {
-  readonly id: string;
-  /** Null for a master key. */
-  readonly project_id: string | null;
-  readonly token_hash: string;
-  readonly scopes: string;
-  readonly role: Role;
-  /** To a few minutes; null where it was never used. */
-  readonly last_used_at: number | null;
-};
-
-type ClientKeyTable = {
-  readonly id: string;
-  readonly project_id: string;
-  readonly token_hash: string;
-  readonly created_at: number;
-};
-
-type LinkFlag = "enable_forced_redirect" | "ios_deferred_deep_linking_enabled";
-
-type LinkTexts = Pick<
-  LinkValues,
-  | "name"
-  | "path"
-  | "url"
-  | "ios_fallback_url"
-  | "android_fallback_url"
-  | "referrer"
-  | "social_title"
-> & { readonly shortened_path: string | null };
-
-/** What is looked into where texts are searched, each beside its text. */
-export type FoldedLink = Folded<LinkTexts, keyof LinkTexts>;
-
-export type LinkTable = OfProject &
-  Omit<LinkValues, LinkFlag> &
-  Readonly<Record<LinkFlag, Flag>> &
-  Pick<LinkTexts, "shortened_path"> &
-  FoldedLink &
-  Times & {
-    /** SQLite's own row number, by which the trigram index finds a link. Never seen outside. */
-    readonly rowkey?: number;
-    readonly ios_app_id: string | null;
-    readonly android_app_id: string | null;
-    /** The app that it was taken off when that was deleted; it may come back. */
-    readonly former_ios_app_id: string | null;
-    readonly former_android_app_id: string | null;
-    readonly clicks: number;
-    readonly created_via: string;
-  };
-
-/** A project's paths and shortened paths, which share one namespace, and the link of each. */
-type AddressTable = {
-  readonly project_id: string;
-  readonly address: string;
-  readonly link_id: string;
-};
-
-/** A short path of a link beside its own. */
-type ShortPathTable = {
-  readonly project_id: string;
-  readonly path: string;
-  readonly link_id: string;
-  /** What it adds to the link's address, as it was written, without the question mark. */
-  readonly query: string;
-  /** Counts the short paths of the link with this query, in the order of their creation. */
-  readonly place: number;
-};
-
-export type IosAppTable = OfProject &
-  IosAppValues &
-  Folded<IosAppValues, Exclude<keyof IosAppValues, "app_store_id">> &
-  Times;
-
-export type AndroidAppTable = OfProject &
-  Omit<AndroidAppValues, "fingerprints"> &
-  Folded<AndroidAppValues, Exclude<keyof AndroidAppValues, "fingerprints">> &
-  Times & { readonly fingerprints: string };
-
-export type PageTemplateTable = OfProject &
-  Times & {
-    /** The draft. */
-    readonly body: string;
-    readonly css: string;
-    /** The version that links show; null where they show the default page. */
-    readonly live_id: string | null;
-  };
-
-type PageTemplateVersionTable = OfProject & {
-  /** Counts a project's versions from 1: two may be published in the same millisecond. */
-  readonly number: number;
-  readonly body: string;
-  readonly css: string;
-  readonly published_at: number;
-};
-
-export type AppKind = "ios_app" | "android_app";
-
-export type BinKind = "link" | AppKind;
-
-/** What was deleted and can still be brought back. */
-export type BinTable = {
-  readonly project_id: string;
-  readonly kind: BinKind;
-  readonly id: string;
-  /** The row as its table had it, as JSON. */
-  readonly record: string;
-  /** Visits of a link that were written down after its deletion. */
-  readonly clicks: number;
-  readonly deleted_at: number;
-};
-
-/** Long work that was decided on in one transaction and is done in many short ones. */
-export type ChoreTable = {
-  readonly kind:
-    | "purge_project"
-    | "detach_ios_app"
-    | "detach_android_app"
-    | "attach_ios_app"
-    | "attach_android_app"
-    | "empty_bin"
-    | "index_project";
-  readonly project_id: string;
-  /** The app, or the time up to which the bin is emptied; else nothing. */
-  readonly subject: string;
-};
-
-/** What one process has counted, for about a minute. */
-export type RequestCountTable = {
-  /** Whose requests, and of which budget. */
-  readonly name: string;
-  readonly process: string;
-  readonly spent: number;
-  readonly ends_at: number;
-};
-
-/** How often a link was visited on one day of UTC, by one fact of the visits. */
-export type VisitCountTable = {
-  readonly project_id: string;
-  readonly dimension: Dimension;
-  /** Since 1970. */
-  readonly day: number;
-  /** Empty for all links of the project together. */
-  readonly link_id: string;
-  /** Empty in the dimension `total`. */
-  readonly value: string;
-  readonly event: VisitEvent;
-  readonly visits: number;
-} & {
-  /** The visits of one hour of the day; null for none. */
-  readonly [Column in HourColumn]: number | null;
-};
-
-/** Where a project's events are sent, with the state of the receiver. */
-export type WebhookTable = OfProject & {
-  readonly url: string;
-  /** What its messages are signed with, as its owner was shown it. */
-  readonly secret: string;
-  /** As JSON. */
-  readonly events: string;
-  readonly created_at: number;
-  /** Before that time, nothing is sent: a process is sending, or the receiver failed too often. */
-  readonly next_at: number;
-  /** How many attempts in a row have failed, and since when. */
-  readonly failures: number;
-  readonly failing_since: number | null;
-  /** The last attempt; without a fault, it succeeded. */
-  readonly last_event: string | null;
-  readonly last_at: number | null;
-  readonly last_fault: string | null;
-  /** How many of its events were dropped because the project's outbox was full. */
-  readonly dropped: number;
-};
-
-/** An event for a webhook that waits or was given up. One that arrived has no row. */
-export type DeliveryTable = {
-  readonly project_id: string;
-  readonly webhook_id: string;
-  /** The same in every attempt, and for every webhook. */
-  readonly event_id: string;
-  readonly event: WebhookEvent;
-  /** As it is sent. */
-  readonly body: string;
-  readonly state: "waiting" | "dead";
-  readonly attempts: number;
-  readonly next_at: number;
-  /** When it is given up; null until an attempt has failed. */
-  readonly ends_at: number | null;
-  /** What came of the last attempt. */
-  readonly fault: string | null;
-  readonly created_at: number;
-};
 
 /** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */
 export function toFlag(value: boolean): Flag;

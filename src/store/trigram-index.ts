@@ -2,7 +2,7 @@ import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { uuidPattern } from "../contract/fields.ts";
 import { paging } from "../contract/limits.ts";
 import { readEngine } from "../sql/open-kysely.ts";
-import { queueChore } from "./queue-chore.ts";
+import { queueChore } from "./chores.ts";
 import type { Db, Tenant } from "./tenant.ts";
 
 /**

@@ -4,7 +4,7 @@ import { apiPrefix, listEndpoints, served } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { webhookEvents } from "../../src/contract/webhook-events.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
-import { deleteClientKey, listClientKeys } from "../../src/store/client-keys.ts";
+import { deleteClientKey, listClientKeys } from "../../src/store/keys.ts";
 import { deleteProject, updateProject } from "../../src/store/projects.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";
 import { noteClick } from "../support/note-click.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { takeVisit } from "../../src/store/deferred-visits.ts";
+import { takeVisit } from "../../src/store/installs.ts";
 import { agents } from "../attribution/agents.ts";
 import { openInstallWorld, told, type InstallWorld } from "../support/install-world.ts";
 import { openForEach } from "../support/open-for.ts";

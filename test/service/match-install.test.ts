@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dropEndedVisits } from "../../src/store/deferred-visits.ts";
+import { dropEndedVisits } from "../../src/store/installs.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";

@@ -149,8 +149,7 @@ describe("a project's bin", () => {
     });
     await using watcher = await watchChores(world);
     expect(await readBin(world.store)).toHaveLength(1504);
-    world.advance(2 * hour_ms);
-    await watcher.lookAgain();
+    await watcher.lookAgain(2 * hour_ms);
     expect(await readBin(world.store)).toHaveLength(1);
     expect([watcher.errors, await readChores(world.store)]).toEqual([[], []]);
   });

@@ -283,11 +283,13 @@ function describeApps(both: Both): void {
   });
 }
 
+const noPages = { home_url: null, not_found_url: null };
+
 function describeKeys(both: Both): void {
   test("of a key only the hash is kept, and it leads to its project's settings", async () => {
     const { store, other } = both();
     const project_id = await addProject(store, { plan: "free", max_links: 7 });
-    const settings = { id: project_id, plan: "free", max_links: 7, ...unset };
+    const settings = { id: project_id, plan: "free", max_links: 7, ...unset, ...noPages };
     const scopes = ["links.show", "links.index"] as const;
     const wanted = { project_id, scopes, role: "viewer" as const };
     const { token, id } = await store.write((db) => issueKey(db, maker, wanted));

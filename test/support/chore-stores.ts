@@ -23,8 +23,8 @@ export async function openWith(
 
 export type Watcher = {
   readonly errors: readonly unknown[];
-  /** A second later it looks once more; resolves when it has done what it found. */
-  readonly lookAgain: () => Promise<void>;
+  /** It looks once more after that time; resolves when all that it found is done. */
+  readonly lookAgain: (after_ms?: number) => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 };
 
@@ -57,7 +57,7 @@ export async function watchChores({ openSql, clock, setAlarm, advance }: World):
   await look(() => store.watchChores(clock, (error) => errors.push(error)));
   return {
     errors,
-    lookAgain: () => look(() => advance(1000)),
+    lookAgain: (after_ms = 1000) => look(() => advance(after_ms)),
     [Symbol.asyncDispose]: () => store.close(),
   };
 }

@@ -1,5 +1,5 @@
 import type { Config } from "../../config.ts";
-import { findVerifiedDomain } from "../../store/projects.ts";
+import { listCustomDomains } from "../../store/projects.ts";
 import type { Store } from "../../store/store.ts";
 import type { ServedBy } from "../watch-proxies.ts";
 import type { Note } from "./finding.ts";
@@ -26,9 +26,14 @@ const met = "Requests arrive through a proxy that WAYPOST_TRUSTED_PROXIES does n
 /** Nothing here ends TLS: whatever is https has something in front that does. */
 async function findUnnamed({ config, store }: Looked): Promise<string | undefined> {
   if (config.trusted_proxies !== undefined) return undefined;
-  const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store.db)));
+  const https = findHttpsAddress(config) ?? (store && (await findVerifiedDomain(store)));
   if (https === undefined) return undefined;
   return `${https} uses https, so there is a proxy, but WAYPOST_TRUSTED_PROXIES is not set.`;
+}
+
+async function findVerifiedDomain({ db }: Pick<Store, "db">): Promise<string | undefined> {
+  const domains = await listCustomDomains(db);
+  return domains.find((one) => one.custom_domain_verified === 1)?.custom_domain;
 }
 
 function findHttpsAddress({ base_url, link_origin, public_url }: Config): string | undefined {

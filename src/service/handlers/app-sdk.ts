@@ -5,7 +5,7 @@ import { addQuery } from "../../contract/rules/address-query.ts";
 import { fillLinkOrigin, writeAddress } from "../../contract/rules/link-address.ts";
 import { readPasteMark } from "../../contract/rules/paste-mark.ts";
 import { writeForStrictReader } from "../../contract/rules/web-address.ts";
-import type { ClientHolder } from "../../store/client-keys.ts";
+import type { ClientHolder } from "../../store/keys.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
 import { queueInstallEvent, type MatchedInstall } from "../../store/events.ts";

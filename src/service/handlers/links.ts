@@ -5,7 +5,7 @@ import { messages } from "../../contract/messages.ts";
 import { badRequest, notFound } from "../../contract/problem.ts";
 import { normalizePath } from "../../contract/rules/link-path.ts";
 import { isBlank } from "../../contract/text.ts";
-import { listBrowserPaths } from "../../store/browser-paths.ts";
+import { listBrowserPaths } from "../../store/apps.ts";
 import { listLinks } from "../../store/link-lists.ts";
 import { deleteLink, findLink } from "../../store/links.ts";
 import { findLinkAtPath } from "../find-link-at-path.ts";
