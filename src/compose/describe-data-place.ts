@@ -11,8 +11,6 @@ export function describeDataPlace(config: Config): string | undefined {
   const place = `The data is in the database ${describeDatabase(url)}.`;
   if (!hasDatabase(config.data)) return place;
   const file = join(resolve(config.data), databaseFile);
-  return (
-    `${place} ${file} is not used. If you moved its data, you can delete it. To move the data, ` +
-    "see: waypost help postgresql"
-  );
+  const advice = "To move or delete its data, see: waypost help backup-and-upgrade";
+  return `${place} ${file} is not used. ${advice}`;
 }

@@ -54,7 +54,7 @@ test("a start on a database names the file that it does not use", async () => {
   expect(looked.stdout).toMatch(
     new RegExp(`^ok +key +the first start uses the key in ${key}$`, "m"),
   );
-  const said = `${folder.path}/waypost.db is not used. If you moved its data, you can delete it. `;
+  const said = `${folder.path}/waypost.db is not used. To move or delete its data, see`;
   for (let start = 0; start < 2; start += 1) {
     await using serving = await startServe(folder.path, [], { env });
     expect(serving.key).toBe(alone.key);
