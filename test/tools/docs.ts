@@ -7,9 +7,15 @@ import { writeCommandFlags, writeCommands, writeExitCodes } from "./reference/co
 import { writeErrors } from "./reference/errors.ts";
 import { writeEvents } from "./reference/events.ts";
 import { writeMetrics } from "./reference/metrics.ts";
-import { writeEndpoints, writeFilters, writeRateLimits } from "./reference/rest.ts";
+import {
+  writeEndpoints,
+  writeFilters,
+  writeLinkFields,
+  writeRateLimits,
+  writeStatuses,
+} from "./reference/rest.ts";
 import { writeSettings } from "./reference/settings.ts";
-import { writeApprovals, writeTools } from "./reference/tools.ts";
+import { writeApprovals, writeToolFilters, writeTools } from "./reference/tools.ts";
 
 /**
  * `npm run docs` writes the tables of docs/reference between their two marks. The text around them
@@ -25,13 +31,16 @@ const tables: Readonly<Record<string, () => string | Promise<string>>> = {
   events: writeEvents,
   "exit codes": writeExitCodes,
   filters: writeFilters,
+  "link fields": writeLinkFields,
   metrics: writeMetrics,
   plans: writePlans,
   "rate limits": writeRateLimits,
   roles: writeRoles,
   scopes: writeScopes,
   settings: writeSettings,
+  statuses: writeStatuses,
   "tool access": writeToolAccess,
+  "tool filters": writeToolFilters,
   tools: writeTools,
 };
 

@@ -35,7 +35,7 @@ export function describeErrors(endpoint: Endpoint): Readonly<Record<string, Json
   );
 }
 
-const statuses: Readonly<Record<string, string>> = {
+export const statuses: Readonly<Record<string, string>> = {
   BadRequest: "400",
   Unauthorized: "401",
   ClientKeyRefused: "401",

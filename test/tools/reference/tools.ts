@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { approvalRules } from "../../../src/contract/approval-rules.ts";
+import { askedConditions } from "../../../src/contract/filters.ts";
 import { contract } from "../../../src/contract/index.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
@@ -34,6 +35,26 @@ function listArguments(tool: Tool): string {
 }
 
 const linkFields = Object.keys(contract.links.create.body.shape);
+
+const fieldsSchema = z.object({
+  items: z.object({
+    properties: z.object({ field: z.object({ enum: z.array(z.string()) }) }),
+  }),
+});
+
+/** Tools with the same fields share a row. */
+export function writeToolFilters(): string {
+  const tooled = new Map<string, readonly string[]>();
+  for (const tool of tools) {
+    const { filters } = inputSchema.parse(tool.inputSchema(false)).properties;
+    if (filters === undefined) continue;
+    const fields = listCodes(fieldsSchema.parse(filters).items.properties.field.enum);
+    tooled.set(fields, [...(tooled.get(fields) ?? []), tool.name]);
+  }
+  const rows = [...tooled].map(([fields, names]) => [listCodes(names), fields]);
+  const table = writeTable(["tools", "fields"], rows);
+  return `${table}\n\nThe conditions are ${listCodes(askedConditions)}.`;
+}
 
 export function writeApprovals(): string {
   const rows = Object.values(approvalRules).map(({ tools, when }) => [listCodes(tools), when]);
