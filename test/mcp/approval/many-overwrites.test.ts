@@ -13,15 +13,15 @@ test("overwrites whose outcome is unknown count toward the limit of twenty", asy
     return isLost ? undefined : reply;
   });
   const rename = async (name: string) => {
-    isLost = false;
     // A client that has failed often repeats no further calls, so each call has its own.
     const update = async () => {
+      isLost = false;
       const { callTool } = await strange.connect();
       return (await callTool("update_link", { id, name })).structured.error;
     };
     let error = await update();
     // A connection that the last loss closed may fail before anything is sent.
-    for (let more = 3; more > 0 && error.code === "unreachable"; more -= 1) error = await update();
+    for (let more = 10; more > 0 && error.code === "unreachable"; more -= 1) error = await update();
     return error;
   };
   for (let done = 0; done < 20; done += 1) {
