@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAssistantWorld } from "../../support/assistant-world.ts";
+import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { createStrangeWorld } from "../../support/strange-world.ts";
 
 /** What counts toward the limit of overwrites without approval, and how long an approval lasts. */
@@ -30,14 +30,20 @@ test("overwrites whose outcome is unknown count toward the limit of twenty", asy
   expect(await rename("next")).toMatchObject({ code: "approval_required" });
 });
 
-test("an approval for more overwrites ends when the clock is set back", async () => {
-  await using assistant = await createAssistantWorld();
+/** Overwrites a link until that needs an approval, and approves it. */
+async function approveMore(assistant: AssistantWorld) {
   const { id } = await assistant.plant("link", { path: "spring" });
   const rename = async (name: string) =>
     (await assistant.callTool("update_link", { id, name })).structured;
   for (let done = 0; done < 20; done += 1) await rename(`${done}`);
   const { error } = await rename("next");
   await assistant.press(error.approval.url, "approve");
+  return { id, rename };
+}
+
+test("an approval for more overwrites ends when the clock is set back", async () => {
+  await using assistant = await createAssistantWorld();
+  const { rename } = await approveMore(assistant);
   expect(await rename("next")).toHaveProperty("link");
   expect(await rename("covered")).toHaveProperty("link");
   assistant.setClock(-60 * 60_000);
@@ -46,12 +52,7 @@ test("an approval for more overwrites ends when the clock is set back", async ()
 
 test("an approval for more overwrites covers the next hundred, and no refused one", async () => {
   await using assistant = await createAssistantWorld();
-  const { id } = await assistant.plant("link", { path: "spring" });
-  const rename = async (name: string) =>
-    (await assistant.callTool("update_link", { id, name })).structured;
-  for (let done = 0; done < 20; done += 1) await rename(`${done}`);
-  const { error } = await rename("next");
-  await assistant.press(error.approval.url, "approve");
+  const { id, rename } = await approveMore(assistant);
   await rename("next");
   await assistant.callTool("update_link", { id, url: "not an address" });
   for (let done = 0; done < 100; done += 1) {
