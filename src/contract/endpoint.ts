@@ -72,7 +72,7 @@ export type Endpoint = {
   readonly needed_here?: readonly string[];
   /** A 404 is possible, though neither an id in the path nor a `link_scope` says so. */
   readonly may_miss?: true;
-  /** The specification has no PUT beside its PATCH. */
+  /** The specification has PATCH for this endpoint, but no PUT. */
   readonly patch_only?: true;
   /** Where a 422's sentence stands (api-spec.md, "Errors"). */
   readonly validation_key?: "errors";

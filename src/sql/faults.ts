@@ -46,7 +46,7 @@ export function readOutage(error: unknown): Outage | undefined {
   return error instanceof StoreBusy ? error.outage : undefined;
 }
 
-/** Waiting and making room mend nothing: somebody has to bring the file back. */
+/** Neither waiting nor free space helps: the operator has to restore the file. */
 export function isUnusable(error: unknown): boolean {
   const isUnopened = error instanceof StoreUnusable;
   return isUnopened && !isFull(error) && readOutage(error) === undefined;

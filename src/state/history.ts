@@ -32,7 +32,7 @@ export type Effect = {
 export type Target = {
   readonly kind: string;
   readonly target_id: string | null;
-  /** By what else it is told from others: a path, a bundle id. */
+  /** What else identifies it: a path or a bundle id. */
   readonly target_key: string | null;
   readonly name: string | null;
 };

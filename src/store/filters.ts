@@ -205,7 +205,7 @@ function plainTestToSql({ condition, value }: Test, raw: RawBuilder<unknown>): E
       return values.length === 0 ? nothing : sql<SqlBool>`${raw} in (${sql.join(values)})`;
     }
     case "not_eq":
-      // A value that could not be read differs from everything that is there.
+      // A value that could not be read differs from every stored value.
       return value === null ? sql<SqlBool>`${raw} is not null` : sql<SqlBool>`${raw} <> ${value}`;
     case "eq":
       return value === null ? nothing : sql<SqlBool>`${raw} = ${value}`;

@@ -91,7 +91,7 @@ export async function noteKeyUses(db: Db, uses: ReadonlyMap<string, number>): Pr
   }
 }
 
-/** Revokes a key permanently; false when there is none. */
+/** Revokes a key permanently; false if the key does not exist. */
 export async function deleteKey(db: Db, id: string): Promise<boolean> {
   const deleted = db.deleteFrom("api_keys").where("id", "=", id);
   return (await deleted.executeTakeFirst()).numDeletedRows === 1n;

@@ -6,7 +6,7 @@ import { readTally } from "./project-tallies.ts";
 import type { Tenant } from "./tenant.ts";
 import { wholeIndex } from "./trigram-index.ts";
 
-/** Whose visits are read: conditions on counters. */
+/** Conditions on counters that choose the links whose visits are read. */
 export type LinkScope = {
   /** For sums of all these links. */
   readonly together: RawBuilder<SqlBool>;

@@ -162,7 +162,7 @@ export async function readPaths(
 /** A link as it is visited at one of its addresses. */
 export type VisitedAt = {
   readonly link: Link;
-  /** What its short path stands for beside the link, as if it had been typed; mostly nothing. */
+  /** The query that its short path adds to a visit; usually empty. */
   readonly query: string;
 };
 
@@ -249,7 +249,7 @@ async function claimAddresses(
   return taken;
 }
 
-/** The app that it was on, if that is there; else it gets that app when it comes back. */
+/** The app that the link had. An app that was deleted too is kept as its former app. */
 async function findAppOf({ db, projectId }: Tenant, kind: AppKind, row: DeletedLink["row"]) {
   const appId = row[`${kind}_id`] ?? row[`former_${kind}_id`];
   const app = await db
@@ -313,7 +313,7 @@ async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes)
     const link = toLink(row);
     return { event: "link.updated", link, before: putBack(link) } as const;
   });
-  // A chore goes on whenever there is somebody to do it, and has no other clock.
+  // Chores have no clock of their own.
   await queueLinkEvents(tenant, await tallyWrite(tenant, 0), changed, Date.now());
   return rows.length < batchRows;
 }
@@ -366,7 +366,7 @@ export function toLink(row: ShownLink): Link {
   };
 }
 
-/** The folded text of each of these that is there; one that is not changed stays away. */
+/** The folded text of each given column. Columns that do not change are left out. */
 export function foldLink(link: SearchedTexts): FoldedLink;
 export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink>;
 export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink> {

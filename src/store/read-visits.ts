@@ -15,7 +15,7 @@ import {
 import type { LinkScope } from "./link-scope.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** Visits, summed up by the database. An hour belongs to the period in which it begins. */
+/** Sums of visits, added up by the database. An hour counts for the period in which it begins. */
 export type VisitScope = {
   readonly period: { readonly from: number; readonly to: number };
   readonly links: LinkScope;

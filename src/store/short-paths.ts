@@ -1,7 +1,7 @@
 import { sql, type SqlBool } from "kysely";
 import type { Tenant } from "./tenant.ts";
 
-/** Short paths of a link's address beside its own: with a query, or with another prefix. */
+/** Further short paths of a link: with a query, or with another prefix. */
 
 type ShortPath = { readonly linkId: string; readonly path: string; readonly query: string };
 

@@ -40,7 +40,7 @@ function all<Name extends string, Value>(column: Column<Value>, ...names: readon
   >;
 }
 
-/** Texts, each beside its folded text. */
+/** Text columns, each with a column for its folded text. */
 function searched<Name extends string, Value>(column: Column<Value>, ...names: readonly Name[]) {
   const folded = names.map((name) => `${name}_lc` as const);
   return all<Name | `${Name}_lc`, Value>(column, ...names, ...folded);
@@ -134,7 +134,7 @@ export const tables = {
     links: number,
     /** Goes up with every write to the project's links or apps, which outdates counted lists. */
     generation: number,
-    /** Links up to this id are in the project's trigram index; null where there is none. */
+    /** Links up to this id are in the project's trigram index; null without an index. */
     indexed_to: orNull(text),
     /** Goes up when visits are stored, which outdates lists filtered by clicks. */
     clicked: number,
@@ -235,7 +235,7 @@ export const tables = {
   },
   /** What one process has counted, for about a minute. */
   request_counts: {
-    /** Whose requests, and of which budget. */
+    /** The key or address, and the budget. */
     name: text,
     process: text,
     ...all(number, "spent", "ends_at"),
