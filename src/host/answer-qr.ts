@@ -3,10 +3,10 @@ import { dropParameter } from "../contract/rules/address-query.ts";
 import { writeAddress } from "../contract/rules/link-address.ts";
 import { addScanMark } from "../contract/rules/scan-mark.ts";
 import { drawPng, drawSvg } from "../qr/draw-qr.ts";
+import { createCache } from "../store/cache.ts";
 import { answerFile, makeTag } from "./cached-file.ts";
 import { makeAnswer, type Answer } from "./http-answer.ts";
 import { createClientLimit } from "./limit-clients.ts";
-import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 
 /** Another encoder draws another picture of the same address: counted up, caches ask for it. */
@@ -54,7 +54,7 @@ export function createQrPictures(
   clock: Pick<Clock, "monotonic">,
   draws: Readonly<{ png: Draw; svg: Draw<string> }> = drawers,
 ): QrPictures {
-  const pictures = createRecentCache<Picture>(mostBytes, ({ length }) => length);
+  const pictures = createCache<Picture>(mostBytes, ({ length }) => length);
   const limit = createClientLimit(clock, drawn);
 
   async function read(name: string, draw: Draw, address: string): Promise<Picture | undefined> {

@@ -1,9 +1,9 @@
+import { createCache } from "../store/cache.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import { isbot, isbotPatterns } from "isbot";
 import type { Visitor } from "../visit/decide-visit.ts";
 import { readInAppBrowser } from "../visit/read-in-app-browser.ts";
 import { readAgent, readPlatform } from "../visit/read-platform.ts";
-import { createRecentCache } from "./recent-cache.ts";
 
 /** What a request tells of its visitor. */
 export type IncomingVisitor = Required<Visitor> & {
@@ -34,7 +34,7 @@ function isBotOnPhone(agent: string): boolean {
 }
 
 export function createVisitorReader(): (headers: IncomingHttpHeaders) => IncomingVisitor {
-  const cache = createRecentCache<IncomingVisitor>(mostAgents);
+  const cache = createCache<IncomingVisitor>(mostAgents);
 
   function classify(agent: string): IncomingVisitor {
     const known = cache.find(agent);

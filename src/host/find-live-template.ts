@@ -1,8 +1,8 @@
+import { createCache } from "../store/cache.ts";
 import { findLiveTemplate } from "../store/page-templates.ts";
 import type * as linkPage from "../template/link-page.ts";
 import type { CompiledTemplate, TemplateSource } from "../template/link-page.ts";
 import type { MakePage } from "../template/page-time-slice.ts";
-import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 
 export type TemplateFinder = (site: Site) => Promise<CompiledTemplate | undefined>;
@@ -17,7 +17,7 @@ const mostTemplates = 100;
 /** Finds the template of a project's pages; undefined is the default design. */
 export function createTemplateFinder(makePage: MakePage): TemplateFinder {
   // A published version never changes.
-  const compiled = createRecentCache<Shown>(mostTemplates);
+  const compiled = createCache<Shown>(mostTemplates);
 
   /** Looks again, for another visitor may have had the same one compiled meanwhile. */
   function compile(live: LiveTemplate, pages: Pages): Shown {

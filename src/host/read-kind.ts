@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../contract/clock.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
 import { describeVisit, hour_ms, type Source, type VisitKind } from "../stats/visit.ts";
+import { createCache } from "../store/cache.ts";
 import type { Platform } from "../visit/decide-visit.ts";
-import { createRecentCache } from "./recent-cache.ts";
 import type { Site } from "./sites.ts";
 
 /** Two capital letters of the country that a request comes from, where that can be told. */
@@ -32,7 +32,7 @@ const mostCachedLength = 300;
  * headers takes a tenth of a redirect's time.
  */
 export function createKindReader({ clock, findCountry }: KindOptions): (seen: Seen) => VisitKind {
-  const kinds = createRecentCache<VisitKind>(mostKinds);
+  const kinds = createCache<VisitKind>(mostKinds);
 
   return ({ request, site, platform, source }) => {
     const { referer = "" } = request.headers;

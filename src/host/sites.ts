@@ -7,7 +7,7 @@ import {
   matchLinkHost,
 } from "../contract/rules/link-address.ts";
 import { readUrl } from "../contract/rules/web-address.ts";
-import { createFreshCache } from "../store/fresh-cache.ts";
+import { createFreshCache } from "../store/cache.ts";
 import { findOldestSubdomain, findSite, type SiteProject } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
 import type { Tenant } from "../store/tenant.ts";

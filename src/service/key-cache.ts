@@ -1,6 +1,6 @@
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Clock, Random } from "../contract/clock.ts";
-import { createFreshCache } from "../store/fresh-cache.ts";
+import { createFreshCache } from "../store/cache.ts";
 import {
   findClientHolder,
   findKeyHolder,

@@ -6,6 +6,7 @@ import { addressField } from "../contract/rules/read-search.ts";
 import { whileAwaited } from "../sql/long-reads.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import type { ReadSignal, Sql } from "../sql/sql.ts";
+import type { Cache } from "./cache.ts";
 import {
   describeNumber,
   describeTime,
@@ -25,7 +26,7 @@ import { matchContains, wholeIndex, type IndexedColumn } from "./trigram-index.t
 
 /** How lists are read, and the counts of filtered lists that are known. */
 type Lists = {
-  readonly counts: Map<string, number>;
+  readonly counts: Cache<number>;
   readonly readLong: Sql<Tables>["readLong"];
 };
 
@@ -81,8 +82,6 @@ async function readLinks(
   return { items: items.map(toLink), meta };
 }
 
-const mostCounts = 1000;
-
 /** A count is known until the next write to the project, by whichever process. */
 async function countFiltered(
   { db, projectId }: Tenant,
@@ -94,12 +93,8 @@ async function countFiltered(
   const { filters, count_to } = query;
   const isByClicks = filters.some(({ tests }) => tests.some(({ field }) => field === "clicks"));
   const key = JSON.stringify([projectId, generation, isByClicks && clicked, filters, count_to]);
-  const known = counts.get(key);
-  if (known !== undefined) return known;
-  const count = await countRows(db, source, query);
+  const count = counts.find(key) ?? (await countRows(db, source, query));
   counts.set(key, count);
-  const [oldest] = counts.keys();
-  if (counts.size > mostCounts && oldest !== undefined) counts.delete(oldest);
   return count;
 }
 

@@ -4,6 +4,7 @@ import { isCurrent, migrate } from "../sql/migrate.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import type { Sql } from "../sql/sql.ts";
 import { dropExpired } from "./bin.ts";
+import { createCache, type Cache } from "./cache.ts";
 import { runChore, runChores, type ChoreWork } from "./chores.ts";
 import { tidyOutboxes } from "./deliveries.ts";
 import { dropEndedVisits } from "./installs.ts";
@@ -19,7 +20,7 @@ export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql
 /** The service's data: the tables, cached counts of lists, and the work in the background. */
 export type Store = Omit<Sql<Tables>, "engine"> & {
   /** How many links match each filter, by `listLinks`. */
-  readonly counts: Map<string, number>;
+  readonly counts: Cache<number>;
   /** Whether its tables are those of this version; throws where it cannot be read. */
   readonly isCurrent: () => Promise<boolean>;
   /**
@@ -42,6 +43,7 @@ const work: ChoreWork = {
   index_project: indexBatch,
 };
 
+const mostCounts = 1000;
 const watchEvery_ms = 1000;
 /** How long something may stay after its time. */
 const dropEvery_ms = 60_000;
@@ -72,7 +74,7 @@ export async function openStore(
 
   return {
     ...sql,
-    counts: new Map(),
+    counts: createCache(mostCounts),
     isCurrent: () => isCurrent(sql, storeMigrations),
     watchChores: (clock, onError) => {
       watching ??= watch(createTurn(sql, clock, closing.signal, onError));

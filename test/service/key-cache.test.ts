@@ -109,16 +109,15 @@ describe("a key that is looked up", () => {
     expect(await first).toMatchObject({ role: "viewer" });
   });
 
-  test("is looked up once, and once more when a thousand others were", async () => {
+  test("is looked up once, and a thousand of them are remembered", async () => {
     await using world = await createWorld();
     const keys: string[] = [];
     for (let turn = 0; turn < 1001; turn += 1) keys.push(await world.addKey());
     const { keyCache, count } = watchLookUps(world, () => Promise.resolve());
-    const [first = "", ...others] = keys;
-    for (const key of [first, first, ...others.slice(0, 998), first]) await keyCache.find(key);
-    expect(count()).toBe(999);
-    for (const key of others) await keyCache.find(key);
-    await keyCache.find(first);
+    const thousand = keys.slice(0, 1000);
+    for (const key of [...thousand, ...thousand]) await keyCache.find(key);
+    expect(count()).toBe(1000);
+    for (const key of [...keys, ...keys]) await keyCache.find(key);
     expect(count()).toBeGreaterThan(1001);
   });
 });

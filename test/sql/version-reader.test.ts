@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { shareNext } from "../../src/sql/share-next.ts";
-import { watchChanges } from "../../src/store/fresh-cache.ts";
+import { watchChanges } from "../../src/store/cache.ts";
 
 /** When whoever keeps what it has read is sent to read it again. */
 

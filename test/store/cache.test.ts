@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { createRecentCache, createRecentCaches } from "../../src/host/recent-cache.ts";
+import { createCache } from "../../src/store/cache.ts";
 
 /** What was used lately, in bounded memory. */
 
 const limit = 100;
 
 function fill(count: number) {
-  const cache = createRecentCache<number>(limit);
+  const cache = createCache<number>(limit);
   for (let key = 0; key < count; key += 1) cache.set(String(key), key);
   return cache;
 }
@@ -21,7 +21,7 @@ test("as many as may be kept are there, and they are the youngest", () => {
 });
 
 test("what is asked for again and again stays, however much comes meanwhile", () => {
-  const cache = createRecentCache<number>(limit);
+  const cache = createCache<number>(limit);
   cache.set("often", -1);
   for (let key = 0; key < 1000; key += 1) {
     cache.set(String(key), key);
@@ -39,7 +39,7 @@ test("what is kept again has its new value", () => {
 });
 
 test("what weighs more leaves room for less, however often it is kept again", () => {
-  const cache = createRecentCache<string>(limit, ({ length }) => length);
+  const cache = createCache<string>(limit, ({ length }) => length);
   const find = (keys: readonly string[]) => keys.filter((key) => cache.find(key) !== undefined);
   for (let turn = 0; turn < 100; turn += 1) cache.set("light", "x");
   for (const key of ["a", "b"]) cache.set(key, "x".repeat(20));
@@ -49,20 +49,4 @@ test("what weighs more leaves room for less, however often it is kept again", ()
   cache.set("more", "x".repeat(40));
   expect(find(["light", "a", "b"])).toEqual([]);
   expect(find(["heavy", "more"])).toEqual(["heavy", "more"]);
-});
-
-test("caches with one limit keep no more together, and of each what is used", () => {
-  const caches = createRecentCaches<number>(limit);
-  const [one, other] = [caches.open(), caches.open()];
-  one.set("same", 1);
-  other.set("same", 2);
-  for (let key = 0; key < 1000; key += 1) {
-    (key % 10 === 0 ? one : other).set(String(key), key);
-    if (key % 40 === 0) expect([one.find("same"), other.find("same")]).toEqual([1, 2]);
-  }
-  const keys = Array.from({ length: 1000 }, (_, key) => String(key));
-  const found = keys.map((key) => [one, other].filter((each) => each.find(key) !== undefined));
-  expect(found.flat()).toHaveLength(limit - 2);
-  expect(found[990]).toEqual([one]);
-  expect(found[991]).toEqual([other]);
 });

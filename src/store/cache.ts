@@ -1,0 +1,134 @@
+import { andThen, type Awaitable } from "../contract/awaitable.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { Sql } from "../sql/sql.ts";
+import type { Tables } from "./tables.ts";
+
+/** Values in bounded memory, and values that last until the store changes. */
+
+export type Cache<Value> = {
+  readonly find: (key: string) => Value | undefined;
+  readonly set: (key: string, value: Value) => void;
+};
+
+type Entry<Value> = {
+  readonly value: Value;
+  isUsed: boolean;
+};
+
+/**
+ * A full cache drops its oldest value, unless that was used lately: then it goes to the end of the
+ * line. A use only sets a flag, because moving the value would cost a visit more than finding it.
+ */
+export function createCache<Value>(
+  limit: number,
+  /** How much of the limit a value takes. */
+  weigh: (value: Value) => number = () => 1,
+): Cache<Value> {
+  const entries = new Map<string, Entry<Value>>();
+  // Kept, because a new iterator would step over everything that was deleted before.
+  const line = entries.entries();
+  let weight = 0;
+
+  function remove(key: string, { value }: Entry<Value>): void {
+    entries.delete(key);
+    weight -= weigh(value);
+  }
+
+  function add(key: string, value: Value): void {
+    entries.set(key, { value, isUsed: false });
+    weight += weigh(value);
+  }
+
+  function passOldest(): void {
+    const [key, entry] = line.next().value ?? [];
+    if (key === undefined || entry === undefined) return;
+    remove(key, entry);
+    if (entry.isUsed) add(key, entry.value);
+  }
+
+  return {
+    find: (key) => {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entry.isUsed = true;
+      return entry.value;
+    },
+    set: (key, value) => {
+      const known = entries.get(key);
+      if (known !== undefined) remove(key, known);
+      while (weight + weigh(value) > limit && entries.size > 0) passOldest();
+      add(key, value);
+    },
+  };
+}
+
+type Store = Pick<Sql<Tables>, "countWrites" | "readVersion">;
+
+type Options<Value> = {
+  readonly store: Store;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** How many values are cached. */
+  readonly most: number;
+  /** Reads a value; `before` is an outdated one. Undefined is not cached. */
+  readonly read: (key: string, before: Value | undefined) => Awaitable<Value | undefined>;
+};
+
+/**
+ * Caches what was read from the store until anything at all is written to it: whatever a value
+ * depends on, it is never older than the last change that this process has seen.
+ */
+export function createFreshCache<Value>({ store, clock, most, read }: Options<Value>) {
+  const changes = watchChanges(store, clock);
+  const values = createCache<{ readonly epoch: number; readonly value: Value }>(most);
+  const reads = new Map<string, Promise<Value | undefined>>();
+
+  /** Requests share a read that has begun, unless something changed after its beginning. */
+  function readShared(key: string, epoch: number): Awaitable<Value | undefined> {
+    const place = `${epoch} ${key}`;
+    const begun = reads.get(place);
+    if (begun !== undefined) return begun;
+    const answer = andThen(read(key, values.find(key)?.value), (value) => {
+      if (value !== undefined) values.set(key, { epoch, value });
+      return value;
+    });
+    if (!(answer instanceof Promise)) return answer;
+    reads.set(place, answer);
+    // A failed read is not shared with later requests.
+    const end = () => void reads.delete(place);
+    answer.then(end, end);
+    return answer;
+  }
+
+  return (key: string): Awaitable<Value | undefined> =>
+    andThen(changes.read(), (epoch) => {
+      const known = values.find(key);
+      return known?.epoch === epoch ? known.value : readShared(key, epoch);
+    });
+}
+
+/** How long another process's change may stay unseen. */
+const trusted_ms = 20;
+
+/** This process's writes are seen at once, another's when the store's version is read again. */
+export function watchChanges(store: Store, { monotonic }: Pick<Clock, "monotonic">) {
+  let epoch = 0;
+  let version = -1;
+  let writes = -1;
+  let readAt = -Infinity;
+
+  return {
+    /** A number that is another one after any write. */
+    read: (): Awaitable<number> => {
+      const now = monotonic();
+      const written = store.countWrites();
+      if (now - readAt < trusted_ms && writes === written) return epoch;
+      return andThen(store.readVersion(), (current) => {
+        writes = written;
+        readAt = now;
+        if (current !== version) epoch += 1;
+        version = current;
+        return epoch;
+      });
+    },
+  };
+}
