@@ -14,8 +14,7 @@ import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-delete
 import { countBin, emptyBin, findBinKind, listBin, type BinEntry } from "../store/bin.ts";
 import type { StoredProject } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
-import type { BinKind, ChoreTable } from "../store/tables.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { BinKind, ChoreTable, Tenant } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";

@@ -17,7 +17,7 @@ import {
   type Key,
 } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";

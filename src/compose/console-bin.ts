@@ -7,10 +7,8 @@ import { findKind, type ResourceKind } from "../contract/resource-kind.ts";
 import { fold } from "../contract/text.ts";
 import { toProblem } from "../service/respond.ts";
 import { countBin, findInBin, listBin, type BinEntry } from "../store/bin.ts";
-import type { BinKind } from "../store/tables.ts";
-import type { Tenant } from "../store/tenant.ts";
-import { mayChange, readNoting, readOwn } from "./console-act.ts";
-import type { Acting, ConsoleAct } from "./console-act.ts";
+import type { BinKind, Tenant } from "../store/tables.ts";
+import { mayChange, readNoting, readOwn, type Acting, type ConsoleAct } from "./console-act.ts";
 import { clock } from "./embedded.ts";
 import { journalAct } from "./journal-command.ts";
 

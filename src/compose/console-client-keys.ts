@@ -2,7 +2,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { sayLocalTime } from "../contract/local-time.ts";
 import { issueClientKey } from "../service/issue-key.ts";
 import { deleteClientKey, listClientKeys } from "../store/keys.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import { nameKey } from "../text/name-key.ts";
 import { clientRecord, describeKeyChange } from "./by-hand.ts";
 import { readOwn, type Acting, type ConsoleAct } from "./console-act.ts";

@@ -13,7 +13,7 @@ import {
   listKeys,
   type Key,
 } from "../store/keys.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import { describeKeyAccess, nameKey } from "../text/name-key.ts";
 import { describeKeyChange } from "./by-hand.ts";
 import { readOwn, tryApiKey, type Acting, type ConsoleAct } from "./console-act.ts";

@@ -6,7 +6,7 @@ import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import type { ApprovalRequest, Preview } from "../mcp/approval/approval-request.ts";
 import { findKeyHolderById } from "../store/keys.ts";
 import { Duplicate } from "../store/store.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import type { describeKeyChange, describeWebhookChange } from "./by-hand.ts";
 import { mayChange, readNoting, readOwn, requireYes, type Acting } from "./console-act.ts";
 import { journalAct } from "./journal-command.ts";

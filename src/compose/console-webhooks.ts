@@ -5,7 +5,7 @@ import { webhookEvents } from "../contract/webhook-events.ts";
 import type { Fact } from "../mcp/approval/approval-request.ts";
 import { listDead, sendAgain } from "../store/deliveries.ts";
 import { deleteWebhook, listWebhooks, mostWebhooks, type Webhook } from "../store/webhooks.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
 import { findFix, findUrlFault } from "../webhooks/reach.ts";
 import { describeReceiver, describeWebhookChange } from "./by-hand.ts";

@@ -1,6 +1,6 @@
 import { UsageFault } from "../config.ts";
 import { findProject, findProjectNamed, type StoredProject } from "../store/projects.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 
 /** A project by id or subdomain. Where there is only one, it need not be named. */
 export async function requireProject(db: Db, name: string | undefined): Promise<StoredProject> {

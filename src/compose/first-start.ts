@@ -9,7 +9,7 @@ import { makeProject } from "../service/write-project.ts";
 import type { StateTables } from "../state/tables.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { Store } from "../store/store.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import { keepToken } from "./data-folder.ts";
 
 /** What the first start of all makes: the project `default` and its owner's key. */

@@ -3,7 +3,7 @@ import { testEvent, webhookEvents, type WebhookEvent } from "../contract/webhook
 import { createIdAndTime } from "../service/ids.ts";
 import { createEventId } from "../store/deliveries.ts";
 import type { Store } from "../store/store.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import { insertWebhook, readSecret, type Webhook, type WebhookKey } from "../store/webhooks.ts";
 import { createDeliverer, type Deliverer } from "../webhooks/deliverer.ts";
 import { findFix, reachReceivers } from "../webhooks/reach.ts";

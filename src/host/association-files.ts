@@ -1,5 +1,5 @@
 import { androidAppStore, iosAppStore, listBrowserPaths } from "../store/apps.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import {
   writeAndroidFile,
   writeIosFile,

@@ -6,7 +6,7 @@ import type { Source } from "../stats/visit.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { createCache, type Cache } from "../store/cache.ts";
 import { findVisited } from "../store/links.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import type { Site } from "./sites.ts";
 
 /** Where a link is visited. */

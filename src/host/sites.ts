@@ -10,7 +10,7 @@ import { readUrl } from "../contract/rules/web-address.ts";
 import { createFreshCache } from "../store/cache.ts";
 import { findOldestSubdomain, findSite, type SiteProject } from "../store/projects.ts";
 import type { Store } from "../store/store.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 
 /** A project under one of its host names, as it is now: any change makes another site of it. */
 export type Site = {

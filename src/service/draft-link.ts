@@ -1,6 +1,6 @@
 import { links, type Link, type LinkFields } from "../contract/links.ts";
 import { findLinkAt } from "../store/links.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import type { WriteCall } from "./handler.ts";
 import { requireScope } from "./require-access.ts";
 import { blankLink, requireFreeLink, settleLink } from "./write-link.ts";

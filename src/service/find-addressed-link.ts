@@ -6,7 +6,7 @@ import { dropScanMark } from "../contract/rules/scan-mark.ts";
 import { findWebAddressFault } from "../contract/rules/web-address.ts";
 import { hasAppWithScheme } from "../store/apps.ts";
 import { findOldestSubdomain, findProjectNamed, type StoredProject } from "../store/projects.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import { findVisitedAtPath } from "./find-link-at-path.ts";
 import type { Services } from "./handler.ts";
 

@@ -1,7 +1,7 @@
 import type { Link } from "../contract/links.ts";
 import { findPathFault } from "../contract/rules/link-path.ts";
 import { findLinkAt, findVisited, type VisitedAt } from "../store/links.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 
 /** The link at a path that a caller wrote; a text that can be no path names none. */
 export async function findLinkAtPath(

@@ -8,7 +8,7 @@ import type { Served } from "../contract/index.ts";
 import type { ClientHolder } from "../store/keys.ts";
 import type { Visit } from "../stats/visit.ts";
 import type { Store } from "../store/store.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import type { AddressCounter } from "./count-addresses.ts";
 import type { Precondition } from "./precondition.ts";
 import type { Caller } from "./require-access.ts";

@@ -1,6 +1,6 @@
 import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import { insertClientKey, insertKey } from "../store/keys.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import {
   createClientToken,
   createIdAndTime,

@@ -3,7 +3,7 @@ import type { Period } from "../stats/period.ts";
 import { findStep, isStep, type Step } from "../stats/steps.ts";
 import { addUp, compareSums, noVisits, type Sum } from "../stats/sums.ts";
 import { otherReferrers, type Fact } from "../stats/visit.ts";
-import { chooseLinks, type LinkScope } from "../store/link-scope.ts";
+import { chooseLinks, type LinkScope } from "../store/link-lists.ts";
 import {
   readByHour,
   readByLink,
@@ -11,7 +11,7 @@ import {
   readTotal,
   type VisitScope,
 } from "../store/read-visits.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 
 /** Sums of the visits of a period, by steps of time, by link or by another fact. */
 

@@ -11,8 +11,7 @@ import { findPlace, type Place } from "../network/shared-address.ts";
 import { findTold, findVisits, findWaiting, takeVisit, readSealKey } from "../store/installs.ts";
 import { queueInstallEvent } from "../store/events.ts";
 import { findLink } from "../store/links.ts";
-import type { DeferredVisitTable } from "../store/tables.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { DeferredVisitTable, Tenant } from "../store/tables.ts";
 import type { Services } from "./handler.ts";
 
 /** What an app tells of its phone at its first start, and where it asks from. */

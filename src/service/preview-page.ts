@@ -9,7 +9,7 @@ import { drawSvg } from "../qr/draw-qr.ts";
 import { androidAppStore, iosAppStore } from "../store/apps.ts";
 import { findLink } from "../store/links.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import { longestPiece_ms } from "../template/check-queue.ts";
 import type { PageLink } from "../template/page-input.ts";
 import {

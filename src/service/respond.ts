@@ -7,7 +7,7 @@ import {
   unauthorized,
   validationFailed,
 } from "../contract/problem.ts";
-import { ProjectGone } from "../store/project-tallies.ts";
+import { ProjectGone } from "../store/projects.ts";
 import { Duplicate, isFull, readOutage } from "../store/store.ts";
 
 /** The headers of every reply with a body. Replies carry private data: no cache may store them. */

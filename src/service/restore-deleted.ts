@@ -4,7 +4,7 @@ import type { AppStore } from "../store/apps.ts";
 import { findInBin, type Restored } from "../store/bin.ts";
 import type { ProjectSettings } from "../store/projects.ts";
 import { restoreLink, type DeletedLink } from "../store/links.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import { requireFreeLink } from "./write-link.ts";
 
 /**

@@ -3,7 +3,7 @@ import { isStep } from "../stats/steps.ts";
 import { addUp, isNone, noVisits, subtract, type Sum } from "../stats/sums.ts";
 import { otherReferrers, pressSource } from "../stats/visit.ts";
 import { readPaths } from "../store/links.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import type { VisitSums } from "./link-stats.ts";
 
 /** How sums are told: each key in one row, and what is told together behind them. */

@@ -11,8 +11,8 @@ import { checkDestinations, restoreDestinations } from "../contract/rules/destin
 import { checkLink, findProFields, type LinkValues } from "../contract/rules/link-rules.ts";
 import { isBlank, isStorable } from "../contract/text.ts";
 import { claimAddress, insertLink, updateLink } from "../store/links.ts";
-import { readTally } from "../store/project-tallies.ts";
-import type { Tenant } from "../store/tenant.ts";
+import { readTally } from "../store/projects.ts";
+import type { Tenant } from "../store/tables.ts";
 import { androidAppKind, iosAppKind, type AppKind } from "./app-kinds.ts";
 import type { WriteCall } from "./handler.ts";
 import { createCode, createIdAndTime } from "./ids.ts";

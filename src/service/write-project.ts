@@ -17,7 +17,7 @@ import {
   type ProjectSettings,
   type StoredProject,
 } from "../store/projects.ts";
-import type { Db } from "../store/tenant.ts";
+import type { Db } from "../store/tables.ts";
 import { createIdAndTime, type IdSources } from "./ids.ts";
 
 /** How a project comes to be and changes, by the API or by the operator, in a transaction. */

@@ -13,7 +13,7 @@ import {
 import { judgeBy, restoreDestinations } from "../contract/rules/destinations.ts";
 import { isStorable } from "../contract/text.ts";
 import { findTemplate, type TemplateText } from "../store/page-templates.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Tenant } from "../store/tables.ts";
 import type { RunInTurn } from "../template/check-queue.ts";
 import type { CheckTiming } from "../template/check-template.ts";
 import { createLocator } from "../template/line-and-column.ts";

@@ -6,12 +6,17 @@ import { mostBrowserPaths, readBrowserPath } from "../contract/rules/browser-pat
 import { fold, isBlank } from "../contract/text.ts";
 import { findInBin, putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { dropChore, queueChore } from "./chores.ts";
-import { describeTime } from "./filters.ts";
+import { countRows, describeTime, readPage, type ListSource, type Page } from "./lists.ts";
 import { attachBatch, detachBatch } from "./links.ts";
-import { countRows, readPage, type ListSource, type Page } from "./list-page.ts";
-import { tallyWrite } from "./project-tallies.ts";
-import { tables, type AppKind, type ChoreTable, type Columns, type Tables } from "./tables.ts";
-import type { Tenant } from "./tenant.ts";
+import { tallyWrite } from "./projects.ts";
+import {
+  tables,
+  type AppKind,
+  type ChoreTable,
+  type Columns,
+  type Tables,
+  type Tenant,
+} from "./tables.ts";
 
 /** A queued chore, when the app has more links than a transaction should change. */
 type MoreWork = { readonly chore?: ChoreTable };

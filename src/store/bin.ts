@@ -3,8 +3,7 @@ import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
 import { repeatWrite } from "./chores.ts";
 import { dropShortPaths } from "./short-paths.ts";
-import type { BinKind, Tables } from "./tables.ts";
-import type { Tenant } from "./tenant.ts";
+import type { BinKind, Tables, Tenant } from "./tables.ts";
 
 /** Deleted links and apps, until they are restored or have been here too long. */
 

@@ -1,8 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { ChoreTable, Tables } from "./tables.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import type { ChoreTable, Db, Tables, Tenant } from "./tables.ts";
 
 /**
  * Long work in short transactions. The transaction that decides on it queues a chore; then it is

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from "kysely";
 import { prepareBatches } from "./prepared-query.ts";
-import type { Db } from "./tenant.ts";
+import type { Db } from "./tables.ts";
 
 export type ClickCount = {
   readonly projectId: string;

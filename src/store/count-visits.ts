@@ -4,8 +4,8 @@ import { addClicks } from "./clicks.ts";
 import { limitLinkHosts, limitProjectHosts } from "./limit-hosts.ts";
 import { queueClickEvents } from "./events.ts";
 import { prepareBatches } from "./prepared-query.ts";
-import { findTally } from "./project-tallies.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import { findTally } from "./projects.ts";
+import type { Db, Tenant } from "./tables.ts";
 
 /** Counts visits in the caller's transaction, together with the clicks that links show. */
 export async function countVisits(

@@ -3,8 +3,7 @@ import { expressionBuilder, sql } from "kysely";
 import type { JsonObject } from "../contract/json.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { DeliveryTable, Tables, WebhookTable } from "./tables.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.ts";
 import { readEvents, type WebhookKey } from "./webhooks.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import { queueEvents, type NewEvent } from "./deliveries.ts";
-import type { Tally } from "./project-tallies.ts";
-import type { Tenant } from "./tenant.ts";
+import type { Tally } from "./projects.ts";
+import type { Tenant } from "./tables.ts";
 
 /** The events of links and installs. Without a webhook, links cost nothing here. */
 

@@ -3,8 +3,7 @@ import { mostSkew_ms } from "../contract/clock-skew.ts";
 import type { Random } from "../contract/clock.ts";
 import { limits } from "../contract/limits.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { DeferredVisitTable, Tables } from "./tables.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import type { Db, DeferredVisitTable, Tables, Tenant } from "./tables.ts";
 
 /**
  * Visits of links' pages that an install may follow. Phones and addresses are only here as keyed

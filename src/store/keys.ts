@@ -3,8 +3,7 @@ import type { Role, Scope } from "../contract/scopes-and-roles.ts";
 import type { Sql } from "../sql/sql.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { toProject, type ProjectRecord } from "./projects.ts";
-import type { ProjectTable, RequestCountTable, Tables } from "./tables.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import type { Db, ProjectTable, RequestCountTable, Tables, Tenant } from "./tables.ts";
 
 /**
  * API keys, and the client keys that an app's SDK sends. An app is in everybody's hands, and so is

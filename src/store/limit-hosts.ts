@@ -7,7 +7,7 @@ import {
   type LinkVisits,
   type VisitKind,
 } from "../stats/visit.ts";
-import type { Tenant } from "./tenant.ts";
+import type { Tenant } from "./tables.ts";
 
 /** Strangers can make up any number of referring hosts, so a day keeps only some of them. */
 

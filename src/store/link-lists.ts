@@ -1,4 +1,4 @@
-import { sql, type SqlBool } from "kysely";
+import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { describePage } from "../contract/describe-page.ts";
 import type { Filter, ListQuery, Sort } from "../contract/filters.ts";
 import type { Link } from "../contract/links.ts";
@@ -8,18 +8,22 @@ import { readEngine } from "../sql/open-kysely.ts";
 import type { ReadSignal, Sql } from "../sql/sql.ts";
 import type { Cache } from "./cache.ts";
 import {
+  areCollected,
+  countRows,
   describeNumber,
   describeTime,
   isQuickFilter,
+  matchesToSql,
+  readPage,
   type AppColumn,
   type Columns,
+  type ListSource,
+  type Page,
   type TextColumn,
-} from "./filters.ts";
+} from "./lists.ts";
 import { shownColumns, toLink, type SearchedColumn, type ShownLink } from "./links.ts";
-import { areCollected, countRows, readPage, type ListSource, type Page } from "./list-page.ts";
-import { readTally, type Tally } from "./project-tallies.ts";
-import type { AppKind, Tables } from "./tables.ts";
-import type { Tenant } from "./tenant.ts";
+import { readTally, type Tally } from "./projects.ts";
+import type { AppKind, Tables, Tenant } from "./tables.ts";
 import { matchContains, wholeIndex, type IndexedColumn } from "./trigram-index.ts";
 
 /** Lists of links: what they filter and sort by, where they are read, and how they are counted. */
@@ -99,11 +103,7 @@ async function countFiltered(
 }
 
 /** The links of a project as a list, with or without the trigram index of its texts. */
-export function describeLinks(
-  tenant: Tenant,
-  filters: readonly Filter[],
-  isIndexed: boolean,
-): ListSource {
+function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: boolean): ListSource {
   const { db, projectId } = tenant;
   const text = (column: IndexedColumn, isNullable = true): TextColumn => ({
     ...describeText(column, isNullable),
@@ -156,4 +156,59 @@ function appName(projectId: string, app: AppKind, identifier: string): AppColumn
   const text = { column: "name", folded: "name_lc", isNullable: true };
   const named = appText(projectId, app, identifier);
   return { ...named, text, otherwise: named.text };
+}
+
+/** Conditions on counters that choose the links whose visits are read. */
+export type LinkScope = {
+  /** For sums of all these links. */
+  readonly together: RawBuilder<SqlBool>;
+  /** For one sum of each. */
+  readonly apart: RawBuilder<SqlBool>;
+};
+
+/** All links of a project, the deleted ones too. */
+export const allLinks: LinkScope = {
+  together: sql<SqlBool>`link_id = ''`,
+  apart: sql<SqlBool>`link_id > ''`,
+};
+
+export function chooseLinks(ids: readonly string[]): LinkScope {
+  const areTheirs =
+    ids.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`link_id in (${sql.join(ids)})`;
+  return { together: areTheirs, apart: areTheirs };
+}
+
+/** The counters of so many links are looked up one by one. Those of more are found by a scan. */
+const mostLookedUp = 100;
+
+/** The links that match, and how many they are; with an id, that link or none. */
+export async function matchLinks(
+  tenant: Tenant,
+  filters: readonly Filter[],
+  id: string | undefined,
+): Promise<LinkScope & { readonly count: number }> {
+  const matching = await selectMatching(tenant, filters, id);
+  const { rows } = await sql<{ readonly id: string }>`
+    ${matching} limit ${mostLookedUp + 1}
+  `.execute(tenant.db);
+  const ids = rows.map((row) => row.id);
+  if (ids.length <= mostLookedUp) return { ...chooseLinks(ids), count: ids.length };
+  const counted = await sql<{ readonly count: number }>`
+    select count(*) as count from (${matching}) as matching
+  `.execute(tenant.db);
+  // As an expression, so that no engine looks up each of very many links in each hour.
+  const areTheirs = sql<SqlBool>`link_id || '' in (${matching})`;
+  return { together: areTheirs, apart: areTheirs, count: counted.rows[0]?.count ?? 0 };
+}
+
+async function selectMatching(
+  tenant: Tenant,
+  filters: readonly Filter[],
+  id: string | undefined,
+): Promise<RawBuilder<unknown>> {
+  const { indexed_to } = await readTally(tenant);
+  const query = { page: 1, limit: 1, sorts: [], filters };
+  const source = describeLinks(tenant, filters, indexed_to === wholeIndex);
+  const isOne = id === undefined ? sql`1 = 1` : sql`links.id = ${id}`;
+  return sql`select id from links where ${matchesToSql(source, query)} and ${isOne}`;
 }

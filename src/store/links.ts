@@ -6,10 +6,9 @@ import { fold } from "../contract/text.ts";
 import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { queueLinkEvents } from "./events.ts";
 import { prepareQuery } from "./prepared-query.ts";
-import { readTally, tallyWrite } from "./project-tallies.ts";
+import { readTally, tallyWrite } from "./projects.ts";
 import { claimShortPaths, findQueryOf, releaseShortPaths } from "./short-paths.ts";
-import { toFlag, type AppKind, type FoldedLink, type LinkTable } from "./tables.ts";
-import type { Tenant } from "./tenant.ts";
+import { toFlag, type AppKind, type FoldedLink, type LinkTable, type Tenant } from "./tables.ts";
 import { indexedColumns, indexLink, unindexLink } from "./trigram-index.ts";
 
 /** Links and their addresses: reading, writing, deleting and restoring one, detaching an app. */

@@ -4,9 +4,8 @@ import type {
   TemplateVersion,
   WholeTemplateVersion,
 } from "../contract/page-template.ts";
-import { tallyWrite } from "./project-tallies.ts";
-import type { Tables } from "./tables.ts";
-import type { Tenant } from "./tenant.ts";
+import { tallyWrite } from "./projects.ts";
+import type { Tables, Tenant } from "./tables.ts";
 
 /** A project's one page template: the draft, and the versions that were published of it. */
 

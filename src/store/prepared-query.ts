@@ -3,7 +3,7 @@ import { sql, type CompiledQuery, type RawBuilder } from "kysely";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import { prepareDirectly, readEngine } from "../sql/open-kysely.ts";
 import type { Engine } from "../sql/sql.ts";
-import type { Db } from "./tenant.ts";
+import type { Db } from "./tables.ts";
 
 /**
  * Queries that every request makes, built once and then run with other values. Building costs more

@@ -3,13 +3,18 @@ import type { ListQuery } from "../contract/filters.ts";
 import type { Project } from "../contract/projects.ts";
 import type { ProjectPages, ProjectValues } from "../contract/rules/project-rules.ts";
 import { queueChore } from "./chores.ts";
-import { describeTime } from "./filters.ts";
-import { countRows, readPage, type Page } from "./list-page.ts";
+import { countRows, describeTime, readPage, type Page } from "./lists.ts";
 import { prepareQuery, prepareRows } from "./prepared-query.ts";
-import { readTally } from "./project-tallies.ts";
-import { tableList, toFlag, type ProjectFlag, type ProjectTable } from "./tables.ts";
-import type { Db, Tenant } from "./tenant.ts";
-import { dropIndex } from "./trigram-index.ts";
+import {
+  tableList,
+  toFlag,
+  type Db,
+  type ProjectFlag,
+  type ProjectTable,
+  type Tables,
+  type Tenant,
+} from "./tables.ts";
+import { createIndex, dropIndex } from "./trigram-index.ts";
 
 /** What the operator sets and the API does not show (design.md, `waypost projects`). */
 export type ProjectSettings = Pick<ProjectTable, "plan" | "max_links" | "destinations"> &
@@ -199,3 +204,51 @@ function toColumns(given: ProjectChanges): Partial<ProjectTable> {
   // The fields are columns, and only flags are stored in another type.
   return Object.fromEntries(cells);
 }
+
+/** From this many links on, a project's `cont` filters are worth an index (storage.md §4). */
+export const indexFrom = 20_000;
+
+/** The project was deleted after the caller's key was read: nothing may be written for it. */
+export class ProjectGone extends Error {
+  override readonly name = "ProjectGone";
+}
+
+const none = { links: 0, generation: 0, indexed_to: null, clicked: 0, webhooks: 0 } as const;
+
+export type Tally = Omit<Tables["tallies"], "project_id">;
+
+export async function readTally(tenant: Tenant): Promise<Tally> {
+  return (await findTally(tenant)) ?? none;
+}
+
+/** Undefined where the project was deleted. */
+export async function findTally({ db, projectId }: Tenant): Promise<Tally | undefined> {
+  return selectTally(db, [projectId]);
+}
+
+const selectTally = prepareQuery((db) =>
+  db
+    .selectFrom("tallies")
+    .select(["links", "generation", "indexed_to", "clicked", "webhooks"])
+    .where("project_id", "=", ""),
+);
+
+/**
+ * Counts a write in the transaction that makes it: the number of links stays exact, and every
+ * process sees that a count that it kept of this project is old.
+ */
+export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
+  const tally = await countWrite(tenant.db, [added, tenant.projectId]);
+  if (tally === undefined) throw new ProjectGone("the project was deleted");
+  const isDue = added === 1 && tally.links >= indexFrom && tally.indexed_to === null;
+  if (isDue) await createIndex(tenant);
+  return tally;
+}
+
+const countWrite = prepareQuery(() => {
+  return sql<Tally>`
+    update tallies set links = links + ${0}, generation = generation + 1
+    where project_id = ${""}
+    returning links, generation, indexed_to, clicked, webhooks
+  `;
+});

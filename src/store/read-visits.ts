@@ -12,8 +12,8 @@ import {
   type HourColumn,
   type VisitEvent,
 } from "../stats/visit.ts";
-import type { LinkScope } from "./link-scope.ts";
-import type { Tenant } from "./tenant.ts";
+import type { LinkScope } from "./link-lists.ts";
+import type { Tenant } from "./tables.ts";
 
 /** Sums of visits, added up by the database. An hour counts for the period in which it begins. */
 export type VisitScope = {

@@ -3,7 +3,7 @@ import type { CopiedTables } from "../sql/copied-tables.ts";
 import { createInitialMigration, type Migration, type Migrations } from "../sql/migrate.ts";
 import { processTable } from "../sql/processes.ts";
 import type { Engine } from "../sql/sql.ts";
-import { indexFrom } from "./project-tallies.ts";
+import { indexFrom } from "./projects.ts";
 import { tableList, type Tables } from "./tables.ts";
 import { createIndex } from "./trigram-index.ts";
 

@@ -1,5 +1,5 @@
 import { sql, type SqlBool } from "kysely";
-import type { Tenant } from "./tenant.ts";
+import type { Tenant } from "./tables.ts";
 
 /** Further short paths of a link: with a query, or with another prefix. */
 

@@ -11,8 +11,7 @@ import { dropEndedVisits } from "./installs.ts";
 import { attachBatch, detachBatch } from "./links.ts";
 import { purgeBatch } from "./projects.ts";
 import { storeMigrations } from "./schema.ts";
-import type { ChoreTable, Tables } from "./tables.ts";
-import type { Db } from "./tenant.ts";
+import type { ChoreTable, Db, Tables } from "./tables.ts";
 import { indexBatch } from "./trigram-index.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";

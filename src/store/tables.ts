@@ -1,3 +1,4 @@
+import type { Kysely } from "kysely";
 import type { Role } from "../contract/scopes-and-roles.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import { hourColumns, type Dimension, type HourColumn, type VisitEvent } from "../stats/visit.ts";
@@ -299,3 +300,11 @@ export function toFlag(value: boolean | undefined): Flag | undefined;
 export function toFlag(value: boolean | undefined): Flag | undefined {
   return value === undefined ? undefined : value ? 1 : 0;
 }
+
+export type Db = Kysely<Tables>;
+
+/**
+ * One project's rows, seen through one connection. Whatever reads or writes a tenant table takes
+ * a Tenant, so no query can forget whose rows it means.
+ */
+export type Tenant = { readonly db: Db; readonly projectId: string };

@@ -3,7 +3,7 @@ import { uuidPattern } from "../contract/fields.ts";
 import { paging } from "../contract/limits.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import { queueChore } from "./chores.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import type { Db, Tenant } from "./tables.ts";
 
 /**
  * The trigram index behind `cont` on links. SQLite has one FTS5 table for each project that is

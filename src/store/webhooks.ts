@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
-import type { DeliveryTable, WebhookTable } from "./tables.ts";
-import type { Db, Tenant } from "./tenant.ts";
+import type { Db, DeliveryTable, Tenant, WebhookTable } from "./tables.ts";
 
 /** The webhooks of projects, with the state of their receivers. */
 

@@ -4,7 +4,7 @@ import { StoreBusy } from "../../src/sql/faults.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { insertShortPath } from "../../src/store/short-paths.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Tenant } from "../../src/store/tenant.ts";
+import type { Tenant } from "../../src/store/tables.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";

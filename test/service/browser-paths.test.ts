@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { insertShortPath } from "../../src/store/short-paths.ts";
-import type { Tenant } from "../../src/store/tenant.ts";
+import type { Tenant } from "../../src/store/tables.ts";
 import { openForEach } from "../support/open-for.ts";
 import { addLink, now } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";

@@ -4,7 +4,7 @@ import type { Filter } from "../../src/contract/filters.ts";
 import { readVisitSums, type SumsQuery } from "../../src/service/link-stats.ts";
 import { isStep, listSteps } from "../../src/stats/steps.ts";
 import { hour_ms } from "../../src/stats/visit.ts";
-import { allLinks, chooseLinks, matchLinks } from "../../src/store/link-scope.ts";
+import { allLinks, chooseLinks, matchLinks } from "../../src/store/link-lists.ts";
 import { noteClick } from "../support/note-click.ts";
 import { addLinks } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";

@@ -4,13 +4,13 @@ import { countBin, findInBin, listBin } from "../../src/store/bin.ts";
 import { addClicks } from "../../src/store/clicks.ts";
 import {
   claimAddress,
-  type DeletedLink,
   deleteLink,
   findLink,
   restoreLink,
+  type DeletedLink,
 } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Tenant } from "../../src/store/tenant.ts";
+import type { Tenant } from "../../src/store/tables.ts";
 import { addLink, addProject, makeId, now } from "../support/rows.ts";
 
 /** The part of the store's contract that is about what was deleted. */

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { fold } from "../../src/contract/text.ts";
-import { indexFrom, readTally } from "../../src/store/project-tallies.ts";
+import { indexFrom, readTally } from "../../src/store/projects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createIndex, indexBatch, wholeIndex } from "../../src/store/trigram-index.ts";
 import { addLink } from "../support/rows.ts";

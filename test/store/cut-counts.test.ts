@@ -3,7 +3,7 @@ import type { Filter, ListQuery, Sort } from "../../src/contract/filters.ts";
 import { readSearch } from "../../src/contract/rules/read-search.ts";
 import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
 import { listLinks } from "../../src/store/link-lists.ts";
-import { readTally } from "../../src/store/project-tallies.ts";
+import { readTally } from "../../src/store/projects.ts";
 import { openForAll } from "../support/open-for.ts";
 import { addLink, now, staying } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readTally } from "../../src/store/project-tallies.ts";
+import { readTally } from "../../src/store/projects.ts";
 import { createWorld } from "../support/world.ts";
 
 /** Remembered counts of filtered lists: each belongs to one project and one filter. */

@@ -14,19 +14,28 @@ import {
   updateLink,
 } from "../../src/store/links.ts";
 import { listLinks } from "../../src/store/link-lists.ts";
-import { readTally } from "../../src/store/project-tallies.ts";
 import {
   deleteProject,
   findProject,
   findProjectNamed,
   listProjects,
+  readTally,
   updateProject,
 } from "../../src/store/projects.ts";
 import { Duplicate, StoreBusy, type Store } from "../../src/store/store.ts";
-import type { Tenant } from "../../src/store/tenant.ts";
+import type { Tenant } from "../../src/store/tables.ts";
 import { describeBin, restoreAny } from "./bin-contract.ts";
-import { addLink, addProject, addProjectTo, makeId, maker, now } from "../support/rows.ts";
-import { createCaller, staying, unset } from "../support/rows.ts";
+import {
+  addLink,
+  addProject,
+  addProjectTo,
+  createCaller,
+  makeId,
+  maker,
+  now,
+  staying,
+  unset,
+} from "../support/rows.ts";
 
 /** What every store promises, whichever engine is below: each engine's test file runs this. */
 

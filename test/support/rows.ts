@@ -5,7 +5,7 @@ import { makeProject } from "../../src/service/write-project.ts";
 import type { ReadSignal } from "../../src/sql/sql.ts";
 import { claimAddress, foldLink, insertLink, type NewLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Db, Tenant } from "../../src/store/tenant.ts";
+import type { Db, Tenant } from "../../src/store/tables.ts";
 
 /** Rows made straight in a store, for tests of what lies below the API or needs thousands. */
 

@@ -9,7 +9,7 @@ import {
   saveDraft,
   setLive,
 } from "../../store/page-templates.ts";
-import type { Tenant } from "../../store/tenant.ts";
+import type { Tenant } from "../../store/tables.ts";
 import { readTenant, writeTenant, type GroupHandlers } from "../handler.ts";
 import { createIdAndTime } from "../ids.ts";
 import { previewPage } from "../preview-page.ts";

@@ -2,7 +2,7 @@ import { messages } from "../../contract/messages.ts";
 import { notFound } from "../../contract/problem.ts";
 import type { Project, projects } from "../../contract/projects.ts";
 import { deleteProject, findProject, listProjects } from "../../store/projects.ts";
-import type { Db } from "../../store/tenant.ts";
+import type { Db } from "../../store/tables.ts";
 import type { GroupHandlers } from "../handler.ts";
 import { requireCondition } from "../precondition.ts";
 import { changeProject, makeProject } from "../write-project.ts";

@@ -1,7 +1,7 @@
 import { clock, random } from "../../../src/compose/embedded.ts";
 import { issueKey } from "../../../src/service/issue-key.ts";
 import { createId } from "../../../src/service/ids.ts";
-import type { Db } from "../../../src/store/tenant.ts";
+import type { Db } from "../../../src/store/tables.ts";
 import type { Access } from "./data-file.ts";
 
 /** A project with so many keys that no budget is ever spent: 600 writes a minute each. */

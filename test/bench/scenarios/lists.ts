@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { createIndex, dropIndex, wholeIndex } from "../../../src/store/trigram-index.ts";
-import { readTally, tallyWrite } from "../../../src/store/project-tallies.ts";
+import { readTally, tallyWrite } from "../../../src/store/projects.ts";
 import type { Access } from "../ground/data-file.ts";
 import type { Ground } from "../ground/ground.ts";
 import type { Plot } from "../ground/plots.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { androidAppStore, iosAppStore } from "../../../src/store/apps.ts";
-import type { Tenant } from "../../../src/store/tenant.ts";
+import type { Tenant } from "../../../src/store/tables.ts";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { openPublicWorld, publicName, type PublicHost } from "../../support/public-host.ts";
