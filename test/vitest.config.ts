@@ -44,8 +44,6 @@ const onBoth = [
   "test/commands/two-servers.test.ts",
   "test/sdk/exchange.test.ts",
 ];
-/** The transaction that the writers of a SQLite file share exists on no other engine. */
-const onSqlite = ["test/state/lost-transaction.test.ts"];
 
 /** Most of what a test makes is gone before 64 MB are full: half of all collecting is saved. */
 const execArgv = ["--max-semi-space-size=64"];
@@ -80,7 +78,7 @@ export default defineConfig({
           name: "postgres",
           globalSetup: ["test/support/build-if-older.ts", "test/support/postgres-setup.ts"],
           include: [...onPostgres, ...onBoth],
-          exclude: [...configDefaults.exclude, ...onSqlite],
+          exclude: configDefaults.exclude,
           env: { WAYPOST_TEST_ENGINE: "postgres" },
           isolate: false,
           execArgv,

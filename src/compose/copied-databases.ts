@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { CopiedTables } from "../sql/copied-tables.ts";
+import type { CopiedTables } from "../sql/migrate.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
 import { stateCopy } from "../state/schema.ts";

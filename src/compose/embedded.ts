@@ -5,13 +5,12 @@ import { UsageFault, type Config } from "../config.ts";
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { readKnown } from "../sql/migrate.ts";
 import { openPostgres } from "../sql/postgres.ts";
+import { isEmptied } from "../sql/sqlite-file.ts";
 import type { Sql } from "../sql/sql.ts";
-import { hasLog } from "../sql/sqlite-file.ts";
-import { openSqlite, refuseOtherVersion } from "../sql/sqlite.ts";
+import { openSqlite } from "../sql/sqlite.ts";
 import { stateMigrations } from "../state/schema.ts";
 import { applicationId as stateId, migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
-import { storeMigrations } from "../store/schema.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import {
@@ -90,18 +89,20 @@ async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Pro
     return sql;
   }
   requireNotEmptied(place.data);
-  await refuseOtherVersions(place);
+  await refuseOldState(place);
   return openSqlite(join(place.data, databaseFile), { applicationId, checksAll });
 }
 
-/** Throws where another version wrote one of a folder's files, and changes none of them. */
-export async function refuseOtherVersions(place: DataPlace): Promise<void> {
-  if (readDatabaseUrl(place) !== undefined) return;
-  const [store, state] = [join(place.data, databaseFile), join(place.data, stateFile)];
-  // Opening both as usual refuses them as well, and then has nothing to write.
-  if (existsSync(store) && !hasLog(store) && !hasLog(state)) return;
-  await refuseOtherVersion(store, applicationId, storeMigrations);
-  await refuseOtherVersion(state, stateId, stateMigrations);
+/** Throws where another version wrote the state of a folder, before a store is made beside it. */
+export async function refuseOldState({ data }: DataPlace): Promise<void> {
+  const file = join(data, stateFile);
+  if (hasDatabase(data) || !existsSync(file) || isEmptied(file)) return;
+  const state = await openSqlite(file, { applicationId: stateId });
+  try {
+    await readKnown(state, stateMigrations);
+  } finally {
+    await state.close();
+  }
 }
 
 /** As `withEmbedded`, but a folder without a store is a mistyped one. */

@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
-import type { CopiedTable, CopiedTables } from "../sql/copied-tables.ts";
-import { listTables } from "../sql/list-tables.ts";
-import { readEngine } from "../sql/open-kysely.ts";
+import type { CopiedTable, CopiedTables } from "../sql/migrate.ts";
+import { listTables, readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
 type DatabaseCopy = {

@@ -1,6 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import type { CopiedTables } from "../sql/copied-tables.ts";
-import { readKnown, writeMovedMark } from "../sql/migrate.ts";
+import { readKnown, writeMovedMark, type CopiedTables } from "../sql/migrate.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 

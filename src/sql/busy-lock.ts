@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { StoreBusy } from "./faults.ts";
+import { isBusy, StoreBusy } from "./faults.ts";
 import type { WriteSignal } from "./sql.ts";
 
 /**
@@ -24,7 +24,6 @@ const longestWait_ms = 5_000;
 /** Tries until the lock is free, the caller has gone, or it has taken too long. */
 export async function retryWhileBusy<Result>(
   attempt: () => Result,
-  isBusy: (error: unknown) => boolean,
   {
     signal,
     time = realTime,

@@ -138,3 +138,12 @@ function readSqliteCode(error: unknown): number | undefined {
   if ("errcode" in error && typeof error.errcode === "number") return error.errcode;
   return codesByMessage.find(([message]) => error.message.startsWith(message))?.[1];
 }
+
+/** For what may have happened already: closing, rolling back, merging the log. */
+export function ignoreFault(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // It is as it was to be, or another process does it.
+  }
+}

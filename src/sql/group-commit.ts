@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { longestPause_ms, realTime, requireWaiting, type Time } from "./busy-lock.ts";
-import { StoreBusy } from "./faults.ts";
+import { longestPause_ms, realTime, type Time } from "./busy-lock.ts";
+import { ignoreFault, StoreBusy } from "./faults.ts";
 import type { WriteOptions, WriteSignal } from "./sql.ts";
 
 /**
@@ -10,19 +10,13 @@ import type { WriteOptions, WriteSignal } from "./sql.ts";
  * has written. The next group does not wait for that.
  */
 
-/** A transaction and the savepoints in it, as the one connection that writes makes them. */
+/** The one connection that writes, and the disk below it. */
 export type TransactionSteps = {
   /** Waits for the lock that keeps other processes away, unless every caller has left. */
   readonly begin: (signal: WriteSignal) => Promise<void>;
-  readonly commit: () => void;
+  readonly exec: (statement: string) => void;
   /** Resolves when everything that was committed is on the disk. */
   readonly sync: () => Promise<void>;
-  /** Does nothing when the engine has rolled back by itself. */
-  readonly rollback: () => void;
-  readonly openSavepoint: () => void;
-  readonly keepSavepoint: () => void;
-  /** Throws when the engine has ended the whole transaction. */
-  readonly undoSavepoint: () => void;
 };
 
 export type GroupCommit = {
@@ -41,12 +35,7 @@ type Writer = {
 };
 
 /** A writer whose work is over, and the answer it gets once the group is on the disk. */
-type Served = { readonly writer: Writer; readonly answer: () => void; readonly isKept: boolean };
-
-/** A full disk under one of the writers ends the transaction of all. */
-class TransactionLost extends Error {
-  override readonly name = "TransactionLost";
-}
+type Served = Pick<Writer, "reject"> & { readonly answer: () => void; readonly isKept: boolean };
 
 /** Nobody joins an older group: its first writer, and other processes, wait for its last one. */
 const longestGroup_ms = 8;
@@ -64,14 +53,6 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
   let running: Promise<void> | undefined;
   let answering: Promise<void> | undefined;
   let isOver = false;
-  const countedSteps: TransactionSteps = {
-    ...steps,
-    commit: () => {
-      steps.commit();
-      // Before a caller gets its answer: a cache must not miss a write that somebody knows of.
-      commits += 1;
-    },
-  };
 
   function chooseLine(): Writer[] {
     const arePatientNext = patient.length > 0 && (hurried.length === 0 || passings >= mostPassings);
@@ -90,8 +71,15 @@ export function createGroupCommit(steps: TransactionSteps, time = realTime): Gro
         await sleep(1 + Math.random() * longestPause_ms);
         runStarted = monotonic();
       }
-      const served = await writeGroup(countedSteps, chooseLine(), monotonic);
-      if (served.length > 0) answering = answerAll(served, steps.sync());
+      const served = await writeGroup(steps, chooseLine(), monotonic);
+      if (served.length === 0) continue;
+      // Before a caller gets its answer: a cache must not miss a write that somebody knows of.
+      if (served.some(({ isKept }) => isKept)) commits += 1;
+      answering = steps.sync().then(
+        () => served.forEach(({ answer }) => answer()),
+        // When the disk fails, no one can tell what it has kept.
+        (error: unknown) => served.forEach(({ reject }) => reject(error)),
+      );
     } while (hurried.length + patient.length > 0);
     running = undefined;
   }
@@ -123,44 +111,24 @@ async function writeGroup(
   line: Writer[],
   monotonic: Time["monotonic"],
 ): Promise<readonly Served[]> {
-  if (!(await beginGroup(steps, line))) return [];
-  const served: Served[] = [];
-  try {
-    await serveLine(steps, line, served, monotonic);
-    if (served.some(({ isKept }) => isKept)) steps.commit();
-    else steps.rollback();
-  } catch (error) {
-    steps.rollback();
-    if (error instanceof TransactionLost) {
-      // Only the last one is to blame; nothing is left of the others' work, so it is done again.
-      served.pop()?.writer.reject(error.cause);
-      line.unshift(...served.map(({ writer }) => writer));
-    } else for (const { writer } of served) writer.reject(error);
-    return [];
-  }
-  return served;
-}
-
-/** When the disk fails, no one can tell what it has kept. */
-async function answerAll(served: readonly Served[], synced: Promise<void>): Promise<void> {
-  try {
-    await synced;
-  } catch (error) {
-    for (const { writer } of served) writer.reject(error);
-    return;
-  }
-  for (const { answer } of served) answer();
-}
-
-async function beginGroup({ begin }: TransactionSteps, line: Writer[]): Promise<boolean> {
   const waiting = [...line];
   try {
-    await begin({ hasLeft: () => waiting.every(({ signal }) => signal?.hasLeft() === true) });
-    return true;
+    await steps.begin({ hasLeft: () => waiting.every(({ signal }) => signal?.hasLeft() === true) });
   } catch (error) {
     // Each of them has waited for the lock for as long as one waits.
     for (const { reject } of line.splice(0, waiting.length)) reject(error);
-    return false;
+    return [];
+  }
+  const served: Served[] = [];
+  try {
+    await serveLine(steps, line, served, monotonic);
+    steps.exec(served.some(({ isKept }) => isKept) ? "COMMIT" : "ROLLBACK");
+    return served;
+  } catch (error) {
+    // The engine may have rolled back by itself.
+    ignoreFault(() => steps.exec("ROLLBACK"));
+    for (const { reject } of served) reject(error);
+    return [];
   }
 }
 
@@ -182,25 +150,28 @@ async function serveLine(
   }
 }
 
-async function serve(steps: TransactionSteps, writer: Writer, served: Served[]): Promise<void> {
-  try {
-    requireWaiting(writer.signal);
-  } catch (error) {
-    writer.reject(error);
+async function serve(
+  { exec }: TransactionSteps,
+  { work, signal, resolve, reject }: Writer,
+  served: Served[],
+): Promise<void> {
+  if (signal?.hasLeft() === true) {
+    reject(new StoreBusy("the caller stopped waiting"));
     return;
   }
   try {
-    writer.signal?.noteWriting?.();
-    steps.openSavepoint();
-    const result = await writer.work();
-    steps.keepSavepoint();
-    served.push({ writer, answer: () => writer.resolve(result), isKept: true });
+    signal?.noteWriting?.();
+    exec("SAVEPOINT one");
+    const result = await work();
+    exec("RELEASE one");
+    served.push({ reject, answer: () => resolve(result), isKept: true });
   } catch (error) {
-    served.push({ writer, answer: () => writer.reject(error), isKept: false });
+    served.push({ reject, answer: () => reject(error), isKept: false });
     try {
-      steps.undoSavepoint();
+      exec("ROLLBACK TO one; RELEASE one");
     } catch {
-      throw new TransactionLost("the engine ended the transaction", { cause: error });
+      // A full disk has ended the transaction of all, and nothing is left of anybody's work.
+      throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { sql, type Kysely } from "kysely";
-import { listTables } from "./list-tables.ts";
 import { NotMigrated, StoreUnusable } from "./faults.ts";
+import { listTables, readEngine } from "./open-kysely.ts";
 import type { Engine, Sql } from "./sql.ts";
 
 export type Migration = {
@@ -11,6 +11,24 @@ export type Migration = {
 
 /** All migrations in order, and the table with the names of those that are done. */
 export type Migrations = { readonly table: string; readonly list: readonly Migration[] };
+
+/** What `waypost migrate` copies of a database. Each room that has tables lists its own. */
+export type CopiedTables = {
+  readonly migrations: Migrations;
+  readonly tables: readonly CopiedTable[];
+  /** Tables that are empty in the copy. */
+  readonly left?: readonly string[];
+  /** Rebuilds what is derived from the rows. */
+  readonly derive?: (db: Kysely<unknown>) => Promise<void>;
+};
+
+export type CopiedTable = {
+  readonly name: string;
+  /** Rows are read page by page in the order of this key, which is unique. */
+  readonly key: readonly string[];
+  /** Columns that the engine numbers in the order of the key, or that are derived. */
+  readonly leaves?: readonly string[];
+};
 
 /** The type of a column that the engine numbers. */
 export const rowNumber = {
@@ -39,10 +57,7 @@ function compareByBytes(statement: string): string {
   return statement.replace(/^( +\w+) text/gm, '$1 text collate "C"');
 }
 
-/**
- * Brings the tables up to date: each migration in a transaction of its own together with its
- * mark, so that two processes that start at once do each of them once.
- */
+/** Brings the tables up to date in one transaction: two processes may start at once. */
 export async function migrate<Tables>(
   store: Sql<Tables>,
   migrations: Migrations,
@@ -51,7 +66,9 @@ export async function migrate<Tables>(
   const done = await readKnown(store, migrations);
   if (done.length === migrations.list.length) return;
   if (isLook) throw new NotMigrated();
-  await runMigrations(store, migrations);
+  // The tables that Kysely knows are only there once the migrations have run.
+  const untyped = store as unknown as Sql<unknown>;
+  await untyped.write((db) => runMigrations(db, store.engine, migrations), { isLong: true });
 }
 
 /** In the table of migrations, which every start reads first: the data is in another place now. */
@@ -68,7 +85,7 @@ export async function readKnown<Tables>(
 ): Promise<readonly string[]> {
   // Another process may make the tables meanwhile, and their mark with them.
   const others = (await listTables(db)).filter((name) => name !== table);
-  const done = await readDone({ db, engine }, table);
+  const done = await readDone(db, table);
   const moved = done.find((name) => name.startsWith(movedMark));
   if (moved !== undefined) {
     throw new StoreUnusable(
@@ -87,65 +104,41 @@ export async function readKnown<Tables>(
 }
 
 /** Runs each that is not yet done. */
-async function runMigrations<Tables>(
-  store: Sql<Tables>,
+async function runMigrations(
+  db: Kysely<unknown>,
+  engine: Engine,
   { table, list }: Migrations,
 ): Promise<void> {
-  const done = await readDone(store, table);
-  await makeTable(store, table);
-  for (const migration of list) {
-    if (done.includes(migration.name)) continue;
-    const work = async (typed: Kysely<Tables>) => {
-      // The tables that Kysely knows are only there once the migrations have run.
-      const db = typed as unknown as Kysely<unknown>;
-      const marked = await sql`
-        insert into ${sql.table(table)} (name) values (${migration.name}) on conflict do nothing
-      `.execute(db);
-      if (marked.numAffectedRows === 1n) await migration.up(db, store.engine);
-    };
-    await store.write(work, { isLong: true });
+  // Of two processes that make a table at once on PostgreSQL, one would fail.
+  if (engine === "postgres") await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(db);
+  await sql`create table if not exists ${sql.table(table)} (name text primary key)`.execute(db);
+  for (const { name, up } of list) {
+    const marked = await sql`
+      insert into ${sql.table(table)} (name) values (${name}) on conflict do nothing
+    `.execute(db);
+    if (marked.numAffectedRows === 1n) await up(db, engine);
   }
 }
 
+/** "WAYP"; the key of a lock that no other program takes. */
+const migrationLock = 0x57415950;
+
 /** Whether every migration was done, and none that this version does not know. */
 export async function isCurrent<Tables>(
-  store: Sql<Tables>,
+  { db }: Pick<Sql<Tables>, "db">,
   { table, list }: Migrations,
 ): Promise<boolean> {
-  const done = await readDone(store, table);
+  const done = await readDone(db, table);
   return done.length === list.length && list.every(({ name }) => done.includes(name));
 }
 
-async function makeTable<Tables>(store: Sql<Tables>, table: string): Promise<void> {
-  const make = sql`create table if not exists ${sql.table(table)} (name text primary key)`;
-  await store
-    .write((db) => make.execute(db))
-    .catch(async (error: unknown) => {
-      // Of two that make it at once on PostgreSQL, one fails, and finds the other's.
-      if (!(await isThere(store, table))) throw error;
-    });
-}
-
-/** A row where the table of migrations is there. */
-const findTable = {
-  sqlite: (table: string) => sql`select 1 from sqlite_schema where name = ${table}`,
-  postgres: (table: string) => sql`select 1 where to_regclass(${table}) is not null`,
-};
-
-async function isThere<Tables>(
-  { db, engine }: Pick<Sql<Tables>, "db" | "engine">,
-  table: string,
-): Promise<boolean> {
-  return (await findTable[engine](table).execute(db)).rows.length > 0;
-}
-
 /** The names of the migrations that were done, and the mark of data that was moved. */
-async function readDone<Tables>(
-  store: Pick<Sql<Tables>, "db" | "engine">,
-  table: string,
-): Promise<readonly string[]> {
-  if (!(await isThere(store, table))) return [];
-  const select = sql<{ name: string }>`select name from ${sql.table(table)}`;
-  const { rows } = await select.execute(store.db);
-  return rows.map((row) => row.name);
+async function readDone<Tables>(db: Kysely<Tables>, table: string): Promise<readonly string[]> {
+  const find =
+    readEngine(db) === "sqlite"
+      ? sql`select 1 from sqlite_schema where name = ${table}`
+      : sql`select 1 where to_regclass(${table}) is not null`;
+  if ((await find.execute(db)).rows.length === 0) return [];
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(db);
+  return rows.map(({ name }) => name);
 }

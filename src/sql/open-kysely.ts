@@ -4,6 +4,7 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  sql,
   type DatabaseConnection,
   type QueryResult,
 } from "kysely";
@@ -17,10 +18,10 @@ export function openKysely<Tables>(
   prepare?: StatementRunner["prepare"],
 ): Kysely<Tables> {
   const connection: DatabaseConnection = {
-    executeQuery: async <Row>({ sql, parameters }: Query) => {
+    executeQuery: async <Row>(query: Query) => {
       try {
         // Named, the rows have the shape of the query that Kysely typed.
-        return (await run({ sql, parameters })) as QueryResult<Row>;
+        return (await run(query)) as QueryResult<Row>;
       } catch (error) {
         throw translateFault(error);
       }
@@ -54,14 +55,32 @@ export function readEngine<Tables>(db: Kysely<Tables>): Engine {
   return db.getExecutor().adapter instanceof PostgresAdapter ? "postgres" : "sqlite";
 }
 
+/** Of pg_class, the tables in the schema where ours are made, whatever its name is. */
+export const inOwnSchema =
+  "relnamespace = to_regnamespace(quote_ident(current_schema())) and relkind in ('r', 'p')";
+
+const selectNames = {
+  sqlite: sql<{ name: string }>`select name from sqlite_schema where type = 'table'`,
+  postgres: sql<{ name: string }>`
+    select relname as name from pg_class
+    where ${sql.raw(inOwnSchema)}
+  `,
+};
+
+/** The names of all tables, including those that no migration made. */
+export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly string[]> {
+  const { rows } = await selectNames[readEngine(db)].execute(db);
+  return rows.map(({ name }) => name);
+}
+
 const preparers = new WeakMap<object, StatementRunner["prepare"]>();
 
 /**
  * A statement that runs past Kysely and has answered when it returns. Undefined for a server, whose
  * answers take time, and for a database seen through plugins.
  */
-export function prepareDirectly(db: object, sql: string): RunPrepared | undefined {
-  const run = preparers.get(db)?.(sql);
+export function prepareDirectly(db: object, statement: string): RunPrepared | undefined {
+  const run = preparers.get(db)?.(statement);
   if (run === undefined) return undefined;
   return (parameters) => {
     try {

@@ -1,7 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { StoreBusy, StoreUnusable } from "./faults.ts";
-import { inOwnSchema } from "./list-tables.ts";
-import { readEngine } from "./open-kysely.ts";
+import { inOwnSchema, readEngine } from "./open-kysely.ts";
 import { readCode } from "./postgres-faults.ts";
 
 /** The server's own words, and what has to be done where its role may not do what Waypost needs. */

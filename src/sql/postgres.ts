@@ -3,7 +3,7 @@ import { sql, type Kysely, type QueryExecutorProvider } from "kysely";
 import { requireWaiting } from "./busy-lock.ts";
 import { createFairTurns } from "./fair-turns.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
-import { inOwnSchema } from "./list-tables.ts";
+import { inOwnSchema } from "./open-kysely.ts";
 import {
   explainOpening,
   explainRights,
@@ -13,7 +13,6 @@ import {
 } from "./postgres-advice.ts";
 import { isBroken, isLost, isRepeatable, translatePostgresFault } from "./postgres-faults.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
-import { shareNext } from "./share-next.ts";
 import type { Sql, WriteOptions, WriteSignal } from "./sql.ts";
 
 /** Long reads and writes have connections of their own, so that a short read waits for neither. */
@@ -201,14 +200,13 @@ async function rollback(db: QueryExecutorProvider): Promise<void> {
 function createVersionReader(db: QueryExecutorProvider): () => Promise<number> {
   let known = "";
   let version = 0;
-  // A look answers only those who asked before it began.
-  return shareNext(async () => {
+  return async () => {
     const { rows } = await selectVersion.execute(db);
     const text = rows[0]?.text ?? "";
     if (text !== known) version += 1;
     known = text;
     return version;
-  });
+  };
 }
 
 const selectVersion = sql<{ readonly text: string }>`

@@ -70,7 +70,7 @@ function runUnlessBusy<Result>(run: () => Result): Result | Promise<Result> {
     return run();
   } catch (error) {
     if (!isBusy(error)) throw error;
-    return retryWhileBusy(run, isBusy);
+    return retryWhileBusy(run);
   }
 }
 

@@ -49,9 +49,9 @@ export type Sql<Tables> = {
   ) => Promise<Result>;
   /**
    * Runs `work` so that all of it is durable when the promise resolves, or none of it happened.
-   * While it waits for its turn, it is taken back if its caller leaves. It may share its
-   * transaction with others, and sees what they have written in it; where one of them filled the
-   * disk, it is done again, so it changes nothing but the tables.
+   * While it waits for its turn, it is taken back if its caller leaves. A SQLite file may run it in
+   * one transaction with others, and it sees what they have written; PostgreSQL may run it again,
+   * so it changes nothing but the tables.
    */
   readonly write: <Result>(
     work: (db: Kysely<Tables>) => Promise<Result>,

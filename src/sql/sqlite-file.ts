@@ -7,7 +7,6 @@ import {
   linkSync,
   openSync,
   readSync,
-  realpathSync,
   rmSync,
   statSync,
 } from "node:fs";
@@ -20,22 +19,15 @@ import { isDamage, StoreUnusable } from "./faults.ts";
 /** Reads the bytes before SQLite does, so that nothing is written into a file that is not ours. */
 export function refuseForeignFile(path: string, applicationId: number): void {
   if (!existsSync(path)) return;
-  const { size } = statSync(path);
   if (!statSync(path).isFile()) throw new StoreUnusable(notOurs(path));
-  if (size === 0) return;
+  if (isEmptied(path)) return;
   const header = Buffer.alloc(100);
   const file = openReadable(path);
-  const length = readSync(file, header, 0, header.length, 0);
+  readSync(file, header, 0, header.length, 0);
   closeSync(file);
-  if (length < header.length || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
+  const isDatabase = header.toString("latin1", 0, 16) === "SQLite format 3\0";
+  if (!isDatabase || header.readUInt32BE(68) !== applicationId) {
     throw new StoreUnusable(notOurs(path));
-  }
-  if (header.readUInt32BE(68) !== applicationId) throw new StoreUnusable(notOurs(path));
-  // A file that ends before its last page was cut off; a log beside it may hold what is missing.
-  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const isCountValid = header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (!hasLog(path) && isCountValid && header.readUInt32BE(28) * pageSize > size) {
-    throw new StoreUnusable(`${path} is damaged: the file is cut off. ${keepAdvice}`);
   }
 }
 
@@ -49,12 +41,6 @@ function openReadable(path: string): number {
       { cause: error },
     );
   }
-}
-
-export function hasLog(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const log = `${realpathSync(path)}-wal`;
-  return existsSync(log) && statSync(log).size > 0;
 }
 
 /**
@@ -100,7 +86,7 @@ export function refuseFault(path: string, error: unknown): StoreUnusable {
 
 const keepAdvice = "It was not changed. Restore it from a backup, or choose another data folder.";
 
-export function notOurs(path: string): string {
+function notOurs(path: string): string {
   return `${path} is not a Waypost database. ${keepAdvice}`;
 }
 

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { DiskFailed } from "./faults.ts";
-import type { Query, Ran, RunStatement } from "./run-statements.ts";
+import type { Query, RunStatement } from "./run-statements.ts";
 
 /** SQLite's write-ahead log: when it is synced, and when it is carried over into the file. */
 
@@ -67,13 +67,8 @@ export async function openLogSync(path: string): Promise<LogSync> {
 export type Checkpoints = {
   readonly noteCommit: () => void;
   /** While it is pending, no one begins to write. */
-  readonly findHold: () => Promise<void> | undefined;
+  readonly findHold: () => Promise<unknown> | undefined;
 };
-
-/** How many pages the log has, and how many of them are in the file as well. */
-type LogPages = { readonly log: number; readonly carried: number };
-
-type CarryOver = () => Promise<LogPages>;
 
 const commitsApart = 50;
 /** 40 MB. */
@@ -90,22 +85,14 @@ export function createCheckpoints(
 ): Checkpoints {
   let commits = 0;
   let isRunning = false;
-  let hold: Promise<void> | undefined;
-  let longest_pages = longestLog_pages;
+  let hold: Promise<unknown> | undefined;
 
   async function work(run: RunStatement): Promise<void> {
-    const carryOver = async () => readPages(await run(carryOverQuery));
-    const { log } = await carryOver();
-    if (log < longest_pages) return;
+    const { rows } = await run(carryOverQuery);
+    if (Number(rows[0]?.["log"] ?? 0) < longestLog_pages) return;
     // In the same turn: writers would wait for the long reads that come before the next one.
-    hold = carryOverAll(carryOver).finally(() => (hold = undefined));
+    hold = run(carryOverQuery).finally(() => (hold = undefined));
     await hold;
-  }
-
-  async function carryOverAll(carryOver: CarryOver): Promise<void> {
-    const { log, carried } = await carryOver();
-    // An older read keeps the log as it is. Writers do not wait without effect again.
-    longest_pages = carried < log ? log * 2 : longestLog_pages;
   }
 
   return {
@@ -120,8 +107,4 @@ export function createCheckpoints(
     },
     findHold: () => hold?.catch(() => undefined),
   };
-}
-
-function readPages({ rows: [row] }: Ran): LogPages {
-  return { log: Number(row?.["log"] ?? 0), carried: Number(row?.["checkpointed"] ?? 0) };
 }

@@ -1,21 +1,12 @@
-import { existsSync, statSync } from "node:fs";
-import { pathToFileURL } from "node:url";
+import { realpathSync, statSync } from "node:fs";
 import type { Kysely } from "kysely";
 import { defineIsAwaited, openDatabase, type Database } from "./engine.ts";
-import { isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
+import { ignoreFault, isBusy, isDamage, StoreBusy, StoreUnusable } from "./faults.ts";
 import { retryWhileBusy } from "./busy-lock.ts";
-import { createGroupCommit, type TransactionSteps } from "./group-commit.ts";
+import { createGroupCommit } from "./group-commit.ts";
 import { createLongReads } from "./long-reads.ts";
-import { readKnown, type Migrations } from "./migrate.ts";
 import { openKysely } from "./open-kysely.ts";
-import {
-  damaged,
-  hasLog,
-  makePrivateFile,
-  notOurs,
-  refuseFault,
-  refuseForeignFile,
-} from "./sqlite-file.ts";
+import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqlite-file.ts";
 import { createCheckpoints, longestLog_pages, openLogSync } from "./sqlite-log.ts";
 import { createStatementRunner, type Ran } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
@@ -52,19 +43,17 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const ofWriter = createStatementRunner(() => writer);
   const writing = openKysely<Tables>(ofWriter.run, ofWriter.prepare);
   const readingLong = openKysely<Tables>(longReads.run);
-  const steps = createSteps(writer);
   const groups = createGroupCommit({
-    ...steps,
     begin: async (signal) => {
       log.requireSound();
       await checkpoints.findHold();
-      await steps.begin(signal);
+      await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), { signal });
     },
-    commit: () => {
-      steps.commit();
+    exec: (statement) => writer.exec(statement),
+    sync: () => {
       checkpoints.noteCommit();
+      return log.sync();
     },
-    sync: log.sync,
   });
 
   return {
@@ -93,47 +82,8 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   };
 }
 
-/**
- * Refuses a file with the tables of another version, and changes no byte of it or its log. A
- * connection that may write would write the log into the file when it is closed.
- */
-export async function refuseOtherVersion(
-  path: string,
-  applicationId: number,
-  migrations: Migrations,
-): Promise<void> {
-  if (!existsSync(path)) return;
-  const place = pathToFileURL(path);
-  // Where there is no log, even a connection that only reads would make one.
-  place.search = hasLog(path) ? "mode=ro" : "immutable=1";
-  let database: Database | undefined;
-  try {
-    const opened = openDatabase(place, { readOnly: true });
-    database = opened;
-    if (readPragma(opened, "application_id") !== applicationId) return;
-    const { run } = createStatementRunner(() => opened);
-    await readKnown({ db: openKysely(run), engine: "sqlite" }, migrations);
-  } catch (error) {
-    // Opening the file for writing explains every other fault.
-    if (error instanceof StoreUnusable) throw error;
-  } finally {
-    database?.close();
-  }
-}
-
 function readVersion([row]: Ran["rows"]): number {
   return Number(row?.["data_version"] ?? 0);
-}
-
-export function createSteps(writer: Database): Omit<TransactionSteps, "sync"> {
-  return {
-    begin: (signal) => retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), isBusy, { signal }),
-    commit: () => writer.exec("COMMIT"),
-    rollback: () => ignoreFault(() => writer.exec("ROLLBACK")),
-    openSavepoint: () => writer.exec("SAVEPOINT one"),
-    keepSavepoint: () => writer.exec("RELEASE one"),
-    undoSavepoint: () => writer.exec("ROLLBACK TO one; RELEASE one"),
-  };
 }
 
 /**
@@ -171,7 +121,7 @@ async function openConnections(path: string, options: OpenOptions) {
   const writer = await openConnection(path, options);
   await refuseDamage(writer, path, options);
   const reader = await openConnection(path, options);
-  const log = await openLogSync(readFile(writer)).catch((error: unknown) => {
+  const log = await openLogSync(realpathSync(path)).catch((error: unknown) => {
     for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     throw refuseFault(path, error);
   });
@@ -181,7 +131,7 @@ async function openConnections(path: string, options: OpenOptions) {
 async function openConnection(path: string, options: OpenOptions): Promise<Database> {
   const database = openDatabase(path);
   try {
-    return await retryWhileBusy(() => prepareConnection(database, path, options), isBusy);
+    return await retryWhileBusy(() => prepareConnection(database, options));
   } catch (error) {
     ignoreFault(() => database.close());
     if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
@@ -201,7 +151,7 @@ async function refuseDamage(
   { checksAll = statSync(path).size <= checkedBytes }: OpenOptions,
 ): Promise<void> {
   const check = () => database.prepare(checksAll ? "PRAGMA quick_check(1)" : lookAtSchema).all();
-  const rows = await retryWhileBusy(check, isBusy).catch((error: unknown) => {
+  const rows = await retryWhileBusy(check).catch((error: unknown) => {
     if (!isDamage(error)) throw error;
     return [];
   });
@@ -212,14 +162,11 @@ async function refuseDamage(
 
 function prepareConnection(
   database: Database,
-  path: string,
   { applicationId, cache_mb = usualCache_mb }: OpenOptions,
 ): Database {
-  const owner = readPragma(database, "application_id");
-  if (owner !== applicationId) {
-    if (owner !== 0 || countTables(database) > 0) throw new StoreUnusable(notOurs(path));
-    database.exec(`PRAGMA application_id = ${applicationId}`);
-  }
+  const [owner] = database.prepare("PRAGMA application_id").all();
+  const wasEmpty = Object.values(owner ?? {})[0] === 0;
+  if (wasEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
   database.exec("PRAGMA journal_mode = WAL");
   // `sqlite-log.ts` syncs each commit before a caller gets its answer.
   database.exec("PRAGMA synchronous = NORMAL");
@@ -231,28 +178,4 @@ function prepareConnection(
   // In this thread nothing can come between: whoever asks is still there.
   defineIsAwaited(database, () => true);
   return database;
-}
-
-function readPragma(database: Database, name: string): unknown {
-  const [row] = database.prepare(`PRAGMA ${name}`).all();
-  return Object.values(row ?? {})[0];
-}
-
-/** As the engine knows it, behind any link. */
-function readFile(database: Database): string {
-  const [main] = database.prepare("PRAGMA database_list").all();
-  return String(Object.values(main ?? {})[2]);
-}
-
-function countTables(database: Database): number {
-  return database.prepare("SELECT name FROM sqlite_schema").all().length;
-}
-
-/** For what may have happened already: closing, rolling back, merging the log. */
-function ignoreFault(work: () => void): void {
-  try {
-    work();
-  } catch {
-    // What was wanted is so already, or another process does it.
-  }
 }

@@ -1,5 +1,9 @@
-import type { CopiedTables } from "../sql/copied-tables.ts";
-import { createInitialMigration, rowNumber, type Migrations } from "../sql/migrate.ts";
+import {
+  createInitialMigration,
+  rowNumber,
+  type CopiedTables,
+  type Migrations,
+} from "../sql/migrate.ts";
 import type { Engine } from "../sql/sql.ts";
 
 const changeNumber = {

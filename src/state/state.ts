@@ -2,8 +2,7 @@ import { sql as raw } from "kysely";
 import type { ClockAndRandom, Random } from "../contract/clock.ts";
 import { isCurrent, migrate } from "../sql/migrate.ts";
 import type { Sql } from "../sql/sql.ts";
-import { hasLog } from "../sql/sqlite-file.ts";
-import { openSqlite, refuseOtherVersion } from "../sql/sqlite.ts";
+import { openSqlite } from "../sql/sqlite.ts";
 import { createApprovals, type Approvals } from "./approvals.ts";
 import { createCounters, longestWindow_ms, type Counters } from "./counters.ts";
 import { createHistory, historyLasts_ms, type History } from "./history.ts";
@@ -46,7 +45,6 @@ export async function openStateFile(
   options: { readonly isLook?: boolean; readonly checksAll?: boolean | undefined } = {},
 ): Promise<State> {
   const { isLook = false, ...opening } = options;
-  if (hasLog(path)) await refuseOtherVersion(path, applicationId, stateMigrations);
   const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb, ...opening });
   return openState(sql, given, isLook);
 }

@@ -109,26 +109,38 @@ export function createFreshCache<Value>({ store, clock, most, read }: Options<Va
 /** How long another process's change may stay unseen. */
 const trusted_ms = 20;
 
-/** This process's writes are seen at once, another's when the store's version is read again. */
+/**
+ * This process's writes are seen at once, another's when the store's version is read again.
+ * Requests that come within 20 ms share a look, so that a slow store does not get one from each.
+ */
 export function watchChanges(store: Store, { monotonic }: Pick<Clock, "monotonic">) {
   let epoch = 0;
   let version = -1;
-  let writes = -1;
-  let readAt = -Infinity;
+  let latest: { at: number; writes: number; epoch: Awaitable<number> } | undefined;
+
+  function look(): Awaitable<number> {
+    return andThen(store.readVersion(), (current) => {
+      if (current !== version) epoch += 1;
+      version = current;
+      return epoch;
+    });
+  }
 
   return {
     /** A number that is another one after any write. */
     read: (): Awaitable<number> => {
-      const now = monotonic();
-      const written = store.countWrites();
-      if (now - readAt < trusted_ms && writes === written) return epoch;
-      return andThen(store.readVersion(), (current) => {
-        writes = written;
-        readAt = now;
-        if (current !== version) epoch += 1;
-        version = current;
-        return epoch;
-      });
+      const [at, writes] = [monotonic(), store.countWrites()];
+      if (latest !== undefined && at - latest.at < trusted_ms && writes === latest.writes) {
+        return latest.epoch;
+      }
+      const own = { at, writes, epoch: look() };
+      latest = own;
+      if (!(own.epoch instanceof Promise)) return own.epoch;
+      own.epoch.then(
+        (seen) => (own.epoch = seen),
+        () => (own.at = -Infinity),
+      );
+      return own.epoch;
     },
   };
 }

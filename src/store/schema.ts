@@ -1,6 +1,10 @@
 import { sql, type Kysely } from "kysely";
-import type { CopiedTables } from "../sql/copied-tables.ts";
-import { createInitialMigration, type Migration, type Migrations } from "../sql/migrate.ts";
+import {
+  createInitialMigration,
+  type CopiedTables,
+  type Migration,
+  type Migrations,
+} from "../sql/migrate.ts";
 import { processTable } from "../sql/processes.ts";
 import type { Engine } from "../sql/sql.ts";
 import { indexFrom } from "./projects.ts";

@@ -5,7 +5,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openDatabase, type Database } from "../../src/sql/engine.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { createGroupCommit } from "../../src/sql/group-commit.ts";
-import { createSteps } from "../../src/sql/sqlite.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { createCaller } from "../support/rows.ts";
 
@@ -133,40 +132,19 @@ describe("writers of the same moment", () => {
     expect(listCommitted()).toEqual(["c"]);
   });
 
-  test("are done again where one of them ended the transaction of all", async () => {
-    const { groups, insert, listCommitted, writer } = openGroups();
-    const fault = new Error("no room");
-    const outcomes = await Promise.allSettled([
-      groups.write(async () => insert("a")),
-      groups.write(() => Promise.reject(new Error("refused"))),
-      groups.write(async () => {
-        insert("b");
-        writer.exec("ROLLBACK");
-        throw fault;
-      }),
-      groups.write(async () => insert("c")),
-    ]);
-    expect(outcomes.map(({ status }) => status)).toEqual([
-      "fulfilled",
-      "rejected",
-      "rejected",
-      "fulfilled",
-    ]);
-    expect(outcomes[2]).toMatchObject({ reason: fault });
-    expect(listCommitted()).toEqual(["a", "c"]);
-    expect(groups.countCommits()).toBe(1);
-  });
-
-  test("that fit are kept where one of them fills the store", async () => {
+  test("fail together where one of them fills the store, and the next group does not", async () => {
     const { groups, insert, listCommitted, writer } = openGroups();
     writer.exec("PRAGMA max_page_count = 20");
     const outcomes = await Promise.allSettled([
       groups.write(async () => insert("a")),
+      groups.write(() => Promise.reject(new Error("refused for what another one wrote"))),
       groups.write(async () => insert("b".repeat(200_000))),
-      groups.write(async () => insert("c")),
     ]);
-    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-    expect(listCommitted()).toEqual(["a", "c"]);
+    const full = { status: "rejected", reason: { message: "database or disk is full" } };
+    expect(outcomes).toMatchObject([full, full, full]);
+    await groups.write(async () => insert("c"));
+    expect(listCommitted()).toEqual(["c"]);
+    expect(groups.countCommits()).toBe(1);
   });
 });
 
@@ -304,6 +282,14 @@ describe("turns", () => {
 
 type Given = { readonly work_ms?: number; readonly openings?: number[] };
 
+const names: Readonly<Record<string, string>> = {
+  "SAVEPOINT one": "open",
+  "RELEASE one": "keep",
+  "ROLLBACK TO one; RELEASE one": "undo",
+  COMMIT: "commit",
+  ROLLBACK: "rollback",
+};
+
 /** Groups on a real file, whose steps are noted, and whose time passes with each writer's work. */
 function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
   const folder = mkdtempSync(join(memoryFolder, "waypost-groups-"));
@@ -323,7 +309,6 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
     onBegin?: (signal: { readonly hasLeft: () => boolean }) => void;
   } = {};
   const time = { now: 0 };
-  const real = createSteps(writer);
   let disk: Promise<void> = Promise.resolve();
   const groups = createGroupCommit(
     {
@@ -331,29 +316,14 @@ function openGroups({ work_ms = 0, openings = [] }: Given = {}) {
         faults.onBegin?.(signal);
         if (faults.begin !== undefined) throw faults.begin;
         steps.push("begin");
-        await real.begin(signal);
+        writer.exec("BEGIN IMMEDIATE");
       },
-      commit: () => {
-        steps.push("commit");
-        if (faults.commit !== undefined) throw faults.commit;
-        real.commit();
-      },
-      rollback: () => {
-        steps.push("rollback");
-        real.rollback();
-      },
-      openSavepoint: () => {
-        steps.push("open");
-        time.now += work_ms;
-        real.openSavepoint();
-      },
-      keepSavepoint: () => {
-        steps.push("keep");
-        real.keepSavepoint();
-      },
-      undoSavepoint: () => {
-        steps.push("undo");
-        real.undoSavepoint();
+      exec: (statement) => {
+        const step = names[statement] ?? expect.fail(`${statement} has no name`);
+        steps.push(step);
+        if (step === "open") time.now += work_ms;
+        if (step === "commit" && faults.commit !== undefined) throw faults.commit;
+        writer.exec(statement);
       },
       sync: async () => {
         steps.push("sync");

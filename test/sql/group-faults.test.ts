@@ -5,13 +5,12 @@ import { assert, asyncProperty, array, boolean, constantFrom, nat, record } from
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { createGroupCommit } from "../../src/sql/group-commit.ts";
-import { createSteps } from "../../src/sql/sqlite.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 
 /** Whatever fails, and whenever: what a writer is told is true, and the next one is served. */
 
 const kinds = ["writes", "refuses", "throws at once", "loses all", "has left", "leaves"] as const;
-const failing = ["begin", "openSavepoint", "keepSavepoint", "undoSavepoint", "commit"] as const;
+const failing = ["BEGIN", "SAVEPOINT", "RELEASE", "ROLLBACK TO", "COMMIT"] as const;
 
 const someWriters = array(
   record({
@@ -32,7 +31,12 @@ test("each writer is told the truth, whatever fails where", async () => {
   const property = asyncProperty(someWriters, someFaults, async (writers, faults) => {
     using file = openFile();
     const due = [...faults];
-    const groups = createGroupCommit({ ...failAt(file.steps, due), sync: () => rest(1) });
+    const exec = failAt(file.exec, due);
+    const groups = createGroupCommit({
+      begin: async () => exec("BEGIN IMMEDIATE"),
+      exec,
+      sync: () => rest(1),
+    });
     const writing = writers.map(async ({ isPatient, comesAfter, ...given }, name) => {
       await rest(comesAfter);
       const leaver = new AbortController();
@@ -54,33 +58,20 @@ test("each writer is told the truth, whatever fails where", async () => {
   await assert(property, { numRuns: 150 });
 });
 
-type Steps = ReturnType<typeof createSteps>;
+type Exec = (statement: string) => void;
 
 function failAt(
-  steps: Steps,
+  exec: Exec,
   faults: readonly { readonly step: (typeof failing)[number]; readonly turn: number }[],
-): Steps {
+): Exec {
   const taken = new Map<string, number>();
-  const meet = (step: (typeof failing)[number]) => {
+  return (statement) => {
+    const step = failing.find((start) => statement.startsWith(start)) ?? "";
     const turn = taken.get(step) ?? 0;
     taken.set(step, turn + 1);
     const isDue = faults.some((fault) => fault.step === step && fault.turn === turn);
     if (isDue) throw new Error(`${step} failed`);
-  };
-  const wrap = (step: Exclude<(typeof failing)[number], "begin">) => () => {
-    meet(step);
-    steps[step]();
-  };
-  return {
-    begin: async (signal) => {
-      meet("begin");
-      await steps.begin(signal);
-    },
-    openSavepoint: wrap("openSavepoint"),
-    keepSavepoint: wrap("keepSavepoint"),
-    undoSavepoint: wrap("undoSavepoint"),
-    commit: wrap("commit"),
-    rollback: steps.rollback,
+    exec(statement);
   };
 }
 
@@ -90,7 +81,7 @@ function openFile() {
   if (writer === undefined || reader === undefined) throw new Error("no database was opened");
   writer.exec("PRAGMA journal_mode = WAL; CREATE TABLE names (name INTEGER)");
   return {
-    steps: createSteps(writer),
+    exec: (statement: string) => writer.exec(statement),
     write: (name: number, { kind, pauses }: WriterKind, leaver: AbortController) => {
       if (kind === "throws at once") throw new Error("it throws at once");
       writer.prepare("INSERT INTO names VALUES (?)").run(name);

@@ -1,5 +1,4 @@
 import { openDatabase } from "../../src/sql/engine.ts";
-import { isBusy } from "../../src/sql/faults.ts";
 import { retryWhileBusy } from "../../src/sql/busy-lock.ts";
 
 /**
@@ -49,5 +48,5 @@ const countLines = "select count(*) as count from test_writes";
 
 /** Others have the file open as well. */
 function perform<Result>(work: () => Result): Promise<Result> {
-  return retryWhileBusy(work, isBusy);
+  return retryWhileBusy(work);
 }
