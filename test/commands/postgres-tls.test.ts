@@ -22,13 +22,15 @@ describe.skipIf(!isOurs)("a database that is reached by TLS", () => {
     const database = await takeDatabase();
     await using folder = await createFolder();
     const root = encodeURIComponent(await writeRoot(folder));
+    // Nothing else was ever connected to it.
+    const address = await database.createOther();
     for (const mode of ["verify-full", "require"]) {
-      const url = `${database.url}?sslmode=${mode}&sslrootcert=${root}`;
+      const url = `${address}?sslmode=${mode}&sslrootcert=${root}`;
       const env = { WAYPOST_DATABASE_URL: url };
       await using serving = await startServe(folder.path, [], { env });
       expect(await serving.call("GET", "/links")).toMatchObject({ status: 200 });
       const ways = await query(
-        database.url,
+        address,
         `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid)
         where application_name = 'waypost' and datname = current_database()
           and backend_type = 'client backend'`,

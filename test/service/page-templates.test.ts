@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { createGate } from "../support/gate.ts";
@@ -150,15 +150,15 @@ describe("a draft", () => {
     await save({ body, css });
     const held = createGate();
     const holding = world.store.write(() => held.opened);
-    // A preview stands in line behind it, so that by then it waits for its turn to write.
-    const untilLookedOver = async () => {
-      const seen = await world.call("POST", "/page_template/preview", { body: { body, css } });
-      expect(seen.status).toBe(200);
-    };
+    const write = vi.spyOn(world.store, "write");
+    // Other writes, such as of a key's last use, have no caller that may leave.
+    const countRequests = () => write.mock.calls.filter(([, how]) => how?.signal).length;
+    const untilTheyWait = (requests: number) =>
+      vi.waitFor(() => expect(countRequests()).toBe(requests), 20_000);
     const saving = save({ body: "", css: "" });
-    await untilLookedOver();
+    await untilTheyWait(1);
     const publishing = publish();
-    await untilLookedOver();
+    await untilTheyWait(2);
     held.open();
     await holding;
     expect((await saving).body).toMatchObject({ body: "", css: "" });
