@@ -1,4 +1,4 @@
-import { findEncoding } from "../bulk/files/read-text.ts";
+import { findEncoding } from "../bulk/files/csv.ts";
 import { listItems } from "../bulk/rows/read-rows.ts";
 import { isNestedTooDeep } from "../contract/json.ts";
 

@@ -3,10 +3,7 @@ import { basename, dirname } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
-import { bitly } from "../../src/bulk/files/foreign/bitly.ts";
-import { branch } from "../../src/bulk/files/foreign/branch.ts";
-import { firebase } from "../../src/bulk/files/foreign/firebase.ts";
-import { shortIo } from "../../src/bulk/files/foreign/short-io.ts";
+import { formats } from "../../src/bulk/files/foreign.ts";
 import { renderHelp } from "../../src/commands/help.ts";
 import { settingList } from "../../src/config/settings.ts";
 import { bundle, createFolder, startServe } from "../support/command.ts";
@@ -115,7 +112,7 @@ test("docs/reference/tools.md names every prompt and every resource template", a
 
 test("the help text and docs/bulk-and-import.md name the services whose exports are known", () => {
   const text = readFileSync("docs/bulk-and-import.md", "utf8");
-  for (const { title } of [firebase, bitly, branch, shortIo]) {
+  for (const { title } of formats) {
     expect(text).toMatch(new RegExp(`^\\| ${title.replace(".", "\\.")} +\\|`, "m"));
     expect(help.replace(/\s+/g, " ")).toContain(title);
   }

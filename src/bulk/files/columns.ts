@@ -4,14 +4,15 @@ import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { faultOf, type FieldProblem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import { unwrap } from "../../contract/unwrap-schema.ts";
+import { escapeHidden, unescapeHidden } from "../../text/escape-hidden.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quoteLine } from "../../text/show-hidden.ts";
-import { unescapeFormula, escapeFormula } from "./escape-formula.ts";
-import { escapeHidden, unescapeHidden } from "../../text/escape-hidden.ts";
+import { escapeFormula, unescapeFormula } from "./csv.ts";
 
 /**
- * The columns of a file of links, as the contract has the fields of a link: a plain field by its
- * name, what is inside another by both (`ios_app.bundle_id`), and what only an answer has.
+ * The columns of a file of links and the members of a row of JSON, as the contract has the fields of
+ * a link: a plain field by its name, what is inside another by both (`ios_app.bundle_id`), and what
+ * only an answer has.
  */
 
 /** What a row says of one link, before any rule was applied to it. */
@@ -22,7 +23,7 @@ export type GivenRow = {
   readonly problems: readonly FieldProblem[];
 };
 
-export type Header = {
+type Header = {
   /** One for each cell of a record; undefined for an unknown column. */
   readonly columns: readonly (Column | undefined)[];
   /** Whether any cell is the name of a column, or near to one. */
@@ -32,7 +33,7 @@ export type Header = {
 
 export type Column = {
   readonly name: string;
-  /** Where the cell goes: `known` is passed over, because it cannot be written. */
+  /** Where the value goes: `known` is passed over, because it cannot be written. */
   readonly role: "id" | "field" | "known";
   readonly kind: Kind;
   /** `["url"]`, or `["ios_app", "bundle_id"]`. */
@@ -52,7 +53,7 @@ const columns: ReadonlyMap<string, Column> = new Map(
   listColumns().map((column) => [column.name, column]),
 );
 
-/** What an export writes, in this order: `writeLink` fills these columns. */
+/** What an export writes, in this order. */
 export const exportColumns: readonly string[] = [
   "id",
   ...[...columns.values()].flatMap(({ name, role, place }) =>
@@ -62,6 +63,32 @@ export const exportColumns: readonly string[] = [
   ...readOnly,
 ];
 
+function listColumns(): readonly Column[] {
+  const describe = (name: string, kind: Kind, place: Column["place"]): Column => {
+    return { name, role: "field", kind, place };
+  };
+  const fields = Object.entries<z.core.$ZodType>(links.create.body.shape);
+  return [
+    { name: "id", role: "id", kind: "text", place: ["id"] },
+    ...fields.flatMap(([field, schema]) => {
+      const inner = unwrap(schema);
+      if (!(inner instanceof z.ZodObject)) return [describe(field, kindOf(inner), [field])];
+      return Object.entries<z.core.$ZodType>(inner.shape).map(([member, part]) =>
+        describe(`${field}.${member}`, kindOf(unwrap(part)), [field, member]),
+      );
+    }),
+    ...Object.entries(appIds).map(([name, app]) => describe(name, "text", [app, "id"])),
+    ...[...readOnly, ...added].map((name): Column => {
+      return { name, role: "known", kind: "text", place: [name] };
+    }),
+  ];
+}
+
+function kindOf(schema: z.core.$ZodType): Kind {
+  if (schema instanceof z.ZodBoolean) return "flag";
+  return schema instanceof z.ZodArray ? "list" : "text";
+}
+
 export function readHeader(cells: readonly string[]): Header {
   const isHeader = cells.some((cell) => columns.has(cell.trim()) || findMeant(cell.trim()));
   const problems: FieldProblem[] = [];
@@ -70,71 +97,28 @@ export function readHeader(cells: readonly string[]): Header {
     const name = cell.trim();
     const column = columns.get(name);
     if (column === undefined) {
-      problems.push(explainUnknown(name, index));
+      const message =
+        name === "" ? `Column ${index + 1} has no name` : explainUnknown("column", name);
+      problems.push({ field: name, message });
       return undefined;
     }
     const place = column.place.join(".");
     const other = taken.get(place);
     taken.set(place, name);
     if (other === undefined) return column;
-    const message =
-      other === name
-        ? `The column ${name} appears twice`
-        : `The columns ${other} and ${name} mean the same thing; keep only one`;
-    problems.push({ field: name, message });
+    const twice = `The column ${name} appears twice`;
+    const both = `The columns ${other} and ${name} mean the same thing; keep only one`;
+    problems.push({ field: name, message: other === name ? twice : both });
     return undefined;
   });
   return { columns: found, problems, isHeader };
 }
 
-/** A column that is not there leaves its field alone; an empty cell clears it. */
-export function readCells(
-  columns: readonly (Column | undefined)[],
-  cells: readonly string[],
-): GivenRow {
-  const fields: Record<string, unknown> = {};
-  const problems: FieldProblem[] = [];
-  let id = "";
-  for (const [index, column] of columns.entries()) {
-    const cell = unescapeHidden(unescapeFormula(cells[index] ?? ""));
-    if (column === undefined || column.role === "known") continue;
-    if (column.role === "id") {
-      id = cell.trim();
-      continue;
-    }
-    const value = readValue(column.kind, cell);
-    if (value === undefined) problems.push(explainFlag(column.name, cell));
-    else place(fields, column, value);
-  }
-  for (const app of Object.values(appIds)) completeApp(fields, app);
-  return { ...(id !== "" && { id }), fields, problems };
-}
-
-/**
- * What an export has of a link; what a deployment adds of its own would not be read again. What is
- * not known of it is left out: read again, it stays as it is.
- */
-export function pickExported(link: ReadLink): JsonObject {
-  const known = exportColumns.filter((name) => link[name] !== undefined);
-  return Object.fromEntries(known.map((name) => [name, link[name]]));
-}
-
-/** The cells of a link for an export; read again, they are the fields that it has. */
-export function writeLink(link: ReadLink): readonly string[] {
-  return exportColumns.map((name) => {
-    const value = link[name] ?? null;
-    if (value === null) return "";
-    return escapeFormula(typeof value === "string" ? escapeHidden(value) : JSON.stringify(value));
-  });
-}
-
-/** What is wrong with a column's or a member's name, and which one may have been meant. */
-export function explainUnknown(name: string, index?: number): FieldProblem {
-  if (name === "") return { field: "", message: `Column ${(index ?? 0) + 1} has no name` };
+/** Which column or member may have been meant. */
+function explainUnknown(what: "column" | "field", name: string): string {
   const nearest = findMeant(name);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-  const what = index === undefined ? "field" : "column";
-  return { field: name, message: `Unknown ${what} ${quoteLine(name)}${hint}` };
+  return `Unknown ${what} ${quoteLine(name)}${hint}`;
 }
 
 function findMeant(name: string): string | undefined {
@@ -144,43 +128,38 @@ function findMeant(name: string): string | undefined {
   return inside ?? findNearest(name, columns.keys());
 }
 
-function listColumns(): readonly Column[] {
-  return [
-    { name: "id", role: "id", kind: "text", place: ["id"] },
-    ...Object.entries<z.core.$ZodType>(links.create.body.shape).flatMap(listFieldColumns),
-    ...Object.entries(appIds).map(([name, app]) => describeField(name, "text", [app, "id"])),
-    ...[...readOnly, ...added].map((name): Column => {
-      return { name, role: "known", kind: "text", place: [name] };
-    }),
-  ];
+/** A column that is not there leaves its field alone; an empty cell clears it. */
+export function readCells(
+  header: readonly (Column | undefined)[],
+  cells: readonly string[],
+): GivenRow {
+  const fields: Record<string, unknown> = {};
+  const problems: FieldProblem[] = [];
+  let id = "";
+  for (const [index, column] of header.entries()) {
+    const cell = unescapeHidden(unescapeFormula(cells[index] ?? ""));
+    if (column === undefined || column.role === "known") continue;
+    if (column.role === "id") {
+      id = cell.trim();
+      continue;
+    }
+    const value = parseCell(column.kind, cell);
+    if (value === undefined) problems.push(explainFlag(column.name, cell));
+    else place(fields, column, value);
+  }
+  for (const app of Object.values(appIds)) completeApp(fields, app);
+  return { ...(id !== "" && { id }), fields, problems };
 }
 
-function listFieldColumns([field, schema]: [string, z.core.$ZodType]): readonly Column[] {
-  const inner = unwrap(schema);
-  if (!(inner instanceof z.ZodObject)) return [describeField(field, kindOf(inner), [field])];
-  return Object.entries<z.core.$ZodType>(inner.shape).map(([member, part]) =>
-    describeField(`${field}.${member}`, kindOf(unwrap(part)), [field, member]),
-  );
-}
-
-function describeField(name: string, kind: Kind, place: Column["place"]): Column {
-  return { name, role: "field", kind, place };
-}
-
-function kindOf(schema: z.core.$ZodType): Kind {
-  if (schema instanceof z.ZodBoolean) return "flag";
-  return schema instanceof z.ZodArray ? "list" : "text";
+function parseCell(kind: Kind, cell: string): unknown {
+  if (kind === "flag") return cell.trim() === "" ? null : readFlag(cell.trim());
+  return kind === "list" ? cell.split(/\s+/).filter((part) => part !== "") : cell;
 }
 
 /** Undefined for what is no flag. */
 export function readFlag(text: string): boolean | undefined {
   if (/^(true|1|yes)$/i.test(text)) return true;
   return /^(false|0|no)$/i.test(text) ? false : undefined;
-}
-
-function readValue(kind: Kind, cell: string): unknown {
-  if (kind === "flag") return cell.trim() === "" ? null : readFlag(cell.trim());
-  return kind === "list" ? cell.split(/\s+/).filter((part) => part !== "") : cell;
 }
 
 function explainFlag(name: string, cell: string): FieldProblem {
@@ -199,7 +178,7 @@ function place(fields: Record<string, unknown>, { place }: Column, value: unknow
  * Of an app, empty cells say nothing beside one that is filled; where all are empty and one of
  * them could have named an app, the link is to have none.
  */
-function completeApp(fields: Record<string, unknown>, app: "ios_app" | "android_app"): void {
+function completeApp(fields: Record<string, unknown>, app: string): void {
   const given = fields[app];
   if (typeof given !== "object" || given === null) return;
   const filled = Object.entries(given).filter(
@@ -209,4 +188,90 @@ function completeApp(fields: Record<string, unknown>, app: "ios_app" | "android_
   if (filled.length > 0) fields[app] = Object.fromEntries(filled);
   else if (canName) fields[app] = null;
   else delete fields[app];
+}
+
+const containers = new Set(
+  [...columns.values()].flatMap(({ place }) => (place[1] ? place[0] : [])),
+);
+
+/** A member that is not there leaves its field alone; null or an empty text clears it. */
+export function readObject(item: unknown): GivenRow {
+  if (!isObject(item)) {
+    return { fields: {}, problems: [{ field: "", message: `The row must be ${anObject}` }] };
+  }
+  const fields: Record<string, unknown> = {};
+  const problems: FieldProblem[] = [];
+  const given = new Map(Object.entries(item));
+  for (const [name, value] of given) {
+    const found = findProblems(name, value);
+    problems.push(...found);
+    // Of an app that is half read, false things would be told.
+    if (found.length === 0 && columns.get(name)?.role !== "known") fields[name] = value;
+  }
+  for (const [name, app] of Object.entries(appIds)) {
+    const { [name]: id } = fields;
+    delete fields[name];
+    if (id === undefined) continue;
+    const message = `${app} and ${name} mean the same thing; keep only one`;
+    if (fields[app] !== undefined) problems.push({ field: app, message });
+    else fields[app] = id ? { id } : null;
+  }
+  const { id, ...others } = fields;
+  return {
+    ...(typeof id === "string" && id !== "" && { id }),
+    fields: others,
+    problems,
+  };
+}
+
+const anObject = "an object of link fields";
+
+function findProblems(name: string, value: unknown): readonly FieldProblem[] {
+  if (name.includes(".")) return [refuseUnknown(name)];
+  if (!containers.has(name)) return explainValue(name, value);
+  if (value === undefined || value === null) return [];
+  if (!isObject(value)) return [{ field: name, message: `${name} must be ${anObject}` }];
+  return Object.entries(value).flatMap(([member, each]) => explainValue(`${name}.${member}`, each));
+}
+
+function explainValue(name: string, value: unknown): readonly FieldProblem[] {
+  const column = columns.get(name);
+  if (column === undefined) return [refuseUnknown(name)];
+  if (value === undefined || value === null || column.role === "known") return [];
+  const { isKind, words } = kinds[column.kind];
+  return isKind(value) ? [] : [{ field: name, message: `${name} must be ${words}` }];
+}
+
+function refuseUnknown(name: string): FieldProblem {
+  return { field: name, message: explainUnknown("field", name) };
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
+
+const kinds: Readonly<Record<Kind, { isKind: (value: unknown) => boolean; words: string }>> = {
+  text: { isKind: isText, words: "text" },
+  flag: { isKind: (value) => typeof value === "boolean", words: "true or false" },
+  list: { isKind: (value) => Array.isArray(value) && value.every(isText), words: "a list" },
+};
+
+export function isObject(item: unknown): item is object {
+  return typeof item === "object" && item !== null && !Array.isArray(item);
+}
+
+/**
+ * What an export has of a link; what a deployment adds of its own would not be read again. What is
+ * not known of it is left out: read again, it stays as it is.
+ */
+export function pickExported(link: ReadLink): JsonObject {
+  const known = exportColumns.filter((name) => link[name] !== undefined);
+  return Object.fromEntries(known.map((name) => [name, link[name]]));
+}
+
+/** The cells of a link for an export; read again, they are the fields that it has. */
+export function writeLink(link: ReadLink): readonly string[] {
+  return exportColumns.map((name) => {
+    const value = link[name] ?? null;
+    if (value === null) return "";
+    return escapeFormula(typeof value === "string" ? escapeHidden(value) : JSON.stringify(value));
+  });
 }

@@ -1,68 +1,184 @@
-import { setImmediate } from "node:timers/promises";
-import { readText, type TextSource } from "./read-text.ts";
+import { TextDecoder } from "node:util";
+import { CsvError, parse, type Info } from "csv-parse";
 
-/**
- * CSV as spreadsheets and people write it (RFC 4180, and what they make of it), read as a stream:
- * no more of it is held than the record at hand. A record is known by the line that it begins on;
- * a fault costs that line alone, so all faults of a file are found at once. Own work, because
- * `csv-parse` 7.0.3 counts a record's last line and loses the rest of the file behind a bad quote.
- */
+/** CSV as spreadsheets and people write it, read as a stream, and written for all of them. */
 
+export type TextSource = string | AsyncIterable<string | Uint8Array>;
+
+/** A record is known by the line that it begins on. */
 export type CsvRecord = { readonly line: number; readonly cells: readonly string[] };
-export type CsvFault = { readonly line: number; readonly fault: string };
 
-/** The first record names the columns. Without one there is nothing to read. */
-export type CsvTable = {
-  readonly columns: CsvRecord;
-  /** What follows, each record with as many cells as there are columns. */
-  readonly records: AsyncGenerator<CsvRecord | CsvFault>;
-};
+/** Nothing can be read from this line on. */
+export class CsvFault extends Error {
+  override readonly name = "CsvFault";
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
 
 /** No link is larger than a request; a longer record has lost its closing quote. */
 const mostCharacters = 1024 * 1024;
+/** Other requests are answered between two pieces of a long file. */
+const pieceCharacters = 4096;
 
-/** Lines that are read before the event loop turns. */
-const takenInTurn = 1000;
-
-export async function openCsv(source: TextSource): Promise<CsvTable | CsvFault> {
-  const items = readCsv(source);
-  const first = await items.next();
-  if (first.done === true) return { line: 1, fault: "It is empty" };
-  if ("fault" in first.value) {
-    await items.return(undefined);
-    return first.value;
-  }
-  return { columns: first.value, records: readRest(items, first.value) };
-}
-
-/** Every record and every fault, in order; blank lines are left out. */
-export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord | CsvFault> {
-  const window: Window = { text: "", line: 1, separator: undefined, isSkipping: false };
-  let left = 0;
-  for await (const piece of readText(source)) {
-    window.text += piece.text;
-    // A record that was not whole is looked at again when there is twice as much of it.
-    if (window.text.length >= 2 * left || piece.fault !== undefined) {
-      yield* takeInTurns(window, false);
-      left = window.text.length;
+/** The records in order, without blank ones. Throws at the first line that is no CSV. */
+export async function* readCsv(source: TextSource): AsyncGenerator<CsvRecord> {
+  // The parser counts a record's last line, and blank lines apart.
+  let lines = 0;
+  let blankLines = 0;
+  let isCut = false;
+  const taken: CsvRecord[] = [];
+  const findLine = () => lines + blankLines + 1;
+  const text = readText(source, () => (isCut = true));
+  const beginning = await readBeginning(text);
+  const parser = createParser(findSeparator(beginning), (cells, { empty_lines }) => {
+    blankLines = empty_lines;
+    if (cells.some((cell) => cell !== "")) taken.push({ line: findLine(), cells });
+    lines += 1 + cells.reduce((sum, cell) => sum + countBreaks(cell), 0);
+    // Nothing is left for the parser to give out.
+    return undefined;
+  });
+  let fault: CsvError | undefined;
+  try {
+    for await (const piece of cutText(beginning, text)) {
+      await parser.read(piece);
+      yield* taken.splice(0);
     }
-    if (piece.fault === undefined) continue;
-    yield {
-      line: window.line + countBreaks(window.text, 0, window.text.length),
-      fault: piece.fault,
-    };
-    return;
+    await parser.end();
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    blankLines = parser.info.empty_lines;
+    fault = error;
   }
-  yield* takeInTurns(window, true);
+  // The text was cut inside of the last record.
+  const lost = isCut && fault === undefined ? taken.pop() : undefined;
+  yield* taken;
+  if (isCut) throw new CsvFault(lost?.line ?? findLine(), notUtf8);
+  if (fault !== undefined) throw new CsvFault(findLine(), faults[fault.code] ?? fault.message);
 }
 
-/** Other requests are answered while a long file is read. */
-async function* takeInTurns(window: Window, isEnd: boolean): AsyncGenerator<CsvRecord | CsvFault> {
-  let taken = 0;
-  for (const item of takeRecords(window, isEnd)) {
-    taken += 1;
-    if (taken % takenInTurn === 0) await setImmediate();
-    if (item !== "blank") yield item;
+const faults: Readonly<Partial<Record<CsvError["code"], string>>> = {
+  INVALID_OPENING_QUOTE:
+    "A cell contains a quote but does not start with one; " +
+    'put the cell in quotes and double each quote in it ("")',
+  CSV_INVALID_CLOSING_QUOTE:
+    'There is text after the closing quote of a cell; double each quote inside a cell ("")',
+  CSV_QUOTE_NOT_CLOSED: "A quoted cell has no closing quote",
+  CSV_MAX_RECORD_SIZE: "The record is longer than 1 MiB; is a closing quote missing?",
+};
+
+type Note = (cells: string[], info: Pick<Info, "empty_lines">) => undefined;
+
+function createParser(delimiter: string, on_record: Note) {
+  const parser = parse({
+    bom: true,
+    delimiter,
+    max_record_size: mostCharacters,
+    on_record,
+    record_delimiter: ["\r\n", "\n", "\r"],
+    relax_column_count: true,
+    skip_empty_lines: true,
+  });
+  let fault: Error | undefined;
+  parser.on("error", (error) => (fault = error));
+  /** The parser reports a fault only after it has called back. */
+  const wait = async (begin: (done: () => void) => void) => {
+    await new Promise<void>((resolve) => begin(() => setImmediate(resolve)));
+    if (fault !== undefined) throw fault;
+  };
+  return {
+    info: parser.info,
+    read: (piece: string) => wait((done) => parser.write(piece, done)),
+    end: () => wait((done) => parser.end(done)),
+  };
+}
+
+async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
+  let beginning = "";
+  while (beginning.length < mostCharacters && !/[^\r\n][\r\n]/.test(beginning)) {
+    const { done, value } = await text.next();
+    if (done === true) break;
+    beginning += value;
+  }
+  return beginning;
+}
+
+const separators = [",", ";", "\t"] as const;
+
+/** Some spreadsheets write semicolons or tabs, as the line shows that names the columns. */
+function findSeparator(text: string): string {
+  const [, line = ""] = /^[\r\n]*([^\r\n]*)/.exec(text) ?? [];
+  const bare = line.replaceAll(/"[^"]*"/g, "");
+  const counts = separators.map((letter) => bare.split(letter).length);
+  return separators[counts.indexOf(Math.max(...counts))] ?? ",";
+}
+
+async function* cutText(beginning: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield* cut(beginning);
+  for await (const text of rest) yield* cut(text);
+}
+
+function* cut(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    const end = at + pieceCharacters;
+    // A letter of two halves stays whole.
+    const isInside = /[\ud800-\udbff]/.test(text.charAt(end - 1));
+    yield text.slice(at, isInside ? end + 1 : end);
+    at = isInside ? end + 1 : end;
+  }
+}
+
+function countBreaks(text: string): number {
+  return text.match(/\r\n?|\n/g)?.length ?? 0;
+}
+
+const notUtf8 = "From here on, the text is not UTF-8; save the file as UTF-8 and try again";
+
+/** Some spreadsheets write UTF-16, and mark it with the order of its bytes. */
+export function findEncoding([first, second]: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+}
+
+/** Where the bytes are no text, it ends with a sign for what is lost. */
+async function* readText(source: TextSource, noteCut: () => void): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined;
+  try {
+    for await (const chunk of typeof source === "string" ? [source] : source) {
+      if (typeof chunk === "string") yield chunk;
+      else {
+        decoder ??= new TextDecoder(findEncoding(chunk), { fatal: true });
+        yield decode(decoder, chunk);
+      }
+    }
+    if (decoder !== undefined) yield decode(decoder);
+  } catch (error) {
+    if (!(error instanceof NotUtf8)) throw error;
+    noteCut();
+    yield error.readable;
+  }
+}
+
+class NotUtf8 extends Error {
+  override readonly name = "NotUtf8";
+  readonly readable: string;
+
+  constructor(readable: string) {
+    super(notUtf8);
+    this.readable = readable;
+  }
+}
+
+/** Without a chunk, decodes the bytes that are left over from the last one. */
+function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+  } catch {
+    const [readable = ""] = new TextDecoder(decoder.encoding).decode(chunk).split("\ufffd");
+    throw new NotUtf8(`${readable}\ufffd`);
   }
 }
 
@@ -75,154 +191,19 @@ function writeCell(cell: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-async function* readRest(
-  items: AsyncGenerator<CsvRecord | CsvFault>,
-  columns: CsvRecord,
-): AsyncGenerator<CsvRecord | CsvFault> {
-  const wanted = columns.cells.length;
-  for await (const item of items) {
-    const count = "cells" in item ? item.cells.length : wanted;
-    yield count === wanted ? item : { line: item.line, fault: explainCount(count, wanted) };
-  }
+/**
+ * A cell that a spreadsheet would run as a formula is written with an apostrophe before it, which
+ * the spreadsheet takes for "this is text", and reading takes it away again. Apostrophes that were
+ * there before such a beginning count as part of it, so that every text comes back as it was.
+ */
+const beginning = String.raw`[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]`;
+const runs = new RegExp(`^'*${beginning}`);
+const defused = new RegExp(`^'+${beginning}`);
+
+export function escapeFormula(text: string): string {
+  return runs.test(text) ? `'${text}` : text;
 }
 
-function explainCount(count: number, wanted: number): string {
-  const hint = count > wanted ? "; put a cell that contains a comma in quotes" : "";
-  return `The line has ${count} cells instead of ${wanted}${hint}`;
-}
-
-/** What has come and is not read yet. */
-type Window = {
-  text: string;
-  /** The line that the text begins on. */
-  line: number;
-  /** Undefined until the first line has come. */
-  separator: string | undefined;
-  /** Whether the text begins inside a line that was given up. */
-  isSkipping: boolean;
-};
-
-/** Takes the records that are wholly there out of the window. */
-function* takeRecords(window: Window, isEnd: boolean): Generator<CsvRecord | CsvFault | "blank"> {
-  const { text } = window;
-  let at = 0;
-  const moveTo = (end: number) => {
-    window.line += countBreaks(text, at, end);
-    at = end;
-  };
-  window.separator ??= findSeparator(text, isEnd);
-  while (window.separator !== undefined && at < text.length) {
-    if (window.isSkipping) {
-      const next = findNextLine(text, at, isEnd);
-      window.isSkipping = next === undefined;
-      moveTo(next ?? text.length - (text.endsWith("\r") ? 1 : 0));
-      if (next === undefined) break;
-      continue;
-    }
-    const isOverlong = text.length - at > mostCharacters;
-    const taken = takeRecord(text, at, window.separator, isEnd) ?? (isOverlong && overlong);
-    if (taken === false) break;
-    if (typeof taken !== "string") {
-      const { line } = window;
-      moveTo(taken.end);
-      yield taken.cells.some((cell) => cell !== "") ? { line, cells: taken.cells } : "blank";
-      continue;
-    }
-    yield { line: window.line, fault: taken };
-    window.isSkipping = true;
-  }
-  window.text = text.slice(at);
-}
-
-const misplaced =
-  "A cell contains a quote but does not start with one; " +
-  'put the cell in quotes and double each quote in it ("")';
-const trailing =
-  'There is text after the closing quote of a cell; double each quote inside a cell ("")';
-const unclosed = "A quoted cell has no closing quote";
-const overlong = "The record is longer than 1 MiB; is a closing quote missing?";
-
-type Taken = { readonly cells: readonly string[]; readonly end: number };
-
-/** A record, its fault, or undefined where more text is needed to tell. */
-function takeRecord(
-  text: string,
-  start: number,
-  separator: string,
-  isEnd: boolean,
-): Taken | string | undefined {
-  const cells: string[] = [];
-  let at = start;
-  for (;;) {
-    const isQuoted = text[at] === '"';
-    const cell = isQuoted ? takeQuoted(text, at, isEnd) : takePlain(text, at, separator);
-    if (typeof cell !== "object") return cell;
-    cells.push(cell.value);
-    at = cell.end;
-    const next = text[at];
-    if (next === undefined) return isEnd ? { cells, end: at } : undefined;
-    if (next !== separator && next !== "\n" && next !== "\r") {
-      return isQuoted ? trailing : misplaced;
-    }
-    if (next !== separator) {
-      const end = findNextLine(text, at, isEnd);
-      return end === undefined ? undefined : { cells, end };
-    }
-    at += 1;
-  }
-}
-
-type Cell = { readonly value: string; readonly end: number };
-
-function takePlain(text: string, start: number, separator: string): Cell {
-  let end = start;
-  for (; end < text.length; end += 1) {
-    const letter = text[end];
-    if (letter === separator || letter === "\n" || letter === "\r" || letter === '"') break;
-  }
-  return { value: text.slice(start, end), end };
-}
-
-function takeQuoted(text: string, start: number, isEnd: boolean): Cell | string | undefined {
-  let from = start + 1;
-  for (;;) {
-    const quote = text.indexOf('"', from);
-    if (quote < 0) return isEnd ? unclosed : undefined;
-    // At the very end it may be the first of two; then more text is asked for behind the cell.
-    if (text[quote + 1] !== '"') {
-      const value = text.slice(start + 1, quote).replaceAll('""', '"');
-      return { value, end: quote + 1 };
-    }
-    from = quote + 2;
-  }
-}
-
-const separators = [",", ";", "\t"];
-
-/** Some spreadsheets write semicolons or tabs; the line that names the columns tells which. */
-function findSeparator(text: string, isEnd: boolean): string | undefined {
-  const [, line = "", lineBreak = ""] = /^[\r\n]*([^\r\n]*)([\r\n]?)/.exec(text) ?? [];
-  if (lineBreak === "" && !isEnd && text.length < mostCharacters) return undefined;
-  const bare = line.replaceAll(/"[^"]*"/g, "");
-  const counts = separators.map((letter) => bare.split(letter).length);
-  return separators[counts.indexOf(Math.max(...counts))];
-}
-
-/** Where the next line begins; undefined where the line's end has not come yet. */
-function findNextLine(text: string, from: number, isEnd: boolean): number | undefined {
-  const lineBreak = /\r\n?|\n/g;
-  lineBreak.lastIndex = from;
-  const found = lineBreak.exec(text);
-  if (found === null) return isEnd ? text.length : undefined;
-  const next = lineBreak.lastIndex;
-  // A CR at the very end may be the first half of a CRLF.
-  return found[0] === "\r" && next === text.length && !isEnd ? undefined : next;
-}
-
-function countBreaks(text: string, start: number, end: number): number {
-  let count = 0;
-  const lineBreak = /\r\n?|\n/g;
-  lineBreak.lastIndex = start;
-  while (lineBreak.exec(text) !== null && lineBreak.lastIndex <= end) count += 1;
-  return count;
+export function unescapeFormula(cell: string): string {
+  return defused.test(cell) ? cell.slice(1) : cell;
 }

@@ -1,12 +1,25 @@
 import type { PlanOperation, PlanProblem } from "../../state/plans.ts";
-import { readCells, readHeader, readOnly, type Column, type GivenRow } from "../files/columns.ts";
-import { openCsv, type CsvFault, type CsvRecord } from "../files/csv.ts";
-import * as foreign from "../files/foreign/detect.ts";
-import type { Format } from "../files/foreign/format.ts";
-import { describeWarnings, type CountedWarnings } from "../files/foreign/warnings.ts";
-import type { TextSource } from "../files/read-text.ts";
+import {
+  isObject,
+  readCells,
+  readHeader,
+  readObject,
+  readOnly,
+  type GivenRow,
+} from "../files/columns.ts";
+import { CsvFault, readCsv, type CsvRecord, type TextSource } from "../files/csv.ts";
+import {
+  convertLink,
+  countUnmapped,
+  describeWarnings,
+  detectFormat,
+  readForeignCells,
+  readForeignObject,
+  type Format,
+  type Leftover,
+  type Unmapped,
+} from "../files/foreign.ts";
 import { checkRow, createSeenRows, type CheckedRow, type Seen } from "./check-rows.ts";
-import { readObject } from "./row-object.ts";
 
 /** Checked rows from CSV or JSON, ours or another service's, and what was found out on the way. */
 
@@ -17,12 +30,12 @@ export type Findings = {
   readonly format: string | undefined;
   /** The first problems, of the source and of its rows, as they were met. */
   readonly problems: readonly PlanProblem[];
-  readonly unmapped: readonly foreign.Unmapped[];
+  readonly unmapped: readonly Unmapped[];
   /** What another service's rows become that may not be expected, as sentences. */
   readonly warnings: readonly string[];
 };
 
-export type RowReading = {
+type RowReading = {
   /**
    * Each row as it is read, with its own problems; read once. A source that is lost half way
    * throws, a faulty text never does. Texts are cut out of the source's chunks: a row that is kept
@@ -43,13 +56,10 @@ type RowOptions = {
   readonly linkHosts?: readonly string[] | undefined;
 };
 
-type Reading = {
+type Reading = Leftover & {
   readonly operation: PlanOperation;
-  readonly settle: SettleRow;
   readonly seen: Seen;
   readonly problems: PlanProblem[];
-  readonly unmapped: Map<string, foreign.Unmapped>;
-  readonly warnings: CountedWarnings;
   format: Format | undefined;
 };
 
@@ -63,57 +73,67 @@ export function readRows(
 ): RowReading {
   const seen = createSeenRows("csv" in source ? "line" : "row", takesAnyId, linkHosts);
   const found = { problems: [], unmapped: new Map(), warnings: new Map(), format: undefined };
-  const reading: Reading = { operation, settle, seen, ...found };
-  const rows = "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
+  const reading: Reading = { operation, seen, ...found };
+  const numbered =
+    "csv" in source ? readTable(source.csv, reading) : readList(source.rows, reading);
   return {
-    rows: noteEach(rows, reading),
+    rows: checkEach(numbered, settle, reading),
     listFindings: () => ({
       format: reading.format?.title,
       problems: [...reading.problems],
       unmapped: [...reading.unmapped.values()],
-      warnings: describeWarnings(reading.warnings, seen.unit),
+      warnings: describeWarnings(reading, seen.unit),
     }),
   };
+}
+
+type NumberedRow = { readonly row: number; readonly given: GivenRow };
+
+async function* checkEach(
+  rows: AsyncIterable<NumberedRow> | Iterable<NumberedRow>,
+  settle: SettleRow,
+  reading: Reading,
+): AsyncGenerator<CheckedRow> {
+  let isEmpty = true;
+  try {
+    for await (const { row, given } of rows) {
+      isEmpty = false;
+      const checked = checkRow(reading.operation, row, await settle(given), reading.seen);
+      note(reading, checked.problems);
+      yield checked;
+    }
+  } catch (error) {
+    if (!(error instanceof CsvFault)) throw error;
+    note(reading, [{ row: error.line, message: error.message }]);
+  }
+  if (isEmpty && reading.problems.length === 0) note(reading, [{ message: "It has no rows" }]);
 }
 
 function note({ problems }: Reading, found: readonly PlanProblem[]): void {
   problems.push(...found.slice(0, mostProblems - problems.length));
 }
 
-async function* noteEach(
-  rows: AsyncIterable<CheckedRow>,
-  reading: Reading,
-): AsyncGenerator<CheckedRow> {
-  for await (const row of rows) {
-    note(reading, row.problems);
-    yield row;
+async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<NumberedRow> {
+  let readRow: ((record: CsvRecord) => GivenRow) | undefined;
+  let count = 0;
+  for await (const record of readCsv(source)) {
+    const { line: row, cells } = record;
+    if (readRow !== undefined) {
+      const isWhole = cells.length === count;
+      yield { row, given: isWhole ? readRow(record) : refuseCount(cells.length, count) };
+      continue;
+    }
+    count = cells.length;
+    const format = detectFormat(cells);
+    const refusal = refuseFormat(format, reading) ?? refuseHeader(record, format, source);
+    if (refusal !== undefined) return note(reading, [refusal]);
+    readRow = format ? readForeign(format, cells, reading) : readOwn(record, reading);
   }
-}
-
-async function* readTable(source: TextSource, reading: Reading): AsyncGenerator<CheckedRow> {
-  const { operation, seen, settle } = reading;
-  const table = await openCsv(source);
-  if ("fault" in table) return note(reading, [explainFault(table)]);
-  const { columns, records } = table;
-  const format = foreign.detectFormat(columns.cells);
-  const refusal = noteFormat(format, reading) ?? explainHeader(columns, format, source);
-  if (refusal !== undefined) {
-    note(reading, [refusal]);
-    await records.return(undefined);
-    return;
-  }
-  const readRow = format ? readForeign(format, columns.cells, reading) : readOwn(columns, reading);
-  let isEmpty = true;
-  for await (const item of records) {
-    isEmpty = false;
-    if ("fault" in item) yield refuseLine(item);
-    else yield checkRow(operation, item.line, await settle(readRow(item)), seen);
-  }
-  if (isEmpty) note(reading, [{ message: noRow }]);
+  if (readRow === undefined) note(reading, [{ row: 1, message: "It is empty" }]);
 }
 
 /** What is wrong with a first line that names no column. */
-function explainHeader(
+function refuseHeader(
   { line, cells }: CsvRecord,
   format: Format | undefined,
   source: TextSource,
@@ -126,25 +146,33 @@ function explainHeader(
   return { row: line, message: message + hint };
 }
 
-const noRow = "It has no rows";
+function refuseCount(count: number, wanted: number): GivenRow {
+  const hint = count > wanted ? "; put a cell that contains a comma in quotes" : "";
+  const message = `The line has ${count} cells instead of ${wanted}${hint}`;
+  return { fields: {}, problems: [{ field: "", message }] };
+}
 
 type ReadRow = (record: CsvRecord) => GivenRow;
 
 function readForeign(format: Format, names: readonly string[], reading: Reading): ReadRow {
-  return ({ line, cells }) =>
-    foreign.convertLink(format, foreign.readCells(names, cells), line, reading);
+  return ({ line, cells }) => convertLink(format, readForeignCells(names, cells), line, reading);
 }
 
 function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
   const { columns, problems } = readHeader(names);
   const isDeletion = reading.operation === "delete";
-  const extra = isDeletion ? columns.flatMap((column) => findExtra(column) ?? []) : [];
+  // Columns that a deletion cannot use are refused once, and not again in every row.
+  const extra = columns.flatMap((column) =>
+    isDeletion && column?.role === "field" && column.place[0] !== "path" ? [column.name] : [],
+  );
+  const message = `A deletion list can have only the column id or path; remove ${extra.join(", ")}`;
+  const refused = extra.slice(0, 1).map((field) => ({ field, message }));
   note(
     reading,
-    [...problems, ...refuseExtra(extra)].map((problem) => ({ row: line, ...problem })),
+    [...problems, ...refused].map((problem) => ({ row: line, ...problem })),
   );
   const isNamed = isDeletion || columns.some((column) => column?.role === "id");
-  const left = readOnly.map((name) => ({ name, index: isNamed ? -1 : names.indexOf(name) }));
+  const left = isNamed ? [] : readOnly.map((name) => ({ name, index: names.indexOf(name) }));
   const read = columns.map((column) => (extra.includes(column?.name ?? "") ? undefined : column));
   return ({ cells }) => {
     for (const { name, index } of left) noteLeft(reading, name, cells[index]);
@@ -153,25 +181,13 @@ function readOwn({ line, cells: names }: CsvRecord, reading: Reading): ReadRow {
 }
 
 /** What cannot be written is told of, unless an id beside it says that it comes from an export. */
-function noteLeft({ unmapped }: Reading, field: string, value: unknown): void {
+function noteLeft(reading: Reading, field: string, value: unknown): void {
   const text = typeof value === "string" ? value.trim() : JSON.stringify(value ?? "");
-  if (text !== "" && text !== '""') foreign.countUnmapped(unmapped, field, text);
-}
-
-/** The name of a column that a deletion has no use for. */
-function findExtra(column: Column | undefined): string | undefined {
-  return column?.role === "field" && column.place[0] !== "path" ? column.name : undefined;
-}
-
-/** Columns that a deletion cannot use are refused once, and not again in every row. */
-function refuseExtra(names: readonly string[]) {
-  const [field = ""] = names;
-  const message = "A deletion list can have only the column id or path; remove";
-  return names.length === 0 ? [] : [{ field, message: `${message} ${names.join(", ")}` }];
+  if (text !== "" && text !== '""') countUnmapped(reading, field, text);
 }
 
 /** What another service exports says what links are to be, not which are to go. */
-function noteFormat(format: Format | undefined, reading: Reading): PlanProblem | undefined {
+function refuseFormat(format: Format | undefined, reading: Reading): PlanProblem | undefined {
   reading.format = format;
   if (format === undefined || reading.operation !== "delete") return undefined;
   return {
@@ -179,35 +195,26 @@ function noteFormat(format: Format | undefined, reading: Reading): PlanProblem |
   };
 }
 
-function explainFault({ line, fault }: CsvFault): PlanProblem {
-  return { row: line, message: fault };
-}
-
-function refuseLine(fault: CsvFault): CheckedRow {
-  return { row: fault.line, fields: {}, values: {}, problems: [explainFault(fault)] };
-}
-
 /** A list is of one kind, so its first members tell of which. */
 const mostLookedAt = 20;
 
-async function* readList(given: unknown, reading: Reading): AsyncGenerator<CheckedRow> {
+function* readList(given: unknown, reading: Reading): Generator<NumberedRow> {
   const items = listItems(given);
-  if (items === undefined || items.length === 0) {
-    const message = items === undefined ? "Rows must be a list of objects" : noRow;
-    return note(reading, [{ message }]);
-  }
-  const format = items
-    .slice(0, mostLookedAt)
-    .map((item) => (isObject(item) ? foreign.detectFormat(listNames(item)) : undefined))
-    .find((found) => found !== undefined);
-  const refusal = noteFormat(format, reading);
+  if (items === undefined) return note(reading, [{ message: "Rows must be a list of objects" }]);
+  const formats = items.slice(0, mostLookedAt).map((item) => {
+    const names = isObject(item) ? readForeignObject(item).map(({ name }) => name) : [];
+    return detectFormat(names);
+  });
+  const format = formats.find((found) => found !== undefined);
+  const refusal = refuseFormat(format, reading);
   if (refusal !== undefined) return note(reading, [refusal]);
   for (const [index, item] of items.entries()) {
-    const row =
-      format !== undefined && isObject(item)
-        ? foreign.convertLink(format, foreign.readObject(item), index + 1, reading)
-        : readOwnObject(item, reading);
-    yield checkRow(reading.operation, index + 1, await reading.settle(row), reading.seen);
+    const row = index + 1;
+    const isForeign = format !== undefined && isObject(item);
+    const given = isForeign
+      ? convertLink(format, readForeignObject(item), row, reading)
+      : readOwnObject(item, reading);
+    yield { row, given };
   }
 }
 
@@ -217,14 +224,6 @@ function readOwnObject(item: unknown, reading: Reading): GivenRow {
   const members = new Map<string, unknown>(Object.entries(item));
   for (const name of readOnly) noteLeft(reading, name, members.get(name));
   return given;
-}
-
-function listNames(item: object): readonly string[] {
-  return foreign.readObject(item).map(({ name }) => name);
-}
-
-function isObject(item: unknown): item is object {
-  return typeof item === "object" && item !== null;
 }
 
 /** The rows of a JSON file: the list itself, or the one list of objects inside an answer. */

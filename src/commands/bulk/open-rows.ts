@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
-import { findEncoding } from "../../bulk/files/read-text.ts";
+import { findEncoding } from "../../bulk/files/csv.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import type { RowSource } from "../../bulk/rows/read-rows.ts";
 import { readCode } from "../../compose/data-folder.ts";

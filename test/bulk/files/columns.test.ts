@@ -4,11 +4,15 @@ import {
   exportColumns,
   readCells,
   readHeader,
+  readObject,
   writeLink,
 } from "../../../src/bulk/files/columns.ts";
-import { readCsv, writeRecord } from "../../../src/bulk/files/csv.ts";
-import { escapeFormula, unescapeFormula } from "../../../src/bulk/files/escape-formula.ts";
-import { readObject } from "../../../src/bulk/rows/row-object.ts";
+import {
+  escapeFormula,
+  readCsv,
+  unescapeFormula,
+  writeRecord,
+} from "../../../src/bulk/files/csv.ts";
 import { link } from "../../contract/sample-link.ts";
 import { anyLink, fieldsOf } from "../sample-links.ts";
 import { drain } from "../streams.ts";

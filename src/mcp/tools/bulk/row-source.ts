@@ -1,4 +1,3 @@
-import { readCsv } from "../../../bulk/files/csv.ts";
 import { refuseArguments } from "../../results/tool-failure.ts";
 
 /** Rows that an assistant gives: they are held whole, so there is a limit to them. */
@@ -8,12 +7,14 @@ type Given = { readonly rows?: readonly object[]; readonly csv?: string };
 const mostRows = 10_000;
 const mostBytes = 4_000_000;
 
-export async function readSource(tool: string, { rows = [], csv }: Given) {
+export function readSource(tool: string, { rows = [], csv }: Given) {
   if (csv === undefined) {
     if (rows.length > mostRows || isLargerList(rows)) throw refuseLarge(tool, "rows");
     return { rows };
   }
-  if (Buffer.byteLength(csv) > mostBytes || (await hasMoreRecords(csv))) {
+  // The first line names the columns, and the last one may have an end.
+  const lines = csv.split(/[\r\n]+/, mostRows + 3).filter((line) => line !== "");
+  if (Buffer.byteLength(csv) > mostBytes || lines.length > mostRows + 1) {
     throw refuseLarge(tool, "csv");
   }
   return { csv };
@@ -23,14 +24,6 @@ function isLargerList(rows: readonly object[]): boolean {
   let bytes = 0;
   // One after the other: the text of all of them together would be held beside them.
   return rows.some((row) => (bytes += Buffer.byteLength(JSON.stringify(row))) > mostBytes);
-}
-
-async function hasMoreRecords(csv: string): Promise<boolean> {
-  // A text with as few lines as that has no more records; only others are looked through.
-  if (csv.split(/[\r\n]/, mostRows + 2).length <= mostRows + 1) return false;
-  let left = mostRows + 1;
-  for await (const _ of readCsv(csv)) if ((left -= 1) < 0) return true;
-  return false;
 }
 
 function refuseLarge(tool: string, field: string) {

@@ -104,11 +104,7 @@ describe("Firebase Dynamic Links", () => {
     });
     expect(rows[0]?.fields).toEqual({ path: "x", url: "https://a.example/" });
     expect(findings.unmapped).toEqual([
-      {
-        field: "link, replaced by the desktop fallback",
-        count: 1,
-        example: "https://a.example/deep",
-      },
+      { field: "link", count: 1, example: "https://a.example/deep" },
     ]);
   });
 
