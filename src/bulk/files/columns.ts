@@ -10,9 +10,9 @@ import { quoteLine } from "../../text/show-hidden.ts";
 import { escapeFormula, unescapeFormula } from "./csv.ts";
 
 /**
- * The columns of a file of links and the members of a row of JSON, as the contract has the fields of
- * a link: a plain field by its name, what is inside another by both (`ios_app.bundle_id`), and what
- * only an answer has.
+ * The columns of a file of links and the members of a row of JSON, as the contract has the fields
+ * of a link: a plain field by its name, what is inside another by both (`ios_app.bundle_id`), and
+ * what only an answer has.
  */
 
 /** What a row says of one link, before any rule was applied to it. */
