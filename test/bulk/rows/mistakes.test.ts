@@ -202,7 +202,7 @@ test("each of thirty mistakes and more gets its own line, and nothing is written
   expect((await planner.bulk.listJobs(planner.owner, 1)).jobs).toEqual([]);
 });
 
-test("a line that is no CSV keeps the plan from being applied, also with skip_invalid", async () => {
+test("a line that is no CSV keeps a plan from being applied, also with skip_invalid", async () => {
   const csv = 'path,name\na,A\nb,12" pipe\nc,C\n';
   const wanted = { operation: "upsert", source: { csv }, skipsInvalid: true } as const;
   const { plan } = await planner.plan(wanted);
