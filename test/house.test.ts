@@ -44,34 +44,20 @@ const rooms: Readonly<Record<string, string>> = {
   bulk: "contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply",
 
   domain: `
-    text contract contract/rules network network/hosts visit client bulk/select bulk/plan`,
+    text contract contract/rules network network/hosts visit client bulk/select`,
 
   "mcp/results": "text contract contract/rules client state",
   "mcp/schemas": "text contract contract/rules mcp/results",
   "mcp/approval": "text look contract contract/rules network visit state bulk/plan mcp/results",
   "mcp/access":
     "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
-  "mcp/tools/tool": "contract state mcp/results mcp/approval mcp/access",
   "mcp/previews": "mcp/access mcp/approval",
-  "mcp/tools/templates": `
-    text look contract template mcp/results mcp/approval mcp/previews mcp/tools/tool`,
-  "mcp/tools/endpoints": `
-    text qr contract contract/rules visit bulk/select mcp/results mcp/schemas mcp/approval
-    mcp/access mcp/tools/tool mcp/tools/templates`,
-  "mcp/tools/bulk": `
-    text contract state bulk/owner bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply
-    bulk mcp/results mcp/schemas mcp/approval mcp/access mcp/tools/tool`,
-  "mcp/tools/audit": `
-    contract audit bulk/owner bulk/plan bulk/select mcp/schemas mcp/tools/tool mcp/tools/bulk`,
-  "mcp/tools/history": `
-    text contract contract/rules state bulk mcp/results mcp/approval mcp/access
-    mcp/tools/tool mcp/tools/templates mcp/tools/endpoints mcp/tools/bulk`,
   "mcp/tools": `
-    text contract contract/rules visit domain mcp/results mcp/schemas mcp/approval mcp/access
-    mcp/tools/tool mcp/tools/endpoints mcp/tools/bulk mcp/tools/audit mcp/tools/history`,
+    text look qr contract contract/rules visit domain audit template state bulk/owner
+    bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply bulk mcp/results mcp/schemas
+    mcp/approval mcp/previews mcp/access`,
   "mcp/protocol": `
-    text contract state mcp/results mcp/approval mcp/access mcp/tools/tool
-    mcp/tools/templates mcp/tools/bulk mcp/tools`,
+    text contract state bulk/select mcp/results mcp/approval mcp/access mcp/tools`,
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
 
   help: "",
@@ -82,7 +68,7 @@ const rooms: Readonly<Record<string, string>> = {
   compose: `
     text qr sql copies contract contract/rules network network/hosts client state store service host
     webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
-    mcp/approval mcp/previews mcp/access mcp/tools mcp/tools/tool mcp/tools/bulk
+    mcp/approval mcp/previews mcp/access mcp/tools
     mcp/protocol help web config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/connect/clients": "",

@@ -1,6 +1,6 @@
-import { readIfAllowed } from "../bulk/plan/read-if-allowed.ts";
-import { readAndroidApps, readIosApps } from "../bulk/select/read-apps.ts";
-import { ListChanging, type WholeList } from "../bulk/select/read-whole-list.ts";
+import { readIfAllowed } from "../bulk/select/read-if-allowed.ts";
+import { appKinds, readApps, type App, type AppMember } from "../bulk/select/project-apps.ts";
+import { ListChanging } from "../bulk/select/read-whole-list.ts";
 import type { Client } from "../client/client.ts";
 import type { AndroidAppFields, IosAppFields } from "../contract/apps.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
@@ -38,15 +38,13 @@ export type ProjectReading = {
   readonly isOwn: boolean;
 };
 
-const { iosApps, androidApps, links } = contract;
+const { links } = contract;
 
 export async function readProjectFiles(reading: ProjectReading): Promise<Expected> {
-  const { call, signal, isOwn } = reading;
-  const read = <App>(index: Endpoint, readApps: () => Promise<WholeList<App>>) =>
-    reading.mayRead(index) ? readRows(readApps) : undefined;
+  const { isOwn } = reading;
   const [ios, android] = await Promise.all([
-    read(iosApps.index, () => readIosApps({ call, signal })),
-    read(androidApps.index, () => readAndroidApps({ call, signal })),
+    readRows("ios_app", reading),
+    readRows("android_app", reading),
   ]);
   const browser = isOwn ? await readBrowserLinks(reading) : undefined;
   const paths = browser?.paths ?? [];
@@ -84,11 +82,13 @@ export async function readProjectFiles(reading: ProjectReading): Promise<Expecte
 const bothSystems = ["ios", "android"] as const;
 
 /** Undefined where not all of them could be read. */
-async function readRows<App>(
-  read: () => Promise<WholeList<App>>,
+async function readRows(
+  member: AppMember,
+  { call, signal, mayRead }: ProjectReading,
 ): Promise<readonly App[] | undefined> {
+  if (!mayRead(appKinds[member].index)) return undefined;
   try {
-    const found = await readIfAllowed(read);
+    const found = await readIfAllowed(() => readApps(member, { call, signal }));
     return found?.unread === 0 ? found.rows : undefined;
   } catch (error) {
     if (error instanceof ListChanging) return undefined;

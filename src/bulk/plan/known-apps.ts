@@ -10,9 +10,13 @@ import {
   type NamedApp,
 } from "../../text/unregistered-app.ts";
 import type { Asking, Owner } from "../owner.ts";
-import { readAndroidApps, readIosApps } from "../select/read-apps.ts";
-import type { WholeList } from "../select/read-whole-list.ts";
-import { readIfAllowed } from "./read-if-allowed.ts";
+import {
+  createProjectApps,
+  isWhole,
+  readIdentifier,
+  type AppMember,
+  type ProjectApps,
+} from "../select/project-apps.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
 
@@ -38,11 +42,12 @@ export type ReadApps = (fields: LinkFields) => Promise<KnownApps>;
 
 /** Asks for each kind of app once, as soon as a row names one. */
 export function createAppReader(asking: Asking): ReadApps {
+  const apps = createProjectApps(asking);
   let ios: Promise<KnownKind> | undefined;
   let android: Promise<KnownKind> | undefined;
   return async ({ ios_app, android_app }) => {
-    if (ios_app) ios ??= readIos(asking);
-    if (android_app) android ??= readAndroid(asking);
+    if (ios_app) ios ??= readKind("ios_app", apps);
+    if (android_app) android ??= readKind("android_app", apps);
     // Together: a failure of one while the other is waited for would go unhandled.
     const [knownIos, knownAndroid] = await Promise.all([ios, android]);
     return { ios: knownIos, android: knownAndroid };
@@ -173,33 +178,14 @@ export function createAppComparison(): (row: number, fields: LinkFields) => stri
   };
 }
 
-function readIos(asking: Asking): Promise<KnownKind> {
-  return readKind(async () => {
-    const { rows, unread } = await readIosApps(asking);
-    const named = rows.map(({ id, name, bundle_id }) => ({ id, name, identifier: bundle_id }));
-    return { rows: named, unread };
+async function readKind(member: AppMember, apps: ProjectApps): Promise<KnownKind> {
+  const list = await apps.list(member);
+  if (list === undefined || !isWhole(list)) return undefined;
+  const registered = list.rows.map((app) => {
+    return { id: app.id, name: app.name, identifier: readIdentifier(app) };
   });
-}
-
-function readAndroid(asking: Asking): Promise<KnownKind> {
-  return readKind(async () => {
-    const { rows, unread } = await readAndroidApps(asking);
-    const named = rows.map(({ id, name, package_name }) => {
-      return { id, name, identifier: package_name };
-    });
-    return { rows: named, unread };
-  });
-}
-
-type ReadKind = () => Promise<WholeList<RegisteredApp>>;
-
-function readKind(read: ReadKind): Promise<KnownKind> {
-  return readIfAllowed(async () => {
-    const { rows, unread } = await read();
-    const named = rows.flatMap(({ id, identifier }) =>
-      typeof identifier === "string" ? [[identifier, id] as const] : [],
-    );
-    const isWhole = unread === 0 && named.length === rows.length;
-    return isWhole ? { idsByName: new Map(named), registered: rows } : undefined;
-  });
+  const named = registered.flatMap(({ id, identifier }) =>
+    identifier === undefined ? [] : [[identifier, id] as const],
+  );
+  return { idsByName: new Map(named), registered };
 }

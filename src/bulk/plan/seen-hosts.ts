@@ -9,7 +9,7 @@ import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
 import { askOwn } from "../select/own-filters.ts";
 import { listHosts } from "./destination-hosts.ts";
-import { readIfAllowed } from "./read-if-allowed.ts";
+import { readIfAllowed } from "../select/read-if-allowed.ts";
 
 /** Which hosts no link leads to that has not changed for a day, as far as a few requests show. */
 

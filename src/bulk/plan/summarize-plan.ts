@@ -2,7 +2,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { bringsNewApp } from "../../contract/rules/app-rules.ts";
 import type { Plan, PlanRow } from "../../state/plans.ts";
-import { readApps, type NamedApp } from "./app-names.ts";
+import type { NamedApp } from "../../text/unregistered-app.ts";
+import {
+  appMembers,
+  createProjectApps,
+  findApp,
+  readIdentifier,
+  type ProjectApps,
+} from "../select/project-apps.ts";
 import { listHosts } from "./destination-hosts.ts";
 import { listChanges } from "./list-changes.ts";
 import { findUnseenHosts, type Looked, type Looking } from "./seen-hosts.ts";
@@ -97,7 +104,7 @@ export async function summarizePlan(
     rows: [...tally.best, ...tally.made].slice(0, mostRows),
     registrations: [...tally.apps.values()],
     clicksLost: tally.clicksLost,
-    apps: await readApps(asking, tally.appIds),
+    apps: await nameApps(createProjectApps(asking), tally.appIds),
   };
 }
 
@@ -207,4 +214,21 @@ function noteApps({ apps }: Tally, fields: JsonObject): void {
 
 function order(one: HostCount, other: HostCount): number {
   return Number(other.isNew) - Number(one.isNew) || other.links - one.links;
+}
+
+/** Every app that rows name, where one was found. */
+async function nameApps(
+  apps: ProjectApps,
+  wanted: Tally["appIds"],
+): Promise<ReadonlyMap<string, NamedApp | undefined>> {
+  const named = new Map<string, NamedApp | undefined>();
+  for (const member of appMembers) {
+    const texts = wanted[member];
+    const list = texts.size === 0 ? undefined : await apps.list(member);
+    for (const text of texts) {
+      const app = findApp(list?.rows ?? [], text);
+      named.set(text, app && { name: app.name, identifier: readIdentifier(app) });
+    }
+  }
+  return named;
 }

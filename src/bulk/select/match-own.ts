@@ -7,7 +7,6 @@ import {
   type LinkSelection,
 } from "../../contract/filters.ts";
 import { listNamedScopes, readCause } from "../../contract/access.ts";
-import { androidApps, iosApps } from "../../contract/apps.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -17,7 +16,7 @@ import { addressField, readSearch, searchFields } from "../../contract/rules/rea
 import { isBlank } from "../../contract/text.ts";
 import type { Asking } from "../owner.ts";
 import { createMatcher, type Matcher } from "./match-filter.ts";
-import { readAndroidApps, readIosApps } from "./read-apps.ts";
+import { appKinds, appMembers, readApps, readIdentifier } from "./project-apps.ts";
 
 /** Our own filters, where a deployment does not know them: held against each link that is read. */
 
@@ -53,18 +52,13 @@ export async function readAppNames(
   { filters = [] }: LinkSelection,
 ): Promise<AppNames> {
   const names = new Map<string, string>();
-  const note = (id: string, called: readonly unknown[]) => {
-    const name = called.find((text) => !isBlank(text));
-    if (typeof name === "string") names.set(normalizeId(id), name);
-  };
-  const fields = new Set(filters.map(({ field }) => field));
-  if (fields.has("ios_app_name")) {
-    const { rows } = await readNamed(iosApps.index, () => readIosApps(asking));
-    for (const { id, name, bundle_id } of rows) note(id, [name, bundle_id]);
-  }
-  if (fields.has("android_app_name")) {
-    const { rows } = await readNamed(androidApps.index, () => readAndroidApps(asking));
-    for (const { id, name, package_name } of rows) note(id, [name, package_name]);
+  for (const member of appMembers) {
+    if (!filters.some(({ field }) => field === `${member}_name`)) continue;
+    const { rows } = await readNamed(appKinds[member].index, () => readApps(member, asking));
+    for (const app of rows) {
+      const name = [app.name, readIdentifier(app)].find((text) => !isBlank(text));
+      if (typeof name === "string") names.set(normalizeId(app.id), name);
+    }
   }
   return names;
 }

@@ -1,9 +1,10 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
+import { createProjectApps } from "../../bulk/select/project-apps.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import { showPlanPage } from "../tools/bulk/show-plan.ts";
 import { readBulkUri } from "../tools/bulk/uris.ts";
-import { nameChangedApps } from "../tools/name-changed-apps.ts";
+import { nameChangedApps } from "../tools/apps.ts";
 import { templateView } from "../tools/templates/view-resource.ts";
 import type { Call } from "../tools/tool.ts";
 import { listVisible, nameVisible } from "../tools/toolbox.ts";
@@ -90,8 +91,9 @@ async function readBulkPage(
     if (plan === undefined) return undefined;
     const ask: Call["ask"] = (endpoint, input) => owner.call(endpoint, input, signal);
     const shown = await showPlanPage(plan, owner.bulk, page);
+    const apps = createProjectApps({ call: owner.call, signal });
     const text = JSON.stringify(
-      showHiddenIn(await nameChangedApps(shown, { ask, keyContext: owner })),
+      showHiddenIn(await nameChangedApps(shown, { ask, keyContext: owner, apps })),
     );
     return { uri, mimeType: "application/json", text };
   }

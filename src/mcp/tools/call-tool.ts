@@ -1,4 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import { createProjectApps } from "../../bulk/select/project-apps.ts";
+import { ListChanging } from "../../bulk/select/read-whole-list.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -18,7 +20,7 @@ import { describeFault, explainEnd, ToolFailure, type Failure } from "../results
 import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { addRecent } from "./history/describe-recent.ts";
 import { journalWrite } from "./history/journal-write.ts";
-import { nameChangedApps } from "./name-changed-apps.ts";
+import { nameChangedApps } from "./apps.ts";
 import type { Call, Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
@@ -101,7 +103,9 @@ function explainError(
   acted: Acted,
   { report, requestId, meta }: CallContext,
 ): Failure {
-  if (error instanceof ToolFailure) return error.failure;
+  const end = explainEnd({ tool: tool.name }, error);
+  if (end instanceof ToolFailure) return end.failure;
+  if (error instanceof ListChanging) return explainChanging(tool.name, error);
   return (
     explainOutage(error, tool, acted) ??
     explainInternal(tool, describeFault(report(error, requestId, meta?.["traceparent"])))
@@ -129,11 +133,16 @@ function makeCall(running: Running, extras: Extras): Call {
     requireApproval(await addRecent(request, keyContext), keyContext, describePerson(running));
   const asking: Call["ask"] = (endpoint, input, condition) =>
     ask(endpoint, input, running, { condition });
-  const { realm, key_print } = keyContext;
+  const { realm, key_print, call, access } = keyContext;
+  const apps = createProjectApps(
+    { call, signal: leaving },
+    (index) => access.read(index).state !== "denied",
+  );
   const writer = { realm, key_print, client: context.person.client ?? null };
   return {
     keyContext,
     signal: leaving,
+    apps,
     requestId: context.requestId,
     ask: asking,
     askFree: (endpoint, input, condition) =>
@@ -198,6 +207,11 @@ async function ask<E extends Endpoint>(
   } catch (error) {
     throw explainEnd({ tool: tool.name, endpoint }, error);
   }
+}
+
+function explainChanging(tool: string, { message }: ListChanging): Failure {
+  const code = "overloaded";
+  return { code, message, effect: "none", retry: "later", next: advise(code, { tool }) };
 }
 
 /** It is unknown how far the call came, so that a second one could do the same twice. */

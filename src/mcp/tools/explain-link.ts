@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { Endpoint } from "../../contract/endpoint.ts";
+import { pickNamedApps, type App, type AppMember } from "../../bulk/select/project-apps.ts";
+import { normalizeId } from "../../contract/fields.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { LinkFields } from "../../contract/links.ts";
@@ -18,12 +19,11 @@ import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildInput, listFields, buildBothSchemas, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema, problems } from "../schemas/output-schema.ts";
-import { findLink } from "./endpoints/find-link.ts";
-import { findTarget } from "./endpoints/find-target.ts";
+import { findLink, findTarget } from "./targets.ts";
 import { readVisitOptions } from "./endpoints/find-written-problems.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
 
-const { links, iosApps, androidApps } = contract;
+const { links } = contract;
 const name = "explain_link";
 const result = {
   visits: z.looseObject({
@@ -123,40 +123,32 @@ async function findSaved(fields: LinkFields, call: Call): Promise<readonly CallP
   }
 }
 
-/** Apps that are registered already; the draft's own fields say which apps it would create. */
+/** Registered apps; the draft's own fields say which apps it would register. */
 function readDraftApps({ ios_app, android_app }: LinkFields, call: Call): Promise<VisitedApps> {
   const ios = { id: ios_app?.id, name: ios_app?.bundle_id };
   const android = { id: android_app?.id, name: android_app?.package_name };
   return readApps(ios, android, call);
 }
 
-/** An app by its UUID, or else by its bundle id or package name. */
-type Wanted = Readonly<Partial<Record<"id" | "name", string | null | undefined>>>;
+/** An app by its id, or else by its bundle id, package name or name. */
+type AppChoice = Readonly<Partial<Record<"id" | "name", string | null | undefined>>>;
 
-async function readApps(ios: Wanted, android: Wanted, call: Call): Promise<VisitedApps> {
+async function readApps(ios: AppChoice, android: AppChoice, call: Call): Promise<VisitedApps> {
   return {
-    ios_app: await readApp(ios, iosApps.show, call, (id) => call.ask(iosApps.show, { id })),
-    android_app: await readApp(android, androidApps.show, call, (id) =>
-      call.ask(androidApps.show, { id }),
-    ),
+    ios_app: await readApp("ios_app", ios, call),
+    android_app: await readApp("android_app", android, call),
   };
 }
 
-/** The app's record; undefined where there is none, or where the key may not read it. */
-async function readApp<App>(
-  { id, name: identifier }: Wanted,
-  show: Endpoint,
-  call: Call,
-  read: (id: string) => Promise<App>,
+/** Undefined where no one app is meant, or where the key may not read it. */
+async function readApp(
+  member: AppMember,
+  { id, name: text }: AppChoice,
+  { apps }: Call,
 ): Promise<App | undefined> {
-  if (isBlank(id) && isBlank(identifier)) return undefined;
-  try {
-    const isNamed = isBlank(id);
-    return await read(isNamed ? await findTarget(findKind(show), identifier ?? "", call) : `${id}`);
-  } catch (error) {
-    if (!(error instanceof ToolFailure)) throw error;
-    const { code, status } = error.failure;
-    if (code === "not_found" || status === 401) return undefined;
-    throw error;
-  }
+  if (isBlank(id) && isBlank(text)) return undefined;
+  const { rows = [] } = (await apps.list(member)) ?? {};
+  if (!isBlank(id)) return rows.find((app) => app.id === normalizeId(id ?? ""));
+  const [app, ...others] = pickNamedApps(rows, text ?? "");
+  return others.length === 0 ? app : undefined;
 }

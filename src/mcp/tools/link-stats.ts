@@ -10,7 +10,7 @@ import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas, buildInput, listFields, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
-import { findTarget } from "./endpoints/find-target.ts";
+import { findTarget } from "./targets.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
 
 /** The tool that tells how often links were visited, in one call and in few words. */

@@ -1,3 +1,4 @@
+import type { ProjectApps } from "../../bulk/select/project-apps.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -76,6 +77,8 @@ export type Written<E extends Endpoint> = {
 export type Call = {
   readonly keyContext: KeyContext;
   readonly signal: Leaving;
+  /** The project's apps, read at most once in a call. */
+  readonly apps: ProjectApps;
   /** By what it is known in logs. */
   readonly requestId: string | undefined;
   /** Asks the deployment; a refusal is thrown as a ToolFailure, and teaches what the key may do. */

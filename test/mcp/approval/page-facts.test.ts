@@ -135,13 +135,11 @@ describe("of a link that changes", () => {
     android_app_id: null,
   };
 
-  function ask(_: unknown, { id }: { readonly id: string }): Promise<unknown> {
-    return Promise.resolve(apps.find((each) => each.id === id));
-  }
+  const list = () => Promise.resolve({ rows: apps, unread: 0 });
 
   function write(changes: Readonly<Record<string, unknown>>): Promise<Preview> {
-    // Of a call it takes only what asks the deployment, and where links live.
-    const call = { ask, keyContext: { known } } as unknown as Parameters<typeof previewChange>[2];
+    // It takes only the project's apps from a call, and the host of the links.
+    const call = { apps: { list }, keyContext: { known } } as unknown as Parameters<typeof previewChange>[2];
     return previewChange({ kind, id: record.id, record }, changes, call);
   }
 

@@ -3,6 +3,7 @@ import { createAudit, type AuditEnd } from "../../../audit/audit-links.ts";
 import { describeGroups, type Group } from "../../../audit/describe-groups.ts";
 import type { Window } from "../../../audit/findings.ts";
 import { limitTime, type InTime } from "../../../bulk/select/limit-time.ts";
+import { appKinds, type App, type AppMember } from "../../../bulk/select/project-apps.ts";
 import type { ReadWithin } from "../../../bulk/select/read-within.ts";
 import type { FilterInput } from "../../../contract/filters.ts";
 import { contract } from "../../../contract/index.ts";
@@ -11,7 +12,6 @@ import { listFields, shownFilters, type Fields } from "../../schemas/input-schem
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import type { Call, Tool } from "../tool.ts";
 import { findNeverClicked } from "./find-never-clicked.ts";
-import { readAuditedApps } from "./read-audited-apps.ts";
 
 /** One look at a whole project: what is wrong with it, the worst first, and what mends it. */
 
@@ -99,9 +99,11 @@ async function runAudit(
   const { keyContext } = call;
   const { bulk, known } = keyContext;
   const window = { from: (page - 1) * idsPerPage, limit: idsPerPage };
-  const { apps, notChecked } = await readAuditedApps(call);
+  const ios = await readApps("ios_app", call);
+  const android = await readApps("android_app", call);
+  const notChecked = [...ios.notChecked, ...android.notChecked];
   const started = createAudit({
-    apps,
+    apps: { ios: ios.byId, android: android.byId },
     linkHost: known.linkHost,
     visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
     window,
@@ -129,6 +131,24 @@ async function runAudit(
     },
     meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },
   };
+}
+
+type AuditedApps = {
+  /** Undefined where not all of them could be read: one of them may be the app of a link. */
+  readonly byId: ReadonlyMap<string, App> | undefined;
+  readonly notChecked: readonly string[];
+};
+
+async function readApps(member: AppMember, { apps }: Call): Promise<AuditedApps> {
+  const list = await apps.list(member);
+  const { label } = appKinds[member];
+  if (list === undefined) {
+    return { byId: undefined, notChecked: [`${label}s: this key cannot read them.`] };
+  }
+  if (list.unread > 0) {
+    return { byId: undefined, notChecked: [`${label}s: not all of them could be read.`] };
+  }
+  return { byId: new Map(list.rows.map((app) => [app.id, app])), notChecked: [] };
 }
 
 /** A later page has the groups that have more ids. */

@@ -30,7 +30,7 @@ import { runTemplate } from "../templates/run-template.ts";
 import { templateView } from "../templates/view-resource.ts";
 import { annotate, type Likeness, type Tool } from "../tool.ts";
 import { descriptions, type EndpointTool } from "./descriptions.ts";
-import { findTarget } from "./find-target.ts";
+import { findTarget } from "../targets.ts";
 import { linkFields, runGetLink } from "./get-link.ts";
 import { nameDraft, nameLinkOf } from "./name-link.ts";
 import { runEndpoint } from "./run-endpoint.ts";

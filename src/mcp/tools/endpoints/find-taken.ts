@@ -1,23 +1,18 @@
 import type { JsonObject } from "../../../contract/json.ts";
 import { contract } from "../../../contract/index.ts";
-import { paging } from "../../../contract/limits.ts";
 import { takenFault, type FieldProblem } from "../../../contract/problem.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { findRecord } from "./find-record.ts";
-import { listPage, listRows } from "./found-rows.ts";
+import { findRecord, listProjects, listRows } from "../targets.ts";
 
 /** Values that must be unique in a project and that another record already has. */
 
 type Asking = Pick<Call, "ask" | "keyContext">;
 
-const { links, projects, shortLinks } = contract;
-
-/** Lists are read so far; the deployment itself refuses what stands further back. */
-const mostPages = 5;
+const { links, shortLinks } = contract;
 
 export async function findTakenName(
   kind: ResourceKind,
@@ -68,7 +63,7 @@ export async function findTakenHosts(
   ownId: string | undefined,
   call: Asking,
 ): Promise<readonly FieldProblem[]> {
-  const rows = (await readIfPossible(() => readProjects(call))) ?? [];
+  const rows = (await readIfPossible(() => listProjects(call))) ?? [];
   return ["subdomain", "custom_domain"].flatMap((field) => {
     const wanted = normalizeHost(fields[field]);
     const isTaken =
@@ -76,20 +71,6 @@ export async function findTakenHosts(
       rows.some((row) => row["id"] !== ownId && normalizeHost(row[field]) === wanted);
     return isTaken ? [takenFault(field)] : [];
   });
-}
-
-async function readProjects(call: Asking): Promise<readonly JsonObject[]> {
-  const all: JsonObject[] = [];
-  for (let page = 1; page <= mostPages; page += 1) {
-    const { rows, hasMore } = await listPage(
-      projects.index,
-      { page, limit: paging.max_limit },
-      call,
-    );
-    all.push(...rows);
-    if (!hasMore) break;
-  }
-  return all;
 }
 
 function normalizeHost(host: unknown): string {

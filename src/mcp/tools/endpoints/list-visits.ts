@@ -7,7 +7,7 @@ import type { VisitedLink } from "../../../visit/decide-visit.ts";
 import { explainVisits } from "../../../visit/explain-visits.ts";
 import type { Fact } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
-import type { LinkApps } from "./read-link-apps.ts";
+import type { LinkApps } from "../apps.ts";
 
 /** What visitors will see after a link is changed or created, in one line per platform. */
 

@@ -17,9 +17,8 @@ import {
 import { isBlank } from "../../../contract/text.ts";
 import { readIfAllowed, refuseArguments } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { findLink } from "./find-link.ts";
-import { findTarget } from "./find-target.ts";
-import { settleApps } from "./settle-apps.ts";
+import { settleApps } from "../apps.ts";
+import { findLink, findTarget } from "../targets.ts";
 
 /** Arguments beside `id` that name a link, as the API takes them. */
 

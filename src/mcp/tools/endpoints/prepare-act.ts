@@ -12,12 +12,10 @@ import { isBlank } from "../../../contract/text.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { readIfAllowed } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import { findRecord } from "./find-record.ts";
-import { findTarget } from "./find-target.ts";
+import { settleApps, type NewApp } from "../apps.ts";
+import { findRecord, findTarget } from "../targets.ts";
 import { isFreshMove, type FreshnessCall } from "./is-fresh-move.ts";
-import type { NewApp } from "./preview-app.ts";
 import { readTouched, type TouchedLinks } from "./read-touched.ts";
-import { settleApps } from "./settle-apps.ts";
 
 /** One call of a tool that writes, with all that is known before it happens. */
 export type Act = {
@@ -56,7 +54,7 @@ export type Target =
   /** It is about to be made. */
   | { readonly state: "absent" };
 
-type Asking = Pick<Call, "ask" | "keyContext" | "requireAct">;
+type Asking = Pick<Call, "ask" | "keyContext" | "apps" | "requireAct">;
 
 const { links } = contract;
 

@@ -9,7 +9,7 @@ import { previewChange, previewCreation, previewDeletion } from "./preview-chang
 /** What a person reads before they approve of an act, whichever kind it is. */
 export async function previewAct(
   act: Act,
-  call: Pick<Call, "ask" | "keyContext">,
+  call: Pick<Call, "ask" | "keyContext" | "apps">,
 ): Promise<Preview> {
   const { endpoint, kind, target, changes, registered, touched } = act;
   const [first] = registered;

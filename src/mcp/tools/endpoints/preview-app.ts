@@ -1,14 +1,11 @@
 import type { JsonObject } from "../../../contract/json.ts";
 import { limits } from "../../../contract/limits.ts";
-import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
+import type { NewApp } from "../apps.ts";
 
 /** What a person reads of an app before the domain vouches for it, or for another one. */
-
-/** An app that a call would register. */
-export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
 
 export function previewRegistration({ kind, fields }: NewApp): Preview {
   const name = fields[kind.key ?? ""];

@@ -10,12 +10,12 @@ import type { Fact, Preview } from "../../approval/approval-request.ts";
 import type { Call } from "../tool.ts";
 import { describeReturn } from "./describe-return.ts";
 import { listVisits } from "./list-visits.ts";
-import { readLinkApps, type LinkApps } from "./read-link-apps.ts";
+import { readLinkApps, type LinkApps } from "../apps.ts";
 import { findTouching, readTouched, type TouchedLinks } from "./read-touched.ts";
 
 /** What a person reads before they approve: the target, and what else is touched. */
 
-type Asking = Pick<Call, "ask" | "keyContext">;
+type Asking = Pick<Call, "ask" | "keyContext" | "apps">;
 
 /** A request's target: its kind, its UUID, and its record as far as the key may read it. */
 export type Subject = {

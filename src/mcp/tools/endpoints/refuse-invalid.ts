@@ -20,7 +20,7 @@ import type { Act } from "./prepare-act.ts";
 
 const { links, iosApps, androidApps } = contract;
 
-type Asking = Pick<Call, "ask" | "keyContext">;
+type Asking = Pick<Call, "ask" | "keyContext" | "apps">;
 
 /**
  * Refuses, before anyone is asked, what the API would refuse after the approval: in the API's own

@@ -1,6 +1,6 @@
 import { pickFields, type Endpoint } from "../../../contract/endpoint.ts";
 import type { ListInput } from "../../../contract/filters.ts";
-import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
+import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
@@ -10,7 +10,8 @@ import { presentBody, readListRows } from "../../results/present-body.ts";
 import { tellProblems } from "../../results/tell-warnings.ts";
 import type { Call } from "../tool.ts";
 import { findWrittenProblems } from "./find-written-problems.ts";
-import { findTarget } from "./find-target.ts";
+import { readAppsOf } from "../apps.ts";
+import { findTarget } from "../targets.ts";
 import { askLinks } from "./list-links.ts";
 import {
   prepareAct,
@@ -21,7 +22,6 @@ import {
   type Target,
 } from "./prepare-act.ts";
 import { previewAct } from "./preview-act.ts";
-import { readKnownApps } from "./read-known-apps.ts";
 import { refuseInvalid } from "./refuse-invalid.ts";
 
 /** A call of a tool that is an entry of the contract. */
@@ -128,7 +128,7 @@ async function presentFound(
   const { linkHost } = call.keyContext.known;
   const isOfLinks = findKind(endpoint).name === "link";
   const links = endpoint.list === undefined ? [body] : readListRows(endpoint, body);
-  const apps = await readKnownApps(isOfLinks ? links : [], call);
+  const apps = await readAppsOf(isOfLinks ? links : [], call);
   return presentBody(endpoint, body, { linkHost, apps, asked: listAsked(input) });
 }
 
@@ -139,11 +139,11 @@ async function presentWritten(
   { change, read }: { readonly change: JsonObject; readonly read: readonly JsonObject[] },
   call: Call,
 ): Promise<JsonObject> {
-  const { endpoint, kind, input, beside } = act;
+  const { endpoint, kind, input, registered } = act;
   const { linkHost } = call.keyContext.known;
   const isLink = kind.name === "link";
-  const known = [...beside.filter(isJsonObject), ...read];
-  const apps = await readKnownApps(isLink ? [body] : [], call, known);
+  if (registered.length > 0) call.apps.forget();
+  const apps = await readAppsOf(isLink ? [body] : [], call, read);
   const sent = Object.keys(pickFields(endpoint, input));
   const shown = presentBody(endpoint, body, { linkHost, apps, sent });
   const found = findWrittenProblems(act, body, apps, call.keyContext);

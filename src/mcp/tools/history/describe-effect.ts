@@ -7,7 +7,7 @@ import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
 import type { Effect, Target } from "../../../state/history.ts";
-import type { Reading } from "../endpoints/find-record.ts";
+import type { Reading } from "../targets.ts";
 
 /** What a write has done, from what was there before it and what was there after it. */
 

@@ -12,7 +12,7 @@ import type { Access, Reading } from "../../access/key-access.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import { isRefused } from "../../results/tool-failure.ts";
-import { findTarget } from "../endpoints/find-target.ts";
+import { findTarget } from "../targets.ts";
 import type { Call, Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
 

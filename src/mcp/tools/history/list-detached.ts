@@ -5,7 +5,7 @@ import { findKind } from "../../../contract/resource-kind.ts";
 import type { Effect } from "../../../state/history.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
-import type { Reading } from "../endpoints/find-record.ts";
+import type { Reading } from "../targets.ts";
 import { appFilters } from "../endpoints/read-touched.ts";
 
 /**

@@ -12,7 +12,7 @@ import {
   writeBack,
 } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
-import type { Reading } from "../endpoints/find-record.ts";
+import type { Reading } from "../targets.ts";
 import { pick } from "./describe-effect.ts";
 
 /** What puts one effect back, given what it was, what it became, and what is there now. */

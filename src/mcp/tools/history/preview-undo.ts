@@ -9,7 +9,7 @@ import { writeValue } from "../../approval/write-value.ts";
 import { appFields, type AppField } from "../../results/present-link.ts";
 import { completeAct, type Act, type Target } from "../endpoints/prepare-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
-import { readAppName } from "../endpoints/read-link-apps.ts";
+import { readAppName } from "../apps.ts";
 import {
   previewPublication,
   previewSaving,
@@ -38,7 +38,7 @@ export function listReasons({ steps, isDoubtful }: Undo): readonly ApprovalReaso
 
 export async function previewUndo(
   undo: Undo,
-  call: Pick<Call, "ask" | "askFree" | "keyContext">,
+  call: Pick<Call, "ask" | "askFree" | "keyContext" | "apps">,
 ): Promise<Preview> {
   const { change, steps, isDoubtful, lacking } = undo;
   const previews = [];
@@ -114,7 +114,7 @@ async function describeLosses({ lost }: Step, readName: ReadName): Promise<reado
 type ReadName = (app: AppField, id: unknown) => Promise<string>;
 
 /** Many links may have lost the same app, which is read once. */
-function readNamesOnce(call: Pick<Call, "ask">): ReadName {
+function readNamesOnce(call: Pick<Call, "ask" | "keyContext" | "apps">): ReadName {
   const names = new Map<string, Promise<string>>();
   return (app, id) => {
     const key = JSON.stringify([app, id]);
@@ -127,7 +127,7 @@ function readNamesOnce(call: Pick<Call, "ask">): ReadName {
 async function previewStep(
   step: Step,
   { template }: Undo,
-  call: Pick<Call, "ask" | "askFree" | "keyContext">,
+  call: Pick<Call, "ask" | "askFree" | "keyContext" | "apps">,
 ): Promise<Preview> {
   if (!isTemplate(step) || template === undefined) return previewAct(toAct(step), call);
   if (step.endpoint === publish) return previewPublication(step.input, template, call);

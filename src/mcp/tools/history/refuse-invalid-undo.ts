@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { refuseInvalid } from "../endpoints/refuse-invalid.ts";
-import { settleApps } from "../endpoints/settle-apps.ts";
+import { settleApps } from "../apps.ts";
 import { refuseUnpublishable } from "../templates/run-template.ts";
 import { pickText } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";

@@ -1,0 +1,91 @@
+import { androidApps, iosApps, type AndroidApp, type IosApp } from "../../contract/apps.ts";
+import { listUnreadRows } from "../../contract/deviations.ts";
+import type { Endpoint, Read } from "../../contract/endpoint.ts";
+import { normalizeId, type ReadMeta } from "../../contract/fields.ts";
+import { findKind } from "../../contract/resource-kind.ts";
+import { pickNamed } from "../../contract/rules/named-resource.ts";
+import type { Asking } from "../owner.ts";
+import { readIfAllowed } from "./read-if-allowed.ts";
+import { readWholeList, type WholeList } from "./read-whole-list.ts";
+
+/** The apps of a project. They are few beside its links, so each kind is read once and whole. */
+export type ProjectApps = {
+  /** Undefined where the key may not read them. */
+  readonly list: (member: AppMember) => Promise<AppList | undefined>;
+  /** Throws where the key may not read them. */
+  readonly requireList: (member: AppMember) => Promise<AppList>;
+  readonly isRead: (member: AppMember) => boolean;
+  /** Has them read again, because one was registered or changed. */
+  readonly forget: () => void;
+};
+
+/** The members of a link's fields that choose an app, each with its kind of app. */
+export const appKinds = {
+  ios_app: findKind(iosApps.show),
+  android_app: findKind(androidApps.show),
+} as const;
+
+export type AppMember = keyof typeof appKinds;
+export const appMembers = ["ios_app", "android_app"] as const satisfies readonly AppMember[];
+
+/** An app of either kind, with the fields of its own kind. */
+export type App = Read<IosApp> & Read<AndroidApp>;
+
+export type AppList = WholeList<App>;
+
+/** `mayRead` is false for a list that the key is known to have no right to. */
+export function createProjectApps(
+  asking: Asking,
+  mayRead: (index: Endpoint) => boolean = () => true,
+): ProjectApps {
+  const lists = new Map<AppMember, Promise<AppList>>();
+  const requireList = (member: AppMember) => {
+    const list = lists.get(member) ?? readApps(member, asking);
+    lists.set(member, list);
+    return list;
+  };
+  return {
+    list: async (member) =>
+      mayRead(appKinds[member].index) ? readIfAllowed(() => requireList(member)) : undefined,
+    requireList,
+    isRead: (member) => lists.has(member),
+    forget: () => lists.clear(),
+  };
+}
+
+/** Throws where the key may not read them. */
+export async function readApps(member: AppMember, { call, signal }: Asking): Promise<AppList> {
+  const { index, key = "" } = appKinds[member];
+  const list = await readWholeList<App>(async (asked) => {
+    const page: unknown = await call(index, asked, signal);
+    // Every list's body has its rows under the list's name; the client read it by the schema.
+    const { meta, [index.list?.name ?? ""]: rows } = page as Page;
+    return { rows: rows as readonly App[], unread: listUnreadRows(page as Page), meta };
+  }, key);
+  return list ?? { rows: [], unread: 0 };
+}
+
+type Page = { readonly meta: ReadMeta; readonly [list: string]: unknown };
+
+export function readIdentifier({ bundle_id, package_name }: App): string | undefined {
+  return bundle_id ?? package_name ?? undefined;
+}
+
+/** By its id, or by its bundle id or package name. */
+export function findApp(apps: readonly App[], text: string): App | undefined {
+  const id = normalizeId(text);
+  return apps.find((app) => normalizeId(app.id) === id || readIdentifier(app) === text);
+}
+
+/** Whether an app that is not in the list does not exist. */
+export function isWhole({ rows, unread }: AppList): boolean {
+  return unread === 0 && rows.every((app) => readIdentifier(app) !== undefined);
+}
+
+/** The apps that a person's word names: of several, nobody knows which one is meant. */
+export function pickNamedApps(apps: readonly App[], text: string): readonly App[] {
+  return pickNamed(apps, text, {
+    unique: (app) => readIdentifier(app) ?? "",
+    name: ({ name }) => name ?? "",
+  });
+}

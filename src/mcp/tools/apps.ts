@@ -1,0 +1,279 @@
+import {
+  appKinds,
+  appMembers,
+  findApp,
+  isWhole,
+  pickNamedApps,
+  readIdentifier,
+  type App,
+  type AppMember,
+} from "../../bulk/select/project-apps.ts";
+import { findRegistration, makerFacts } from "../../contract/apps.ts";
+import { uuidPattern } from "../../contract/fields.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+import type { ResourceKind } from "../../contract/resource-kind.ts";
+import { bringsNewApp } from "../../contract/rules/app-rules.ts";
+import { fold, isBlank } from "../../contract/text.ts";
+import { adviseUnregistered, describeUnregistered } from "../../text/unregistered-app.ts";
+import { writeApp } from "../approval/write-value.ts";
+import type { KnownApps } from "../results/present-link.ts";
+import { ToolFailure } from "../results/tool-failure.ts";
+import { mapObjects } from "../schemas/json-schema.ts";
+import { findTarget, refuseSeveral } from "./targets.ts";
+import type { Call } from "./tool.ts";
+
+/** The apps on links: which ones a link's fields mean, and what they are called. */
+
+type AppCall = Pick<Call, "ask" | "keyContext" | "apps">;
+
+/** An app that a call would register. */
+export type NewApp = { readonly kind: ResourceKind; readonly fields: JsonObject };
+
+export type SettledApps = {
+  /** The link's fields, in which registered apps are chosen by their ids. */
+  readonly input: JsonObject;
+  readonly registered: readonly NewApp[];
+  /** Registered apps, as they are now. */
+  readonly chosen: readonly JsonObject[];
+  /** Kinds whose app is chosen by an id that no app has. */
+  readonly missing: readonly ResourceKind[];
+};
+
+/**
+ * Which apps a link's fields mean. A registered app is sent by its id: if it were deleted in
+ * between, its bundle id would register it again, and nobody would have been asked.
+ */
+export async function settleApps(input: JsonObject, call: AppCall): Promise<SettledApps> {
+  const registered: NewApp[] = [];
+  const chosen: JsonObject[] = [];
+  const missing: ResourceKind[] = [];
+  const settled: Record<string, unknown> = { ...input };
+  for (const member of appMembers) {
+    const choice = input[member];
+    if (!isJsonObject(choice)) continue;
+    const kind = appKinds[member];
+    const { fields, app, state } = await settleApp(member, choice, call);
+    settled[member] = fields;
+    if (app !== undefined) chosen.push(app);
+    if (state === "new") registered.push({ kind, fields });
+    if (state === "missing") missing.push(kind);
+  }
+  return { input: settled, registered, chosen, missing };
+}
+
+type SettledApp = {
+  readonly fields: JsonObject;
+  readonly app?: App | undefined;
+  readonly state?: "new" | "missing";
+};
+
+async function settleApp(
+  member: AppMember,
+  choice: JsonObject,
+  call: AppCall,
+): Promise<SettledApp> {
+  const kind = appKinds[member];
+  const { id, [kind.key ?? ""]: name } = choice;
+  if (typeof id === "string" && !isBlank(id)) {
+    const fields = uuidPattern.test(id)
+      ? choice
+      : { ...choice, id: await findTarget(kind, id, call) };
+    const list = await call.apps.list(member);
+    const app = list && findApp(list.rows, String(fields["id"]));
+    const isMissing = list !== undefined && isWhole(list) && app === undefined;
+    return { fields, app, ...(isMissing && { state: "missing" }) };
+  }
+  if (typeof name !== "string" || isBlank(name)) return { fields: choice };
+  const list = await call.apps.list(member);
+  const app = pickApp(member, list?.rows ?? [], choice, name);
+  if (app !== undefined) return { fields: { id: app.id }, app };
+  const isUnknown = list !== undefined && isWhole(list);
+  if (isUnknown && !canRegister(member, choice)) throw refuseUnregistered(member, name, list.rows);
+  return { fields: choice, ...(bringsNewApp(choice) && { state: "new" }) };
+}
+
+/** People know an app by its name, so the name may replace the bundle id. */
+function pickApp(
+  member: AppMember,
+  apps: readonly App[],
+  choice: JsonObject,
+  text: string,
+): App | undefined {
+  const exact = apps.find((app) => readIdentifier(app) === text);
+  if (exact !== undefined || bringsNewApp(choice)) return exact;
+  const named = pickNamedApps(apps, text);
+  if (named.length > 1) throw refuseSeveral(appKinds[member], text, named);
+  return named[0];
+}
+
+/** Whether every field that a registration needs is given; the API checks the values. */
+function canRegister(member: AppMember, fields: JsonObject): boolean {
+  const { needed = [] } = findRegistration(member);
+  return needed.every((field) => {
+    const value = fields[field];
+    return !isBlank(Array.isArray(value) ? value.join("") : value);
+  });
+}
+
+/** The API would only say what is missing, and a model would make that up. */
+function refuseUnregistered(member: AppMember, identifier: string, apps: readonly App[]) {
+  const { label, key } = appKinds[member];
+  const needs = makerFacts[member];
+  const registered = apps.map((app) => ({ name: app.name, identifier: readIdentifier(app) }));
+  const missing = { label, identifier, needs };
+  const message = describeUnregistered(missing, registered);
+  const fix = adviseUnregistered(missing, registered);
+  return new ToolFailure({
+    code: "validation_failed",
+    message,
+    problems: [{ field: `${member}.${key}`, message, fix }],
+    effect: "none",
+    retry: "now",
+    next: `Ask the user which ${label} they mean, or for the ${needs} of a new one. Do not guess.`,
+  });
+}
+
+/**
+ * The apps on some links, for their names. Our own service answers at once. A remote server's apps
+ * are shown only if this call has read them already.
+ */
+export async function readAppsOf(
+  links: readonly JsonObject[],
+  call: AppCall,
+  registered: readonly JsonObject[] = [],
+): Promise<KnownApps> {
+  const apps = [...registered];
+  for (const member of appMembers) {
+    const isNamed = links.some((link) => typeof link[`${member}_id`] === "string");
+    const isNear = call.keyContext.checksConditions || call.apps.isRead(member);
+    if (isNamed && isNear) apps.push(...(await listForNames(member, call)));
+  }
+  return new Map(apps.map((app) => [String(app["id"]), app]));
+}
+
+/** A result or a question is shown also where its apps' names cannot be read. */
+async function listForNames(member: AppMember, { apps }: AppCall): Promise<readonly App[]> {
+  const list = await apps.list(member).catch(() => undefined);
+  return list?.rows ?? [];
+}
+
+/** The app with this id, for a person to read. */
+export async function readAppName(member: AppMember, id: unknown, call: AppCall): Promise<string> {
+  if (typeof id !== "string") return "none";
+  return nameApp(id, findApp(await listForNames(member, call), id));
+}
+
+/** An app on a link, before and after the link is changed. */
+type LinkApp = {
+  /** The app's record after the change, where it may be read. */
+  readonly after: JsonObject | undefined;
+  readonly after_id: string | null;
+  readonly change: { readonly from?: string; readonly to: string };
+};
+export type LinkApps = Readonly<Partial<Record<AppMember, LinkApp>>>;
+
+export async function readLinkApps(
+  record: JsonObject,
+  changes: JsonObject,
+  call: AppCall,
+): Promise<LinkApps> {
+  const linkApps: Partial<Record<AppMember, LinkApp>> = {};
+  for (const member of appMembers) {
+    const isInvolved = typeof record[`${member}_id`] === "string" || Object.hasOwn(changes, member);
+    if (!isInvolved) continue;
+    linkApps[member] = describeLinkApp(member, record, changes, await listForNames(member, call));
+  }
+  return linkApps;
+}
+
+function describeLinkApp(
+  member: AppMember,
+  record: JsonObject,
+  changes: JsonObject,
+  apps: readonly App[],
+): LinkApp {
+  const id = record[`${member}_id`];
+  const before = typeof id === "string" ? findApp(apps, id) : undefined;
+  const from = typeof id === "string" ? nameApp(id, before) : "none";
+  if (!Object.hasOwn(changes, member)) {
+    return { after: before, after_id: typeof id === "string" ? id : null, change: { to: from } };
+  }
+  const isKnown = Object.keys(record).length > 0;
+  const change = (to: string) => ({ ...(isKnown && { from }), to });
+  const given = changes[member];
+  const choice = isJsonObject(given) ? given : {};
+  if (Object.values(choice).every(isBlank)) {
+    return { after: undefined, after_id: null, change: change("none") };
+  }
+  const { id: chosen } = choice;
+  if (typeof chosen !== "string") {
+    return { after: choice, after_id: "", change: change(nameApp("", choice)) };
+  }
+  const after = findApp(apps, chosen);
+  return { after, after_id: chosen, change: change(nameApp(chosen, after)) };
+}
+
+function nameApp(id: string, app: JsonObject | undefined): string {
+  return writeApp(id, [app?.["name"], app?.["bundle_id"] ?? app?.["package_name"]]);
+}
+
+/** Members of a result that show changes: of writes, of the history, of a plan and its rows. */
+const changeMembers = ["change", "changes", "rows", "plan"] as const;
+
+/** The result, whose changes from one app to another name both apps. */
+export async function nameChangedApps(result: JsonObject, call: AppCall): Promise<JsonObject> {
+  const shown = changeMembers.filter((name) => result[name] !== undefined);
+  const text = JSON.stringify(shown.map((name) => result[name]));
+  const changed = appMembers.filter((member) => new RegExp(`"${member}(_id)?":{`).test(text));
+  let named = result;
+  for (const member of changed) {
+    const names = nameEach(await listForNames(member, call));
+    const name = (fields: JsonObject) => nameChange(fields, member, names);
+    const parts = shown.map((part) => [part, mapObjects(named[part], name)]);
+    named = { ...named, ...Object.fromEntries(parts) };
+  }
+  return named;
+}
+
+/** What apps are called, by their ids and identifiers. A name that two apps have is not enough. */
+function nameEach(apps: readonly App[]): ReadonlyMap<string, string> {
+  const called = apps.map(({ name }) => fold((name ?? "").trim()));
+  const named = apps.flatMap((app) => {
+    const name = (app.name ?? "").trim();
+    const identifier = (readIdentifier(app) ?? "").trim();
+    const isAlone = called.filter((other) => other === fold(name)).length === 1;
+    const text = name === "" ? identifier : isAlone ? name : `${name} (${identifier})`;
+    return [app.id, identifier].map((by) => [by, text] as const);
+  });
+  return new Map(named.filter(([by, text]) => by !== "" && text !== ""));
+}
+
+function nameChange(
+  fields: JsonObject,
+  member: AppMember,
+  names: ReadonlyMap<string, string>,
+): JsonObject {
+  const members = Object.entries(fields).map(([field, change]) => {
+    const isOfApp = field === member || field === `${member}_id`;
+    if (!isOfApp || !isJsonObject(change) || !("from" in change || "to" in change)) {
+      return [field, change];
+    }
+    const sides = Object.entries(change).map(([side, app]) => [side, findName(app, member, names)]);
+    const isNamed = sides.every(([, name]) => name !== undefined);
+    return isNamed ? [member, Object.fromEntries(sides)] : [field, change];
+  });
+  return Object.fromEntries(members) as JsonObject;
+}
+
+/** Null without an app, and undefined for one that nobody could read. */
+function findName(
+  app: unknown,
+  member: AppMember,
+  names: ReadonlyMap<string, string>,
+): string | null | undefined {
+  const { id, [appKinds[member].key ?? ""]: identifier } = isJsonObject(app) ? app : { id: app };
+  if (!isBlank(id)) return names.get(String(id).toLowerCase()) ?? names.get(String(id));
+  if (isBlank(identifier)) return null;
+  // An app that the change registers has no name yet.
+  return names.get(String(identifier)) ?? String(identifier);
+}

@@ -1,0 +1,343 @@
+import { findCalled } from "../../bulk/select/find-called.ts";
+import { appMembers } from "../../bulk/select/project-apps.ts";
+import { listLinkHosts } from "../../contract/access.ts";
+import { listUnreadRows } from "../../contract/deviations.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { anyIdPattern, uuidPattern, type ReadMeta } from "../../contract/fields.ts";
+import type { ListInput } from "../../contract/filters.ts";
+import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { paging } from "../../contract/limits.ts";
+import { describeIds, findKind, type ResourceKind } from "../../contract/resource-kind.ts";
+import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
+import {
+  isReachedBy,
+  listNamedPaths,
+  pickNamedLinks,
+  placeHere,
+  readNamedLink,
+  readPathOf,
+  type NamedAddress,
+  type NamedLink,
+} from "../../contract/rules/named-link.ts";
+import { pickNamed } from "../../contract/rules/named-resource.ts";
+import { fold } from "../../contract/text.ts";
+import { describeForeignHost } from "../../text/foreign-host.ts";
+import { quote, readShown } from "../../text/show-hidden.ts";
+import { advise } from "../results/advice-by-code.ts";
+import type { CallProblem } from "../results/call-problem.ts";
+import { readListRows } from "../results/present-body.ts";
+import { explainEnd, readIfAllowed, ToolFailure } from "../results/tool-failure.ts";
+import type { Call } from "./tool.ts";
+
+/** From what a person calls a link, an app or a project to its id and its record. */
+
+type NamingCall = Pick<Call, "ask" | "keyContext" | "apps">;
+
+/** What a text names, or what comes near to it. */
+export type NamedRecords = {
+  /** If there are several, nobody knows which one is meant. */
+  readonly rows: readonly JsonObject[];
+  /** Reads the records to offer where no row was found. */
+  readonly listNear: () => Promise<readonly JsonObject[]>;
+  /** Why an address on another host names nothing. */
+  readonly foreign?: string;
+};
+
+const { links, shortLinks } = contract;
+const linkKind = findKind(links.show);
+const mostCandidates = 5;
+/** A name that more links share is as ambiguous as one that this many share. */
+const mostNamed = 20;
+
+/** The id that an `id` argument means. A text that matches several records, or none, is refused. */
+export async function findTarget(
+  kind: ResourceKind,
+  given: string,
+  call: NamingCall,
+): Promise<string> {
+  if (uuidPattern.test(given)) return given.toLowerCase();
+  const { rows, listNear, foreign } = await findNamed(kind, given, call);
+  const [only] = rows;
+  const id = rows.length === 1 ? readText(only ?? {}, "id") : "";
+  // A server that answers UUIDs has no other ids.
+  if (uuidPattern.test(id)) return id;
+  if (await hasId(kind, given, call)) {
+    if (id === "" || id === given) return given;
+    throw refuseSeveral(kind, given, rows);
+  }
+  if (id !== "") return id;
+  // A text copied from a result has its hidden characters written as numbers.
+  const meant = readShown(given);
+  if (meant !== given) return findTarget(kind, meant, call);
+  if (rows.length > 0) throw refuseSeveral(kind, given, rows);
+  const message = `No ${kind.label} has the ${describeIds(kind)} ${quote(given)}`;
+  const near = await listNear();
+  throw refuse(kind, foreign === undefined ? `${message}.` : `${message}: ${foreign}.`, near);
+}
+
+async function findNamed(
+  kind: ResourceKind,
+  given: string,
+  call: NamingCall,
+): Promise<NamedRecords> {
+  if (kind.by === undefined || given.trim() === "") return found([]);
+  return kind.name === linkKind.name ? findLink(given, call) : findByName(kind, given, call);
+}
+
+function found(rows: readonly JsonObject[], near: readonly JsonObject[] = []): NamedRecords {
+  return { rows, listNear: () => Promise.resolve(near) };
+}
+
+/** Remote servers may number their resources, or give them ids that are not UUIDs. */
+async function hasId(
+  kind: ResourceKind,
+  given: string,
+  { ask, keyContext }: NamingCall,
+): Promise<boolean> {
+  if (!keyContext.takesAnyId || !anyIdPattern.test(given)) return false;
+  // A text without a digit is a name, and a kind without names is not known by one.
+  if (kind.by === undefined && !/\d/.test(given)) return false;
+  const record = await readRecord(kind, given, { ask }).catch((error: unknown) => {
+    if (error instanceof ToolFailure && error.failure.effect === "none") return null;
+    throw error;
+  });
+  return record?.["id"] === given;
+}
+
+/** The link that a text names: by its path or short path, one of its addresses, or its name. */
+export async function findLink(given: string, call: NamingCall): Promise<NamedRecords> {
+  const { linkHost } = call.keyContext.known;
+  const named = readNamedLink(given, listLinkHosts(call.keyContext.known));
+  const { exact, address } = named;
+  const paths = listNamedPaths(named);
+  if (paths.length === 0) return found([]);
+  const rows = await listAtPaths(named, paths, call);
+  // A server that ignores filters answers with all links, so the rows are compared here too.
+  const same = pickNamedLinks(named, rows);
+  if (same.length > 0) return found(same);
+  if (address === undefined) return findByLinkName(given, exact[0] ?? "", call);
+  const resolved = await resolve(address, call);
+  if (resolved.length > 0) return found(resolved);
+  if (address.isOurs === true) {
+    return { rows: [], listNear: () => listNearPath(address.path, call) };
+  }
+  const there = rows.filter((row) => isReachedBy(row, address.path));
+  const foreign = describeForeignHost(address.host, placeHere(address, linkHost, there[0]));
+  return { ...found([], there), foreign };
+}
+
+/** Our own service looks for paths and short paths at once; others are asked for one at a time. */
+async function listAtPaths(
+  { exact }: NamedLink,
+  paths: readonly string[],
+  call: NamingCall,
+): Promise<readonly JsonObject[]> {
+  const read = (field: string) => {
+    const [only = "", ...more] = paths;
+    const test =
+      more.length === 0
+        ? ({ condition: "eq", value: only } as const)
+        : ({ condition: "in", value: paths } as const);
+    return listRows(links.index, { filters: [{ field, ...test }], limit: mostNamed }, call);
+  };
+  if (call.keyContext.checksConditions) return read("path_or_shortened_path");
+  const atPath = await read("path");
+  const isFound = exact.some((path) => atPath.some((row) => readPathOf(row) === path));
+  return isFound ? atPath : [...atPath, ...(await read("shortened_path"))];
+}
+
+async function findByLinkName(
+  given: string,
+  path: string,
+  call: NamingCall,
+): Promise<NamedRecords> {
+  const { rows, near } = await findCalled<JsonObject>(given, (filters) =>
+    listPage(links.index, { filters, limit: paging.max_limit }, call),
+  );
+  const listNear = async () => {
+    const all = [...(await listNearPath(path, call)), ...near];
+    return [...new Map(all.map((row) => [row["id"], row])).values()];
+  };
+  return { rows, listNear };
+}
+
+/** An address that was shortened with its query, and hosts that only the server knows. */
+async function resolve(
+  { text, isOurs }: NamedAddress,
+  { ask }: NamingCall,
+): Promise<readonly JsonObject[]> {
+  if (isOurs === false) return [];
+  try {
+    const link = await ask(shortLinks.resolve, { url: text });
+    return typeof link.id === "string" ? [link] : [];
+  } catch (error) {
+    if (error instanceof ToolFailure && error.failure.effect === "none") return [];
+    throw error;
+  }
+}
+
+/** Links that have the text in their paths. */
+async function listNearPath(text: string, call: NamingCall): Promise<readonly JsonObject[]> {
+  if (text.trim() === "") return [];
+  const filters = [{ field: "path", condition: "cont", value: text } as const];
+  const rows = await listRows(links.index, { filters, limit: mostCandidates }, call);
+  return rows.filter((row) => fold(readText(row, "path")).includes(fold(text)));
+}
+
+/** The apps or projects that a text names: by what only one has, or else by the name. */
+async function findByName(
+  kind: ResourceKind,
+  text: string,
+  call: NamingCall,
+): Promise<NamedRecords> {
+  const [name = "", unique = ""] = kind.names;
+  const rows = await listAll(kind, call);
+  const same = pickNamed(rows, text, {
+    unique: (row) => readText(row, unique),
+    name: (row) => readText(row, name),
+  });
+  const folded = fold(text.trim());
+  const near = rows.filter((row) =>
+    kind.names.some((field) => fold(readText(row, field)).includes(folded)),
+  );
+  return found(same, near);
+}
+
+async function listAll(kind: ResourceKind, call: NamingCall): Promise<readonly JsonObject[]> {
+  const member = appMembers.find((name) => name === kind.name);
+  if (member === undefined) return listProjects(call);
+  try {
+    return (await call.apps.requireList(member)).rows;
+  } catch (error) {
+    const { show, index } = kind;
+    throw refuseSearch(index, explainEnd({ tool: show.tool, endpoint: index }, error));
+  }
+}
+
+/** The API has no filters for projects. */
+export async function listProjects(call: Pick<Call, "ask">): Promise<readonly JsonObject[]> {
+  const all: JsonObject[] = [];
+  for (let page = 1; ; page += 1) {
+    const asked = { page, limit: paging.max_limit };
+    const { rows, hasMore } = await listPage(contract.projects.index, asked, call);
+    all.push(...rows);
+    if (!hasMore || rows.length === 0) return all;
+  }
+}
+
+type ListedPage = { readonly rows: readonly JsonObject[]; readonly hasMore: boolean };
+
+async function listPage(
+  index: Endpoint,
+  wanted: ListInput,
+  { ask }: Pick<Call, "ask">,
+): Promise<ListedPage> {
+  try {
+    // Every list's body is an object with its rows under the list's name; the client parsed it.
+    const page = (await ask(index, wanted)) as unknown as JsonObject;
+    const { next } = page["meta"] as ReadMeta;
+    return { rows: readListRows(index, page), hasMore: typeof next === "number" };
+  } catch (error) {
+    throw refuseSearch(index, error);
+  }
+}
+
+export async function listRows(
+  index: Endpoint,
+  wanted: ListInput,
+  call: Pick<Call, "ask">,
+): Promise<readonly JsonObject[]> {
+  return (await listPage(index, wanted, call)).rows;
+}
+
+/** A key that may not list can still read by the id. */
+function refuseSearch(index: Endpoint, error: unknown): unknown {
+  if (!(error instanceof ToolFailure) || error.failure.status !== 401) return error;
+  const { label, key = "name" } = findKind(index);
+  const next = `This key cannot find a ${label} by its ${key}. Call again with its UUID.`;
+  return new ToolFailure({ ...error.failure, next });
+}
+
+/** A record; null where none exists, undefined where the key may not read it or nobody can. */
+export type Reading = JsonObject | null | undefined;
+
+export async function readRecord(
+  { show }: ResourceKind,
+  id: string,
+  { ask }: Pick<Call, "ask">,
+): Promise<Reading> {
+  try {
+    const body: unknown = await readIfAllowed(() => ask(show, { id }));
+    return body as JsonObject | undefined;
+  } catch (error) {
+    if (error instanceof ToolFailure && error.failure.code === "not_found") return null;
+    throw error;
+  }
+}
+
+/** By the field that, besides the id, identifies exactly one: a path, bundle id or package name. */
+export async function findRecord(
+  kind: ResourceKind,
+  value: string,
+  { ask }: Pick<Call, "ask">,
+): Promise<Reading> {
+  const { index, key = "" } = kind;
+  const wanted = normalize(kind, value);
+  // A remote server may distinguish `spring/` from `spring`, so the slash is sent.
+  const sent = kind.name === linkKind.name ? decodeForSearch(value) : value;
+  const filters = [{ field: key, condition: "eq", value: sent } as const];
+  const page: unknown = await readIfAllowed(() => ask(index, { filters }));
+  if (page === undefined) return undefined;
+  const rows = readListRows(index, page as JsonObject);
+  const record = rows.find(
+    (row) => typeof row["id"] === "string" && normalize(kind, row[key]) === wanted,
+  );
+  if (record !== undefined) return record;
+  // A row that could not be read may be the one that is looked for.
+  const isPartial =
+    listUnreadRows(page as object).length > 0 || rows.some((row) => row[key] === undefined);
+  return isPartial ? undefined : null;
+}
+
+/** A path can be written in several ways; an app's identifier cannot. */
+function normalize<Value>({ name }: ResourceKind, value: Value): Value | string {
+  return name === linkKind.name && typeof value === "string" ? normalizeForSearch(value) : value;
+}
+
+/** The text of a field, or an empty one. */
+export function readText(row: JsonObject, field: string): string {
+  const value = row[field];
+  return typeof value === "string" ? value : "";
+}
+
+export function refuseSeveral(kind: ResourceKind, given: string, rows: readonly JsonObject[]) {
+  return refuse(kind, `More than one ${kind.label} matches ${quote(given)}.`, rows);
+}
+
+function refuse(
+  kind: ResourceKind,
+  message: string,
+  candidates: readonly JsonObject[],
+): ToolFailure {
+  const { show } = kind;
+  const some = candidates.slice(0, mostCandidates);
+  return new ToolFailure({
+    code: "not_found",
+    message,
+    ...(some.length > 0 && { problems: some.map((row) => describeCandidate(kind, row)) }),
+    effect: "none",
+    retry: "never",
+    next:
+      some.length > 0
+        ? "Ask the user which of these is meant, then call again with its id."
+        : advise("not_found", { tool: show.tool, endpoint: show }),
+  });
+}
+
+function describeCandidate({ names }: ResourceKind, row: JsonObject): CallProblem {
+  const filled = names.filter((name) => readText(row, name) !== "");
+  const texts = filled.map((name) => `${name} ${quote(readText(row, name))}`);
+  const fix = `Use id ${quote(readText(row, "id"))}.`;
+  return { field: "id", message: `similar: ${texts.join(", ")}`, fix };
+}
