@@ -139,7 +139,9 @@ describe("of a link that changes", () => {
 
   function write(changes: Readonly<Record<string, unknown>>): Promise<Preview> {
     // It takes only the project's apps from a call, and the host of the links.
-    const call = { apps: { list }, keyContext: { known } } as unknown as Parameters<typeof previewChange>[2];
+    const call = { apps: { list }, keyContext: { known } } as unknown as Parameters<
+      typeof previewChange
+    >[2];
     return previewChange({ kind, id: record.id, record }, changes, call);
   }
 
