@@ -225,14 +225,16 @@ export async function nameChangedApps(result: JsonObject, call: AppCall): Promis
   const shown = changeMembers.filter((name) => result[name] !== undefined);
   const text = JSON.stringify(shown.map((name) => result[name]));
   const changed = appMembers.filter((member) => new RegExp(`"${member}(_id)?":{`).test(text));
-  let named = result;
-  for (const member of changed) {
-    const names = nameEach(await listForNames(member, call));
-    const name = (fields: JsonObject) => nameChange(fields, member, names);
-    const parts = shown.map((part) => [part, mapObjects(named[part], name)]);
-    named = { ...named, ...Object.fromEntries(parts) };
-  }
-  return named;
+  if (changed.length === 0) return result;
+  const known = await Promise.all(
+    changed.map(async (member) => {
+      return { member, names: nameEach(await listForNames(member, call)) };
+    }),
+  );
+  const nameIn = (fields: JsonObject) =>
+    known.reduce((named, { member, names }) => nameChange(named, member, names), fields);
+  const parts = shown.map((name) => [name, mapObjects(result[name], nameIn)]);
+  return { ...result, ...Object.fromEntries(parts) };
 }
 
 /** What apps are called, by their ids and identifiers. A name that two apps have is not enough. */
