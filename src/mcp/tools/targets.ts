@@ -306,7 +306,7 @@ function normalize<Value>({ name }: ResourceKind, value: Value): Value | string 
 }
 
 /** The text of a field, or an empty one. */
-export function readText(row: JsonObject, field: string): string {
+function readText(row: JsonObject, field: string): string {
   const value = row[field];
   return typeof value === "string" ? value : "";
 }
