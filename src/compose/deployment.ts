@@ -9,6 +9,9 @@ import { createClicks, type Clicks } from "../host/clicks.ts";
 import { carryOverHttp, type HttpCarrier } from "../service/http-carrier.ts";
 import { createKeyUses } from "../service/key-uses.ts";
 import { createService, type Service } from "../service/service.ts";
+import { StoreUnusable } from "../sql/faults.ts";
+import { findWriteFault } from "../sql/postgres-advice.ts";
+import { describeDatabase } from "../sql/postgres.ts";
 import { countProjects } from "../store/projects.ts";
 import type { Db } from "../store/tables.ts";
 import {
@@ -20,7 +23,8 @@ import {
   type EmbeddedOptions,
 } from "./embedded.ts";
 import { explainStoreFault, tellOutages } from "./explain-store-fault.ts";
-import { createShownProcess } from "./show-process.ts";
+import { readDatabaseUrl } from "./secrets.ts";
+import { watchClock } from "./watch-clock.ts";
 
 /** Whatever answers the API: a deployment elsewhere, or our own service in this process. */
 export type Deployment = {
@@ -60,21 +64,17 @@ export async function openDeployment(options: DeploymentOptions): Promise<Deploy
 
 async function openOwn(options: DeploymentOptions): Promise<Deployment> {
   const { config, readLinkOrigin, report, watchRequest, warn = () => {} } = options;
-  const shown = createShownProcess({ setAlarm, warn, report });
   const embedded = await openEmbedded(config, options);
   const { store } = embedded;
-  await warnOfSharedOrigin(config, store.db, warn).catch(async (error: unknown) => {
+  const closeAndThrow = async (error: unknown): Promise<never> => {
     await store.close();
     throw error;
-  });
-  const isShown = embedded.stateTables !== undefined && options.isLook !== true;
-  // The statements of it name their table themselves.
-  if (isShown) {
-    await shown.start(store.db as unknown as Kysely<unknown>).catch(async (error: unknown) => {
-      await store.close();
-      throw error;
-    });
-  }
+  };
+  await warnOfSharedOrigin(config, store.db, warn).catch(closeAndThrow);
+  const isWatching = embedded.stateTables !== undefined && options.isLook !== true;
+  const stopWatching = isWatching
+    ? await watchDatabase(config, store, { setAlarm, warn, report }).catch(closeAndThrow)
+    : () => {};
   // They wait until the store answers again.
   const clicks = createClicks({ store, clock, setAlarm, report: tellOutages(report, warn) });
   // A mere look leaves no trace.
@@ -105,10 +105,23 @@ async function openOwn(options: DeploymentOptions): Promise<Deployment> {
     close: async () => {
       await clicks.close();
       await keyUses?.close();
-      await shown.end();
+      stopWatching();
       await store.close();
     },
   };
+}
+
+/** Throws where the database takes nothing from this process until the operator acts. */
+async function watchDatabase(
+  config: Config,
+  { db }: Pick<Embedded["store"], "db">,
+  options: Parameters<typeof watchClock>[1],
+): Promise<() => void> {
+  const fault = await findWriteFault(db);
+  const place = describeDatabase(readDatabaseUrl(config) ?? "");
+  if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
+  // The statement names no table.
+  return watchClock(db as unknown as Kysely<unknown>, options);
 }
 
 /** Where all links share one host, only the links of one project open. */

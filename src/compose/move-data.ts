@@ -5,7 +5,7 @@ import { UsageFault } from "../config.ts";
 import { copyDatabase, hasTables, type CopiedCount } from "../copies/copy-database.ts";
 import { limitLockWaits, stopWrites } from "../copies/stop-writes.ts";
 import { describeDatabase, openPostgres } from "../sql/postgres.ts";
-import { forgottenAfter_s, listProcesses, type OpenProcess } from "../sql/processes.ts";
+import { listProcesses, type OpenProcess } from "../sql/postgres-pool.ts";
 import { inUse, lockSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
 import { showHidden } from "../text/show-hidden.ts";
@@ -70,15 +70,9 @@ async function lockPostgres<Result>(
 /** The copy itself notices when the person stops it. */
 const staying = { hasLeft: () => false, onAbort: () => undefined };
 
-function refuseProcess({ host, pid, seen_s }: OpenProcess): UsageFault {
-  const name = showHidden(host).slice(0, longestHost);
-  return new UsageFault(
-    `${inUse} (${name}, process ${pid}, seen ${seen_s} seconds ago; a killed process is ignored ` +
-      `after ${forgottenAfter_s} seconds)`,
-  );
+function refuseProcess({ host, pid }: OpenProcess): UsageFault {
+  return new UsageFault(`${inUse} (${showHidden(host)}, process ${pid})`);
 }
-
-const longestHost = 100;
 
 type Filling = {
   readonly sources: readonly Source[];

@@ -1,12 +1,15 @@
 import { sql, type Kysely } from "kysely";
 import { StoreBusy, StoreUnusable } from "./faults.ts";
 import { inOwnSchema, readEngine } from "./open-kysely.ts";
-import { readCode } from "./postgres-faults.ts";
+import { findCause, readCode } from "./postgres-faults.ts";
 
-/** The server's own words, and what has to be done where its role may not do what Waypost needs. */
+/** What has to be done where a server or a role in it does not do what Waypost needs. */
 
-/** What a role may do in a database. */
-export type Rights = {
+export type DatabaseFacts = {
+  readonly version: number;
+  readonly encoding: string;
+  readonly is_ours: boolean;
+  readonly has_tables: boolean;
   readonly role: string;
   readonly database: string;
   /** Where tables are made; null where the role can use no schema of its search path. */
@@ -14,62 +17,87 @@ export type Rights = {
   readonly may_create: boolean | null;
   readonly is_read_only: boolean;
   readonly is_standby: boolean;
+  /** A table that the role may not change. */
+  readonly refused: string | null;
 };
 
-export const selectRights = sql<Rights>`
-  select current_user::text as role,
+const selectFacts = sql<DatabaseFacts>`
+  select current_setting('server_version_num')::int as version,
+    current_setting('server_encoding') as encoding,
+    coalesce(to_regclass('waypost_migrations'), to_regclass('state_migrations')) is not null
+      as is_ours,
+    exists (select from pg_class
+     where ${sql.raw(inOwnSchema)}) as has_tables,
+    current_user::text as role,
     current_database()::text as database,
     current_schema()::text as schema,
     has_schema_privilege(current_schema()::text, 'CREATE') as may_create,
     current_setting('transaction_read_only') = 'on' as is_read_only,
-    pg_is_in_recovery() as is_standby
+    pg_is_in_recovery() as is_standby,
+    (select min(relname::text) from pg_class
+     where ${sql.raw(inOwnSchema)}
+      and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
+        and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))) as refused
 `;
+
+export async function readFacts<Tables>(db: Kysely<Tables>): Promise<DatabaseFacts> {
+  const [facts] = (await selectFacts.execute(db)).rows;
+  if (facts === undefined) throw new Error("a select without a row");
+  return facts;
+}
+
+/** PostgreSQL supports no older version. */
+const oldestVersion = 130_000;
+
+/** Why a database is not for Waypost. */
+export function findOpeningFault(facts: DatabaseFacts): string | undefined {
+  if (facts.version < oldestVersion) return "is too old: Waypost needs PostgreSQL 13 or newer.";
+  if (facts.encoding !== "UTF8") {
+    return "is not encoded in UTF8. Create a database with that encoding.";
+  }
+  if (facts.is_ours) return undefined;
+  if (!facts.has_tables) return explainWriteFault(facts);
+  return "contains tables of another program. Nothing was changed. Use a separate database.";
+}
+
+/** Why a store that can be read cannot be written. Opening a file reports this by itself. */
+export async function findWriteFault<Tables>(db: Kysely<Tables>): Promise<string | undefined> {
+  return readEngine(db) === "sqlite" ? undefined : explainWriteFault(await readFacts(db));
+}
+
+function explainWriteFault(facts: DatabaseFacts): string | undefined {
+  const { role, schema, refused } = facts;
+  if (facts.is_read_only) return explainReadOnly(facts);
+  if (schema === null) return explainNoSchema(facts);
+  if (refused !== null) return explainNoRight(`the table ${refused}`, facts);
+  if (facts.is_ours || facts.may_create === true) return undefined;
+  return (
+    `does not let the role ${quoteName(role)} create tables in the schema ${quoteName(schema)}. ` +
+    grantAll(facts)
+  );
+}
 
 const noRight = "42501";
 const noSchema = "3F000";
 const readOnly = "25006";
 
-/** Why no table can be made in an empty database. */
-export function findMakingFault(rights: Rights): string | undefined {
-  if (rights.is_read_only) return explainReadOnly(rights);
-  if (rights.schema === null) return explainNoSchema(rights);
-  if (rights.may_create === true) return undefined;
-  const [role, schema] = [quoteName(rights.role), quoteName(rights.schema)];
-  return `does not let the role ${role} create tables in the schema ${schema}. ${grantAll(rights)}`;
-}
-
 /** An error that waiting does not fix becomes StoreUnusable with advice. Others stay. */
-export function explainRights(error: unknown, rights: Rights, place: string): unknown {
-  const code = readCode(error);
+export function explainRights(error: unknown, facts: DatabaseFacts, place: string): unknown {
   const refuse = (fault: string) => new StoreUnusable(`${place} ${fault}`, { cause: error });
-  if (code === noSchema) return refuse(explainNoSchema(rights));
-  if (code === noRight) return refuse(explainNoRight(readMessage(error), rights));
+  const code = readCode(error);
+  if (code === noSchema) return refuse(explainNoSchema(facts));
+  if (code === noRight) return refuse(explainNoRight(findCause(error).message, facts));
   if (code !== readOnly) return error;
-  if (rights.is_read_only) return refuse(explainReadOnly(rights));
+  if (facts.is_read_only) return refuse(explainReadOnly(facts));
   const message =
     `${place} no longer accepts writes; check whether it became a standby or read-only, and ` +
     "try again";
   return new StoreBusy(message, { cause: error, outage: "away" });
 }
 
-/** Why a store that can be read cannot be written. Opening a file reports this by itself. */
-export async function findWriteFault(db: Kysely<unknown>): Promise<string | undefined> {
-  if (readEngine(db) === "sqlite") return undefined;
-  const [rights] = (await selectRights.execute(db)).rows;
-  const [refused] = (await selectRefused.execute(db)).rows;
-  if (rights?.is_read_only === true) return explainReadOnly(rights);
-  return rights && refused && explainNoRight(`the table ${refused.name}`, rights);
-}
+const administrator = "Ask an administrator to run there:";
 
-const selectRefused = sql<{ readonly name: string }>`
-  select relname::text as name from pg_class
-  where ${sql.raw(inOwnSchema)}
-    and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
-      and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))
-  order by relname limit 1
-`;
-
-function explainReadOnly({ is_standby, role, database }: Rights): string {
+function explainReadOnly({ is_standby, role, database }: DatabaseFacts): string {
   if (is_standby) return "does not accept writes: it is a standby. Use the address of its primary";
   return (
     `does not accept writes: it is read-only for the role ${quoteName(role)}. ${administrator} ` +
@@ -78,7 +106,7 @@ function explainReadOnly({ is_standby, role, database }: Rights): string {
   );
 }
 
-function explainNoSchema({ role, database }: Rights): string {
+function explainNoSchema({ role, database }: DatabaseFacts): string {
   return (
     `has no schema that the role ${quoteName(role)} can use. ${administrator} ` +
     `ALTER ROLE ${quoteName(role)} IN DATABASE ${quoteName(database)} SET search_path = public; ` +
@@ -86,12 +114,12 @@ function explainNoSchema({ role, database }: Rights): string {
   );
 }
 
-function explainNoRight(missing: string, { role, schema }: Rights): string {
-  const advice = grantAll({ role, schema });
-  return `denies the role ${quoteName(role)} a permission (${missing}). ${advice}`;
+function explainNoRight(missing: string, facts: DatabaseFacts): string {
+  const role = quoteName(facts.role);
+  return `denies the role ${role} a permission (${missing}). ${grantAll(facts)}`;
 }
 
-function grantAll({ role, schema }: Pick<Rights, "role" | "schema">): string {
+function grantAll({ role, schema }: DatabaseFacts): string {
   const place = `SCHEMA ${quoteName(schema ?? "public")} TO ${quoteName(role)}`;
   return (
     `${administrator} GRANT USAGE, CREATE ON ${place}; ` +
@@ -99,65 +127,50 @@ function grantAll({ role, schema }: Pick<Rights, "role" | "schema">): string {
   );
 }
 
-const administrator = "Ask an administrator to run there:";
-
-/** Why a server refuses a connection. */
+/** Why a server refuses a connection: its own words, and what to do. */
 export function explainOpening(error: unknown, url: string): string {
-  const message = readMessage(error);
-  if (message.includes("client password must be")) return noPassword;
-  if (message === noTls) return `${message}. ${turnTlsOn}`;
-  const advice = advices[readCode(error)]?.(readNames(url));
+  const { message } = findCause(error);
+  if (message.includes("client password must be")) {
+    return (
+      "the server needs a password. Add it to the address (best in the file of " +
+      "WAYPOST_DATABASE_URL_FILE), or set PGPASSWORD"
+    );
+  }
+  // The driver's own words have no code.
+  const advice = listAdvice(url)[readCode(error) || message];
   return advice === undefined ? message : `${message}. ${advice}`;
 }
 
-const noPassword =
-  "the server needs a password. Add it to the address (best in the " +
-  "file of WAYPOST_DATABASE_URL_FILE), or set PGPASSWORD";
-
-/** The driver's own words, without a code. */
-const noTls = "The server does not support SSL connections";
-const turnTlsOn =
-  "Ask an administrator to turn on TLS there (ssl = on). If the network is safe, you can remove " +
-  "sslmode from the address instead";
-
-const nameRoot = () =>
+const nameRoot =
   "Add sslmode=verify-full&sslrootcert=FILE to the address. FILE is the root certificate of the " +
   "server, which its provider offers";
-const nameHost = () =>
-  "Use the host name of the certificate in the address, or ask an administrator for a " +
-  "certificate with this host name";
-const checkLogin = () =>
+const checkLogin =
   "Check the user and the password in the address, and the server's pg_hba.conf. If the server " +
   "requires TLS, add sslmode=verify-full to the address";
 
-type Names = { readonly role: string; readonly database: string };
-
-const advices: Readonly<Record<string, (names: Names) => string>> = {
-  [noRight]: ({ role, database }) =>
-    `${administrator} GRANT CONNECT ON DATABASE ${database} TO ${role}`,
-  "28000": checkLogin,
-  "28P01": checkLogin,
-  DEPTH_ZERO_SELF_SIGNED_CERT: nameRoot,
-  SELF_SIGNED_CERT_IN_CHAIN: nameRoot,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: nameRoot,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: nameRoot,
-  ERR_TLS_CERT_ALTNAME_INVALID: nameHost,
-  ECONNREFUSED: () => "Start PostgreSQL there, or correct the host and the port of the address",
-  ENOTFOUND: () => "Correct the host name of the address",
-  "3D000": ({ role, database }) => `${administrator} CREATE DATABASE ${database} OWNER ${role}`,
-};
-
-/** The driver takes both from elsewhere where the address leaves them out. */
-function readNames(url: string): Names {
+function listAdvice(url: string): Readonly<Record<string, string>> {
   const { username, pathname } = new URL(url);
+  // The driver takes both from the environment where the address leaves them out.
+  const role = username === "" ? "the role" : quoteName(decodeURIComponent(username));
+  const database = quoteName(decodeURIComponent(pathname.slice(1)));
   return {
-    role: username === "" ? "the role" : quoteName(decodeURIComponent(username)),
-    database: quoteName(decodeURIComponent(pathname.slice(1))),
+    [noRight]: `${administrator} GRANT CONNECT ON DATABASE ${database} TO ${role}`,
+    "3D000": `${administrator} CREATE DATABASE ${database} OWNER ${role}`,
+    "28000": checkLogin,
+    "28P01": checkLogin,
+    ECONNREFUSED: "Start PostgreSQL there, or correct the host and the port of the address",
+    ENOTFOUND: "Correct the host name of the address",
+    DEPTH_ZERO_SELF_SIGNED_CERT: nameRoot,
+    SELF_SIGNED_CERT_IN_CHAIN: nameRoot,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: nameRoot,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: nameRoot,
+    ERR_TLS_CERT_ALTNAME_INVALID:
+      "Use the host name of the certificate in the address, or ask an administrator for a " +
+      "certificate with this host name",
+    "The server does not support SSL connections":
+      "Ask an administrator to turn on TLS there (ssl = on). If the network is safe, you can " +
+      "remove sslmode from the address instead",
   };
-}
-
-function readMessage(error: unknown): string {
-  return error instanceof Error ? error.message : "unknown error";
 }
 
 function quoteName(name: string): string {

@@ -1,6 +1,8 @@
 import { Socket } from "node:net";
-import { Kysely, PostgresDialect, type PostgresPool as PoolOfKysely } from "kysely";
+import { hostname } from "node:os";
+import { Kysely, PostgresDialect, sql, type PostgresPool as PoolOfKysely } from "kysely";
 import { Pool, type PoolClient, type QueryResult } from "pg";
+import { readEngine } from "./open-kysely.ts";
 import { isBroken, isLost } from "./postgres-faults.ts";
 import { refuseNul } from "./run-statements.ts";
 import type { PoolMeasures } from "./sql.ts";
@@ -10,14 +12,14 @@ import type { PoolMeasures } from "./sql.ts";
  * and no statement has a name: behind PgBouncer each transaction may get another connection.
  */
 export type PostgresPool = {
-  /** Kysely on these connections; a statement without an answer in time closes its connection. */
   readonly openKysely: <Tables>(limits: Limits) => Kysely<Tables>;
   readonly measure: () => PoolMeasures;
-  /** Waits for the connections in use, or closes them. */
-  readonly close: (how: "wait" | "now") => Promise<void>;
+  /** Ends the statements that are running. */
+  readonly close: () => Promise<void>;
 };
 
 type Limits = {
+  /** A statement without an answer by then closes its connection. */
   readonly longest_ms: number;
   /** For single statements outside transactions: one that met a broken connection runs again. */
   readonly isRepeating?: boolean;
@@ -27,6 +29,9 @@ const longestConnect_ms = 5_000;
 const longestIdle_ms = 30_000;
 /** bigint and numeric: the driver would return text, though our numbers fit. */
 const numberTypes = [20, 1700];
+
+/** By the name of its connections, `waypost migrate` finds a process that uses a database. */
+const connectionName = `waypost ${process.pid} ${hostname()}`;
 
 /** `explain` turns an error of the server or the network into one that the rooms above know. */
 export function openPostgresPool(
@@ -42,7 +47,7 @@ export function openPostgresPool(
     idleTimeoutMillis: longestIdle_ms,
     allowExitOnIdle: true,
     keepAlive: true,
-    fallback_application_name: "waypost",
+    fallback_application_name: connectionName,
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -56,101 +61,111 @@ export function openPostgresPool(
   });
   pool.on("error", () => undefined);
   let ended: Promise<void> | undefined;
-  const destroyAll = () => sockets.forEach((socket) => socket.destroy());
 
   return {
     openKysely: <Tables>(limits: Limits) => {
-      const connect = () =>
-        pool.connect().then(
-          (client) => holdClient(client, limits, explain),
-          (error: unknown) => {
-            throw explain(error);
-          },
-        );
-      const adapted = {
-        connect: limits.isRepeating === true ? connectForEach(connect) : connect,
-        end: () => Promise.resolve(),
-      };
+      const connect = () => holdConnection(() => pool.connect(), limits, explain);
       // Kysely's type also has cursors, which need a package of their own.
-      return new Kysely<Tables>({
-        dialect: new PostgresDialect({ pool: adapted as unknown as PoolOfKysely }),
-      });
+      const adapted = { connect, end: () => Promise.resolve() } as unknown as PoolOfKysely;
+      return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: adapted }) });
     },
     measure: () => {
       const { totalCount: open, idleCount: idle, waitingCount: waiting } = pool;
       return { open, idle, waiting };
     },
-    close: (how) => {
+    close: () => {
       ended ??= pool.end();
-      if (how === "now") destroyAll();
-      // The driver forgets a connection whose password was missing, and it kept the process alive.
-      return ended.finally(destroyAll);
+      // The driver forgets a connection whose login failed, and it would keep the process alive.
+      for (const socket of sockets) socket.destroy();
+      return ended;
     },
   };
 }
 
 type Connection = {
-  readonly query: (sql: string, parameters: readonly unknown[]) => Promise<QueryResult>;
+  readonly query: (text: string, values: readonly unknown[]) => Promise<QueryResult>;
   readonly release: () => void;
 };
 
-function holdClient(
-  client: PoolClient,
-  { longest_ms }: Limits,
+async function holdConnection(
+  connect: () => Promise<PoolClient>,
+  { longest_ms, isRepeating = false }: Limits,
   explain: (error: unknown) => unknown,
-): Connection {
-  let isUsable = true;
-  let isReleased = false;
-  const release = () => {
-    if (!isReleased) client.release(!isUsable);
-    isReleased = true;
+): Promise<Connection> {
+  const throwExplained = (error: unknown): never => {
+    throw explain(error);
   };
-  const closeConnection = () => {
-    isUsable = false;
-    release();
+  let client: PoolClient | undefined = await connect().catch(throwExplained);
+  let isUsable = true;
+  const release = () => {
+    client?.release(!isUsable);
+    client = undefined;
   };
 
+  async function run(text: string, values: readonly unknown[]): Promise<QueryResult> {
+    if (client === undefined) throw new Error("a statement came after the end of its transaction");
+    try {
+      // The driver's types leave the time-out out.
+      const query = { text, values: [...values], query_timeout: longest_ms };
+      return await client.query(query);
+    } catch (error) {
+      isUsable &&= !isLost(error);
+      throw error;
+    }
+  }
+
+  async function runAgain(text: string, values: readonly unknown[]): Promise<QueryResult> {
+    release();
+    client = await connect();
+    isUsable = true;
+    return run(text, values);
+  }
+
   return {
-    query: async (sql, parameters) => {
-      if (isReleased) throw new Error("a statement came after the end of its transaction");
-      refuseNul(parameters);
-      const timer = setTimeout(closeConnection, longest_ms);
-      try {
-        const result = await client.query(sql, [...parameters]);
-        if (sql === "commit" && result.command !== "COMMIT") {
-          throw new Error("a statement failed, and the write went on");
-        }
-        return result;
-      } catch (error) {
-        isUsable &&= !isLost(error);
-        throw explain(error);
-      } finally {
-        clearTimeout(timer);
+    query: async (text, values) => {
+      refuseNul(values);
+      const result = await run(text, values)
+        .catch((error: unknown) => {
+          if (!isRepeating || !isBroken(error)) throw error;
+          return runAgain(text, values);
+        })
+        .catch(throwExplained);
+      if (text === "commit" && result.command !== "COMMIT") {
+        throw new Error("a statement failed, and the write went on");
       }
+      return result;
     },
     release,
   };
 }
 
-/** Takes a connection for each statement, and another one where the first was broken. */
-function connectForEach(connect: () => Promise<Connection>): () => Promise<Connection> {
-  const runOnce: Connection["query"] = async (sql, parameters) => {
-    const connection = await connect();
-    try {
-      return await connection.query(sql, parameters);
-    } finally {
-      connection.release();
-    }
-  };
-  const connection: Connection = {
-    query: (sql, parameters) =>
-      runOnce(sql, parameters).catch((error: unknown) => {
-        if (!isBroken(error)) throw error;
-        return runOnce(sql, parameters);
-      }),
-    release: () => undefined,
-  };
-  return () => Promise.resolve(connection);
+export type OpenProcess = { readonly host: string; readonly pid: number };
+
+/**
+ * Other processes that use a database; of a file none is known. A pooler keeps a connection of a
+ * process that has ended, but nothing happens in it; each process looks at the clock (`readTime`)
+ * more often than that.
+ */
+export async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
+  if (readEngine(db) === "sqlite") return [];
+  const { rows } = await sql<OpenProcess>`
+    select distinct split_part(application_name, ' ', 2)::integer as pid,
+      split_part(application_name, ' ', 3) as host
+    from pg_stat_activity
+    where datname = current_database() and application_name ~ '^waypost [0-9]+ '
+      and application_name <> left(${connectionName}, 63)
+      and (state <> 'idle' or state_change > clock_timestamp() - interval '30 seconds')
+  `.execute(db);
+  return rows;
+}
+
+/** In milliseconds; undefined for a file, which has no clock of its own. */
+export async function readDatabaseTime(db: Kysely<unknown>): Promise<number | undefined> {
+  if (readEngine(db) === "sqlite") return undefined;
+  const select = sql<{ now: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::bigint as now
+  `;
+  return (await select.execute(db)).rows[0]?.now;
 }
 
 /** The driver takes these for what they become here, and warns of that on every start. */

@@ -3,13 +3,12 @@ import { sql, type Kysely, type QueryExecutorProvider } from "kysely";
 import { requireWaiting } from "./busy-lock.ts";
 import { createFairTurns } from "./fair-turns.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
-import { inOwnSchema } from "./open-kysely.ts";
 import {
   explainOpening,
   explainRights,
-  findMakingFault,
-  selectRights,
-  type Rights,
+  findOpeningFault,
+  readFacts,
+  type DatabaseFacts,
 } from "./postgres-advice.ts";
 import { isBroken, isLost, isRepeatable, translatePostgresFault } from "./postgres-faults.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
@@ -19,9 +18,6 @@ import type { Sql, WriteOptions, WriteSignal } from "./sql.ts";
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
 /** Of one project; those behind them would be answered too late. */
 const mostWaitingScans = 100;
-/** PostgreSQL supports no older version. */
-const oldestVersion = 130_000;
-
 const longestStatement_ms = 10_000;
 const longestScan_ms = 60_000;
 /** A migration goes through tables of many millions of rows, and other processes wait for it. */
@@ -47,16 +43,21 @@ const mostBackoff_ms = 100;
  */
 export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
   const place = describeDatabase(url);
-  const rights = await checkDatabase(url);
+  const known: { facts?: DatabaseFacts } = {};
   const explain = (error: unknown) =>
-    translatePostgresFault(explainRights(error, rights, place), place);
+    translatePostgresFault(known.facts ? explainRights(error, known.facts, place) : error, place);
   const reads = openPostgresPool(url, mostConnections.reads, explain);
   const scans = openPostgresPool(url, mostConnections.scans, explain);
   const writes = openPostgresPool(url, mostConnections.writes, explain);
+  const pools = [reads, scans, writes];
   const db = reads.openKysely<Tables>({ longest_ms: longestStatement_ms, isRepeating: true });
   const scanning = scans.openKysely<Tables>({ longest_ms: longestScan_ms + patience_ms });
   const scanTurns = createFairTurns(mostConnections.scans, mostWaitingScans);
   const { write, countWrites, finish } = createWrites<Tables>(writes);
+  known.facts = await requireUsable(db, url).catch(async (error: unknown) => {
+    await reads.close();
+    throw error;
+  });
 
   return {
     engine: "postgres",
@@ -64,15 +65,24 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
     readLong: (work, options) => scanTurns.run(() => scan(scanning, work), options),
     write,
     countWrites,
-    measurePool: () => addMeasures([reads, scans, writes]),
+    measurePool: () => addMeasures(pools),
     readVersion: createVersionReader(db),
     close: async () => {
       await finish();
-      await writes.close("wait");
       scanTurns.refuseAll();
-      await Promise.all([scans.close("now"), reads.close("wait")]);
+      await Promise.all(pools.map((pool) => pool.close()));
     },
   };
+}
+
+async function requireUsable<Tables>(db: Kysely<Tables>, url: string): Promise<DatabaseFacts> {
+  const place = describeDatabase(url);
+  const facts = await readFacts(db).catch((cause: unknown) => {
+    throw new StoreUnusable(`${place} cannot be opened: ${explainOpening(cause, url)}`, { cause });
+  });
+  const fault = findOpeningFault(facts);
+  if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
+  return facts;
 }
 
 /** Reads in one transaction, and so as of one moment. */
@@ -222,50 +232,6 @@ function addMeasures(pools: readonly PostgresPool[]) {
   }
   return sum;
 }
-
-type Facts = {
-  readonly version: number;
-  readonly encoding: string;
-  readonly tables: number;
-  readonly own: string | null;
-};
-
-async function checkDatabase(url: string): Promise<Rights> {
-  const place = describeDatabase(url);
-  const pool = openPostgresPool(url, 1, (error) => {
-    const cause = translatePostgresFault(error);
-    return new StoreUnusable(`${place} cannot be opened: ${explainOpening(error, url)}`, { cause });
-  });
-  try {
-    const db = pool.openKysely<unknown>({ longest_ms: longestStatement_ms, isRepeating: true });
-    const [facts] = (await selectFacts.execute(db)).rows;
-    const [rights] = (await selectRights.execute(db)).rows;
-    if (facts === undefined || rights === undefined) throw new Error("a select without a row");
-    const fault = findFault(facts, rights);
-    if (fault !== undefined) throw new StoreUnusable(`${place} ${fault}`);
-    return rights;
-  } finally {
-    await pool.close("wait");
-  }
-}
-
-function findFault({ version, encoding, tables, own }: Facts, rights: Rights): string | undefined {
-  if (version < oldestVersion) return "is too old: Waypost needs PostgreSQL 13 or newer.";
-  if (encoding !== "UTF8") {
-    return "is not encoded in UTF8. Create a database with that encoding.";
-  }
-  if (own !== null) return undefined;
-  if (tables === 0) return findMakingFault(rights);
-  return "contains tables of another program. Nothing was changed. Use a separate database.";
-}
-
-const selectFacts = sql<Facts>`
-  select current_setting('server_version_num')::int as version,
-    current_setting('server_encoding') as encoding,
-    coalesce(to_regclass('waypost_migrations'), to_regclass('state_migrations'))::text as own,
-    (select count(*) from pg_class
-     where ${sql.raw(inOwnSchema)}) as tables
-`;
 
 /** The address without its password, and without what is behind its name. */
 export function describeDatabase(url: string): string {

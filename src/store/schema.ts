@@ -5,7 +5,6 @@ import {
   type Migration,
   type Migrations,
 } from "../sql/migrate.ts";
-import { processTable } from "../sql/processes.ts";
 import type { Engine } from "../sql/sql.ts";
 import { indexFrom } from "./projects.ts";
 import { tableList, type Tables } from "./tables.ts";
@@ -62,7 +61,6 @@ const indexes: readonly string[] = [
 const createTables = createInitialMigration((engine) => [
   ...tableList.map((table) => writeTable(engine, table)),
   ...indexes,
-  ...(engine === "postgres" ? [processTable] : []),
 ]);
 
 const initialMigration: Migration = {

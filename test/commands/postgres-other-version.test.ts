@@ -6,7 +6,6 @@ import { query, takeDatabase } from "../support/postgres.ts";
 
 const shapes = [
   "update waypost_migrations set name = '001-init'",
-  "drop table waypost_processes; update waypost_migrations set name = '001-init'",
   "update state_migrations set name = '001-init'",
   "drop table waypost_migrations, projects; update state_migrations set name = '001-init'",
 ];

@@ -32,7 +32,7 @@ describe.skipIf(!isOurs)("a database that is reached by TLS", () => {
       const ways = await query(
         address,
         `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid)
-        where application_name = 'waypost' and datname = current_database()
+        where application_name like 'waypost %' and datname = current_database()
           and backend_type = 'client backend'`,
       );
       expect(ways).toEqual([{ ssl: true }]);

@@ -39,9 +39,7 @@ const ofWaypost = {
 
 /** Besides, on one engine alone. */
 const ofEngine = isOnPostgres
-  ? {
-      waypost_processes: "who has the database open",
-    }
+  ? {}
   : {
       // Only one machine ever has a file.
       links: "SQLite's number of the row, by which the index of texts finds it",

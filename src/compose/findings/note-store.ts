@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../../config.ts";
 import { findWriteFault } from "../../sql/postgres-advice.ts";
-import { readDatabaseTime } from "../../sql/processes.ts";
+import { readDatabaseTime } from "../../sql/postgres-pool.ts";
 import { listSlow } from "../../store/trigram-index.ts";
 import type { Store } from "../../store/store.ts";
 import { findClockFault } from "../compare-clocks.ts";
@@ -16,8 +16,7 @@ export async function noteStore(
   note: Note,
 ): Promise<void> {
   const slow = await listSlow(db);
-  // The statements name no table of ours.
-  const fault = await findWriteFault(db as unknown as Kysely<unknown>);
+  const fault = await findWriteFault(db);
   const said = ["opens without errors", ...slow].join("; ");
   note({ about: "store", said, ...(fault && { fault }) });
   await noteClock(db, note);
