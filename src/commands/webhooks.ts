@@ -10,9 +10,14 @@ import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
 import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
-import { sendAgain } from "../store/deliveries.ts";
+import {
+  deleteWebhook,
+  listWebhooks,
+  mostWebhooks,
+  sendAgain,
+  type Webhook,
+} from "../store/webhooks.ts";
 import type { Store } from "../store/store.ts";
-import { deleteWebhook, listWebhooks, mostWebhooks, type Webhook } from "../store/webhooks.ts";
 import { findFix, findUrlFault } from "../webhooks/reach.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";

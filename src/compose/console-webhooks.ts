@@ -3,8 +3,14 @@ import { sayLocalTime } from "../contract/local-time.ts";
 import { faultOf, notFound, Problem, validationFailed } from "../contract/problem.ts";
 import { webhookEvents } from "../contract/webhook-events.ts";
 import type { Fact } from "../mcp/approval/approval-request.ts";
-import { listDead, sendAgain } from "../store/deliveries.ts";
-import { deleteWebhook, listWebhooks, mostWebhooks, type Webhook } from "../store/webhooks.ts";
+import {
+  deleteWebhook,
+  listDead,
+  listWebhooks,
+  mostWebhooks,
+  sendAgain,
+  type Webhook,
+} from "../store/webhooks.ts";
 import type { Db } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
 import { findFix, findUrlFault } from "../webhooks/reach.ts";

@@ -1,6 +1,6 @@
 import type { Jobs } from "../state/jobs.ts";
 import type { Notice } from "../state/kept-values.ts";
-import { queueEvents } from "../store/deliveries.ts";
+import { queueEvents } from "../store/webhooks.ts";
 import type { Store } from "../store/store.ts";
 import type { LazyState } from "./lazy-state.ts";
 
@@ -21,7 +21,7 @@ export function createForwarder(
       const about = await describe(notice, jobs);
       if (about === undefined) continue;
       taken.push(id);
-      const queued = { id, event, data: { project_id: projectId, ...about } };
+      const queued = { id, event, data: about };
       const isPatient = true;
       await store.write((db) => queueEvents({ db, projectId }, [queued], at), { isPatient });
     }

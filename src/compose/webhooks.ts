@@ -1,10 +1,15 @@
 import type { Config } from "../config.ts";
 import { testEvent, webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
 import { createIdAndTime } from "../service/ids.ts";
-import { createEventId } from "../store/deliveries.ts";
+import {
+  createEventId,
+  insertWebhook,
+  readSecret,
+  type Webhook,
+  type WebhookKey,
+} from "../store/webhooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tables.ts";
-import { insertWebhook, readSecret, type Webhook, type WebhookKey } from "../store/webhooks.ts";
 import { createDeliverer, type Deliverer } from "../webhooks/deliverer.ts";
 import { findFix, reachReceivers } from "../webhooks/reach.ts";
 import { createSecret, sendMessage } from "../webhooks/send-message.ts";

@@ -9,7 +9,7 @@ import { keepShared } from "../contract/rules/address-query.ts";
 import type { Link } from "../contract/links.ts";
 import { findPlace, type Place } from "../network/shared-address.ts";
 import { findTold, findVisits, findWaiting, takeVisit, readSealKey } from "../store/installs.ts";
-import { queueInstallEvent } from "../store/events.ts";
+import { queueEvents } from "../store/webhooks.ts";
 import { findLink } from "../store/links.ts";
 import type { DeferredVisitTable, Tenant } from "../store/tables.ts";
 import type { Services } from "./handler.ts";
@@ -130,8 +130,8 @@ async function useVisit(
   const take = async (db: Tenant["db"]) => {
     const use = { now, usedBy, told: JSON.stringify(told), isNamed };
     if (!(await takeVisit({ db, projectId }, row, use))) return false;
-    const install = { link, platform: "ios", confidence, match_score } as const;
-    await queueInstallEvent({ db, projectId }, install, now);
+    const data = { link, platform: "ios", confidence, match_score };
+    await queueEvents({ db, projectId }, [{ event: "install.matched", data }], now);
     return true;
   };
   const isTaken = await store.write(take, { signal });

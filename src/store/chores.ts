@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import type { SetAlarm } from "../contract/clock.ts";
 import { StoreBusy } from "../sql/faults.ts";
 import type { Sql } from "../sql/sql.ts";
 import type { ChoreTable, Db, Tables, Tenant } from "./tables.ts";
@@ -83,4 +84,29 @@ async function isQueued(db: Db, chore: ChoreTable): Promise<boolean> {
     .select("kind")
     .where((row) => row.and(chore));
   return (await queued.executeTakeFirst()) !== undefined;
+}
+
+/** Repeats work, with a pause between two turns, until the returned function is called. */
+export function repeatEvery(
+  pause_ms: number,
+  setAlarm: SetAlarm,
+  work: () => Promise<void>,
+): () => Promise<void> {
+  let isStopped = false;
+  let cancelAlarm: (() => void) | undefined;
+  let running = run();
+
+  async function run(): Promise<void> {
+    await work();
+    if (isStopped) return;
+    cancelAlarm = setAlarm(pause_ms, () => {
+      running = run();
+    });
+  }
+
+  return async () => {
+    isStopped = true;
+    cancelAlarm?.();
+    await running;
+  };
 }

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { dayHours, hourColumns, type LinkVisits } from "../stats/visit.ts";
 import { addClicks } from "./clicks.ts";
 import { limitLinkHosts, limitProjectHosts } from "./limit-hosts.ts";
-import { queueClickEvents } from "./events.ts";
+import { queueClickEvents } from "./webhooks.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./projects.ts";
 import type { Db, Tenant } from "./tables.ts";

@@ -4,7 +4,7 @@ import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
 import { fold } from "../contract/text.ts";
 import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
-import { queueLinkEvents } from "./events.ts";
+import { queueLinkEvents } from "./webhooks.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite } from "./projects.ts";
 import { claimShortPaths, findQueryOf, releaseShortPaths } from "./short-paths.ts";

@@ -5,8 +5,8 @@ import { readEngine } from "../sql/open-kysely.ts";
 import type { Sql } from "../sql/sql.ts";
 import { dropExpired } from "./bin.ts";
 import { createCache, type Cache } from "./cache.ts";
-import { runChore, runChores, type ChoreWork } from "./chores.ts";
-import { tidyOutboxes } from "./deliveries.ts";
+import { repeatEvery, runChore, runChores, type ChoreWork } from "./chores.ts";
+import { tidyOutboxes } from "./webhooks.ts";
 import { dropEndedVisits } from "./installs.ts";
 import { attachBatch, detachBatch } from "./links.ts";
 import { purgeBatch } from "./projects.ts";
@@ -60,23 +60,15 @@ export async function openStore(
     throw error;
   });
   const closing = new AbortController();
-  let watching: Promise<void> | undefined;
-  let cancelTurn: (() => void) | undefined;
-
-  async function watch(turn: () => Promise<void>): Promise<void> {
-    await turn();
-    if (closing.signal.aborted) return;
-    cancelTurn = setAlarm(watchEvery_ms, () => {
-      watching = watch(turn);
-    });
-  }
+  let stopWatching: (() => Promise<void>) | undefined;
 
   return {
     ...sql,
     counts: createCache(mostCounts),
     isCurrent: () => isCurrent(sql, storeMigrations),
     watchChores: (clock, onError) => {
-      watching ??= watch(createTurn(sql, clock, closing.signal, onError));
+      const turn = createTurn(sql, clock, closing.signal, onError);
+      stopWatching ??= repeatEvery(watchEvery_ms, setAlarm, turn);
     },
     finishChores: () =>
       runChores(sql, work, closing.signal, (error) => {
@@ -91,8 +83,7 @@ export async function openStore(
     },
     close: async () => {
       closing.abort();
-      cancelTurn?.();
-      await watching;
+      await stopWatching?.();
       await sql.close();
     },
   };

@@ -1,16 +1,16 @@
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import type { Reach } from "../network/hosts/pinned-connection.ts";
+import { repeatEvery } from "../store/chores.ts";
+import { StoreBusy, type Store } from "../store/store.ts";
 import {
   claimWebhook,
-  listDueDeliveries,
   listDueWebhooks,
   noteAttempts,
   type Attempt,
   type Delivery,
-  type Receiver,
-} from "../store/deliveries.ts";
-import { StoreBusy, type Store } from "../store/store.ts";
-import type { WebhookKey } from "../store/webhooks.ts";
+  type Claim,
+  type WebhookKey,
+} from "../store/webhooks.ts";
 import { sendMessage } from "./send-message.ts";
 
 /** Sends the events of the outbox for as long as a process serves. */
@@ -48,13 +48,9 @@ const patient = { isPatient: true };
 
 export function createDeliverer(options: DelivererOptions) {
   const { store, clock, setAlarm, collect, report } = options;
-  const stopping = new AbortController();
-  const breaking = new AbortController();
-  const counts = { delivered: 0, failed: 0, given_up: 0 };
-  const run = { ...options, counts, stopping: stopping.signal, breaking: breaking.signal };
+  const { deliverTo, measure, stop } = createSender(options);
   const running = new Map<string, Promise<void>>();
-  let looking: Promise<void> | undefined;
-  let stopAlarm: (() => void) | undefined;
+  let stopWatching: (() => Promise<void>) | undefined;
 
   /** While another process locks the store, or it is away, there is nothing to report. */
   const note = (error: unknown) => {
@@ -66,83 +62,80 @@ export function createDeliverer(options: DelivererOptions) {
     for (const webhook of await listDueWebhooks(store.db, clock.now(), webhooksAtOnce)) {
       const { id } = webhook;
       if (running.has(id) || running.size >= webhooksAtOnce) continue;
-      const ended = deliverTo(webhook, run).catch(note);
+      const delivering = deliverTo(webhook).catch(note);
       running.set(
         id,
-        ended.finally(() => running.delete(id)),
+        delivering.finally(() => running.delete(id)),
       );
     }
   }
 
-  /** Looks for due events until the process stops. */
-  function watch(): void {
-    if (stopping.signal.aborted) return;
-    const sleep = () => {
-      stopAlarm = setAlarm(lookEvery_ms, watch);
-    };
-    looking = startDue().catch(note).finally(sleep);
-  }
-
   return {
-    watch,
+    /** Looks for due events until the process stops. */
+    watch: () => {
+      stopWatching = repeatEvery(lookEvery_ms, setAlarm, () => startDue().catch(note));
+    },
     /** Resolves when everything that is due now was tried. */
     deliverDue: async () => {
       await startDue();
       await Promise.all(running.values());
     },
-    /** Counts attempts, and events that were given up. */
-    measure: () => ({ ...counts }),
+    measure,
     close: async () => {
-      stopping.abort();
-      const stopBreaking = setAlarm(finish_ms, () => breaking.abort());
-      await looking;
+      const cancelBreak = stop();
+      await stopWatching?.();
       await Promise.all(running.values());
-      stopAlarm?.();
-      stopBreaking();
+      cancelBreak();
     },
   };
 }
 
-type Run = Omit<DelivererOptions, "collect" | "report"> & {
-  readonly counts: Record<"delivered" | "failed" | "given_up", number>;
+function createSender(options: DelivererOptions) {
+  const { store, clock, setAlarm } = options;
   /** From then on, no batch begins. */
-  readonly stopping: AbortSignal;
+  let isStopping = false;
   /** From then on, no request continues. */
-  readonly breaking: AbortSignal;
-};
+  const breaking = new AbortController();
+  const counts = { delivered: 0, failed: 0, given_up: 0 };
 
-/** In batches: before each, the webhook may be revoked, or its project suspended. */
-async function deliverTo(webhook: WebhookKey, run: Run): Promise<void> {
-  const { store, clock, stopping } = run;
-  for (let isMore = true; isMore && !stopping.aborted;) {
-    const receiver = await store.write((db) => claimWebhook(db, webhook, clock.now()), patient);
-    if (receiver === undefined) return;
-    const due = await listDueDeliveries(store.db, webhook, clock.now(), eventsAtOnce);
-    const tried = (await Promise.all(due.map((one) => attempt(one, receiver, run)))).flat();
-    const state = describeReceiver(receiver, tried, clock.now());
-    await store.write((db) => noteAttempts(db, webhook, tried, state), patient);
-    isMore = due.length === eventsAtOnce;
+  /** Empty if the process stops meanwhile, which says nothing about the receiver. */
+  async function attempt(
+    delivery: Delivery,
+    receiver: Claim["receiver"],
+  ): Promise<readonly Attempt[]> {
+    const { event_id, event, body } = delivery;
+    const sending = { ...options, now: clock.now };
+    const fault = await sendMessage({ id: event_id, body }, receiver, sending, breaking.signal);
+    if (breaking.signal.aborted) return [];
+    counts[fault === undefined ? "delivered" : "failed"] += 1;
+    if (fault === undefined) return [{ event_id, event }];
+    const failed = { ...planRetry(delivery, clock.now()), fault };
+    if (failed.state === "dead") counts.given_up += 1;
+    return [{ event_id, event, failed }];
   }
-}
 
-/** Empty if the process stops meanwhile, which says nothing about the receiver. */
-async function attempt(
-  delivery: Delivery,
-  receiver: Receiver,
-  { reach, setAlarm, clock, counts, breaking }: Run,
-): Promise<readonly Tried[]> {
-  const { event_id, event, body } = delivery;
-  const sending = { reach, setAlarm, now: clock.now };
-  const fault = await sendMessage({ id: event_id, body }, receiver, sending, breaking);
-  if (breaking.aborted) return [];
-  counts[fault === undefined ? "delivered" : "failed"] += 1;
-  if (fault === undefined) return [{ event_id, event }];
-  const failed = { ...planRetry(delivery, clock.now()), fault };
-  if (failed.state === "dead") counts.given_up += 1;
-  return [{ event_id, event, failed }];
+  return {
+    /** In batches: before each, the webhook may be revoked, or its project suspended. */
+    deliverTo: async (webhook: WebhookKey): Promise<void> => {
+      for (let isMore = true; isMore && !isStopping;) {
+        const batch = { now: clock.now(), limit: eventsAtOnce };
+        const claim = await store.write((db) => claimWebhook(db, webhook, batch), patient);
+        if (claim === undefined) return;
+        const { receiver, due } = claim;
+        const attempts = (await Promise.all(due.map((one) => attempt(one, receiver)))).flat();
+        const state = describeReceiver(receiver, attempts, clock.now());
+        await store.write((db) => noteAttempts(db, webhook, attempts, state), patient);
+        isMore = due.length === eventsAtOnce;
+      }
+    },
+    /** Counts attempts, and events that were given up. */
+    measure: () => ({ ...counts }),
+    stop: () => {
+      isStopping = true;
+      return setAlarm(finish_ms, () => breaking.abort());
+    },
+  };
 }
-
-type Tried = Attempt & Pick<Delivery, "event">;
 
 function planRetry({ attempts, ends_at }: Delivery, now: number) {
   const end = ends_at ?? now + givenUpAfter_ms;
@@ -157,13 +150,13 @@ function planRetry({ attempts, ends_at }: Delivery, now: number) {
 }
 
 /** The receiver after these attempts. The next batch may go to it at once, unless it rests. */
-function describeReceiver(receiver: Receiver, tried: readonly Tried[], now: number) {
+function describeReceiver(receiver: Claim["receiver"], attempts: readonly Attempt[], now: number) {
   let { failures, failing_since } = receiver;
-  for (const { failed } of tried) {
+  for (const { failed } of attempts) {
     failures = failed === undefined ? 0 : failures + 1;
     failing_since = failed === undefined ? null : (failing_since ?? now);
   }
-  const last = tried.at(-1);
+  const last = attempts.at(-1);
   return {
     failures,
     failing_since,

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Source } from "../../src/stats/visit.ts";
-import { queueInstallEvent } from "../../src/store/events.ts";
 import { deleteProject } from "../../src/store/projects.ts";
-import { deleteWebhook, listWebhooks } from "../../src/store/webhooks.ts";
+import { deleteWebhook, listWebhooks, queueEvents } from "../../src/store/webhooks.ts";
 import { noteClick } from "../support/note-click.ts";
 import { expectSigned, type TestReceiver } from "../support/receiver.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
@@ -140,7 +139,8 @@ test("a matched install sends install.matched", async () => {
   const link = await create({ path: "found" });
   const tenant = { projectId: world.project.id };
   const matched = { link, platform: "ios", confidence: "high", match_score: 90 };
-  await world.store.write((db) => queueInstallEvent({ ...tenant, db }, matched, world.now()));
+  const event = { event: "install.matched", data: matched } as const;
+  await world.store.write((db) => queueEvents({ ...tenant, db }, [event], world.now()));
   await deliverIn(world).deliverDue();
   expect(receiver.received.map(({ body }) => body)).toEqual([
     {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listDead, sendAgain, tidyOutboxes } from "../../src/store/deliveries.ts";
-import type { WebhookKey } from "../../src/store/webhooks.ts";
+import { listDead, sendAgain, tidyOutboxes, type WebhookKey } from "../../src/store/webhooks.ts";
 import { refuse, take, type TestReceiver } from "../support/receiver.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { queueEvents, tidyOutboxes, type NewEvent } from "../../src/store/deliveries.ts";
+import { queueEvents, tidyOutboxes, type NewEvent } from "../../src/store/webhooks.ts";
 import type { TestReceiver } from "../support/receiver.ts";
 import { addWebhook, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { claimWebhook } from "../../src/store/deliveries.ts";
+import { claimWebhook } from "../../src/store/webhooks.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { neverRing } from "../support/alarms.ts";
 import { createGate } from "../support/gate.ts";
@@ -62,7 +62,8 @@ test("a process sends nothing to a receiver that rests since the process listed 
 test("a process sends the events of a killed one when that one's claim ends", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
-  expect(await world.store.write((db) => claimWebhook(db, webhook, world.now()))).toBeDefined();
+  const batch = { now: world.now(), limit: 1 };
+  expect(await world.store.write((db) => claimWebhook(db, webhook, batch))).toBeDefined();
   const { deliverDue } = deliverIn(world);
   await deliverDue();
   expect(receiver.received).toHaveLength(0);

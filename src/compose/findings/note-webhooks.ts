@@ -1,8 +1,7 @@
 import type { Config } from "../../config.ts";
 import { writeLocalTime } from "../../contract/local-time.ts";
-import { listDueWebhooks } from "../../store/deliveries.ts";
+import { listDueWebhooks, listWebhooks, type Webhook } from "../../store/webhooks.ts";
 import type { Store } from "../../store/store.ts";
-import { listWebhooks, type Webhook } from "../../store/webhooks.ts";
 import { findFix } from "../../webhooks/reach.ts";
 import { readTimeZone } from "../time-zone.ts";
 import type { Note } from "./finding.ts";

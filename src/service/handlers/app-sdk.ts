@@ -8,7 +8,7 @@ import { writeForStrictReader } from "../../contract/rules/web-address.ts";
 import type { ClientHolder } from "../../store/keys.ts";
 import { findAddressedLink } from "../find-addressed-link.ts";
 import type { Visit } from "../../stats/visit.ts";
-import { queueInstallEvent, type MatchedInstall } from "../../store/events.ts";
+import { queueEvents, type NewEvent } from "../../store/webhooks.ts";
 import type { GroupHandlers, Services, WriteCall } from "../handler.ts";
 import { readWithClicks } from "../wait-for-clicks.ts";
 import { matchInstall, matchPasted, type Matched } from "../match-install.ts";
@@ -39,8 +39,8 @@ export const appSdkHandlers: GroupHandlers<typeof appSdk> = {
     const sure = { confidence: "high", match_score: mostScore } as const;
     if (isInstall) {
       // The app's word is all there is. SDKs fail at unknown words, so their answer says `high`.
-      const install = { link, platform, ...sure, confidence: "reported" } as const;
-      await tellOfReferred(services, project.id, install, signal);
+      const install = { link, platform, ...sure, confidence: "reported" };
+      await queueInstall(services, project.id, install, signal);
     }
     // Last: where the above was not done, the app asks again.
     countApp(services, {
@@ -88,13 +88,14 @@ function countApp({ noteVisit, clock }: Services, { isInstall, ...app }: App): v
 }
 
 /** What Google Play has handed on is no visit that could be used up. */
-async function tellOfReferred(
+async function queueInstall(
   { store, clock }: Services,
   projectId: string,
-  install: MatchedInstall,
+  data: NewEvent["data"],
   signal: WriteSignal,
 ): Promise<void> {
-  await store.write((db) => queueInstallEvent({ db, projectId }, install, clock.now()), { signal });
+  const events = [{ event: "install.matched", data }] as const;
+  await store.write((db) => queueEvents({ db, projectId }, events, clock.now()), { signal });
 }
 
 const noMatch: Attribution = { matched: false };
