@@ -10,6 +10,7 @@ import { countRows, describeTime, readPage, type ListSource, type Page } from ".
 import { attachBatch, detachBatch } from "./links.ts";
 import { tallyWrite } from "./projects.ts";
 import {
+  foldTexts,
   tables,
   type AppKind,
   type ChoreTable,
@@ -63,6 +64,7 @@ function createAppStore<App, Values, Row>({
   toColumns,
 }: AppColumns<App, Values, Row>) {
   const from = sql.table(`${kind}s`);
+  const withFolded = (cells: Cells): Cells => ({ ...cells, ...foldTexts(`${kind}s`, cells) });
 
   async function findBy({ db, projectId }: Tenant, column: string, value: string) {
     const { rows } = await sql<Row>`
@@ -91,12 +93,12 @@ function createAppStore<App, Values, Row>({
 
     insert: (tenant: Tenant, id: string, values: Values, now: number) => {
       const times = { created_at: now, updated_at: now };
-      const row = { project_id: tenant.projectId, id, ...withFolded(kind, toColumns(values)) };
+      const row = { project_id: tenant.projectId, id, ...withFolded(toColumns(values)) };
       return write(tenant, insertInto(kind, { ...row, ...times }));
     },
 
     update: (tenant: Tenant, id: string, values: Values, now: number) => {
-      const row = { ...withFolded(kind, toColumns(values)), updated_at: now };
+      const row = { ...withFolded(toColumns(values)), updated_at: now };
       const changes = Object.entries(row).map(
         ([column, value]) => sql`${sql.ref(column)} = ${value}`,
       );
@@ -166,15 +168,6 @@ function insertInto(kind: AppKind, row: Cells): RawBuilder<unknown> {
   return sql`
     insert into ${sql.table(`${kind}s`)} (${columns}) values (${sql.join(Object.values(row))})
   `;
-}
-
-/** Each searched text with its folded text. */
-function withFolded(kind: AppKind, cells: Cells): Cells {
-  const folded = listSearched(kind).map(([column]) => {
-    const value = cells[column];
-    return [`${column}_lc`, typeof value === "string" ? fold(value) : null] as const;
-  });
-  return { ...cells, ...Object.fromEntries(folded) };
 }
 
 /** The columns that filter and sort: each has a folded column. */

@@ -21,9 +21,9 @@ import {
   type Page,
   type TextColumn,
 } from "./lists.ts";
-import { shownColumns, toLink, type SearchedColumn, type ShownLink } from "./links.ts";
+import { shownColumns, toLink, type ShownLink } from "./links.ts";
 import { readTally, type Tally } from "./projects.ts";
-import type { AppKind, Tables, Tenant } from "./tables.ts";
+import type { AppKind, LinkTable, Tables, Tenant } from "./tables.ts";
 import { matchContains, wholeIndex, type IndexedColumn } from "./trigram-index.ts";
 
 /** Lists of links: what they filter and sort by, where they are read, and how they are counted. */
@@ -139,7 +139,7 @@ function describeLinks(tenant: Tenant, filters: readonly Filter[], isIndexed: bo
   };
 }
 
-function describeText(column: SearchedColumn, isNullable = true): TextColumn {
+function describeText(column: keyof LinkTable, isNullable = true): TextColumn {
   return { column: `links.${column}`, folded: `links.${column}_lc`, isNullable };
 }
 

@@ -1,15 +1,14 @@
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
 import type { Link } from "../contract/links.ts";
 import type { LinkValues } from "../contract/rules/link-rules.ts";
-import { fold } from "../contract/text.ts";
 import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
-import { queueLinkEvents } from "./webhooks.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite } from "./projects.ts";
-import { claimShortPaths, findQueryOf, releaseShortPaths } from "./short-paths.ts";
-import { toFlag, type AppKind, type FoldedLink, type LinkTable, type Tenant } from "./tables.ts";
+import { findQueryOf } from "./short-paths.ts";
+import { foldTexts, toFlag, type AppKind, type LinkTable, type Tenant } from "./tables.ts";
 import { indexedColumns, indexLink, unindexLink } from "./trigram-index.ts";
+import { queueLinkEvents } from "./webhooks.ts";
 
 /** Links and their addresses: reading, writing, deleting and restoring one, detaching an app. */
 
@@ -61,7 +60,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     .values({
       project_id: tenant.projectId,
       ...values,
-      ...foldLink(link),
+      ...foldTexts("links", link),
       enable_forced_redirect: toFlag(link.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(link.ios_deferred_deep_linking_enabled),
       former_ios_app_id: null,
@@ -95,7 +94,7 @@ export async function updateLink(
     // A column whose value is undefined is left as it is.
     .set({
       ...changes,
-      ...foldLink(changes),
+      ...foldTexts("links", changes),
       enable_forced_redirect: toFlag(changes.enable_forced_redirect),
       ios_deferred_deep_linking_enabled: toFlag(changes.ios_deferred_deep_linking_enabled),
       // Somebody has chosen since: a deleted app that comes back does not come back on this link.
@@ -109,7 +108,7 @@ export async function updateLink(
     .executeTakeFirstOrThrow();
   if (isSearched) await indexLink(tenant, before.id, indexed_to);
   if (changes.path !== undefined && changes.path !== before.path) {
-    await releaseAddress(tenant, before.path);
+    await releaseAddresses(tenant, sql`${before.path}`);
   }
   const link = toLink(row);
   await queueLinkEvents(tenant, tally, [{ event: "link.updated", link, before }], now);
@@ -125,22 +124,31 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   const tally = await tallyWrite(tenant, -1);
   await unindexLink(tenant, id, tally.indexed_to);
   await db.deleteFrom("links").where("project_id", "=", projectId).where("id", "=", id).execute();
-  await releaseAddress(tenant, link.path);
-  await releaseAddress(tenant, link.shortened_path);
-  await releaseShortPaths(tenant, id);
+  await releaseAddresses(tenant, selectAddresses(tenant, link));
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
   await queueLinkEvents(tenant, tally, [{ event: "link.deleted", link: toLink(row) }], now);
   return true;
 }
 
-async function releaseAddress({ db, projectId }: Tenant, address: string | null): Promise<void> {
-  if (address === null) return;
-  await db
-    .deleteFrom("addresses")
-    .where("project_id", "=", projectId)
-    .where("address", "=", address)
-    .execute();
+async function releaseAddresses(
+  { db, projectId }: Tenant,
+  addresses: RawBuilder<unknown>,
+): Promise<void> {
+  await sql`
+    delete from addresses where project_id = ${projectId} and address in (${addresses})
+  `.execute(db);
+}
+
+/** All addresses of a link: its own two, and its further short paths. */
+function selectAddresses(
+  { projectId }: Tenant,
+  { id, path, shortened_path }: Pick<LinkTable, "id" | "path" | "shortened_path">,
+): RawBuilder<unknown> {
+  return sql`
+    select path from short_paths where project_id = ${projectId} and link_id = ${id}
+    union all select cast(${path} as text) union all select cast(${shortened_path} as text)
+  `;
 }
 
 /** The path of each existing link; null where it has none. */
@@ -205,7 +213,7 @@ export async function restoreLink(
   { id, row, clicks }: DeletedLink,
   now: number,
 ): Promise<Restored<Link>> {
-  const taken = await claimAddresses(tenant, id, row);
+  const taken = await claimAddresses(tenant, row);
   if (taken.length > 0) return { taken };
   const tally = await tallyWrite(tenant, 1);
   await takeOutOfBin(tenant, "link", id);
@@ -232,20 +240,22 @@ export async function restoreLink(
 /** The fields whose addresses another link has by now; where there is one, none is claimed. */
 async function claimAddresses(
   tenant: Tenant,
-  id: string,
-  row: DeletedLink["row"],
+  link: DeletedLink["row"],
 ): Promise<readonly string[]> {
-  const claimed: string[] = [];
-  const taken: string[] = [];
-  for (const field of ["path", "shortened_path"] as const) {
-    const address = row[field];
-    if (address === null) continue;
-    if (await claimAddress(tenant, address, id)) claimed.push(address);
-    else taken.push(field);
+  const { db, projectId } = tenant;
+  const addresses = selectAddresses(tenant, link);
+  const { rows } = await sql<{ readonly address: string }>`
+    select address from addresses where project_id = ${projectId} and address in (${addresses})
+  `.execute(db);
+  if (rows.length === 0) {
+    await sql`
+      insert into addresses (project_id, address, link_id)
+      select ${projectId}, path, ${link.id} from (${addresses}) as own where path is not null
+    `.execute(db);
   }
-  if (taken.length === 0 && !(await claimShortPaths(tenant, id))) taken.push("shortened_path");
-  if (taken.length > 0) for (const address of claimed) await releaseAddress(tenant, address);
-  return taken;
+  const isTaken = rows.some(({ address }) => address === link.path);
+  const isShortTaken = rows.some(({ address }) => address !== link.path);
+  return [...(isTaken ? ["path"] : []), ...(isShortTaken ? ["shortened_path"] : [])];
 }
 
 /** The app that the link had. An app that was deleted too is kept as its former app. */
@@ -341,47 +351,17 @@ export const shownColumns = [
 
 export type ShownLink = Pick<LinkTable, (typeof shownColumns)[number]>;
 
-/** Takes a whole row or its shown columns. Written out, because copying a row takes far longer. */
+const flags: ReadonlySet<string> = new Set([
+  "enable_forced_redirect",
+  "ios_deferred_deep_linking_enabled",
+] satisfies readonly (keyof ShownLink)[]);
+
+/** Takes a whole row or its shown columns. */
 export function toLink(row: ShownLink): Link {
-  return {
-    id: row.id,
-    name: row.name,
-    path: row.path,
-    url: row.url,
-    social_description: row.social_description,
-    social_image_url: row.social_image_url,
-    social_title: row.social_title,
-    shortened_path: row.shortened_path,
-    android_fallback_url: row.android_fallback_url,
-    ios_fallback_url: row.ios_fallback_url,
-    referrer: row.referrer,
-    provider_token: row.provider_token,
-    campaign_token: row.campaign_token,
-    android_app_id: row.android_app_id,
-    ios_app_id: row.ios_app_id,
-    enable_forced_redirect: row.enable_forced_redirect === 1,
-    ios_deferred_deep_linking_enabled: row.ios_deferred_deep_linking_enabled === 1,
-    clicks: row.clicks,
-  };
+  const cells = shownColumns.map((column) => {
+    const value = row[column];
+    return [column, flags.has(column) ? value === 1 : value] as const;
+  });
+  // The columns are the fields, and only flags are stored in another type.
+  return Object.fromEntries(cells) as Link;
 }
-
-/** The folded text of each given column. Columns that do not change are left out. */
-export function foldLink(link: SearchedTexts): FoldedLink;
-export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink>;
-export function foldLink(link: Partial<SearchedTexts>): Partial<FoldedLink> {
-  const folded: Record<string, string | null | undefined> = {};
-  for (const column of searchedColumns) {
-    const text = link[column];
-    folded[`${column}_lc`] = typeof text === "string" ? fold(text) : text;
-  }
-  return folded;
-}
-
-const searchedColumns = [
-  ...indexedColumns,
-  "ios_fallback_url",
-  "android_fallback_url",
-  "referrer",
-] as const satisfies readonly (keyof LinkTable)[];
-export type SearchedColumn = (typeof searchedColumns)[number];
-type SearchedTexts = Pick<LinkTable, SearchedColumn>;

@@ -43,34 +43,6 @@ export async function insertShortPath(
   await db.insertInto("short_paths").values(row).execute();
 }
 
-/** Frees the addresses of a link that goes into the bin. */
-export async function releaseShortPaths(tenant: Tenant, linkId: string): Promise<void> {
-  await tenant.db
-    .deleteFrom("addresses")
-    .where("project_id", "=", tenant.projectId)
-    .where("address", "in", selectOf(tenant, linkId).select("path"))
-    .execute();
-}
-
-/** Takes them again for a link that comes back; false, and none, where one is another link's. */
-export async function claimShortPaths(tenant: Tenant, linkId: string): Promise<boolean> {
-  const { db, projectId } = tenant;
-  const taken = await db
-    .selectFrom("addresses")
-    .select("address")
-    .where("project_id", "=", projectId)
-    .where("address", "in", selectOf(tenant, linkId).select("path"))
-    .limit(1)
-    .executeTakeFirst();
-  if (taken !== undefined) return false;
-  await db
-    .insertInto("addresses")
-    .columns(["project_id", "address", "link_id"])
-    .expression(selectOf(tenant, linkId).select(["project_id", "path as address", "link_id"]))
-    .execute();
-  return true;
-}
-
 /** For links that cannot come back any more. */
 export async function dropShortPaths(
   { db, projectId }: Tenant,

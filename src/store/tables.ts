@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Role } from "../contract/scopes-and-roles.ts";
+import { fold } from "../contract/text.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import { hourColumns, type Dimension, type HourColumn, type VisitEvent } from "../stats/visit.ts";
 
@@ -280,8 +281,6 @@ export type Tables = {
 };
 
 export type LinkTable = Tables["links"];
-/** The folded texts of a link. */
-export type FoldedLink = Pick<LinkTable, Extract<keyof LinkTable, `${string}_lc`>>;
 export type ProjectTable = Tables["projects"];
 export type ChoreTable = Tables["chores"];
 export type VisitCountTable = Tables["visit_counts"];
@@ -293,6 +292,23 @@ export type DeferredVisitTable = Tables["deferred_visits"];
 /** What is yes or no of a project. */
 export type ProjectFlag =
   "custom_domain_verified" | "templates_enabled" | "link_in_referrer" | "clipboard" | "suspended";
+
+type FoldedTexts<Row, Table> = {
+  readonly [Name in keyof Row as `${Name & string}_lc` & keyof Table]: Row[Name];
+};
+
+/** The folded text of each given value of a searched column. */
+export function foldTexts<Name extends keyof typeof tables, Row extends object>(
+  name: Name,
+  row: Row,
+): FoldedTexts<Row, Tables[Name]> {
+  const cells = Object.entries(row).flatMap(([column, value]: [string, unknown]) => {
+    const isSearched = `${column}_lc` in tables[name];
+    return isSearched ? [[`${column}_lc`, typeof value === "string" ? fold(value) : value]] : [];
+  });
+  // All searched columns are texts, as their folded columns are.
+  return Object.fromEntries(cells) as FoldedTexts<Row, Tables[Name]>;
+}
 
 /** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */
 export function toFlag(value: boolean): Flag;

@@ -3,9 +3,9 @@ import { expect } from "vitest";
 import { createId } from "../../src/service/ids.ts";
 import { makeProject } from "../../src/service/write-project.ts";
 import type { ReadSignal } from "../../src/sql/sql.ts";
-import { claimAddress, foldLink, insertLink, type NewLink } from "../../src/store/links.ts";
+import { claimAddress, insertLink, type NewLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Db, Tenant } from "../../src/store/tables.ts";
+import { foldTexts, type Db, type Tenant } from "../../src/store/tables.ts";
 
 /** Rows made straight in a store, for tests of what lies below the API or needs thousands. */
 
@@ -106,7 +106,7 @@ export async function addLinks(
   const others = Array.from({ length: count - 1 }, (__, turn) => {
     const [path, name] = [`${paths}-${turn + 1}`, `Link ${turn + 1}`];
     const link = { ...first, id: makeId(), path, name };
-    return { ...link, ...foldLink(link) };
+    return { ...link, ...foldTexts("links", link) };
   });
   for (let start = 0; start < others.length; start += atOnce) {
     const rows = others.slice(start, start + atOnce);

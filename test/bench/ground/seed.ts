@@ -1,5 +1,5 @@
 import { createCode, createId } from "../../../src/service/ids.ts";
-import { foldLink } from "../../../src/store/links.ts";
+import { foldTexts } from "../../../src/store/tables.ts";
 import type { LinkTable } from "../../../src/store/tables.ts";
 import type { Access } from "./data-file.ts";
 import { createNamer, type Namer } from "./names.ts";
@@ -87,7 +87,7 @@ function createRowMaker(
       project_id: projectId,
       id,
       ...texts,
-      ...foldLink(texts),
+      ...foldTexts("links", texts),
       social_description: namer.chance(0.3) ? `${name}. ${namer.nextName()}.` : null,
       social_image_url: namer.chance(0.3) ? `https://img.example.com/${id}.png` : null,
       enable_forced_redirect: namer.chance(0.1) ? 1 : 0,
