@@ -1,5 +1,4 @@
-import type { AndroidApp, IosApp } from "../contract/apps.ts";
-import { listUnreadFields } from "../contract/deviations.ts";
+import { androidApps, iosApps, type AndroidApp, type IosApp } from "../contract/apps.ts";
 import type { Read } from "../contract/endpoint.ts";
 import type { VisitedApps, VisitOptions } from "../visit/decide-visit.ts";
 import { readExplainedLink } from "../visit/explained-link.ts";
@@ -30,7 +29,8 @@ function listFaults(
   app: Read<IosApp> | Read<AndroidApp>,
   visits: AuditedVisits,
 ): readonly Found[] {
-  if (listUnreadFields(app).length > 0) return [];
+  // A field that is not shown is unknown, not empty.
+  if (appFields[platform].some((field) => app[field] === undefined)) return [];
   const { id } = app;
   const link = { id, url, [`${platform}_app_id`]: id };
   const apps: VisitedApps = { [`${platform}_app`]: app };
@@ -40,6 +40,11 @@ function listFaults(
     code === "app_invalid" ? { code, id, field, detail: { rule: message } } : { code, id },
   );
 }
+
+const appFields = {
+  ios: Object.keys(iosApps.show.response.shape),
+  android: Object.keys(androidApps.show.response.shape),
+} as const;
 
 /** A link that leads somewhere, so that nothing but the app is at fault. */
 const url = "https://destination.example";

@@ -1,4 +1,3 @@
-import { listUnreadFields } from "../contract/deviations.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { addressFields } from "../contract/rules/link-rules.ts";
 import { isBlank } from "../contract/text.ts";
@@ -24,7 +23,7 @@ type Audit = {
 export type AuditEnd = {
   readonly findings: readonly Finding[];
   readonly checked: number;
-  /** Links of which a field could not be read, so that they were not judged. */
+  /** Links that do not show a field which is judged. */
   readonly unjudged: number;
 };
 
@@ -46,7 +45,8 @@ export function createAudit({ apps, linkHost, visits, window }: AuditOptions): A
     addLinks: (links) => {
       checked += links.length;
       for (const link of links) {
-        if (listUnreadFields(link).some(isJudged)) {
+        // A field that is not shown is unknown, not empty.
+        if (judgedFields.some((field) => link[field] === undefined)) {
           unjudged += 1;
           continue;
         }
@@ -62,14 +62,10 @@ export function createAudit({ apps, linkHost, visits, window }: AuditOptions): A
   };
 }
 
-const judgedFields: ReadonlySet<string> = new Set([
+const judgedFields = [
   ...addressFields,
   ..."name path shortened_path ios_app_id android_app_id enable_forced_redirect".split(" "),
-]);
-
-function isJudged(field: string): boolean {
-  return judgedFields.has(field);
-}
+];
 
 type OwnApps = VisitedApps & {
   /** The fields of those that are not registered any more. */

@@ -1,4 +1,4 @@
-/** What went wrong on the way to the deployment; its own refusals are `Problem`s. */
+/** What went wrong on the way to the server; its own refusals are `Problem`s. */
 export type FailureCode =
   | "rate_limited"
   | "unreachable"
@@ -25,4 +25,11 @@ export class CallFailure extends Error {
     this.code = code;
     this.facts = facts;
   }
+}
+
+/** The code of an error in brackets; several addresses fail with an AggregateError. */
+export function describeCode(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  if ("code" in error && typeof error.code === "string") return ` (${error.code})`;
+  return describeCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }

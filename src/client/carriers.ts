@@ -1,10 +1,9 @@
 import { Agent, buildConnector } from "undici";
 import type { AnswerApi } from "../contract/api-message.ts";
 import { requestIdHeader } from "../text/request-id.ts";
-import { readContent, readStream } from "./read-reply.ts";
-import { NotSent, type Send } from "./send-once.ts";
+import { NotSent, ReplyTooLarge, type BodyForm, type Send } from "./send-once.ts";
 
-/** Two ways to send API messages: HTTP to a remote deployment, or a call in this process. */
+/** Two ways to send API messages: HTTP to a remote server, or a call in this process. */
 
 /** Its connections stay open between calls. */
 export type RemoteSender = {
@@ -13,8 +12,10 @@ export type RemoteSender = {
 };
 
 const connectTimeout_ms = 10_000;
-/** More calls than that wait for each other: a deployment is not flooded by its own assistant. */
+/** More calls than that wait for each other: a server is not flooded by its own assistant. */
 const mostConnections = 64;
+/** No answer of the API needs more. */
+const replyBytes = 8 * 1024 * 1024;
 
 /**
  * Speaks through `request`, not `fetch`: fetch would send a call again after a 421, and whether a
@@ -56,6 +57,29 @@ function connectOrSay(connect: buildConnector.connector): buildConnector.connect
     });
 }
 
+async function readStream(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    if (size > replyBytes) throw new ReplyTooLarge("an answer larger than 8 MiB");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Null for an empty body, undefined for what does not have that form. Words may be data too. */
+export function readContent(text: string, form: BodyForm, type: unknown): unknown {
+  if (form === "page") return /^text\/html\s*(;|$)/i.test(String(type)) ? text : undefined;
+  if (text.trim() === "") return null;
+  try {
+    // Some servers begin with a byte order mark, which is no part of JSON.
+    return JSON.parse(text.replace(/^\ufeff/, ""));
+  } catch {
+    return form === "words" ? text : undefined;
+  }
+}
+
 /** Hands messages to what answers them in this process: its replies come at once, and whole. */
 export function sendEmbedded(answer: AnswerApi): Send {
   return async (request, readSignal) => {
@@ -63,7 +87,6 @@ export function sendEmbedded(answer: AnswerApi): Send {
       readSignal().addEventListener("abort", leave, { once: true });
     const hasLeft = () => readSignal().aborted;
     const reply = await answer({ ...request, onLeave, hasLeft });
-    // Nothing is on the way, so there is nothing to discard.
     const { status, headers } = reply;
     const readBody = () => Promise.resolve(reply.body);
     return { status, headers, readBody, discard: () => undefined };

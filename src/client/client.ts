@@ -3,12 +3,18 @@ import { pickFields, type Answer, type Endpoint, type Input } from "../contract/
 import type { JsonObject } from "../contract/json.ts";
 import { nobodyLeaves, toSignal, type Leaving } from "../contract/leaving.ts";
 import { Problem } from "../contract/problem.ts";
+import { answersTarget } from "../contract/resource-kind.ts";
+import { noteUnread } from "../contract/unread.ts";
 import { CallFailure } from "./call-failure.ts";
-import { createClockSkew, type ClockSkew } from "./clock-skew.ts";
-import { describeFailure, failCancelled, failLimited, type CallSoFar } from "./explain-end.ts";
-import { writeFinders, type Ask, type Finding, type Look } from "./find-written.ts";
-import { describeAccepted } from "./accepted.ts";
-import { chooseNextStep } from "./next-step.ts";
+import { findWritten, type Ask, type Finding, type Look } from "./find-written.ts";
+import {
+  describeFailure,
+  failCancelled,
+  failLimited,
+  type CallSoFar,
+  type Outcome,
+  type Unanswered,
+} from "./outcome.ts";
 import {
   createBudgetLedger,
   createRateLimiter,
@@ -16,10 +22,8 @@ import {
   type RateLimiter,
 } from "./rate-limit.ts";
 import { buildRequest, type RequestOptions, type Target } from "./request.ts";
-import { createRetryAllowance, earnRepeat, type RetryAllowance } from "./retry-allowance.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
-import { sendOnce, type Outcome, type Send } from "./send-once.ts";
-import { createTryDeadline } from "./try-deadline.ts";
+import { sendOnce, type Send, type SetTimer } from "./send-once.ts";
 
 /** How a call is made: one try after another, until its end is known or the time is up. */
 
@@ -30,26 +34,20 @@ export type Client = {
     signal?: Leaving,
     options?: RequestOptions,
   ) => Promise<Answer<E>>;
-  /**
-   * One try within the key's budgets, and how it ended. Nothing is repeated or looked for
-   * afterwards, whatever becomes of it: for questions whose answer is all that matters.
-   */
-  readonly tryOnce: (endpoint: Endpoint, asked: AskedOnce) => Promise<Outcome>;
+  /** One try within the key's budgets, and how it ended. Nothing is repeated or looked for. */
+  readonly tryOnce: (endpoint: Endpoint, attempt: Attempt) => Promise<Outcome>;
   /** Whether the server's clock is known to agree with ours. */
   readonly isSameTime: () => boolean;
   /** Throws where a call now would fail because the key's budget is spent. */
   readonly requireBudget: (endpoint: Endpoint) => Promise<void>;
 };
 
-type AskedOnce = {
+type Attempt = {
   readonly input: JsonObject;
   readonly signal?: Leaving;
 };
 
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
-
-/** Calls `ring` once, after that time; the function that comes back stops the timer. */
-export type SetTimer = (ring: () => void, milliseconds: number) => () => void;
 
 export type ClientOptions = {
   readonly target: Target;
@@ -63,10 +61,13 @@ export type ClientOptions = {
   readonly setTimer?: SetTimer;
 };
 
-type ClientState = ClientOptions & {
+type State = ClientOptions & {
+  /** Whether the service of this process answers: by the same clock, and without a network. */
+  readonly isOwn: boolean;
   readonly rateLimiter: RateLimiter;
-  readonly allowance: RetryAllowance;
-  readonly skew: ClockSkew;
+  repeatsLeft: number;
+  /** How far the server's clock is ahead, once one of its replies has shown it. */
+  skew_ms: number | undefined;
 };
 
 /** How long a call may take, together with the calls that look for what it has written. */
@@ -74,13 +75,10 @@ type Limits = {
   readonly signal: Leaving;
   /** When the whole call must be over, on the clock that never jumps. */
   readonly deadline: number;
+  readonly options?: RequestOptions | undefined;
 };
 
-type Call = CallSoFar &
-  Limits & {
-    readonly since_ms: number;
-    readonly options?: RequestOptions | undefined;
-  };
+type Call = CallSoFar & Limits & { readonly since_ms: number };
 
 /** security-reliability.md §2.2: a call's whole time, its tries, and the time of one try. */
 const callDeadline_ms = 45_000;
@@ -92,109 +90,103 @@ const onceDeadline_ms = 10_000;
 const firstBackoff_ms = 200;
 const limitedBackoff_ms = 2000;
 
+/** §2.2: in the long run one repeat for ten calls, so that an outage is not made worse. */
+const mostRepeats = 100;
+const earnedPerCall = 0.1;
+
 /** A call that may still be running over there gets this long before we look for its work. */
 const lookAfter_ms = [500, 2000, 4000] as const;
 
+/** A `Date` header counts whole seconds, and the reply was on its way. */
+const toleratedSkew_ms = 2000;
+
 export function createClient(options: ClientOptions): Client {
-  const { clock, ledger = createBudgetLedger(clock) } = options;
-  const state: ClientState = {
-    ...options,
-    rateLimiter: createRateLimiter(clock, ledger),
-    allowance: createRetryAllowance(),
-    skew: createClockSkew(clock, options.target.checksConditions === true),
-  };
+  const { clock, ledger = createBudgetLedger(clock), target } = options;
+  const isOwn = target.checksConditions === true;
+  const rateLimiter = createRateLimiter(clock, ledger);
+  const skew_ms = isOwn ? 0 : undefined;
+  const state: State = { ...options, isOwn, rateLimiter, repeatsLeft: mostRepeats, skew_ms };
   return {
-    call: (endpoint, input, signal = nobodyLeaves, options) => {
+    call: (endpoint, input, signal = nobodyLeaves, asked) => {
       const deadline = clock.monotonic() + callDeadline_ms;
-      return makeCall(state, { signal, deadline }, endpoint, input, options);
+      return makeCall(state, endpoint, input, { signal, deadline, options: asked });
     },
     tryOnce: (endpoint, { input, signal = nobodyLeaves }) => {
       const deadline = clock.monotonic() + onceDeadline_ms;
-      const since_ms = clock.now();
-      const limits = { signal, deadline, since_ms, doubt: undefined };
-      return tryInTurn(state, { ...limits, endpoint, input }).catch(readEnd);
+      const call = beginCall(state, endpoint, input, { signal, deadline });
+      return tryInTurn(state, call).catch(readEnd);
     },
-    isSameTime: state.skew.isNone,
+    isSameTime: () => isSameTime(state),
     requireBudget: (endpoint) => requireBudget(state, endpoint),
   };
 }
 
-/** Takes a place in the budget as a call would, and leaves it at once. */
-async function requireBudget(state: ClientState, endpoint: Endpoint): Promise<void> {
-  if (endpoint.budget === undefined) return;
-  const { rateLimiter, clock, target } = state;
-  const call = { endpoint, input: {}, doubt: undefined };
-  const place = rateLimiter.queue(endpoint.budget);
-  try {
-    const wait_ms = await place.readWait_ms();
-    if (wait_ms >= callDeadline_ms) throw failLimited(call, wait_ms);
-  } finally {
-    await place.leave(false);
-  }
-  // Our own service also counts what other clients have spent with the key.
-  if (target.checksConditions !== true) return;
-  const times = { since_ms: clock.now(), deadline: clock.monotonic() + tryDeadline_ms };
-  const options = { onlyBudget: true };
-  const outcome = await tryOnce(state, { ...call, ...times, options, signal: nobodyLeaves });
-  if (outcome.kind === "limited") throw describeFailure(call, outcome);
-}
-
-/** What ended a try before it left. */
-function readEnd(error: unknown): Outcome {
-  if (error instanceof Problem) return { kind: "refused", problem: error };
-  if (error instanceof CallFailure && error.code === "rate_limited") return { kind: "limited" };
-  throw error;
-}
-
 async function makeCall<E extends Endpoint>(
-  state: ClientState,
-  { signal, deadline }: Limits,
+  state: State,
   endpoint: E,
-  given: Input<E>,
-  options?: RequestOptions,
+  input: Input<E>,
+  limits: Limits,
 ): Promise<Answer<E>> {
-  const since_ms = state.clock.now();
-  // `Input` is an object of named fields, and its entry tells where each of them travels.
-  const input = given as JsonObject;
-  const call = { signal, deadline, endpoint, input, options, since_ms, doubt: undefined };
-  // What came was read by this entry's own schema, and `Answer` names what can be had by that.
+  // `Input` is an object of named fields. What came was read by this entry's own schema, and
+  // `Answer` names what can be had by that.
+  const call = beginCall(state, endpoint, input as JsonObject, limits);
   return (await perform(state, call)) as Answer<E>;
 }
 
-async function perform(state: ClientState, call: Call): Promise<unknown> {
-  const { allowance } = state;
-  earnRepeat(allowance);
+function beginCall(state: State, endpoint: Endpoint, input: JsonObject, limits: Limits): Call {
+  return { ...limits, endpoint, input, since_ms: state.clock.now(), doubt: undefined };
+}
+
+async function perform(state: State, call: Call): Promise<unknown> {
+  const { endpoint, input } = call;
+  const policy = readRetryPolicy(endpoint, input);
+  state.repeatsLeft = Math.min(mostRepeats, state.repeatsLeft + earnedPerCall);
   for (let tries = 1; ; tries += 1) {
     const outcome = await tryInTurn(state, call);
-    if (outcome.kind === "answered") return outcome.body;
-    if (outcome.kind === "accepted") {
-      return describeAccepted(call, outcome, await lookOnce(state, call));
+    const { kind } = outcome;
+    if (kind === "answered") return outcome.body;
+    if (kind === "accepted") return describeAccepted(state, call, outcome.found);
+    if (kind === "doubtful" && endpoint.effect !== "read") call.doubt = outcome;
+    if ((kind === "doubtful" || kind === "unsent") && call.signal.aborted) {
+      throw failCancelled(call);
     }
-    if (outcome.kind === "doubtful") call.doubt = outcome;
-    const isGivenUp = outcome.kind === "doubtful" || outcome.kind === "unsent";
-    if (isGivenUp && call.signal.aborted) throw failCancelled(call);
     const wait_ms = chooseWait(state, outcome, tries);
     const mayRepeat = () =>
       tries < mostTries &&
       hasTime(state, call, wait_ms) &&
-      (outcome.kind === "limited" || allowance.repeatsLeft >= 1);
-    let next = chooseNextStep(call, outcome, mayRepeat());
-    while (next.kind === "look") {
-      const finding = await lookForWrite(state, call);
-      next = chooseNextStep(call, outcome, mayRepeat(), finding);
+      (kind === "limited" || state.repeatsLeft >= 1);
+    const isSafe = endpoint.effect === "read" || policy === "safe";
+    const isUndone = kind === "unsent" || kind === "limited";
+    if (!((isUndone || (kind === "doubtful" && isSafe)) && mayRepeat())) {
+      const finding = await settle(state, call, outcome);
+      if (finding.kind === "done") return finding.body;
+      const isHarmless = policy === "after_look" && finding.kind === "undone";
+      if (!(isHarmless && mayRepeat())) throw describeFailure(call, outcome, finding.checked);
     }
-    if (next.kind === "done") return next.body;
-    if (next.kind === "over") throw next.failure;
-    if (outcome.kind !== "limited") allowance.repeatsLeft -= 1;
+    if (kind !== "limited") state.repeatsLeft -= 1;
     await pause(state, call, wait_ms);
   }
 }
 
+/** Only a write that may have been carried out is looked for. */
+async function settle(state: State, call: Call, outcome: Unanswered): Promise<Finding> {
+  const isUndone = outcome.kind === "unsent" || outcome.kind === "limited";
+  if (call.doubt === undefined || isUndone) throw describeFailure(call, outcome);
+  const refusal = outcome.kind === "refused" ? outcome.problem : undefined;
+  // An earlier try may have deleted what this one did not find.
+  const isGone = refusal?.status === 404 && call.endpoint.method === "DELETE";
+  if (isGone) return { kind: "done", body: null };
+  const finding = await lookForWrite(state, call);
+  // The earlier try was the same call, and nothing is there of it: it was refused as well.
+  if (refusal !== undefined && finding.kind === "undone") throw refusal;
+  return finding;
+}
+
 /** Tries once, when the endpoint's budget has a place, or refuses when that takes too long. */
-async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
+async function tryInTurn(state: State, call: Call): Promise<Outcome> {
   const { budget } = call.endpoint;
-  const isFree = call.options?.isFree === true && state.target.checksConditions === true;
-  if (budget === undefined || isFree) return tryOnce(state, call);
+  const isFree = call.options?.isFree === true && state.isOwn;
+  if (budget === undefined || isFree) return tryNow(state, call);
   const place = state.rateLimiter.queue(budget);
   let isSpent = false;
   try {
@@ -207,7 +199,7 @@ async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
       await pause(state, call, wait_ms);
     }
     isSpent = true;
-    const outcome = await tryOnce(state, call);
+    const outcome = await tryNow(state, call);
     if (outcome.kind === "limited") state.rateLimiter.yieldHalf(budget);
     return outcome;
   } finally {
@@ -215,24 +207,19 @@ async function tryInTurn(state: ClientState, call: Call): Promise<Outcome> {
   }
 }
 
-async function tryOnce(state: ClientState, call: Call): Promise<Outcome> {
-  const { target, send, clock, skew, setTimer = setRealTimer } = state;
+async function tryNow(state: State, call: Call): Promise<Outcome> {
+  const { target, send, clock, isOwn, setTimer = setRealTimer } = state;
   const { endpoint, input, options, signal, deadline } = call;
   if (signal.aborted) throw failCancelled(call);
   const request = buildRequest(endpoint, input, target, options);
-  const tryDeadline = createTryDeadline();
-  signal.addEventListener("abort", tryDeadline.end, { once: true });
   const most_ms = Math.min(tryDeadline_ms, deadline - clock.monotonic());
-  const stopTimer = setTimer(tryDeadline.end, most_ms);
-  try {
-    const { key: secret, origin } = target;
-    const remoteHost = target.checksConditions === true ? undefined : new URL(origin).host;
-    const asked = { endpoint, input, request, send, tryDeadline, skew, secret, remoteHost };
-    return await sendOnce(asked);
-  } finally {
-    stopTimer();
-    signal.removeEventListener("abort", tryDeadline.end);
-  }
+  const remoteHost = isOwn ? undefined : new URL(target.origin).host;
+  const noteDate = (date: string | undefined) => {
+    const sent = Date.parse(date ?? "");
+    if (!Number.isNaN(sent)) state.skew_ms = sent - clock.now();
+  };
+  const sending = { send, signal, most_ms, setTimer, noteDate, secret: target.key, remoteHost };
+  return sendOnce({ endpoint, input, request, ...sending });
 }
 
 function setRealTimer(ring: () => void, milliseconds: number): () => void {
@@ -240,38 +227,64 @@ function setRealTimer(ring: () => void, milliseconds: number): () => void {
   return () => clearTimeout(timer);
 }
 
-function hasTime({ clock }: ClientState, { deadline }: Call, wait_ms: number): boolean {
-  return clock.monotonic() + wait_ms < deadline;
+/** What ended a try before it left. */
+function readEnd(error: unknown): Outcome {
+  if (error instanceof Problem) return { kind: "refused", problem: error };
+  if (error instanceof CallFailure && error.code === "rate_limited") return { kind: "limited" };
+  throw error;
 }
 
-/** Where a caller has left, or nothing can be learned, nothing is found. */
-async function lookOnce(state: ClientState, call: Call): Promise<Finding | undefined> {
+/** Takes a place in the budget as a call would, and leaves it at once. */
+async function requireBudget(state: State, endpoint: Endpoint): Promise<void> {
+  if (endpoint.budget === undefined) return;
+  const deadline = state.clock.monotonic() + tryDeadline_ms;
+  const options = { onlyBudget: true };
+  const call = beginCall(state, endpoint, {}, { signal: nobodyLeaves, deadline, options });
+  const place = state.rateLimiter.queue(endpoint.budget);
+  try {
+    const wait_ms = await place.readWait_ms();
+    if (wait_ms >= callDeadline_ms) throw failLimited(call, wait_ms);
+  } finally {
+    await place.leave(false);
+  }
+  // Our own service also counts what other clients have spent with the key.
+  const outcome = state.isOwn ? await tryNow(state, call) : undefined;
+  if (outcome?.kind === "limited") throw describeFailure(call, outcome);
+}
+
+/** A 2xx write is done, and is never sent again, whatever a look at the server finds. */
+async function describeAccepted(state: State, call: Call, found: string): Promise<unknown> {
+  const { endpoint, input } = call;
   const look = { ...describeLook(state, call), isAccepted: true } as const;
-  const looking = writeFinders[call.endpoint.tool]?.(look);
-  return looking?.catch(() => undefined);
+  const finding = await findWritten(endpoint, look).catch(() => undefined);
+  if (finding?.kind === "done") return finding.body;
+  const message = `The server made the change, but its response could not be read: ${found}`;
+  return noteUnread(answersTarget(endpoint) ? { id: input["id"] } : {}, [{ message }]);
 }
 
-function describeLook(state: ClientState, call: Call): Look {
-  const { endpoint, input, signal, deadline } = call;
-  const since = new Date(call.since_ms).toISOString();
-  const ask: Ask = (other, fields) => makeCall(state, { signal, deadline }, other, fields);
+function describeLook(state: State, call: Call): Look {
+  const { endpoint, input, signal, deadline, since_ms } = call;
+  const since = new Date(since_ms).toISOString();
+  const ask: Ask = (other, fields) => makeCall(state, other, fields, { signal, deadline });
   const sent = pickFields(endpoint, input);
-  return { ask, id: String(input["id"]), sent, since, isSameTime: state.skew.isNone };
+  return { ask, id: String(input["id"]), sent, since, isSameTime: () => isSameTime(state) };
+}
+
+function isSameTime({ skew_ms }: State): boolean {
+  return skew_ms !== undefined && Math.abs(skew_ms) <= toleratedSkew_ms;
 }
 
 /** Looks for what a call has written whose end is in doubt. */
-async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
-  const { endpoint, input, signal } = call;
-  let finding: Finding = { kind: "unclear", checked: "nothing, because it cannot be looked up" };
-  const findWritten = writeFinders[endpoint.tool];
-  if (findWritten === undefined) return finding;
+async function lookForWrite(state: State, call: Call): Promise<Finding> {
+  let finding: Finding = { kind: "unclear", checked: "nothing, because no time was left" };
   // Where nothing is sent again, what is not there yet may still come.
-  const isPatient = readRetryPolicy(endpoint, input) === "never";
+  const isPatient = readRetryPolicy(call.endpoint, call.input) === "never";
   for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;
     await pause(state, call, wait_ms);
-    finding = await findWritten(describeLook(state, call)).catch((error: unknown): Finding => {
-      if (signal.aborted) throw failCancelled(call);
+    const looking = findWritten(call.endpoint, describeLook(state, call));
+    finding = await looking.catch((error: unknown): Finding => {
+      if (call.signal.aborted) throw failCancelled(call);
       const reason = error instanceof Error ? error.message : "";
       return { kind: "unclear", checked: `nothing, because the check failed (${reason})` };
     });
@@ -280,14 +293,18 @@ async function lookForWrite(state: ClientState, call: Call): Promise<Finding> {
   return finding;
 }
 
+function hasTime({ clock }: State, { deadline }: Call, wait_ms: number): boolean {
+  return clock.monotonic() + wait_ms < deadline;
+}
+
 /** Waits, and ends the call at once where its caller leaves meanwhile. */
-async function pause(state: ClientState, call: Call, wait_ms: number): Promise<void> {
+async function pause(state: State, call: Call, wait_ms: number): Promise<void> {
   await state.sleep(wait_ms, toSignal(call.signal)).catch(() => undefined);
   if (call.signal.aborted) throw failCancelled(call);
 }
 
 /** Each wait is longer than the one before, and differs from those of other clients. */
-function chooseWait({ random }: ClientState, outcome: Outcome, tries: number): number {
+function chooseWait({ random }: State, outcome: Outcome, tries: number): number {
   const [byte = 0] = random.bytes(1);
   const jitter = 0.75 + byte / 512;
   if (outcome.kind === "limited") return limitedBackoff_ms * 2 ** (tries - 1) * jitter;

@@ -12,7 +12,7 @@ export type RateLimiter = {
 type Place = {
   /** How long the call must still wait: those before it may have taken longer than they seemed. */
   readonly readWait_ms: () => Awaitable<number>;
-  /** A place counts from its answer on, as the deployment counted it some time before. */
+  /** A place counts from its answer on, as the server counted it some time before. */
   readonly leave: (isSpent: boolean) => Awaitable<void>;
 };
 
@@ -33,14 +33,10 @@ export function createRateLimiter(
   const halvedUntil = new Map<BudgetName, number>();
   return {
     queue: (budget) => {
-      const place = ledger.queue(budget);
-      return {
-        readWait_ms: () => {
-          const isHalved = monotonic() < (halvedUntil.get(budget) ?? -Infinity);
-          return place.readWait_ms(budgets[budget].limit / (isHalved ? 2 : 1));
-        },
-        leave: place.leave,
-      };
+      const { readWait_ms, leave } = ledger.queue(budget);
+      const isHalved = () => monotonic() < (halvedUntil.get(budget) ?? -Infinity);
+      const readLimit = () => budgets[budget].limit / (isHalved() ? 2 : 1);
+      return { readWait_ms: () => readWait_ms(readLimit()), leave };
     },
     yieldHalf: (budget) => {
       halvedUntil.set(budget, monotonic() + budgets[budget].window_ms);
@@ -48,10 +44,7 @@ export function createRateLimiter(
   };
 }
 
-/**
- * No more than the limit in any window at all, so that it does not matter when the deployment
- * thinks that its window began.
- */
+/** No more than the limit in any window, so it does not matter when the server's window began. */
 export function createBudgetLedger({ monotonic }: Pick<Clock, "monotonic">): BudgetLedger {
   /** When each place is taken, in the order in which they were asked for. */
   const queues = new Map<BudgetName, { at: number }[]>();

@@ -1,133 +1,165 @@
 import * as z from "zod";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { normalizeId, type ReadMeta } from "../contract/fields.ts";
+import { normalizeId, storedId, type ReadMeta } from "../contract/fields.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import { paging } from "../contract/limits.ts";
 import { answersTarget } from "../contract/resource-kind.ts";
-import { completeMeta } from "./complete-meta.ts";
-import {
-  describeFound,
-  listUnread,
-  listUnreadRows,
-  noteDeviations,
-  type Deviation,
-} from "../contract/deviations.ts";
-import { readRecord } from "./read-record.ts";
+import { unwrap } from "../contract/unwrap-schema.ts";
+import { noteUnread, type UnreadPart } from "../contract/unread.ts";
 
 /**
- * What a 2xx answered, read by its entry's schema. Where the answer is as the specification has it,
- * that is all. Else everything is read that can be: of a resource only its id is needed, and of a
- * list the rows that have one. What is not as it should be is noted with what was read.
+ * What a 2xx answered. Of a resource only the id is needed. A field of a wrong type is dropped, and
+ * like a field that is absent it is unknown, not empty. Fields that the API does not have are kept.
  */
 export type ReadAnswer =
   | { readonly kind: "read"; readonly body: unknown }
-  /** It does not tell what it is about: enough for a write, which is done, and not for a read. */
-  | Unread;
-
-export type Unread = {
-  readonly kind: "unread";
-  /** What of it could be read all the same. */
-  readonly body: JsonObject;
-  /** What it is instead, as the end of a sentence. */
-  readonly found: string;
-};
+  /** `found` says what it is instead, as the end of a sentence. */
+  | { readonly kind: "unread"; readonly found: string };
 
 export function readAnswer(endpoint: Endpoint, input: JsonObject, body: unknown): ReadAnswer {
   const { response } = endpoint;
-  // Of what was deleted nothing is left to tell; but a page is none of the API's answers.
-  if (response === null) {
-    return body === undefined ? unread(describeBody(body)) : { kind: "read", body: null };
+  if (response === null) return { kind: "read", body: null };
+  if (response instanceof z.ZodObject) {
+    const list = findList(response);
+    if (list !== undefined) return readList(endpoint, list, input, body);
+    if ("id" in response.shape) return readResource(endpoint, response, input, body);
   }
-  const parsed = response.safeParse(body);
-  const answer = parsed.success
-    ? ({ kind: "read", body: parsed.data } as const)
-    : readTolerantly(endpoint, body);
-  if (answer.kind === "unread") return answer;
-  if (endpoint.list !== undefined) return completePage(endpoint.list.name, input, answer.body);
-  return isOther(endpoint, input, answer.body) ? unread("with another id") : answer;
+  const { success, data } = response.safeParse(body);
+  return success ? { kind: "read", body: data } : unread(describeBody(body));
 }
 
-/** The place of `meta` is that of every list; an answer as it was read is an object. */
-function completePage(name: string, input: JsonObject, body: unknown): ReadAnswer {
-  const page = body as JsonObject & { readonly meta?: ReadMeta };
-  const shown = countShown(name, page);
-  const meta = completeMeta(page.meta ?? {}, input, shown);
-  return { kind: "read", body: noteDeviations({ ...page, meta }, listUnread(page)) };
-}
-
-/** An answer about another resource than the one asked for. */
-function isOther(endpoint: Endpoint, input: JsonObject, body: unknown): boolean {
-  if (!answersTarget(endpoint)) return false;
-  const { id } = body as { readonly id: string };
-  return normalizeId(id) !== normalizeId(String(input["id"]));
-}
-
-function readTolerantly({ response, effect }: Endpoint, body: unknown): ReadAnswer {
-  const isSchema = response instanceof z.ZodObject;
-  if (!isSchema || !isJsonObject(body)) return unread(describeBody(body));
-  if (!("id" in response.shape)) return readList(response.shape, body);
-  const { record, deviations, hasId } = readRecord(response.shape, body);
-  const noted = noteDeviations(record, deviations);
-  const isTold = Object.keys(response.shape).some((name) => name !== "id" && name in record);
-  if (!hasId && !isTold) return unread(describeBody(body));
-  if (!hasId) return { kind: "unread", body: noted, found: "without an id" };
-  // The id of something else is no use to a write: what that has become is looked for.
-  const isOfOther = !isTold && Object.keys(body).length > 1;
-  if (effect !== "read" && isOfOther) return unread(describeBody(body));
-  return { kind: "read", body: noted };
-}
-
-/** The envelope: one list of resources, and `meta` beside it where there are pages. */
-function readList(shape: z.ZodObject["shape"], body: JsonObject): ReadAnswer {
-  const [name = "", schema] =
-    Object.entries(shape).find(([, member]) => member instanceof z.ZodArray) ?? [];
-  const given = body[name];
-  // Sums are no list: of them nothing is told unless all is.
-  if (!(schema instanceof z.ZodArray) || !Array.isArray(given)) return unread(describeBody(body));
-  // Every list of the contract is one of resources.
-  const row = schema.element as z.ZodObject;
-  const deviations: Deviation[] = [];
-  const rows = given.flatMap((item: unknown, place) => {
-    const read = readRow(row, item);
-    deviations.push(...read.deviations.map((deviation) => ({ ...deviation, row: place })));
-    return read.rows;
-  });
-  const { meta, ...rest } = body;
-  const read = shape["meta"] instanceof z.ZodObject ? readMeta(shape["meta"], meta) : undefined;
-  const whole = { ...rest, [name]: rows, ...(read && { meta: read.record }) };
-  const all = [...deviations, ...(read?.deviations ?? [])];
-  return { kind: "read", body: noteDeviations(whole, all) };
-}
-
-type ReadRow = { readonly rows: readonly object[]; readonly deviations: readonly Deviation[] };
-
-function readRow({ shape }: z.ZodObject, item: unknown): ReadRow {
-  if (!isJsonObject(item)) return dropRow(describeFound(item));
-  const { record, deviations, hasId } = readRecord(shape, item);
-  if (!hasId) return dropRow("without an id");
-  return { rows: [noteDeviations(record, deviations)], deviations };
-}
-
-function dropRow(found: string): ReadRow {
-  return { rows: [], deviations: [{ found }] };
-}
-
-function readMeta({ shape }: z.ZodObject, meta: unknown) {
-  if (isJsonObject(meta)) return readRecord(shape, meta, "meta.");
-  return { record: {}, deviations: [] };
-}
-
-/** Rows that could not be read are on the page all the same. */
-function countShown(name: string, page: JsonObject): number {
-  const { length } = page[name] as readonly unknown[];
-  return length + listUnreadRows(page).length;
-}
-
-function unread(found: string): Unread {
-  return { kind: "unread", body: {}, found };
-}
-
-/** A body that is not what was asked for. */
+/** A body that is not what was requested. */
 export function describeBody(body: unknown): string {
   if (body === null) return "an empty body";
   return body === undefined ? "no JSON" : "JSON that does not match this API";
+}
+
+function unread(found: string): ReadAnswer {
+  return { kind: "unread", found };
+}
+
+function readResource(
+  endpoint: Endpoint,
+  schema: z.ZodObject,
+  input: JsonObject,
+  body: unknown,
+): ReadAnswer {
+  const read = readRecord(schema, body);
+  if (read === undefined) return unread(describeBody(body));
+  const { record, dropped } = read;
+  if (answersTarget(endpoint)) {
+    const isOther = normalizeId(String(record["id"])) !== normalizeId(String(input["id"]));
+    if (isOther) return unread("with another id");
+  } else {
+    // An id beside fields that are none of this API's is of something else.
+    const [, ...others] = Object.keys(record);
+    const isKnown = others.some((name) => name !== "id" && name in schema.shape);
+    if (others.length > 0 && !isKnown) return unread(describeBody(body));
+  }
+  const parts = dropped.map((field) => ({ field, message: `The server's ${field} ${wrongType}` }));
+  return { kind: "read", body: noteUnread(record, parts) };
+}
+
+const wrongType = "has the wrong type";
+
+type List = { readonly name: string; readonly row: z.ZodObject };
+
+/** The named array of an envelope, if it holds resources. */
+function findList({ shape }: z.ZodObject): List | undefined {
+  for (const [name, member] of Object.entries(shape)) {
+    const row: unknown = member instanceof z.ZodArray ? member.element : undefined;
+    if (row instanceof z.ZodObject && "id" in row.shape) return { name, row };
+  }
+  return undefined;
+}
+
+function readList(
+  endpoint: Endpoint,
+  { name, row }: List,
+  input: JsonObject,
+  body: unknown,
+): ReadAnswer {
+  const given = isJsonObject(body) ? body[name] : undefined;
+  if (!isJsonObject(body) || !Array.isArray(given)) return unread(describeBody(body));
+  const parts: UnreadPart[] = [];
+  const rows = given.flatMap((item: unknown, place) => {
+    const read = readRecord(row, item);
+    if (read === undefined) {
+      parts.push({ row: place, message: `Row ${place + 1} has no usable ID` });
+      return [];
+    }
+    for (const field of read.dropped) {
+      parts.push({ field, message: `The server's ${field} in row ${place + 1} ${wrongType}` });
+    }
+    return [read.record];
+  });
+  const meta = endpoint.list && { meta: readMeta(body["meta"], input, given.length) };
+  return { kind: "read", body: noteUnread({ ...body, [name]: rows, ...meta }, parts) };
+}
+
+type ReadRecord = { readonly record: JsonObject; readonly dropped: readonly string[] };
+
+/** Undefined for what is no object, or has no id where there must be one. */
+function readRecord(schema: z.ZodObject, given: unknown): ReadRecord | undefined {
+  const { data, error } = makeLenient(schema).safeParse(given);
+  if (error === undefined) return { record: data, dropped: [] };
+  const dropped = [...new Set(error.issues.map(({ path }) => String(path[0])))];
+  if (!isJsonObject(given) || dropped.includes("id")) return undefined;
+  const rest = Object.entries(given).filter(([name]) => !dropped.includes(name));
+  const read = readRecord(schema, Object.fromEntries(rest));
+  return read && { record: read.record, dropped };
+}
+
+const lenientSchemas = new WeakMap<z.ZodObject, z.ZodObject>();
+
+function makeLenient(schema: z.ZodObject): z.ZodObject {
+  const known = lenientSchemas.get(schema);
+  if (known !== undefined) return known;
+  const members = Object.entries(schema.shape).map(([name, member]) => {
+    const inner = unwrap(member);
+    if (name === "id") return [name, readableId] as const;
+    return [name, z.nullish(inner instanceof z.ZodObject ? makeLenient(inner) : inner)] as const;
+  });
+  const lenient = z.looseObject(Object.fromEntries(members));
+  lenientSchemas.set(schema, lenient);
+  return lenient;
+}
+
+/** Some servers number their resources. Everywhere else an id is a text. */
+const readableId = z.union([storedId, z.int().transform(String)]);
+
+const count = z.int().nonnegative().optional().catch(undefined);
+const pageMeta = z
+  .looseObject({
+    limit: z.int().positive().optional().catch(undefined),
+    count,
+    last: count,
+    from: count,
+    to: count,
+    previous: count,
+    next: count,
+  })
+  .catch({});
+
+/**
+ * Where a list goes on. Where `meta` does not say it, a full page has a next one. An empty page is
+ * the end, and a next page is always a later one, so no reader of a list goes round in a circle.
+ */
+function readMeta(given: unknown, input: JsonObject, shown: number): ReadMeta {
+  const { limit: said, next, ...rest } = pageMeta.parse(given);
+  const page = Number(input["page"] ?? 1);
+  const asked = Number(input["limit"] ?? said ?? paging.default_limit);
+  const limit = said === undefined || said < shown ? undefined : Math.min(said, asked);
+  const isMore = () => {
+    if (next !== undefined && next > page) return true;
+    if (rest.last !== undefined) return rest.last > page;
+    if (rest.count !== undefined) return rest.count > page * (limit ?? shown);
+    return shown >= (limit ?? asked);
+  };
+  return {
+    ...rest,
+    page,
+    ...(limit !== undefined && { limit }),
+    ...(shown > 0 && isMore() && { next: page + 1 }),
+  };
 }

@@ -1,34 +1,33 @@
 import type { Endpoint } from "../contract/endpoint.ts";
-import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { toSentence, type StatedProblem } from "../contract/problem.ts";
 import { humanize } from "../contract/text.ts";
 import { showHidden } from "../text/show-hidden.ts";
 
-/** What a deployment says when it refuses (api-spec.md, "Errors"). */
-
+/** What a server says when it refuses (api-spec.md, "Errors"). */
 export type Refusal = {
   readonly message: string;
-  /** Its parts, where the deployment tells them apart. */
+  /** Its parts, where the server lists them. */
   readonly problems?: readonly StatedProblem[];
 };
 
-type Answered = {
+type RefusedCall = {
   readonly endpoint: Endpoint;
   readonly body: unknown;
-  /** The key: a deployment may repeat it in its words, and the assistant reads those. */
+  /** The key: a server may repeat it in its words, and the assistant reads those. */
   readonly secret: string | undefined;
 };
 
-const wordsLength = 4000;
+const messageLength = 4000;
 const fieldLength = 200;
 const problemLength = 500;
-/** Of all problems together: they are told twice, and a model reads both. */
+/** Of all problems together: a model reads them beside the message. */
 const problemsLength = 8000;
 const mostProblems = 100;
 
-/** Undefined where it says nothing. */
-export function readRefusal({ endpoint, body, secret }: Answered): Refusal | undefined {
-  const clean = (text: string, most = wordsLength) =>
+/** Undefined where the server says nothing that can be read. */
+export function readRefusal({ endpoint, body, secret }: RefusedCall): Refusal | undefined {
+  const clean = (text: string, most = messageLength) =>
     showHidden(hideSecret(text, secret).slice(0, most)).slice(0, most);
   const problems = listProblems(body).map(({ field, message, ...place }) => ({
     ...(isFieldOf(endpoint, field) && { field: clean(field, fieldLength) }),
@@ -37,11 +36,12 @@ export function readRefusal({ endpoint, body, secret }: Answered): Refusal | und
   }));
   const message = clean(findSentence(body) ?? joinProblems(problems));
   if (message.trim() === "") return undefined;
-  const told = fitProblems(problems);
-  return { message, ...(told.length > 0 && { problems: told }) };
+  let left = problemsLength;
+  const fitting = problems.filter((problem) => (left -= problem.message.length) >= 0);
+  return { message, ...(fitting.length > 0 && { problems: fitting }) };
 }
 
-/** Another name is the remote server's own text, and `field` is not quoted as such. */
+/** Another name is the server's own text, and is not quoted as a field. */
 function isFieldOf({ body }: Endpoint, field: string | undefined): field is string {
   return field !== undefined && (field.split(".")[0] ?? "") in (body?.shape ?? {});
 }
@@ -49,7 +49,9 @@ function isFieldOf({ body }: Endpoint, field: string | undefined): field is stri
 function findSentence(body: unknown): string | undefined {
   if (typeof body === "string") return isPage(body) ? "" : body.replace(/\s+/g, " ").trim();
   if (!isJsonObject(body)) return undefined;
-  return [body["error"], body["errors"], body["message"]].find(isText);
+  const { error, errors, message } = body;
+  const inner = isJsonObject(error) ? error["message"] : undefined;
+  return [error, inner, errors, message].find((said) => typeof said === "string");
 }
 
 /** Whether a text is a page for people, and not a sentence. */
@@ -57,21 +59,28 @@ export function isPage(text: string): boolean {
   return /^\s*<[a-z!?]/i.test(text);
 }
 
-/** Our own service lists `problems`; others list texts, with their field or under it. */
+/** Our own service lists `problems`; others list texts, or texts under the names of fields. */
 function listProblems(body: unknown): readonly StatedProblem[] {
   if (!isJsonObject(body)) return [];
-  const { problems, errors, error } = body;
-  if (Array.isArray(problems)) return problems.slice(0, mostProblems).flatMap(readProblem);
-  return listTexts(errors ?? error).slice(0, mostProblems);
+  const said = body["problems"] ?? body["errors"] ?? body["error"];
+  if (Array.isArray(said)) return said.slice(0, mostProblems).flatMap(readProblem);
+  if (!isJsonObject(said) || typeof said["message"] === "string") return [];
+  return Object.entries(said)
+    .slice(0, mostProblems)
+    .flatMap(([field, texts]) =>
+      [texts].flat().flatMap((text) => (typeof text === "string" ? writeProblem(field, text) : [])),
+    )
+    .slice(0, mostProblems);
 }
 
 function readProblem(item: unknown): readonly StatedProblem[] {
+  if (typeof item === "string") return [{ message: item }];
   if (!isJsonObject(item)) return [];
   const { field, line, column, message } = item;
-  if (!isText(message)) return [];
+  if (typeof message !== "string") return [];
   return [
     {
-      ...(isText(field) && { field }),
+      ...(typeof field === "string" && { field }),
       ...(isWhole(line) && { line }),
       ...(isWhole(column) && { column }),
       message,
@@ -79,51 +88,24 @@ function readProblem(item: unknown): readonly StatedProblem[] {
   ];
 }
 
-function listTexts(said: unknown): readonly StatedProblem[] {
-  if (Array.isArray(said)) {
-    return said.flatMap((item) => (isText(item) ? [{ message: item }] : readProblem(item)));
-  }
-  return isJsonObject(said) ? listFields(said) : [];
-}
-
-function listFields(fields: JsonObject): readonly StatedProblem[] {
-  return Object.entries(fields).flatMap(([field, said]) => {
-    const texts = [said].flat().filter(isText);
-    if (field === "base") return texts.map((message) => ({ message }));
-    return texts.map((text) => ({ field, message: writeClause(field, text) }));
-  });
-}
-
-/** `is invalid` goes on from the field's name; what begins by itself is a sentence already. */
-function writeClause(field: string, text: string): string {
-  const isSentence = !/^\p{Ll}/u.test(text) || text.toLowerCase().startsWith(field);
-  return isSentence ? text : `${humanize(field)} ${text}`;
-}
-
-function joinProblems(problems: readonly StatedProblem[]): string {
-  const clauses = problems.map(({ message }) => message);
-  return clauses.length > 1
-    ? toSentence(clauses.map((text) => text.replace(/\.$/, "")))
-    : clauses.join("");
-}
-
-function fitProblems(problems: readonly StatedProblem[]): readonly StatedProblem[] {
-  let left = problemsLength;
-  return problems.filter(({ field = "", message }) => {
-    left -= field.length + message.length;
-    return left >= 0;
-  });
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
 function isWhole(value: unknown): value is number {
   return Number.isInteger(value);
 }
 
-/** A deployment may repeat the key in its words. */
+/** `is invalid` continues the field's name; what begins in upper case is a whole sentence. */
+function writeProblem(field: string, text: string): StatedProblem {
+  if (field === "base") return { message: text };
+  const isClause = /^\p{Ll}/u.test(text) && !text.toLowerCase().startsWith(field);
+  return { field, message: isClause ? `${humanize(field)} ${text}` : text };
+}
+
+function joinProblems(problems: readonly StatedProblem[]): string {
+  const [first, ...more] = problems.map(({ message }) => message);
+  if (more.length === 0) return first ?? "";
+  return toSentence([first ?? "", ...more].map((text) => text.replace(/\.$/, "")));
+}
+
+/** A server may repeat the key in its words. */
 export function hideSecret(text: string, secret: string | undefined): string {
   return secret === undefined ? text : text.replaceAll(secret, "[the key]");
 }

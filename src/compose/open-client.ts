@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Via } from "../contract/api-message.ts";
-import { createClient, type Client, type SetTimer } from "../client/client.ts";
+import { createClient, type Client } from "../client/client.ts";
+import type { SetTimer } from "../client/send-once.ts";
 import { printKey } from "../mcp/access/key-context.ts";
 import type { State } from "../state/state.ts";
 import type { Deployment } from "./deployment.ts";

@@ -1,4 +1,4 @@
-import { readContent } from "../../src/client/read-reply.ts";
+import { readContent } from "../../src/client/carriers.ts";
 import type { Send } from "../../src/client/send-once.ts";
 
 /** A deployment that a test writes as a function of the platform's own Request and Response. */

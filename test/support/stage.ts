@@ -6,7 +6,8 @@ import { Client as ClientV2, InMemoryTransport } from "@modelcontextprotocol/cli
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBulk } from "../../src/bulk/bulk.ts";
-import { createClient, type SetTimer, type Sleep } from "../../src/client/client.ts";
+import { createClient, type Sleep } from "../../src/client/client.ts";
+import type { SetTimer } from "../../src/client/send-once.ts";
 import type { KeyFacts } from "../../src/contract/access.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";

@@ -1,4 +1,5 @@
-import { writeFinders } from "../../client/find-written.ts";
+import { findWritten } from "../../client/find-written.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
@@ -9,14 +10,14 @@ import type { Asking } from "../owner.ts";
  */
 export async function findEarlierWrite(asking: Asking, row: PlanRow): Promise<EarlierWrite> {
   const { action, link_id, path, fields } = row;
-  const finding = await writeFinders[chooseTool(action)]?.({
+  const finding = await findWritten(chooseEndpoint(action), {
     ask: (endpoint, input) => asking.call(endpoint, input, asking.signal),
     id: link_id ?? "",
     sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
     since: "",
     isSameTime: () => true,
   });
-  if (finding?.kind !== "done") return { isDone: false };
+  if (finding.kind !== "done") return { isDone: false };
   // A link is what these endpoints answer; of a deleted one there is nothing.
   const found = finding.body as ReadLink | null;
   return { isDone: true, link: found };
@@ -25,7 +26,7 @@ export async function findEarlierWrite(asking: Asking, row: PlanRow): Promise<Ea
 type EarlierWrite =
   { readonly isDone: false } | { readonly isDone: true; readonly link: ReadLink | null };
 
-function chooseTool(action: PlanAction): string {
-  if (action === "create") return links.upsert.tool;
-  return action === "delete" ? links.destroy.tool : links.update.tool;
+function chooseEndpoint(action: PlanAction): Endpoint {
+  if (action === "create") return links.upsert;
+  return action === "delete" ? links.destroy : links.update;
 }

@@ -1,5 +1,4 @@
 import type { JsonObject } from "../../contract/json.ts";
-import { listUnreadFields } from "../../contract/deviations.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { normalizeId } from "../../contract/fields.ts";
 import { isStoreToken, type LinkValues } from "../../contract/rules/link-rules.ts";
@@ -41,19 +40,21 @@ export function pickChanged(fields: LinkFields, changes: Changes): LinkFields {
 }
 
 /**
- * Which fields of a link are not what they were; visits come by themselves. Of a field that cannot
- * be read any more, nobody knows whether it is.
+ * Which fields of a link are not what they were; visits come by themselves. A field that is not
+ * shown any more may have any value.
  */
 export function listEdits(before: JsonObject, now: ReadLink): readonly string[] {
-  const unread = new Set(listUnreadFields(now));
-  return compared.filter((field) =>
-    unread.has(field)
-      ? before[field] !== undefined
-      : (before[field] ?? null) !== (now[field] ?? null),
+  return linkFields.filter((field) =>
+    now[field] === undefined ? before[field] !== undefined : (before[field] ?? null) !== now[field],
   );
 }
 
-const compared = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");
+/** The fields of a link that a server does not show. */
+export function listUnknown(link: ReadLink): readonly string[] {
+  return linkFields.filter((field) => link[field] === undefined);
+}
+
+const linkFields = Object.keys(links.show.response.shape).filter((field) => field !== "clicks");
 
 /** An app that is not registered yet is made with the link, and has no id until then. */
 function chooseApp(app: AppChoice): readonly (readonly [string, unknown])[] {

@@ -1,4 +1,3 @@
-import { listUnreadFields } from "../../contract/deviations.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { Problem, toSentence, type FieldProblem } from "../../contract/problem.ts";
@@ -8,7 +7,7 @@ import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
 import { chooseApps } from "./choose-apps.ts";
-import type { Wanted } from "./compare-link.ts";
+import { listUnknown, type Wanted } from "./compare-link.ts";
 import {
   dropRegistrations,
   findAppFault,
@@ -140,7 +139,7 @@ function planRuledLink(
 ): UnnumberedRow {
   const row = { row: null, id: link.id, ...(link.path && { path: link.path }), fields, values };
   const ruled = listRuledFields(rules);
-  const unread = listUnreadFields(link).filter((field) => ruled.has(field));
+  const unread = listUnknown(link).filter((field) => ruled.has(field));
   if (unread.length > 0) return planUnread(null, link, unread);
   if (problems.length > 0) {
     return planRefusal("invalid", row, problems.map(({ message }) => message).join("; "));

@@ -1,4 +1,3 @@
-import { listUnreadFields } from "../../contract/deviations.ts";
 import type { LinkFields, ReadLink } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-link.ts";
@@ -15,7 +14,7 @@ import {
   type Known,
   type Taken,
 } from "../select/find-links.ts";
-import { compareLink, pickChanged, type Wanted } from "./compare-link.ts";
+import { compareLink, listUnknown, pickChanged, type Wanted } from "./compare-link.ts";
 import {
   createAppComparison,
   dropRegistrations,
@@ -193,7 +192,7 @@ export function planChange(
   apps: KnownApps,
 ): UnnumberedRow {
   const changes = compareLink(link, wanted, apps);
-  const unread = listUnreadFields(link).filter((field) => field in changes);
+  const unread = listUnknown(link).filter((field) => field in changes);
   if (unread.length > 0) return planUnread(row, link, unread);
   const fields = pickChanged(wanted.fields, changes);
   const isSame = Object.keys(fields).length === 0;
@@ -222,7 +221,7 @@ export function planUnread(
 
 export function planDeletion(row: number | null, link: ReadLink): UnnumberedRow {
   const { id: link_id, path = null } = link;
-  const unread = listUnreadFields(link).filter((field) => field !== "clicks");
+  const unread = listUnknown(link);
   const message =
     unread.length === 0
       ? null

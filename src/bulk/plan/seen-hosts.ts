@@ -1,5 +1,5 @@
 import type { Clock } from "../../contract/clock.ts";
-import { listUnreadRows } from "../../contract/deviations.ts";
+import { listUnreadRows } from "../../contract/unread.ts";
 import { paging } from "../../contract/limits.ts";
 import type { ReadMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallFailure } from "../../client/call-failure.ts";
 import { describePage } from "../../contract/describe-page.ts";
-import { listUnreadRows, noteDeviations, type Deviation } from "../../contract/deviations.ts";
 import type { ReadMeta } from "../../contract/fields.ts";
 import type { ListInput, Sort } from "../../contract/filters.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
+import { listUnreadRows, noteUnread, type UnreadPart } from "../../contract/unread.ts";
 import { untilTimeIsUp, type InTime } from "./limit-time.ts";
 import { createOwnMatch, readAppNames } from "./match-own.ts";
 import { listSpecified } from "./own-filters.ts";
@@ -40,11 +40,11 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
   const apps = await readAppNames(finding, input);
   const matches = createOwnMatch(input, { apps, linkHost: finding.linkHost });
   const found: Placed[] = [];
-  const untold: Deviation[] = [];
+  const untold: UnreadPart[] = [];
   const read = await readPages(finding, input, (link, place) => {
     const verdict = matches(link);
     if (verdict === true) found.push({ link, place });
-    else if (verdict === undefined) untold.push({ row: place, ...noAnswer });
+    else if (verdict === undefined) untold.push(lacksField(place));
   });
   const { reached, of, isWhole } = read;
   // A link that does not tell what was asked may be one of those that are looked for.
@@ -52,22 +52,24 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
   const wanted = found.slice((page - 1) * limit, page * limit);
   const rows = wanted.map(({ link }) => link);
   const meta = describePage({ page, limit }, found.length);
-  if (isWhole) return noteDeviations({ links: rows, meta }, lacks);
+  if (isWhole) return noteUnread({ links: rows, meta }, lacks);
   // What was found and is not shown is looked at once more.
   const isMore = found.length > page * limit;
   const checked = isMore ? (wanted.at(-1)?.place ?? reached - 1) + 1 : reached;
   const { count } = meta;
   const far = { page, limit, count, checked, of, complete: false } as const;
-  return noteDeviations({ links: rows, meta: far }, lacks);
+  return noteUnread({ links: rows, meta: far }, lacks);
 }
 
 type Placed = { readonly link: ReadLink; readonly place: number };
 
-const noAnswer = { field: "needed for the search", found: "missing" } as const;
+function lacksField(place: number): UnreadPart {
+  return { message: `Row ${place + 1} does not show a field that the search needs` };
+}
 
 type ReadSoFar = {
   /** Rows that could not be read. */
-  readonly unread: readonly Deviation[];
+  readonly unread: readonly UnreadPart[];
   readonly reached: number;
   readonly of: number | undefined;
   readonly isWhole: boolean;
@@ -83,7 +85,7 @@ async function readPages(
   const { sort = newestFirst, after = 0 } = input;
   const filters = listSpecified(input);
   const seen = new Set<string>();
-  const unread: Deviation[] = [];
+  const unread: UnreadPart[] = [];
   let limit: number = paging.max_limit;
   let of: number | undefined;
   for (let reached = after; ;) {
@@ -109,7 +111,9 @@ async function readPages(
       if (place >= after && !seen.has(link.id)) look(link, place);
       seen.add(link.id);
     }
-    for (const row of lost) unread.push({ row: start + row, found: "unreadable" });
+    for (const row of lost) {
+      unread.push({ row: start + row, message: `Row ${start + row + 1} could not be read` });
+    }
     reached = Math.max(reached, start + shown);
     of = meta.count ?? undefined;
     if (isEnd) return { reached, of, unread, isWhole: true };

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { listUnreadRows } from "../../contract/deviations.ts";
+import { listUnreadRows } from "../../contract/unread.ts";
 import { paging } from "../../contract/limits.ts";
 import { links, shortLinks, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";

@@ -1,5 +1,5 @@
 import { androidApps, iosApps, type AndroidApp, type IosApp } from "../../contract/apps.ts";
-import { listUnreadRows } from "../../contract/deviations.ts";
+import { listUnreadRows } from "../../contract/unread.ts";
 import type { Endpoint, Read } from "../../contract/endpoint.ts";
 import { normalizeId, type ReadMeta } from "../../contract/fields.ts";
 import { findKind } from "../../contract/resource-kind.ts";

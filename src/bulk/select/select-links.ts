@@ -6,7 +6,7 @@ import {
   type LinkSelection,
   type ListInput,
 } from "../../contract/filters.ts";
-import { listUnreadRows } from "../../contract/deviations.ts";
+import { listUnreadRows } from "../../contract/unread.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";

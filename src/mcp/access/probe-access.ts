@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "../../client/client.ts";
-import type { Outcome } from "../../client/send-once.ts";
+import type { Outcome } from "../../client/outcome.ts";
 import { readCause, type Cause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { contract, listEndpoints } from "../../contract/index.ts";
@@ -103,15 +103,16 @@ function note(endpoint: Endpoint, outcome: Outcome, access: Access): Noted {
       return "told";
     case "limited":
     case "unsent":
-    case "held":
       return "unanswered";
+    case "failed": {
+      const { code, message } = outcome.failure;
+      return code === "bad_response" ? settle(endpoint, message, access) : "unanswered";
+    }
     case "doubtful": {
       // Only a 503 asks us to wait.
       if (outcome.reason !== "failing" || outcome.wait_ms !== undefined) return "unanswered";
       return settle(endpoint, `When Waypost checked, ${outcome.said}.`, access);
     }
-    case "strange":
-      return settle(endpoint, outcome.said, access);
     case "refused": {
       const { status, message } = outcome.problem;
       if (status === 401) return noteUnauthorized(endpoint, message, access);

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { describeDeviation, listUnread } from "../../contract/deviations.ts";
 import { meta, type ReadMeta } from "../../contract/fields.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
+import { listUnread } from "../../contract/unread.ts";
 import type { CallProblem } from "./call-problem.ts";
 import { dropEmpty, dropIn } from "./drop-empty.ts";
 import {
@@ -30,7 +30,7 @@ export function presentBody(
   body: JsonObject,
   reading: Reading = nothingMore,
 ): JsonObject {
-  const problems = listProblems(endpoint, body);
+  const problems = listProblems(body);
   return {
     ...presentRead(endpoint, body, reading),
     ...(problems.length > 0 && { problems }),
@@ -41,19 +41,12 @@ export function presentBody(
 const mostProblems = 20;
 
 /** What could not be read, each with its place. */
-function listProblems(endpoint: Endpoint, body: JsonObject): readonly CallProblem[] {
+function listProblems(body: JsonObject): readonly CallProblem[] {
   const unread = listUnread(body);
-  const problems = unread.slice(0, mostProblems).map((deviation): CallProblem => {
-    const { field, row } = deviation;
-    const message = describeDeviation(endpoint, deviation);
-    if (field !== undefined) return { field, message };
-    return { message: row === undefined ? `${accepted}: ${message}` : message };
-  });
+  const problems = unread.slice(0, mostProblems).map(({ row: _row, ...problem }) => problem);
   const more = unread.length - problems.length;
   return more > 0 ? [...problems, { message: `and ${more} more could not be read` }] : problems;
 }
-
-const accepted = "The server made the change, but its response could not be read";
 
 function presentRead(endpoint: Endpoint, body: JsonObject, reading: Reading): JsonObject {
   const kind = findKind(endpoint);

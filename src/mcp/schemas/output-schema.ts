@@ -4,7 +4,7 @@ import { unwrap } from "../../contract/unwrap-schema.ts";
 import { createWriter } from "./json-schema.ts";
 
 const writeMembers = createWriter(({ jsonSchema }) => {
-  // Empty texts never get this far (client/explain-end.ts), and not every client knows the word.
+  // Empty texts never get this far (client/read-refusal.ts), and not every client knows the word.
   delete jsonSchema.minLength;
   // That a result may have more members need not be said: it is so where nothing is.
   delete jsonSchema.additionalProperties;

@@ -1,7 +1,7 @@
 import { findCalled } from "../../bulk/select/find-called.ts";
 import { appMembers } from "../../bulk/select/project-apps.ts";
 import { listLinkHosts } from "../../contract/access.ts";
-import { listUnreadRows } from "../../contract/deviations.ts";
+import { listUnreadRows } from "../../contract/unread.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { anyIdPattern, uuidPattern, type ReadMeta } from "../../contract/fields.ts";
 import type { ListInput } from "../../contract/filters.ts";

@@ -1,5 +1,4 @@
-import { ReplyTooLarge } from "../../../src/client/read-reply.ts";
-import { NotSent } from "../../../src/client/send-once.ts";
+import { NotSent, ReplyTooLarge } from "../../../src/client/send-once.ts";
 import { messages } from "../../../src/contract/messages.ts";
 import { allFaults, lies, type Fault, type Misdeed } from "../../support/hostile.ts";
 

@@ -4,7 +4,7 @@ import { callDone, callRefused } from "../../support/call-tool.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
-/** What cannot be read is never written back, and proves nothing. */
+/** What cannot be read, or is not shown, is never written back, and proves nothing. */
 
 let strange: StrangeWorld;
 openForEach(createStrangeWorld, (opened) => (strange = opened));
@@ -24,16 +24,26 @@ function alterLinks(change: (link: Fields) => unknown): Alter {
 const hideIdOfSpring = (link: Fields) =>
   link["path"] === "spring" ? { ...link, id: undefined } : link;
 const isHidden = (link: Fields) => ({ ...link, name: { en: link["name"] } });
+const isAbsent = (link: Fields) => ({ ...link, name: undefined });
+const unknownNames = [
+  ["has the wrong type", isHidden],
+  ["is absent", isAbsent],
+] as const;
 
 describe("a plan", () => {
-  test("has a conflict where the field that it would change could not be read", async () => {
-    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
-    strange.proxy.setAlter(alterLinks(isHidden));
-    const rows = [{ id, name: "Spring" }];
-    const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
-    expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
-    expect(plan.sample[0].message).toBe("The link's name could not be read");
-  });
+  test.each(unknownNames)(
+    "has a conflict where a field that it would change %s",
+    async (_, alter) => {
+      const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+      strange.proxy.setAlter(alterLinks(alter));
+      for (const name of ["Spring", "Summer", null]) {
+        const given = { operation: "update", rows: [{ id, name }] };
+        const { plan } = await callDone(strange, "plan_links", given);
+        expect(plan.counts).toMatchObject({ unchanged: 0, update: 0, conflict: 1 });
+        expect(plan.sample[0].message).toBe("The link's name could not be read");
+      }
+    },
+  );
 
   test("changes other fields of such a link, and is undone to the same", async () => {
     const url = "https://example.com/a";
@@ -51,16 +61,16 @@ describe("a plan", () => {
     expect(link).toMatchObject({ name: "Spring", url });
   });
 
-  test("never puts back what it did not know", async () => {
+  test("never creates a link again of which it did not know all", async () => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
-    strange.proxy.setAlter(alterLinks((link) => ({ ...link, name: undefined })));
-    const rows = [{ id, name: "Summer" }];
-    const { plan } = await callDone(strange, "plan_links", { operation: "update", rows });
-    expect(plan.counts).toMatchObject({ update: 1, conflict: 0 });
+    strange.proxy.setAlter(alterLinks(isAbsent));
+    const given = { operation: "delete", rows: [{ id }] };
+    const { plan } = await callDone(strange, "plan_links", given);
+    expect(plan.sample[0].message).toContain("so the deletion cannot be undone");
     const { job } = await callDone(strange, "apply_plan", { plan_id: plan.id });
     expect(job.counts).toMatchObject({ done: 1 });
     const undo = await callDone(strange, "plan_links", { undo: job.id });
-    expect(undo.plan.counts).toMatchObject({ update: 0, conflict: 1 });
+    expect(undo.plan.counts).toMatchObject({ create: 0, conflict: 1 });
   });
 
   test("does not take a path for free where a link could not be read", async () => {
@@ -124,11 +134,11 @@ async function plantMany(count: number): Promise<void> {
 }
 
 describe("an undo", () => {
-  test("of a change is refused where the field could not be read before", async () => {
+  test.each(unknownNames)("of a change is refused where the field before %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     let isOdd = true;
     strange.proxy.setAlter((asked, reply) =>
-      asked.method === "GET" && isOdd ? alterLinks(isHidden)(asked, reply) : reply,
+      asked.method === "GET" && isOdd ? alterLinks(alter)(asked, reply) : reply,
     );
     const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
     isOdd = false;
@@ -137,12 +147,21 @@ describe("an undo", () => {
     expect((await callDone(strange, "get_link", { id })).link.name).toBe("Summer");
   });
 
-  test("of a change is refused where the field cannot be read now", async () => {
+  test.each(unknownNames)("of a change is refused where the field now %s", async (_, alter) => {
     const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
     const { change } = await callDone(strange, "update_link", { id, name: "Summer" });
-    strange.proxy.setAlter(alterLinks(isHidden));
+    strange.proxy.setAlter(alterLinks(alter));
     const error = await callRefused(strange, "undo", { change_id: change.id });
     expect(error.message).toBe("The current value of name could not be read.");
+  });
+
+  test.each(unknownNames)("of a deletion is refused where a field %s", async (_, alter) => {
+    const { id } = await strange.plant("link", { path: "spring", name: "Spring" });
+    strange.proxy.setAlter(alterLinks(alter));
+    const { change } = await callDone(strange, "delete_link", { id });
+    const error = await callRefused(strange, "undo", { change_id: change.id });
+    expect(error.message).toBe("The value of name before the change is unknown.");
+    expect(strange.listWrites()).toEqual([`DELETE /api/v1/links/${id}`]);
   });
 
   test("of a creation whose answer was lost finds what was made", async () => {
@@ -218,9 +237,12 @@ test("a switch that was null is put back as one that is off", async () => {
   expect((await callDone(strange, "get_link", { id })).link).not.toHaveProperty(name);
 });
 
-test("a link whose url cannot be read gets its first app only with approval", async () => {
+test.each([
+  ["has the wrong type", (url: unknown) => ({ web: url })],
+  ["is absent", () => undefined],
+])("a link whose url %s gets its first app only with approval", async (_, hide) => {
   await using guarded = await createStrangeWorld(
-    alterLinks((link) => ({ ...link, url: { web: link["url"] } })),
+    alterLinks((link) => ({ ...link, url: hide(link["url"]) })),
     { mode: "guarded" },
   );
   const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };

@@ -1,4 +1,4 @@
-import { listUnreadFields } from "../../../contract/deviations.ts";
+import * as z from "zod";
 import type { ApprovalReason } from "../../../contract/approval-rules.ts";
 import { findRegistration } from "../../../contract/apps.ts";
 import { pickLasting, type Condition } from "../../../contract/condition.ts";
@@ -169,14 +169,16 @@ function listReasons(act: Omit<Act, "reasons">): readonly ApprovalReason[] {
   return reasons;
 }
 
-function findChanges({ body }: Endpoint, input: JsonObject, target: Target): JsonObject {
+function findChanges({ body, response }: Endpoint, input: JsonObject, target: Target): JsonObject {
   const before = target.state === "known" ? target.record : {};
-  const unread = new Set(listUnreadFields(before));
+  // A field that the API shows, and this record does not, is unknown and not empty.
+  const shown = response instanceof z.ZodObject ? response.shape : {};
   const changed = Object.keys(body?.shape ?? {}).filter((field) => {
     const value = input[field];
     if (value === undefined) return false;
     if (target.state !== "known") return true;
-    if (isBlank(value) && isBlank(before[field]) && !unread.has(field)) return false;
+    const isUnknown = before[field] === undefined && field in shown;
+    if (isBlank(value) && isBlank(before[field]) && !isUnknown) return false;
     return JSON.stringify(value) !== JSON.stringify(before[field]);
   });
   return Object.fromEntries(changed.map((field) => [field, input[field]]));

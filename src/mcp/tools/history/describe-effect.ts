@@ -1,7 +1,6 @@
 import type * as z from "zod";
-import { isLasting, pickLasting } from "../../../contract/condition.ts";
+import { isLasting } from "../../../contract/condition.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { listUnreadFields } from "../../../contract/deviations.ts";
 import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
@@ -23,7 +22,7 @@ export function describeEffect(
   if (before === undefined) return { kind, id, after: after && keep(after) };
   if (before === null) return { kind, id, before, after: after && keep(after) };
   if (after === null) {
-    const unknown = listUnreadFields(before).filter(isLasting);
+    const unknown = listShown(resource).filter((name) => before[name] === undefined);
     return { kind, id, before: keep(before), after, ...noteUnknown(unknown) };
   }
   const names = Object.keys({ ...keep(before), ...keep(after) });
@@ -84,10 +83,13 @@ export function nameTarget(
 }
 
 /** What a deployment adds to a record nobody can put back, and times change with every write. */
-export function keepKnown({ name, show }: ResourceKind, record: JsonObject): JsonObject {
+export function keepKnown(resource: ResourceKind, record: JsonObject): JsonObject {
+  const kept = listShown(resource).filter((field) => record[field] !== undefined);
+  return Object.fromEntries(kept.map((field) => [field, record[field]]));
+}
+
+function listShown({ name, show }: ResourceKind): readonly string[] {
+  if (name === "page_template") return ["body", "css", "live"];
   // Every resource's response is an object of named members.
-  const { shape } = show.response as z.ZodObject;
-  const known = name === "page_template" ? ["body", "css", "live"] : Object.keys(shape);
-  const kept = known.filter((field) => record[field] !== undefined);
-  return pickLasting(Object.fromEntries(kept.map((field) => [field, record[field]])));
+  return Object.keys((show.response as z.ZodObject).shape).filter(isLasting);
 }

@@ -1,4 +1,4 @@
-import { listUnreadRows } from "../../../contract/deviations.ts";
+import { listUnreadRows } from "../../../contract/unread.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { findKind } from "../../../contract/resource-kind.ts";

@@ -1,5 +1,4 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
-import { listUnreadFields } from "../../../contract/deviations.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { toSentence } from "../../../contract/problem.ts";
@@ -76,8 +75,8 @@ export function planStep(effect: Effect, now: Reading, restores: boolean): StepP
 }
 
 /**
- * What could not be read, before or now, is neither put back nor taken for what it was. A
- * deployment that restores what was deleted knows it better.
+ * A field that was not shown, before or now, is neither put back nor taken for what it was. A
+ * server that restores what was deleted knows it better.
  */
 function explainUnread(
   { before, after, unknown = [] }: Effect,
@@ -91,7 +90,8 @@ function explainUnread(
     return `The value of ${toSentence(lost)} before the change is unknown.`;
   }
   const involved = Object.keys({ ...before, ...after });
-  const unread = listUnreadFields(now).filter((name) => involved.includes(name));
+  const sent = involved.some(isStoreToken) ? [...involved, ...storeTokens] : involved;
+  const unread = now ? [...new Set(sent)].filter((name) => now[name] === undefined) : [];
   if (unread.length === 0) return undefined;
   return `The current value of ${toSentence(unread)} could not be read.`;
 }

@@ -1,4 +1,4 @@
-import { listUnreadRows } from "../../../contract/deviations.ts";
+import { listUnreadRows } from "../../../contract/unread.ts";
 import type { Answer } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";

@@ -1,49 +1,67 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
-import { CallFailure } from "./call-failure.ts";
+import { CallFailure, describeCode } from "./call-failure.ts";
 import { readRetryPolicy } from "./retry-policy.ts";
-import { describeCode, type Doubt, type Held, type Unanswered } from "./send-once.ts";
 
-/** The code with which a call fails, and what is known of its effect. */
+/** How one try ended, and with which failure a call then ends. */
+
+export type Outcome =
+  | { readonly kind: "answered"; readonly body: unknown }
+  /** A 2xx came to a write, so it is done; what became of it cannot be read. */
+  | { readonly kind: "accepted"; readonly found: string }
+  /** The server said no: nothing changed. */
+  | { readonly kind: "refused"; readonly problem: Problem }
+  /** The request never left, so anything may be tried again. */
+  | { readonly kind: "unsent"; readonly cause: unknown }
+  | { readonly kind: "limited" }
+  /** To try again would not help. */
+  | { readonly kind: "failed"; readonly failure: CallFailure }
+  | Doubt;
+
+/** It may have happened or not. */
+type Doubt = {
+  readonly kind: "doubtful";
+  readonly reason: "timed_out" | "broken_off" | "failing";
+  /** The same for a person, as the end of a sentence. */
+  readonly said: string;
+  /** Where the server asked us to wait. */
+  readonly wait_ms?: number;
+};
+
+export type Unanswered = Exclude<Outcome, { readonly kind: "answered" | "accepted" }>;
 
 export type CallSoFar = {
   readonly endpoint: Endpoint;
   readonly input: JsonObject;
-  /** How the latest try ended whose effect is unknown; undefined where there was none. */
+  /** Of a write, how the latest try ended whose effect is unknown. */
   doubt: Doubt | undefined;
 };
 
 /** A 429 names no time, so we name one: the window of the budgets. */
-const limitedFor_s = 60;
+const limitedFor_ms = 60_000;
 
-export function describeFailure(
-  call: CallSoFar,
-  fault: Unanswered,
-  checked?: string,
-): CallFailure | Problem {
-  const { endpoint, doubt } = call;
-  if (fault.kind === "strange") return failStrange(endpoint, fault.said);
-  if (doubt !== undefined && endpoint.effect !== "read") {
-    const words = fault.kind === "refused" ? fault.problem.message : undefined;
-    return failUnknown(call, doubt, checked, words);
+/** `checked` says what a look at the server showed. */
+export function describeFailure(call: CallSoFar, end: Unanswered, checked?: string): Error {
+  if (call.doubt !== undefined) {
+    return failUnknown(call, call.doubt, checked, end.kind === "refused" ? end.problem : undefined);
   }
-  switch (fault.kind) {
+  switch (end.kind) {
     case "refused":
-      return fault.problem;
+      return end.problem;
     case "limited":
-      return failLimited(call, limitedFor_s * 1000);
+      return failLimited(call, limitedFor_ms);
     case "unsent":
-      return failUnsent(fault.cause);
-    case "held":
-      return failHeld(fault);
+      return failUnsent(end.cause);
+    case "failed":
+      return end.failure;
     case "doubtful":
-      return failRead(fault);
+      return failRead(end);
   }
 }
 
 export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailure {
-  if (doubt === undefined || endpoint.effect === "read") {
+  if (doubt === undefined) {
     const facts = { effect: "none", retry: "now" } as const;
     return new CallFailure("cancelled", "The call was cancelled; nothing was changed.", facts);
   }
@@ -56,15 +74,14 @@ export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailur
 
 /** Where an earlier try is in doubt, that is what has to be said. */
 export function failLimited(call: CallSoFar, wait_ms: number): CallFailure {
-  const { endpoint, doubt } = call;
-  if (doubt !== undefined && endpoint.effect !== "read") return failUnknown(call, doubt);
+  if (call.doubt !== undefined) return failUnknown(call, call.doubt);
   const retry_after_s = Math.max(1, Math.ceil(wait_ms / 1000));
   const message = `The key has reached its rate limit. Try again in ${retry_after_s} seconds.`;
   const facts = { effect: "none", retry: "later", retry_after_s } as const;
   return new CallFailure("rate_limited", message, facts);
 }
 
-function failHeld({ message, wait_ms }: Held): CallFailure {
+export function failOverloaded(message: string, wait_ms: number | undefined): CallFailure {
   return new CallFailure("overloaded", message, { effect: "none", ...comeBack(wait_ms) });
 }
 
@@ -74,18 +91,13 @@ function failUnsent(cause: unknown): CallFailure {
   return new CallFailure("unreachable", message, facts, { cause });
 }
 
-function failStrange({ effect }: Endpoint, said: string): CallFailure {
-  const facts = { effect: effect === "read" ? "none" : "unknown", retry: "never" } as const;
-  return new CallFailure("bad_response", said, facts);
-}
-
 const readCodes = {
   timed_out: "timed_out",
   broken_off: "unreachable",
   failing: "overloaded",
 } as const;
 
-/** A read that was in doubt changed nothing, so only the reason is worth telling. */
+/** A read changed nothing, so only the reason matters. */
 function failRead({ reason, said, wait_ms }: Doubt): CallFailure {
   const message = endSentence(`The request failed: ${said}`);
   return new CallFailure(readCodes[reason], message, { effect: "none", ...comeBack(wait_ms) });
@@ -96,21 +108,21 @@ function comeBack(wait_ms: number | undefined) {
   return wait_ms === undefined ? { retry } : { retry, retry_after_s: Math.ceil(wait_ms / 1000) };
 }
 
-/** What the deployment said may end with a sign of its own. */
+/** What the server said may end with a sign of its own. */
 function endSentence(text: string): string {
   return /[.!?]"?$/.test(text) ? text : `${text}.`;
 }
 
-/** `words` is what the deployment said when it was asked again. */
 function failUnknown(
   { endpoint, input }: CallSoFar,
   { said }: Doubt,
   checked?: string,
-  words?: string,
+  refusal?: Problem,
 ): CallFailure {
+  const again = refusal && endSentence(`The server rejected a second attempt: ${refusal.message}`);
   const message = [
     endSentence(`It is unknown whether the call took effect: ${said}`),
-    ...(words === undefined ? [] : [endSentence(`The server rejected a second attempt: ${words}`)]),
+    ...(again === undefined ? [] : [again]),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");
   const retry = readRetryPolicy(endpoint, input) === "never" ? "never" : "later";
