@@ -13,28 +13,25 @@ export type FairTurns = {
   ) => Promise<Result>;
   /** Refuses everything that comes later. Resolves when every work that waited or ran has ended. */
   readonly finish: () => Promise<void>;
-  /** Drops the works that wait, and answers no caller of one that runs. */
-  readonly refuseAll: () => void;
+  /** Refuses also what waits. */
+  readonly refuseWaiting: () => void;
 };
 
-type Begin = () => Promise<void>;
+type Turn = { readonly begin: () => Promise<void>; readonly refuse: () => void };
 
 export function createFairTurns(most: number, mostWaitingInLine = Infinity): FairTurns {
-  const lines = new Map<string, Begin[]>();
-  const callers = new Set<(error: StoreBusy) => void>();
+  const lines = new Map<string, Turn[]>();
   const running = new Set<Promise<void>>();
   let isOver = false;
 
   function beginNext(): void {
-    while (running.size < most) {
-      const next = takeNext(lines);
-      if (next === undefined) return;
-      const ended = next().finally(() => {
-        running.delete(ended);
-        beginNext();
-      });
-      running.add(ended);
-    }
+    const next = running.size < most ? takeNext(lines) : undefined;
+    if (next === undefined) return;
+    const ended = next.begin().finally(() => {
+      running.delete(ended);
+      beginNext();
+    });
+    running.add(ended);
   }
 
   return {
@@ -44,19 +41,17 @@ export function createFairTurns(most: number, mostWaitingInLine = Infinity): Fai
     ) =>
       new Promise<Result>((resolve, reject) => {
         const own = lines.get(line) ?? [];
+        const refuse = () => reject(new StoreBusy("the store is closed, or the caller has left"));
         if (isOver || signal?.hasLeft() === true || own.length >= mostWaitingInLine) {
-          throw new StoreBusy("the store is closed, too many wait, or the caller has left");
+          refuse();
+          return;
         }
-        const begin = () =>
-          work()
-            .then(resolve, reject)
-            .finally(() => callers.delete(reject));
-        own.push(begin);
+        const turn = { begin: () => work().then(resolve, reject), refuse };
+        own.push(turn);
         lines.set(line, own);
-        callers.add(reject);
         signal?.onAbort(() => {
-          if (own.includes(begin)) own.splice(own.indexOf(begin), 1);
-          reject(new StoreBusy("the caller has left"));
+          if (own.includes(turn)) own.splice(own.indexOf(turn), 1);
+          refuse();
         });
         beginNext();
       }),
@@ -64,16 +59,16 @@ export function createFairTurns(most: number, mostWaitingInLine = Infinity): Fai
       isOver = true;
       while (running.size > 0) await Promise.all(running);
     },
-    refuseAll: () => {
+    refuseWaiting: () => {
       isOver = true;
+      for (const { refuse } of [...lines.values()].flat()) refuse();
       lines.clear();
-      for (const refuse of callers) refuse(new StoreBusy("the store is closed"));
     },
   };
 }
 
 /** Takes the first of the line whose turn it is, and puts that line last. */
-function takeNext(lines: Map<string, Begin[]>): Begin | undefined {
+function takeNext(lines: Map<string, Turn[]>): Turn | undefined {
   for (const [line, waiting] of lines) {
     lines.delete(line);
     const first = waiting.shift();

@@ -103,18 +103,6 @@ export function isDamage(error: unknown): boolean {
   return sqliteDamage.has((readSqliteCode(error) ?? -1) % 256);
 }
 
-/** An engine's error on its way between two threads, which would lose its code. */
-export type FaultData = { readonly message: string; readonly errcode: number | undefined };
-
-export function describeFault(error: unknown): FaultData {
-  const message = error instanceof Error ? error.message : String(error);
-  return { message, errcode: readSqliteCode(error) };
-}
-
-export function restoreFault({ message, errcode }: FaultData): Error {
-  return Object.assign(new Error(message), errcode !== undefined && { errcode });
-}
-
 /** Turns a broken unique constraint into `Duplicate`; everything else stays what it is. */
 export function translateFault(error: unknown): unknown {
   if (!(error instanceof Error) || !sqliteUnique.has(readSqliteCode(error) ?? -1)) return error;

@@ -1,28 +1,27 @@
 import { Worker } from "node:worker_threads";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { createFairTurns } from "./fair-turns.ts";
-import { restoreFault, StoreBusy, type FaultData } from "./faults.ts";
-import type { Query, Ran, RunStatement } from "./run-statements.ts";
+import { StoreBusy } from "./faults.ts";
+import type { Query, Ran } from "./run-statements.ts";
 import type { ReadOptions, ReadSignal } from "./sql.ts";
 
 /**
- * Reads of a SQLite file that may take long, one after the other in a thread of their own. The
- * thread starts with the first of them and ends when none has come for a while. There is one: a
- * second would take a processor from the thread that serves visitors, and many machines have two.
+ * Reads of a SQLite file that may take long, one after the other in a thread of their own, which
+ * starts with the first of them. There is one: a second would take a processor from the thread that
+ * serves visitors, and many machines have two.
  */
 export type LongReads = {
   /** All statements of `work` see the store as of one moment. */
   readonly read: <Result>(work: () => Promise<Result>, options: ReadOptions) => Promise<Result>;
   /** Runs a statement of the work that has its turn. */
-  readonly run: RunStatement;
-  /** Runs statements of no caller, which see no common moment. */
-  readonly aside: <Result>(work: (run: RunStatement) => Promise<Result>) => Promise<Result>;
+  readonly run: (query: Query) => Promise<Ran>;
+  /** Runs a statement of no caller when the thread is free. */
+  readonly runAside: (query: Query) => Promise<Ran>;
   readonly close: () => Promise<void>;
 };
 
 /** Of one project; those behind them would be answered too late. */
 const mostWaiting = 100;
-const idle_ms = 30_000;
 /** No project has such an id. */
 const asideLine = "aside";
 
@@ -40,33 +39,11 @@ export function createLongReads(path: string): LongReads {
   let thread: Thread | undefined;
   /** Of the read that has its turn. */
   let current: ReadSignal | undefined;
-  let idleTimer: NodeJS.Timeout | undefined;
 
-  const run: RunStatement = async (query) => {
+  function run(query: Query): Promise<Ran> {
     if (thread === undefined || thread.hasEnded()) thread = startThread(path);
     return thread.run(query);
-  };
-  const exec = (statement: string) => run({ sql: statement, parameters: [] });
-
-  async function closeThread(): Promise<void> {
-    const closing = thread?.close();
-    thread = undefined;
-    await closing;
   }
-
-  const takeTurn = <Result>(
-    work: () => Promise<Result>,
-    options: { readonly line: string; readonly signal?: ReadSignal },
-  ) =>
-    turns.run(async () => {
-      clearTimeout(idleTimer);
-      try {
-        return await work();
-      } finally {
-        current = undefined;
-        idleTimer = setTimeout(() => void closeThread(), idle_ms).unref();
-      }
-    }, options);
 
   async function readAtOneMoment<Result>(
     work: () => Promise<Result>,
@@ -76,28 +53,30 @@ export function createLongReads(path: string): LongReads {
     signal.onAbort(() => {
       if (current === signal) thread?.interrupt();
     });
-    await exec("BEGIN");
     try {
+      await run({ sql: "BEGIN", parameters: [] });
       return await work();
+    } catch (error) {
+      throw current === undefined ? new StoreBusy("the store is closed", { cause: error }) : error;
     } finally {
-      await exec("ROLLBACK").catch(() => undefined);
+      current = undefined;
+      await run({ sql: "ROLLBACK", parameters: [] }).catch(() => undefined);
     }
   }
 
   return {
-    read: (work, options) => takeTurn(() => readAtOneMoment(work, options.signal), options),
+    read: (work, options) => turns.run(() => readAtOneMoment(work, options.signal), options),
     run: async (query) => {
       if (current === undefined || current.hasLeft()) throw new StoreBusy("the read is over");
       return run(query);
     },
-    aside: (work) => takeTurn(() => work(run), { line: asideLine }),
+    runAside: (query) => turns.run(() => run(query), { line: asideLine }),
     close: async () => {
-      turns.refuseAll();
+      turns.refuseWaiting();
       current = undefined;
       thread?.interrupt();
       await turns.finish();
-      clearTimeout(idleTimer);
-      await closeThread();
+      await thread?.close();
     },
   };
 }
@@ -107,11 +86,10 @@ export type ReaderStart = {
   readonly path: string;
   /** In the memory of both threads; the one number in it is 1 when no caller waits any more. */
   readonly unwanted: Int32Array;
-  /** The same; 1 while a statement runs. */
-  readonly running: Int32Array;
 };
 
-export type ReaderReply = { readonly ran: Ran } | { readonly fault: FaultData };
+/** An error loses its code between two threads; its message has the same in it (`faults.ts`). */
+export type ReaderReply = { readonly ran: Ran } | { readonly fault: Error };
 
 type Waiting = {
   readonly resolve: (ran: Ran) => void;
@@ -120,26 +98,23 @@ type Waiting = {
 
 type Thread = {
   /** One after the other. */
-  readonly run: RunStatement;
+  readonly run: (query: Query) => Promise<Ran>;
   /** Ends the statement that is running. */
   readonly interrupt: () => void;
   readonly hasEnded: () => boolean;
   readonly close: () => Promise<void>;
 };
 
-/** A statement checks far more often whether it is wanted. */
-const mostWaitAtExit_ms = 2000;
-
 /**
  * It is never terminated and its memory is not limited: V8 would stop it in the middle of a
  * statement, and the packaged engine then takes the whole process down.
  */
 function startThread(path: string): Thread {
-  const [unwanted, running] = [shareNumber(), shareNumber()];
+  const unwanted = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   // Node 20 starts no thread from TypeScript: it is built for those who run the source, too.
   const folder = import.meta.url.endsWith(".ts") ? "../../dist" : ".";
   const file = new URL(`${folder}/reader-thread.js`, import.meta.url);
-  const workerData: ReaderStart = { path, unwanted, running };
+  const workerData: ReaderStart = { path, unwanted };
   // What the process was told to load before it starts is not for a thread that reads.
   const worker = new Worker(file, { workerData, execArgv: [] });
   // It keeps a process alive only while somebody waits for it.
@@ -160,19 +135,13 @@ function startThread(path: string): Thread {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const send = (query: Query | undefined) => worker.postMessage(query);
   const interrupt = () => Atomics.store(unwanted, 0, 1);
-  const endAtExit = () => {
-    interrupt();
-    Atomics.wait(running, 0, 1, mostWaitAtExit_ms);
-  };
-  process.on("exit", endAtExit);
   worker.on("message", (reply: ReaderReply) => {
     if ("ran" in reply) take()?.resolve(reply.ran);
-    else take()?.reject(restoreFault(reply.fault));
+    else take()?.reject(reply.fault);
   });
   worker.on("error", (error) => (cause = error));
   const exited = new Promise<void>((resolve) => {
     worker.on("exit", () => {
-      process.off("exit", endAtExit);
       ended = new Error("the thread that reads has ended", { cause });
       take()?.reject(ended);
       resolve();
@@ -197,8 +166,4 @@ function startThread(path: string): Thread {
       return exited;
     },
   };
-}
-
-function shareNumber(): Int32Array {
-  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }

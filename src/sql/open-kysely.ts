@@ -9,23 +9,22 @@ import {
   type QueryResult,
 } from "kysely";
 import { translateFault } from "./faults.ts";
-import type { Query, RunPrepared, StatementRunner } from "./run-statements.ts";
+import type { Query, RunStatement } from "./run-statements.ts";
 import type { Engine } from "./sql.ts";
 
 /** Kysely over whatever runs statements on SQLite; `sqlite.ts` has the transactions around them. */
-export function openKysely<Tables>(
-  run: StatementRunner["run"],
-  prepare?: StatementRunner["prepare"],
-): Kysely<Tables> {
+export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
+  const run: RunStatement = (query) => {
+    try {
+      const ran = runStatement(query);
+      return ran instanceof Promise ? ran.catch(throwTranslated) : ran;
+    } catch (error) {
+      return throwTranslated(error);
+    }
+  };
   const connection: DatabaseConnection = {
-    executeQuery: async <Row>(query: Query) => {
-      try {
-        // Named, the rows have the shape of the query that Kysely typed.
-        return (await run(query)) as QueryResult<Row>;
-      } catch (error) {
-        throw translateFault(error);
-      }
-    },
+    // Named, the rows have the shape of the query that Kysely typed.
+    executeQuery: async <Row>(query: Query) => (await run(query)) as QueryResult<Row>,
     streamQuery: () => {
       throw new Error("streaming is not supported");
     },
@@ -46,7 +45,7 @@ export function openKysely<Tables>(
       }),
     },
   });
-  if (prepare !== undefined) preparers.set(db, prepare);
+  runners.set(db, run);
   return db;
 }
 
@@ -73,23 +72,14 @@ export async function listTables<Tables>(db: Kysely<Tables>): Promise<readonly s
   return rows.map(({ name }) => name);
 }
 
-const preparers = new WeakMap<object, StatementRunner["prepare"]>();
+const runners = new WeakMap<object, RunStatement>();
 
 /**
- * A statement that runs past Kysely and has answered when it returns. Undefined for a server, whose
+ * Runs statements past Kysely, and has answered when it returns. Undefined for a server, whose
  * answers take time, and for a database seen through plugins.
  */
-export function prepareDirectly(db: object, statement: string): RunPrepared | undefined {
-  const run = preparers.get(db)?.(statement);
-  if (run === undefined) return undefined;
-  return (parameters) => {
-    try {
-      const rows = run(parameters);
-      return rows instanceof Promise ? rows.catch(throwTranslated) : rows;
-    } catch (error) {
-      return throwTranslated(error);
-    }
-  };
+export function findDirectRunner(db: object): RunStatement | undefined {
+  return runners.get(db);
 }
 
 function throwTranslated(error: unknown): never {

@@ -69,7 +69,7 @@ export async function openPostgres<Tables>(url: string): Promise<Sql<Tables>> {
     readVersion: createVersionReader(db),
     close: async () => {
       await finish();
-      scanTurns.refuseAll();
+      scanTurns.refuseWaiting();
       await Promise.all(pools.map((pool) => pool.close()));
     },
   };
@@ -123,7 +123,7 @@ function createWrites<Tables>(pool: PostgresPool) {
       };
       let result: Result;
       try {
-        await begin(db, "serializable", limits, takeNumber);
+        await begin(db, "serializable", limits);
         requireWaiting(signal);
         signal?.noteWriting?.();
         result = await work(db);
@@ -188,15 +188,10 @@ async function begin(
   db: QueryExecutorProvider,
   mode: string,
   settings: Readonly<Record<string, number>>,
-  ...others: readonly string[]
 ): Promise<void> {
   const limits = Object.entries(settings).map(([name, ms]) => `set local ${name} = ${ms}`);
-  const statements = [`begin isolation level ${mode}`, ...limits, ...others];
-  await sql.raw(statements.join("; ")).execute(db);
+  await sql.raw([`begin isolation level ${mode}`, ...limits].join("; ")).execute(db);
 }
-
-/** Citus gives a transaction no number when it writes on other machines only (`readVersion`). */
-const takeNumber = "select pg_current_xact_id()";
 
 /** When the connection is broken, the server rolls back by itself. */
 async function rollback(db: QueryExecutorProvider): Promise<void> {

@@ -1,7 +1,6 @@
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { defineIsAwaited, openDatabase } from "./engine.ts";
-import { describeFault } from "./faults.ts";
 import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 import { createStatementRunner, type Query } from "./run-statements.ts";
 
@@ -11,14 +10,14 @@ import { createStatementRunner, type Query } from "./run-statements.ts";
 const cache_mb = 16;
 
 // The other thread starts it with this.
-const { path, unwanted, running } = workerData as ReaderStart;
+const { path, unwanted } = workerData as ReaderStart;
 const database = openDatabase(path);
 database.exec("PRAGMA query_only = ON");
 database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
 database.exec("PRAGMA temp_store = MEMORY");
 defineIsAwaited(database, () => Atomics.load(unwanted, 0) === 0);
 goLast();
-const { run } = createStatementRunner(() => database);
+const run = createStatementRunner(() => database);
 
 parentPort?.on("message", (query: Query | undefined) => {
   if (query === undefined) {
@@ -28,15 +27,12 @@ parentPort?.on("message", (query: Query | undefined) => {
 });
 
 async function answer(query: Query): Promise<void> {
-  Atomics.store(running, 0, 1);
   const reply = await Promise.resolve(query)
     .then(run)
     .then(
       (ran): ReaderReply => ({ ran }),
-      (error: unknown): ReaderReply => ({ fault: describeFault(error) }),
+      (error: Error): ReaderReply => ({ fault: error }),
     );
-  Atomics.store(running, 0, 0);
-  Atomics.notify(running, 0);
   // The rule is about windows.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage(reply);

@@ -12,16 +12,8 @@ export type Ran = {
   readonly numAffectedRows?: bigint;
 };
 
-export type RunStatement = (query: Query) => Promise<Ran>;
-
-/** A statement that is run again and again, and stays prepared. */
-export type RunPrepared = (parameters: Query["parameters"]) => Ran["rows"] | Promise<Ran["rows"]>;
-
-/** What they found is there when they return, but where another process holds the lock. */
-export type StatementRunner = {
-  readonly run: (query: Query) => Ran | Promise<Ran>;
-  readonly prepare: (sql: string) => RunPrepared;
-};
+/** What it found is there when it returns, except while another process holds the lock. */
+export type RunStatement = (query: Query) => Ran | Promise<Ran>;
 
 /** Filters make many different statements; the most recently used ones stay prepared. */
 const mostPrepared = 200;
@@ -29,7 +21,7 @@ const mostPrepared = 200;
 type Prepared = { readonly statement: Statement; readonly names: readonly string[] };
 
 /** Asks for each try anew on which connection a statement is to run. */
-export function createStatementRunner(choose: () => Database): StatementRunner {
+export function createStatementRunner(choose: () => Database): RunStatement {
   const preparedOf = new Map<Database, Map<string, Prepared>>();
 
   function findPrepared(sql: string): Prepared {
@@ -45,15 +37,26 @@ export function createStatementRunner(choose: () => Database): StatementRunner {
     return prepared;
   }
 
-  return {
-    run: ({ sql, parameters }) =>
-      runUnlessBusy(() => {
-        const prepared = findPrepared(sql);
-        if (prepared.names.length > 0) return { rows: readRows(prepared, parameters) };
-        const { changes } = prepared.statement.run(...readValues(parameters));
-        return { rows: [], numAffectedRows: BigInt(changes) };
-      }),
-    prepare: (sql) => (parameters) => runUnlessBusy(() => readRows(findPrepared(sql), parameters)),
+  function run({ sql, parameters }: Query): Ran {
+    // The rows of our tables hold such values; Kysely types parameters as unknown.
+    const values = parameters as readonly SqlValue[];
+    refuseNul(values);
+    const { statement, names } = findPrepared(sql);
+    if (names.length === 0) {
+      return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
+    }
+    // Arrays were asked for.
+    const rows = statement.all(...values) as (readonly SqlValue[])[];
+    return { rows: rows.map((cells) => nameCells(names, cells)) };
+  }
+
+  return (query) => {
+    try {
+      return run(query);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return retryWhileBusy(() => run(query));
+    }
   };
 }
 
@@ -62,29 +65,6 @@ function prepareStatement(database: Database, sql: string): Prepared {
   // The engine's own row objects have no prototype, and are slow to make and to copy.
   statement.setReturnArrays(true);
   return { statement, names: statement.columns().map(({ name }) => name) };
-}
-
-/** That the lock is taken is rare enough to be worth no loop. */
-function runUnlessBusy<Result>(run: () => Result): Result | Promise<Result> {
-  try {
-    return run();
-  } catch (error) {
-    if (!isBusy(error)) throw error;
-    return retryWhileBusy(run);
-  }
-}
-
-function readRows({ statement, names }: Prepared, parameters: Query["parameters"]): Ran["rows"] {
-  // Arrays were asked for.
-  const rows = statement.all(...readValues(parameters)) as (readonly SqlValue[])[];
-  return rows.map((cells) => nameCells(names, cells));
-}
-
-function readValues(parameters: Query["parameters"]): readonly SqlValue[] {
-  // Rows are bound as what our tables hold; Kysely types parameters as unknown.
-  const values = parameters as readonly SqlValue[];
-  refuseNul(values);
-  return values;
 }
 
 function nameCells(names: readonly string[], cells: readonly SqlValue[]) {

@@ -60,7 +60,7 @@ export type Sql<Tables> = {
   /** How many transactions this process has committed. */
   readonly countWrites: () => number;
   /** A number that is another one after any process has committed something. */
-  readonly readVersion: () => number | Promise<number>;
+  readonly readVersion: () => Promise<number>;
   /** Of an engine that has more than the connections of its own. */
   readonly measurePool?: () => PoolMeasures;
   readonly close: () => Promise<void>;

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { DiskFailed } from "./faults.ts";
-import type { Query, RunStatement } from "./run-statements.ts";
+import type { Query } from "./run-statements.ts";
 
 /** SQLite's write-ahead log: when it is synced, and when it is carried over into the file. */
 
@@ -59,52 +59,27 @@ export async function openLogSync(path: string): Promise<LogSync> {
   };
 }
 
-/**
- * Carries the log over into the file, in the thread of the long reads: it syncs both, and would
- * hold everybody up for as long. A log starts from its beginning only when all of it was carried
- * over, which never happens while others keep writing: from a certain length on they wait.
- */
-export type Checkpoints = {
-  readonly noteCommit: () => void;
-  /** While it is pending, no one begins to write. */
-  readonly findHold: () => Promise<unknown> | undefined;
-};
-
 const commitsApart = 50;
 /** 40 MB. */
 export const longestLog_pages = 10_000;
 
-const carryOverQuery: Query = { sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] };
-
 /**
- * `takeTurn` runs the work when the thread is free, and nothing else there until it is over. When
- * it fails, the connection that writes does the same once the log is still longer.
+ * Carries the log over into the file after each fifty commits, in the thread of the long reads: it
+ * syncs both, and would hold everybody up for as long. A log starts from its beginning only when
+ * all of it was carried over. Where writers leave no gap, the engine does the rest at a commit once
+ * the log is long, and only waits for what came since.
  */
-export function createCheckpoints(
-  takeTurn: (work: (run: RunStatement) => Promise<void>) => Promise<void>,
-): Checkpoints {
+export function createCheckpoints(runAside: (query: Query) => Promise<unknown>): () => void {
   let commits = 0;
   let isRunning = false;
-  let hold: Promise<unknown> | undefined;
-
-  async function work(run: RunStatement): Promise<void> {
-    const { rows } = await run(carryOverQuery);
-    if (Number(rows[0]?.["log"] ?? 0) < longestLog_pages) return;
-    // In the same turn: writers would wait for the long reads that come before the next one.
-    hold = run(carryOverQuery).finally(() => (hold = undefined));
-    await hold;
-  }
-
-  return {
-    noteCommit: () => {
-      commits += 1;
-      if (commits < commitsApart || isRunning) return;
-      commits = 0;
-      isRunning = true;
-      void takeTurn(work)
-        .catch(() => undefined)
-        .finally(() => (isRunning = false));
-    },
-    findHold: () => hold?.catch(() => undefined),
+  return () => {
+    commits += 1;
+    if (commits < commitsApart || isRunning) return;
+    commits = 0;
+    isRunning = true;
+    void runAside({ sql: "PRAGMA wal_checkpoint(PASSIVE)", parameters: [] })
+      // It is tried again after as many commits.
+      .catch(() => undefined)
+      .finally(() => (isRunning = false));
   };
 }

@@ -8,7 +8,7 @@ import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
 import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqlite-file.ts";
 import { createCheckpoints, longestLog_pages, openLogSync } from "./sqlite-log.ts";
-import { createStatementRunner, type Ran } from "./run-statements.ts";
+import { createStatementRunner } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 
 type OpenOptions = {
@@ -29,29 +29,26 @@ type OpenOptions = {
 export async function openSqlite<Tables>(path: string, options: OpenOptions): Promise<Sql<Tables>> {
   const { writer, reader, log } = await openConnections(path, options);
   const longReads = createLongReads(path);
-  const checkpoints = createCheckpoints(longReads.aside);
+  const carryOver = createCheckpoints(longReads.runAside);
   const readOn = (choose: () => Database) =>
     createStatementRunner(() => {
       // What a disk that fails has not kept must not be shown as kept.
       log.requireSound();
       return choose();
     });
-  const reading = readOn(() => (writer.isTransaction ? reader : writer));
-  const db = openKysely<Tables>(reading.run, reading.prepare);
-  // It tells only of the commits of other connections, so it is always asked on the same one.
-  const findVersion = readOn(() => reader).prepare("PRAGMA data_version");
-  const ofWriter = createStatementRunner(() => writer);
-  const writing = openKysely<Tables>(ofWriter.run, ofWriter.prepare);
+  const db = openKysely<Tables>(readOn(() => (writer.isTransaction ? reader : writer)));
+  // It reports only the commits of other connections, so it is always read on the same one.
+  const readOther = readOn(() => reader);
+  const writing = openKysely<Tables>(createStatementRunner(() => writer));
   const readingLong = openKysely<Tables>(longReads.run);
   const groups = createGroupCommit({
     begin: async (signal) => {
       log.requireSound();
-      await checkpoints.findHold();
       await retryWhileBusy(() => writer.exec("BEGIN IMMEDIATE"), { signal });
     },
     exec: (statement) => writer.exec(statement),
     sync: () => {
-      checkpoints.noteCommit();
+      carryOver();
       return log.sync();
     },
   });
@@ -65,9 +62,9 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     },
     write: (work, options) => groups.write(() => work(writing), options),
     countWrites: groups.countCommits,
-    readVersion: () => {
-      const rows = findVersion([]);
-      return rows instanceof Promise ? rows.then(readVersion) : readVersion(rows);
+    readVersion: async () => {
+      const { rows } = await readOther({ sql: "PRAGMA data_version", parameters: [] });
+      return Number(rows[0]?.["data_version"]);
     },
     close: async () => {
       await groups.finish();
@@ -80,10 +77,6 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
       for (const connection of [reader, writer]) ignoreFault(() => connection.close());
     },
   };
-}
-
-function readVersion([row]: Ran["rows"]): number {
-  return Number(row?.["data_version"] ?? 0);
 }
 
 /**
@@ -100,8 +93,7 @@ export async function lockSqlite<Result>(
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE");
     await refuseDamage(database, path, options);
-    const { run } = createStatementRunner(() => database);
-    const result = await work(openKysely<unknown>(run));
+    const result = await work(openKysely<unknown>(createStatementRunner(() => database)));
     database.exec("COMMIT");
     return result;
   } catch (error) {
@@ -170,8 +162,8 @@ function prepareConnection(
   database.exec("PRAGMA journal_mode = WAL");
   // `sqlite-log.ts` syncs each commit before a caller gets its answer.
   database.exec("PRAGMA synchronous = NORMAL");
-  // `sqlite-log.ts` does it before; this is for a commit that is very large.
-  database.exec(`PRAGMA wal_autocheckpoint = ${3 * longestLog_pages}`);
+  // `sqlite-log.ts` does nearly all of it before.
+  database.exec(`PRAGMA wal_autocheckpoint = ${longestLog_pages}`);
   database.exec("PRAGMA foreign_keys = ON");
   database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
   database.exec("PRAGMA temp_store = MEMORY");

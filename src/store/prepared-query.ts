@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { sql, type CompiledQuery, type RawBuilder } from "kysely";
 import { andThen, type Awaitable } from "../contract/awaitable.ts";
-import { prepareDirectly, readEngine } from "../sql/open-kysely.ts";
+import { findDirectRunner, readEngine } from "../sql/open-kysely.ts";
 import type { Engine } from "../sql/sql.ts";
 import type { Db } from "./tables.ts";
 
@@ -68,10 +68,13 @@ export function prepareBatches<Row>(
 type Run<Row> = (parameters: readonly unknown[]) => Awaitable<readonly Row[]>;
 
 function openQuery<Row>(db: Db, query: CompiledQuery<Row>): Run<Row> {
+  const runDirectly = findDirectRunner(db);
+  if (runDirectly === undefined) {
+    return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows;
+  }
+  const { sql } = query;
   // Its rows have the shape of the query that Kysely typed.
-  const runDirectly = prepareDirectly(db, query.sql) as Run<Row> | undefined;
-  if (runDirectly !== undefined) return runDirectly;
-  return async (parameters) => (await db.executeQuery<Row>({ ...query, parameters })).rows;
+  return (parameters) => andThen(runDirectly({ sql, parameters }), ({ rows }) => rows as Row[]);
 }
 
 function readFirst<Row>(rows: readonly Row[]): Row | undefined {

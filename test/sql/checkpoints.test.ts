@@ -1,72 +1,41 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Ran } from "../../src/sql/run-statements.ts";
 import { createCheckpoints } from "../../src/sql/sqlite-log.ts";
 
-/** When the log is carried over into the file, and who waits for it. */
-
-test("fifty commits are carried over together, beside those who write", async () => {
-  const { checkpoints, commit, carry, count } = openCheckpoints();
-  commit(49);
-  expect(count()).toBe(0);
-  commit(1);
-  expect(count()).toBe(1);
-  commit(120);
-  // One at a time.
-  expect(count()).toBe(1);
-  await carry({ log: 9999, carried: 9000 });
-  expect(checkpoints.findHold()).toBeUndefined();
-  commit(1);
-  expect(count()).toBe(2);
-});
-
-test("once the log is long, writers wait until all of it is carried over", async () => {
-  const { checkpoints, commit, carry, count } = openCheckpoints();
-  commit(50);
-  await carry({ log: 10_000, carried: 9900 });
-  expect(count()).toBe(2);
-  const hold = checkpoints.findHold();
-  expect(hold).toBeDefined();
-  await carry({ log: 10_100, carried: 10_100 });
-  await hold;
-  expect(checkpoints.findHold()).toBeUndefined();
-});
-
-test("nobody waits for what fails, and it is tried again", async () => {
-  const { checkpoints, commit, carry, fail, count } = openCheckpoints();
-  commit(50);
-  await fail();
-  commit(50);
-  await carry({ log: 10_000, carried: 0 });
-  const hold = checkpoints.findHold();
-  await fail();
-  await hold;
-  expect(checkpoints.findHold()).toBeUndefined();
-  await setImmediate();
-  commit(50);
-  expect(count()).toBe(4);
-});
+/** When the log is carried over into the file. */
 
 function openCheckpoints() {
-  const asked: { resolve: (ran: Ran) => void; reject: (error: Error) => void }[] = [];
-  let answered = 0;
-  const checkpoints = createCheckpoints((work) =>
-    work(() => new Promise((resolve, reject) => asked.push({ resolve, reject }))),
+  const ends: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  const noteCommit = createCheckpoints(
+    () => new Promise<void>((resolve, reject) => ends.push({ resolve, reject })),
   );
-  const next = () => asked[(answered += 1) - 1] ?? expect.fail("nothing is carried over");
   return {
-    checkpoints,
+    ends,
     commit: (times: number) => {
-      for (let time = 0; time < times; time += 1) checkpoints.noteCommit();
+      for (let time = 0; time < times; time += 1) noteCommit();
     },
-    carry: async (pages: { readonly log: number; readonly carried: number }) => {
-      next().resolve({ rows: [{ log: pages.log, checkpointed: pages.carried }] });
-      await setImmediate();
-    },
-    fail: async () => {
-      next().reject(new Error("the thread has ended"));
-      await setImmediate();
-    },
-    count: () => asked.length,
   };
 }
+
+test("the log is carried over after fifty commits, once at a time", async () => {
+  const { ends, commit } = openCheckpoints();
+  commit(49);
+  expect(ends).toHaveLength(0);
+  commit(1);
+  expect(ends).toHaveLength(1);
+  commit(120);
+  expect(ends).toHaveLength(1);
+  ends[0]?.resolve();
+  await setImmediate();
+  commit(1);
+  expect(ends).toHaveLength(2);
+});
+
+test("a log that could not be carried over is tried again after fifty commits", async () => {
+  const { ends, commit } = openCheckpoints();
+  commit(50);
+  ends[0]?.reject(new Error("the thread has ended"));
+  await setImmediate();
+  commit(50);
+  expect(ends).toHaveLength(2);
+});
