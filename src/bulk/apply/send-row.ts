@@ -39,10 +39,12 @@ function concernsRowAlone({ status, message }: Problem): boolean {
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
+/** With the link as it was answered: what differs from it later, somebody else has changed. */
 export function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
-  const id = link?.id ?? link_id ?? undefined;
-  if (action !== "create" || link === null) return { status: "done", link_id: id };
-  if (id !== undefined) return { status: "done", link_id: id, made: link };
+  if (link?.id !== undefined) return { status: "done", link_id: link.id, made: link };
+  if (action !== "create" || link === null) {
+    return { status: "done", link_id: link_id ?? undefined };
+  }
   return {
     status: "done",
     message: "Done, but the response could not be read, so the ID is unknown",

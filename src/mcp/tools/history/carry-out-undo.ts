@@ -10,7 +10,7 @@ import type { Call } from "../tool.ts";
 import { describeEffect, readTemplateRecord } from "./describe-effect.ts";
 import { templateId } from "./journal-write.ts";
 import type { Undo } from "./plan-undo.ts";
-import type { Step } from "./plan-step.ts";
+import type { Step } from "../../../bulk/plan/undo-step.ts";
 
 /**
  * The calls of an undo, one after the other. It is a change itself, whose row is there before the

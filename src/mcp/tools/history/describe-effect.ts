@@ -53,7 +53,7 @@ export function readTemplateRecord({ body, css, live_version }: WrittenTemplate)
   return Object.fromEntries(known);
 }
 
-export function pick(record: JsonObject, names: readonly string[]): JsonObject {
+function pick(record: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, record[name] ?? null]));
 }
 

@@ -2,7 +2,7 @@ import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { isSame } from "../../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../../state/history.ts";
-import { describeLost, type Step, type StepPlan } from "./plan-step.ts";
+import { describeLost, type Step, type StepPlan } from "../../../bulk/plan/undo-step.ts";
 
 /**
  * What puts the links' page back: what is live first, for to publish replaces the draft, and then

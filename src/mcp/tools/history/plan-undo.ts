@@ -9,7 +9,7 @@ import { describeTemplate, readState, type TemplateState } from "../templates/te
 import type { Call } from "../tool.ts";
 import { describeEffect } from "./describe-effect.ts";
 import { templateId } from "./journal-write.ts";
-import { endpointsOf, planStep, type Step, type StepPlan } from "./plan-step.ts";
+import { endpointsOf, planStep, type Step, type StepPlan } from "../../../bulk/plan/undo-step.ts";
 import { planTemplate } from "./plan-template.ts";
 
 /** A change, read beside what is there now: which calls put it back, and what speaks against it. */

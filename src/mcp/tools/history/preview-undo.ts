@@ -17,7 +17,7 @@ import {
 } from "../templates/preview-publication.ts";
 import type { Call } from "../tool.ts";
 import type { Undo } from "./plan-undo.ts";
-import type { Step } from "./plan-step.ts";
+import type { Step } from "../../../bulk/plan/undo-step.ts";
 
 /** Why a person has to approve of an undo, and what they read before. */
 

@@ -5,7 +5,7 @@ import { settleApps } from "../apps.ts";
 import { refuseUnpublishable } from "../templates/run-template.ts";
 import { pickText } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
-import type { Step } from "./plan-step.ts";
+import type { Step } from "../../../bulk/plan/undo-step.ts";
 import type { Undo } from "./plan-undo.ts";
 import { isTemplate, toAct } from "./preview-undo.ts";
 

@@ -1,20 +1,25 @@
-import type { Endpoint } from "../../../contract/endpoint.ts";
-import { contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
-import { toSentence } from "../../../contract/problem.ts";
-import { isStoreToken, storeTokens } from "../../../contract/rules/link-rules.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { toSentence } from "../../contract/problem.ts";
+import { isStoreToken, storeTokens } from "../../contract/rules/link-rules.ts";
 import {
   isSame,
   listEdited,
   listWritable,
   writeAnew,
   writeBack,
-} from "../../../contract/rules/writable-fields.ts";
-import type { Effect } from "../../../state/history.ts";
-import type { Reading } from "../targets.ts";
-import { pick } from "./describe-effect.ts";
+} from "../../contract/rules/writable-fields.ts";
+import type { Effect } from "../../state/history.ts";
 
-/** What puts one effect back, given what it was, what it became, and what is there now. */
+/**
+ * What puts one effect back, of a single change as of a job's row, given what it was, what it
+ * became, and what is there now: an update is put back, what was created is deleted, and what was
+ * deleted returns from the bin, or is created again where there is none.
+ */
+
+/** A record, null for none, and undefined for what the key may not read, or nobody can. */
+type Reading = JsonObject | null | undefined;
 
 /** One call of an undo. */
 export type Step = {
@@ -145,7 +150,8 @@ function planChange(effect: Effect, { update }: Endpoints, now: Reading): StepPl
   const whole = now === undefined ? before : { ...now, ...before };
   const sent = names.some(isStoreToken) ? [...new Set([...names, ...storeTokens])] : names;
   const input = { id, ...writeBack(update, whole, sent) };
-  const wanted = now === undefined ? before : { ...now, ...pick(before, names) };
+  const back = Object.fromEntries(names.map((name) => [name, before[name] ?? null]));
+  const wanted = now === undefined ? before : { ...now, ...back };
   return { steps: [{ endpoint: update, kind, id, input, now, wanted, lost }] };
 }
 
