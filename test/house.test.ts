@@ -13,7 +13,7 @@ const rooms: Readonly<Record<string, string>> = {
   text: "",
   look: "",
   qr: "",
-  sql: "",
+  sql: "network",
   contract: "",
   network: "",
   "network/hosts": "contract",

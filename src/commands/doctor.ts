@@ -21,7 +21,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 import { nobodyLeaves } from "../contract/leaving.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { NotMigrated } from "../sql/faults.ts";
-import { describeDatabase } from "../sql/postgres.ts";
+import { describeDatabase } from "../network/database-url.ts";
 import { askDeployment, openClient, tryKey } from "./doctor/ask-deployment.ts";
 import { findUselessKey, noteOwnerKey } from "./doctor/note-owner-key.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";

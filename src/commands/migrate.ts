@@ -4,8 +4,12 @@ import { fillTarget, lockSource, type Source } from "../compose/move-data.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { countRows } from "../copies/copy-database.ts";
-import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
-import { describeDatabase } from "../sql/postgres.ts";
+import {
+  databaseUrlRule,
+  isAddress,
+  isDatabaseUrl,
+  describeDatabase,
+} from "../network/database-url.ts";
 import { quote } from "../text/show-hidden.ts";
 import { explainUnfilled } from "../compose/explain-unfilled.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";

@@ -1,3 +1,4 @@
+import { sql, type Kysely } from "kysely";
 import { mostSkew_ms } from "../contract/clock-skew.ts";
 import { clock } from "./embedded.ts";
 
@@ -6,12 +7,10 @@ import { clock } from "./embedded.ts";
 /** Of two machines that are no further off, none differs by too much from the other. */
 const most_ms = mostSkew_ms / 2;
 
-/** What is wrong with this machine's clock; undefined where it is right, or nobody knows. */
-export async function findClockFault(
-  readTime: () => Promise<number | undefined>,
-): Promise<string | undefined> {
-  const ahead_ms = await compareClocks(readTime);
-  if (ahead_ms === undefined || Math.abs(ahead_ms) <= most_ms) return undefined;
+/** What is wrong with this machine's clock beside that of a PostgreSQL database. */
+export async function findClockFault(db: Kysely<unknown>): Promise<string | undefined> {
+  const ahead_ms = await compareClocks(db);
+  if (Math.abs(ahead_ms) <= most_ms) return undefined;
   const side = ahead_ms > 0 ? "ahead of" : "behind";
   return (
     `This machine's clock is ${writeSeconds(Math.abs(ahead_ms))} seconds ${side} the database's ` +
@@ -21,15 +20,17 @@ export async function findClockFault(
 }
 
 /** By how much it is surely ahead: the time that the answer was on its way may be either's. */
-async function compareClocks(
-  readTime: () => Promise<number | undefined>,
-): Promise<number | undefined> {
+async function compareClocks(db: Kysely<unknown>): Promise<number> {
   const before = clock.now();
-  const told = await readTime();
+  const { rows } = await selectTime.execute(db);
   const after = clock.now();
-  if (told === undefined) return undefined;
-  return told < before ? before - told : Math.min(0, after - told);
+  const now = rows[0]?.now ?? before;
+  return now < before ? before - now : Math.min(0, after - now);
 }
+
+const selectTime = sql<{ readonly now: number }>`
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint as now
+`;
 
 function writeSeconds(milliseconds: number): string {
   return (milliseconds / 1000).toFixed(1);

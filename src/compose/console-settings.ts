@@ -11,7 +11,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { writeNetworks } from "../network/read-networks.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
-import { describeDatabase } from "../sql/postgres.ts";
+import { describeDatabase } from "../network/database-url.ts";
 import { nameEngine } from "../store/store.ts";
 import { isOperator, type Acting, type ConsoleAct } from "./console-act.ts";
 import { clock } from "./embedded.ts";

@@ -11,7 +11,7 @@ import { createKeyUses } from "../service/key-uses.ts";
 import { createService, type Service } from "../service/service.ts";
 import { StoreUnusable } from "../sql/faults.ts";
 import { findWriteFault } from "../sql/postgres-advice.ts";
-import { describeDatabase } from "../sql/postgres.ts";
+import { describeDatabase } from "../network/database-url.ts";
 import { countProjects } from "../store/projects.ts";
 import type { Db } from "../store/tables.ts";
 import {

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
-import { describeDatabase } from "../sql/postgres.ts";
+import { describeDatabase } from "../network/database-url.ts";
 import { databaseFile, hasDatabase } from "./data-folder.ts";
 import { readDatabaseUrl } from "./secrets.ts";
 

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { UsageFault } from "../config.ts";
 import { copyDatabase, hasTables, type CopiedCount } from "../copies/copy-database.ts";
 import { limitLockWaits, stopWrites } from "../copies/stop-writes.ts";
-import { describeDatabase, openPostgres } from "../sql/postgres.ts";
-import { listProcesses, type OpenProcess } from "../sql/postgres-pool.ts";
+import { describeDatabase } from "../network/database-url.ts";
+import { openPostgres } from "../sql/postgres.ts";
+import { connectionName } from "../sql/postgres-pool.ts";
 import { inUse, lockSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
 import { showHidden } from "../text/show-hidden.ts";
@@ -69,6 +70,24 @@ async function lockPostgres<Result>(
 
 /** The copy itself notices when the person stops it. */
 const staying = { hasLeft: () => false, onAbort: () => undefined };
+
+type OpenProcess = { readonly host: string; readonly pid: number };
+
+/**
+ * Other processes that use a database. A pooler keeps a connection of a process that has ended, but
+ * nothing happens in it; each process looks at the clock (`watch-clock.ts`) more often.
+ */
+async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
+  const { rows } = await sql<OpenProcess>`
+    select distinct split_part(application_name, ' ', 2)::integer as pid,
+      split_part(application_name, ' ', 3) as host
+    from pg_stat_activity
+    where datname = current_database() and application_name ~ '^waypost [0-9]+ '
+      and application_name <> left(${connectionName}, 63)
+      and (state <> 'idle' or state_change > clock_timestamp() - interval '30 seconds')
+  `.execute(db);
+  return rows;
+}
 
 function refuseProcess({ host, pid }: OpenProcess): UsageFault {
   return new UsageFault(`${inUse} (${showHidden(host)}, process ${pid})`);

@@ -1,6 +1,5 @@
 import type { Kysely } from "kysely";
 import type { SetAlarm } from "../contract/clock.ts";
-import { readDatabaseTime } from "../sql/postgres-pool.ts";
 import { findClockFault } from "./compare-clocks.ts";
 import { explainStoreFault } from "./explain-store-fault.ts";
 
@@ -25,7 +24,7 @@ export async function watchClock(
 
   async function look(): Promise<void> {
     try {
-      const fault = await findClockFault(() => readDatabaseTime(db));
+      const fault = await findClockFault(db);
       if (fault !== undefined && !isWarned) warn({}, fault);
       isWarned = fault !== undefined;
     } catch (error) {

@@ -26,3 +26,14 @@ export const databaseUrlRule =
 export function isAddress(text: string): boolean {
   return /:\/\//.test(text);
 }
+
+/** The address without its password, and without what is behind its name. */
+export function describeDatabase(url: string): string {
+  try {
+    const { protocol, username, host, pathname } = new URL(url);
+    const user = username === "" ? "" : `${username}@`;
+    return `${protocol}//${user}${host}${pathname}`;
+  } catch {
+    return "The database";
+  }
+}

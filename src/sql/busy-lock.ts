@@ -23,7 +23,7 @@ const longestWait_ms = 5_000;
 
 /** Tries until the lock is free, the caller has gone, or it has taken too long. */
 export async function retryWhileBusy<Result>(
-  attempt: () => Result,
+  attempt: () => Result | Promise<Result>,
   {
     signal,
     time = realTime,
@@ -32,7 +32,7 @@ export async function retryWhileBusy<Result>(
   const started = time.monotonic();
   for (;;) {
     try {
-      return attempt();
+      return await attempt();
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (time.monotonic() - started > longestWait_ms) {

@@ -23,7 +23,7 @@ export type Database = {
   close(): void;
 };
 
-type Engine = { readonly DatabaseSync: new (place: string | URL, options: object) => Database };
+type Engine = { readonly DatabaseSync: new (path: string, options: object) => Database };
 
 /** The build sets it. Two copies of SQLite in one process would undo each other's file locks. */
 declare const WAYPOST_SQLITE: string;
@@ -39,12 +39,10 @@ export class NoEngine extends Error {
 
 let loaded: Engine | undefined;
 
-type OpenOptions = { readonly readOnly?: boolean };
-
 /** Opens a file. The driver is synchronous, so it must never wait for a lock: timeout is 0. */
-export function openDatabase(place: string | URL, options: OpenOptions = {}): Database {
+export function openDatabase(path: string): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
-  return new loaded.DatabaseSync(place, { timeout: 0, ...options });
+  return new loaded.DatabaseSync(path, { timeout: 0 });
 }
 
 /**

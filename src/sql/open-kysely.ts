@@ -1,4 +1,5 @@
 import {
+  DummyDriver,
   Kysely,
   PostgresAdapter,
   SqliteAdapter,
@@ -8,18 +9,21 @@ import {
   type DatabaseConnection,
   type QueryResult,
 } from "kysely";
-import { translateFault } from "./faults.ts";
+import { retryWhileBusy } from "./busy-lock.ts";
+import { isBusy, translateFault } from "./faults.ts";
 import type { Query, RunStatement } from "./run-statements.ts";
 import type { Engine } from "./sql.ts";
 
 /** Kysely over whatever runs statements on SQLite; `sqlite.ts` has the transactions around them. */
 export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
+  const runAgain = (query: Query) =>
+    retryWhileBusy(() => runStatement(query)).catch(throwTranslated);
   const run: RunStatement = (query) => {
     try {
       const ran = runStatement(query);
       return ran instanceof Promise ? ran.catch(throwTranslated) : ran;
     } catch (error) {
-      return throwTranslated(error);
+      return isBusy(error) ? runAgain(query) : throwTranslated(error);
     }
   };
   const connection: DatabaseConnection = {
@@ -34,15 +38,11 @@ export function openKysely<Tables>(runStatement: RunStatement): Kysely<Tables> {
       createAdapter: () => new SqliteAdapter(),
       createIntrospector: (own) => new SqliteIntrospector(own),
       createQueryCompiler: () => new SqliteQueryCompiler(),
-      createDriver: () => ({
-        init: () => Promise.resolve(),
-        acquireConnection: () => Promise.resolve(connection),
-        releaseConnection: () => Promise.resolve(),
-        beginTransaction: refuseTransaction,
-        commitTransaction: refuseTransaction,
-        rollbackTransaction: refuseTransaction,
-        destroy: () => Promise.resolve(),
-      }),
+      createDriver: () =>
+        Object.assign(new DummyDriver(), {
+          acquireConnection: () => Promise.resolve(connection),
+          beginTransaction: () => Promise.reject(new Error("use the store's own write()")),
+        }),
     },
   });
   runners.set(db, run);
@@ -84,8 +84,4 @@ export function findDirectRunner(db: object): RunStatement | undefined {
 
 function throwTranslated(error: unknown): never {
   throw translateFault(error);
-}
-
-function refuseTransaction(): Promise<never> {
-  return Promise.reject(new Error("use the store's own write()"));
 }

@@ -1,8 +1,7 @@
 import { Socket } from "node:net";
 import { hostname } from "node:os";
-import { Kysely, PostgresDialect, sql, type PostgresPool as PoolOfKysely } from "kysely";
+import { Kysely, PostgresDialect, type PostgresPool as PoolOfKysely } from "kysely";
 import { Pool, type PoolClient, type QueryResult } from "pg";
-import { readEngine } from "./open-kysely.ts";
 import { isBroken, isLost } from "./postgres-faults.ts";
 import { refuseNul } from "./run-statements.ts";
 import type { PoolMeasures } from "./sql.ts";
@@ -31,7 +30,7 @@ const longestIdle_ms = 30_000;
 const numberTypes = [20, 1700];
 
 /** By the name of its connections, `waypost migrate` finds a process that uses a database. */
-const connectionName = `waypost ${process.pid} ${hostname()}`;
+export const connectionName = `waypost ${process.pid} ${hostname()}`;
 
 /** `explain` turns an error of the server or the network into one that the rooms above know. */
 export function openPostgresPool(
@@ -137,35 +136,6 @@ async function holdConnection(
     },
     release,
   };
-}
-
-export type OpenProcess = { readonly host: string; readonly pid: number };
-
-/**
- * Other processes that use a database; of a file none is known. A pooler keeps a connection of a
- * process that has ended, but nothing happens in it; each process looks at the clock (`readTime`)
- * more often than that.
- */
-export async function listProcesses(db: Kysely<unknown>): Promise<readonly OpenProcess[]> {
-  if (readEngine(db) === "sqlite") return [];
-  const { rows } = await sql<OpenProcess>`
-    select distinct split_part(application_name, ' ', 2)::integer as pid,
-      split_part(application_name, ' ', 3) as host
-    from pg_stat_activity
-    where datname = current_database() and application_name ~ '^waypost [0-9]+ '
-      and application_name <> left(${connectionName}, 63)
-      and (state <> 'idle' or state_change > clock_timestamp() - interval '30 seconds')
-  `.execute(db);
-  return rows;
-}
-
-/** In milliseconds; undefined for a file, which has no clock of its own. */
-export async function readDatabaseTime(db: Kysely<unknown>): Promise<number | undefined> {
-  if (readEngine(db) === "sqlite") return undefined;
-  const select = sql<{ now: number }>`
-    select (extract(epoch from clock_timestamp()) * 1000)::bigint as now
-  `;
-  return (await select.execute(db)).rows[0]?.now;
 }
 
 /** The driver takes these for what they become here, and warns of that on every start. */

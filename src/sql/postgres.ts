@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { sql, type Kysely, type QueryExecutorProvider } from "kysely";
+import { describeDatabase } from "../network/database-url.ts";
 import { requireWaiting } from "./busy-lock.ts";
 import { createFairTurns } from "./fair-turns.ts";
 import { OutcomeUnknown, StoreBusy, StoreUnusable } from "./faults.ts";
@@ -12,7 +13,7 @@ import {
 } from "./postgres-advice.ts";
 import { isBroken, isLost, isRepeatable, translatePostgresFault } from "./postgres-faults.ts";
 import { openPostgresPool, type PostgresPool } from "./postgres-pool.ts";
-import type { Sql, WriteOptions, WriteSignal } from "./sql.ts";
+import type { PoolMeasures, Sql, WriteOptions, WriteSignal } from "./sql.ts";
 
 /** Long reads and writes have connections of their own, so that a short read waits for neither. */
 const mostConnections = { reads: 7, scans: 2, writes: 1 };
@@ -218,23 +219,8 @@ const selectVersion = sql<{ readonly text: string }>`
   select pg_current_snapshot()::text || ' ' || pg_postmaster_start_time() as text
 `;
 
-function addMeasures(pools: readonly PostgresPool[]) {
-  const sum = { open: 0, idle: 0, waiting: 0 };
-  for (const { open, idle, waiting } of pools.map(({ measure }) => measure())) {
-    sum.open += open;
-    sum.idle += idle;
-    sum.waiting += waiting;
-  }
-  return sum;
-}
-
-/** The address without its password, and without what is behind its name. */
-export function describeDatabase(url: string): string {
-  try {
-    const { protocol, username, host, pathname } = new URL(url);
-    const user = username === "" ? "" : `${username}@`;
-    return `${protocol}//${user}${host}${pathname}`;
-  } catch {
-    return "The database";
-  }
+function addMeasures(pools: readonly PostgresPool[]): PoolMeasures {
+  const all = pools.map((pool) => pool.measure());
+  const sum = (name: keyof PoolMeasures) => all.reduce((total, one) => total + one[name], 0);
+  return { open: sum("open"), idle: sum("idle"), waiting: sum("waiting") };
 }

@@ -1,5 +1,6 @@
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
+import { retryWhileBusy } from "./busy-lock.ts";
 import { defineIsAwaited, openDatabase } from "./engine.ts";
 import type { ReaderReply, ReaderStart } from "./long-reads.ts";
 import { createStatementRunner, type Query } from "./run-statements.ts";
@@ -17,7 +18,7 @@ database.exec(`PRAGMA cache_size = -${cache_mb * 1024}`);
 database.exec("PRAGMA temp_store = MEMORY");
 defineIsAwaited(database, () => Atomics.load(unwanted, 0) === 0);
 goLast();
-const run = createStatementRunner(() => database);
+const run = createStatementRunner(database);
 
 parentPort?.on("message", (query: Query | undefined) => {
   if (query === undefined) {
@@ -27,12 +28,10 @@ parentPort?.on("message", (query: Query | undefined) => {
 });
 
 async function answer(query: Query): Promise<void> {
-  const reply = await Promise.resolve(query)
-    .then(run)
-    .then(
-      (ran): ReaderReply => ({ ran }),
-      (error: Error): ReaderReply => ({ fault: error }),
-    );
+  const reply = await retryWhileBusy(() => run(query)).then(
+    (ran): ReaderReply => ({ ran }),
+    (error: Error): ReaderReply => ({ fault: error }),
+  );
   // The rule is about windows.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage(reply);

@@ -1,6 +1,4 @@
 import type { Database, SqlValue, Statement } from "./engine.ts";
-import { isBusy } from "./faults.ts";
-import { retryWhileBusy } from "./busy-lock.ts";
 
 /** Statements on synchronous connections, each prepared once on each. */
 
@@ -12,7 +10,7 @@ export type Ran = {
   readonly numAffectedRows?: bigint;
 };
 
-/** What it found is there when it returns, except while another process holds the lock. */
+/** What it found is there when it returns, except where it comes from another thread. */
 export type RunStatement = (query: Query) => Ran | Promise<Ran>;
 
 /** Filters make many different statements; the most recently used ones stay prepared. */
@@ -20,14 +18,11 @@ const mostPrepared = 200;
 
 type Prepared = { readonly statement: Statement; readonly names: readonly string[] };
 
-/** Asks for each try anew on which connection a statement is to run. */
-export function createStatementRunner(choose: () => Database): RunStatement {
-  const preparedOf = new Map<Database, Map<string, Prepared>>();
+/** Runs statements on one connection, at once. */
+export function createStatementRunner(database: Database): (query: Query) => Ran {
+  const preparedBySql = new Map<string, Prepared>();
 
   function findPrepared(sql: string): Prepared {
-    const database = choose();
-    const preparedBySql = preparedOf.get(database) ?? new Map<string, Prepared>();
-    preparedOf.set(database, preparedBySql);
     const known = preparedBySql.get(sql);
     const prepared = known ?? prepareStatement(database, sql);
     if (known !== undefined) preparedBySql.delete(sql);
@@ -37,7 +32,7 @@ export function createStatementRunner(choose: () => Database): RunStatement {
     return prepared;
   }
 
-  function run({ sql, parameters }: Query): Ran {
+  return ({ sql, parameters }) => {
     // The rows of our tables hold such values; Kysely types parameters as unknown.
     const values = parameters as readonly SqlValue[];
     refuseNul(values);
@@ -48,15 +43,6 @@ export function createStatementRunner(choose: () => Database): RunStatement {
     // Arrays were asked for.
     const rows = statement.all(...values) as (readonly SqlValue[])[];
     return { rows: rows.map((cells) => nameCells(names, cells)) };
-  }
-
-  return (query) => {
-    try {
-      return run(query);
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      return retryWhileBusy(() => run(query));
-    }
   };
 }
 

@@ -8,14 +8,12 @@ import { createLongReads } from "./long-reads.ts";
 import { openKysely } from "./open-kysely.ts";
 import { damaged, makePrivateFile, refuseFault, refuseForeignFile } from "./sqlite-file.ts";
 import { createCheckpoints, longestLog_pages, openLogSync } from "./sqlite-log.ts";
-import { createStatementRunner } from "./run-statements.ts";
+import { createStatementRunner, type Query } from "./run-statements.ts";
 import type { Sql } from "./sql.ts";
 
 type OpenOptions = {
   /** Four bytes in the file's header that say which program the file is of. */
   readonly applicationId: number;
-  /** How much of the file each connection may keep in memory. */
-  readonly cache_mb?: number;
   /** Looks at every page, however many there are. */
   readonly checksAll?: boolean | undefined;
 };
@@ -30,16 +28,14 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   const { writer, reader, log } = await openConnections(path, options);
   const longReads = createLongReads(path);
   const carryOver = createCheckpoints(longReads.runAside);
-  const readOn = (choose: () => Database) =>
-    createStatementRunner(() => {
-      // What a disk that fails has not kept must not be shown as kept.
-      log.requireSound();
-      return choose();
-    });
-  const db = openKysely<Tables>(readOn(() => (writer.isTransaction ? reader : writer)));
-  // It reports only the commits of other connections, so it is always read on the same one.
-  const readOther = readOn(() => reader);
-  const writing = openKysely<Tables>(createStatementRunner(() => writer));
+  const onWriter = createStatementRunner(writer);
+  const onReader = createStatementRunner(reader);
+  const db = openKysely<Tables>((query) => {
+    // What a disk that fails has not kept must not be shown as kept.
+    log.requireSound();
+    return writer.isTransaction ? onReader(query) : onWriter(query);
+  });
+  const writing = openKysely<Tables>(onWriter);
   const readingLong = openKysely<Tables>(longReads.run);
   const groups = createGroupCommit({
     begin: async (signal) => {
@@ -63,7 +59,9 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
     write: (work, options) => groups.write(() => work(writing), options),
     countWrites: groups.countCommits,
     readVersion: async () => {
-      const { rows } = await readOther({ sql: "PRAGMA data_version", parameters: [] });
+      log.requireSound();
+      // It reports only the commits of other connections, so it is always read on the same one.
+      const { rows } = await retryWhileBusy(() => onReader(selectVersion));
       return Number(rows[0]?.["data_version"]);
     },
     close: async () => {
@@ -79,6 +77,8 @@ export async function openSqlite<Tables>(path: string, options: OpenOptions): Pr
   };
 }
 
+const selectVersion: Query = { sql: "PRAGMA data_version", parameters: [] };
+
 /**
  * Runs `work` in a transaction during which no other process can open the file. StoreBusy if one
  * has it open already.
@@ -93,7 +93,7 @@ export async function lockSqlite<Result>(
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE");
     await refuseDamage(database, path, options);
-    const result = await work(openKysely<unknown>(createStatementRunner(() => database)));
+    const result = await work(openKysely<unknown>(createStatementRunner(database)));
     database.exec("COMMIT");
     return result;
   } catch (error) {
@@ -108,30 +108,28 @@ export const inUse =
   "one), and run the same command again";
 
 async function openConnections(path: string, options: OpenOptions) {
+  const opened: Database[] = [];
+  const open = async () => {
+    const database = openDatabase(path);
+    opened.push(database);
+    await retryWhileBusy(() => prepareConnection(database, options));
+    return database;
+  };
   refuseForeignFile(path, options.applicationId);
   makePrivateFile(path, options.applicationId);
-  const writer = await openConnection(path, options);
-  await refuseDamage(writer, path, options);
-  const reader = await openConnection(path, options);
-  const log = await openLogSync(realpathSync(path)).catch((error: unknown) => {
-    for (const connection of [reader, writer]) ignoreFault(() => connection.close());
-    throw refuseFault(path, error);
-  });
-  return { writer, reader, log };
-}
-
-async function openConnection(path: string, options: OpenOptions): Promise<Database> {
-  const database = openDatabase(path);
   try {
-    return await retryWhileBusy(() => prepareConnection(database, options));
+    const writer = await open();
+    await refuseDamage(writer, path, options);
+    return { writer, reader: await open(), log: await openLogSync(realpathSync(path)) };
   } catch (error) {
-    ignoreFault(() => database.close());
-    if (error instanceof StoreUnusable || error instanceof StoreBusy) throw error;
-    throw refuseFault(path, error);
+    for (const database of opened) ignoreFault(() => database.close());
+    const isExplained = error instanceof StoreUnusable || error instanceof StoreBusy;
+    throw isExplained ? error : refuseFault(path, error);
   }
 }
 
-const usualCache_mb = 64;
+/** How much of the file each connection may keep in memory. */
+const cache_mb = 64;
 /** Looking at every page of a larger file would hold up the start for too long. */
 const checkedBytes = 16 * 1024 * 1024;
 
@@ -148,14 +146,10 @@ async function refuseDamage(
     return [];
   });
   if (Object.values(rows[0] ?? {})[0] === "ok") return;
-  ignoreFault(() => database.close());
   throw new StoreUnusable(damaged(path));
 }
 
-function prepareConnection(
-  database: Database,
-  { applicationId, cache_mb = usualCache_mb }: OpenOptions,
-): Database {
+function prepareConnection(database: Database, { applicationId }: OpenOptions): void {
   const [owner] = database.prepare("PRAGMA application_id").all();
   const wasEmpty = Object.values(owner ?? {})[0] === 0;
   if (wasEmpty) database.exec(`PRAGMA application_id = ${applicationId}`);
@@ -169,5 +163,4 @@ function prepareConnection(
   database.exec("PRAGMA temp_store = MEMORY");
   // In this thread nothing can come between: whoever asks is still there.
   defineIsAwaited(database, () => true);
-  return database;
 }

@@ -34,8 +34,6 @@ export type State = {
 
 /** "WAYS" in the file's header. */
 export const applicationId = 0x57415953;
-/** What is written here is seldom read again. */
-const cache_mb = 8;
 const secretBytes = 32;
 
 /** In a file of its own. */
@@ -45,7 +43,7 @@ export async function openStateFile(
   options: { readonly isLook?: boolean; readonly checksAll?: boolean | undefined } = {},
 ): Promise<State> {
   const { isLook = false, ...opening } = options;
-  const sql = await openSqlite<StateTables>(path, { applicationId, cache_mb, ...opening });
+  const sql = await openSqlite<StateTables>(path, { applicationId, ...opening });
   return openState(sql, given, isLook);
 }
 

@@ -12,7 +12,7 @@ type Column = { readonly table: string; readonly name: string; readonly isRequir
 
 async function listColumns({ list }: Migrations) {
   const database = openDatabase(":memory:");
-  const db = openKysely<unknown>(createStatementRunner(() => database));
+  const db = openKysely<unknown>(createStatementRunner(database));
   for (const { up } of list) await up(db, "sqlite");
   const { rows } = await sql<Column>`
     select tables.name as "table", columns.name, columns."notnull" as "isRequired"

@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { databaseUrlRule, isDatabaseUrl } from "../../src/network/database-url.ts";
-import { describeDatabase } from "../../src/sql/postgres.ts";
+import {
+  databaseUrlRule,
+  isDatabaseUrl,
+  describeDatabase,
+} from "../../src/network/database-url.ts";
 
 /** Addresses of databases, which may have a password in them. */
 

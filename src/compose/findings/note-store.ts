@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Config } from "../../config.ts";
+import { readEngine } from "../../sql/open-kysely.ts";
 import { findWriteFault } from "../../sql/postgres-advice.ts";
-import { readDatabaseTime } from "../../sql/postgres-pool.ts";
 import { listSlow } from "../../store/trigram-index.ts";
 import type { Store } from "../../store/store.ts";
 import { findClockFault } from "../compare-clocks.ts";
@@ -23,11 +23,10 @@ export async function noteStore(
   await noteWebhooks({ db }, config, now, note);
 }
 
-/** A file has no clock of its own, and nothing is said of it. */
+/** A file has no clock of its own. */
 async function noteClock(db: Store["db"], note: Note): Promise<void> {
+  if (readEngine(db) === "sqlite") return;
   // The statement names no table.
-  const readTime = () => readDatabaseTime(db as unknown as Kysely<unknown>);
-  if ((await readTime()) === undefined) return;
-  const fault = await findClockFault(readTime);
+  const fault = await findClockFault(db as unknown as Kysely<unknown>);
   note({ about: "clock", said: "agrees with the database's clock", ...(fault && { fault }) });
 }

@@ -38,7 +38,7 @@ export function openDataFile(folder: string): DataFile {
   const database = openDatabase(path);
   // The server that is measured may be writing.
   database.exec("PRAGMA busy_timeout = 10000");
-  const db = openKysely<Tables>(createStatementRunner(() => database));
+  const db = openKysely<Tables>(createStatementRunner(database));
   return {
     folder,
     path,
