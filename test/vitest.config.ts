@@ -17,8 +17,6 @@ const onPostgres = ["test/**/postgres*.test.ts"];
  *   `bulk-acceptance` without keeping the budget's pace;
  * - approvals, assistant tools, plans and selections, except for a few files: they reach the tables
  *   through the API and the state, whose tests run on both;
- * - the largest bins, read again and again from one database (bin); the API's tests restore from
- *   them;
  * - SQLite's own file, thread, text index and shared transactions.
  */
 const onBoth = [
@@ -30,7 +28,7 @@ const onBoth = [
   "test/service/errors.test.ts",
   "test/state/*.test.ts",
   "test/web/session.test.ts",
-  "test/store/{chores,visits}.test.ts",
+  "test/store/{bin,chores,store,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
   "test/webhooks/{delivery,events,given-up,jobs,outbox-size,processes}.test.ts",
   "test/attribution/population-in-stores.test.ts",

@@ -5,7 +5,7 @@ import { openSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
 import { stateCopy } from "../state/schema.ts";
 import { applicationId as stateId } from "../state/state.ts";
-import { storeCopy } from "../store/schema.ts";
+import { storeCopy } from "../store/tables.ts";
 import { databaseFile, stateFile } from "./data-folder.ts";
 import { applicationId as storeId } from "./embedded.ts";
 

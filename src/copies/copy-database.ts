@@ -30,7 +30,7 @@ const mostValues = 8000;
 /** Makes the tables in the target, fills them, and compares how many rows each has. */
 export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
   const { copied, from, to, follow, signal } = copy;
-  const { migrations, tables, derive } = copied;
+  const { migrations, tables } = copied;
   await sql`create table ${sql.table(migrations.table)} (name text primary key)`.execute(to);
   for (const { name, up } of migrations.list) {
     await up(to, readEngine(to));
@@ -51,7 +51,6 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
     }
     counts.push({ table: table.name, rows: after });
   }
-  await derive?.(to);
   return counts;
 }
 

@@ -18,8 +18,6 @@ export type CopiedTables = {
   readonly tables: readonly CopiedTable[];
   /** Tables that are empty in the copy. */
   readonly left?: readonly string[];
-  /** Rebuilds what is derived from the rows. */
-  readonly derive?: (db: Kysely<unknown>) => Promise<void>;
 };
 
 export type CopiedTable = {

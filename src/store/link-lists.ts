@@ -23,8 +23,8 @@ import {
 } from "./lists.ts";
 import { shownColumns, toLink, type ShownLink } from "./links.ts";
 import { readTally, type Tally } from "./projects.ts";
-import type { AppKind, LinkTable, Tables, Tenant } from "./tables.ts";
-import { matchContains, wholeIndex, type IndexedColumn } from "./trigram-index.ts";
+import type { AppKind, IndexedColumn, LinkTable, Tables, Tenant } from "./tables.ts";
+import { matchContains, wholeIndex } from "./trigram-index.ts";
 
 /** Lists of links: what they filter and sort by, where they are read, and how they are counted. */
 

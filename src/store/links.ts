@@ -6,8 +6,15 @@ import { putInBin, takeOutOfBin, type Deleted, type Restored } from "./bin.ts";
 import { prepareQuery } from "./prepared-query.ts";
 import { readTally, tallyWrite } from "./projects.ts";
 import { findQueryOf } from "./short-paths.ts";
-import { foldTexts, toFlag, type AppKind, type LinkTable, type Tenant } from "./tables.ts";
-import { indexedColumns, indexLink, unindexLink } from "./trigram-index.ts";
+import {
+  foldTexts,
+  indexedColumns,
+  toFlag,
+  type AppKind,
+  type LinkTable,
+  type Tenant,
+} from "./tables.ts";
+import { indexLink, unindexLink } from "./trigram-index.ts";
 import { queueLinkEvents } from "./webhooks.ts";
 
 /** Links and their addresses: reading, writing, deleting and restoring one, detaching an app. */

@@ -240,7 +240,7 @@ const selectTally = prepareQuery((db) =>
 export async function tallyWrite(tenant: Tenant, added: -1 | 0 | 1): Promise<Tally> {
   const tally = await countWrite(tenant.db, [added, tenant.projectId]);
   if (tally === undefined) throw new ProjectGone("the project was deleted");
-  const isDue = added === 1 && tally.links >= indexFrom && tally.indexed_to === null;
+  const isDue = tally.links >= indexFrom && tally.indexed_to === null;
   if (isDue) await createIndex(tenant);
   return tally;
 }

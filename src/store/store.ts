@@ -10,8 +10,7 @@ import { tidyOutboxes } from "./webhooks.ts";
 import { dropEndedVisits } from "./installs.ts";
 import { attachBatch, detachBatch } from "./links.ts";
 import { purgeBatch } from "./projects.ts";
-import { storeMigrations } from "./schema.ts";
-import type { ChoreTable, Db, Tables } from "./tables.ts";
+import { storeMigrations, type ChoreTable, type Db, type Tables } from "./tables.ts";
 import { indexBatch } from "./trigram-index.ts";
 
 export { Duplicate, isFull, OutcomeUnknown, readOutage, StoreBusy } from "../sql/faults.ts";

@@ -3,7 +3,7 @@ import { uuidPattern } from "../contract/fields.ts";
 import { paging } from "../contract/limits.ts";
 import { readEngine } from "../sql/open-kysely.ts";
 import { queueChore } from "./chores.ts";
-import type { Db, Tenant } from "./tables.ts";
+import { indexedColumns, trigrams, type Db, type IndexedColumn, type Tenant } from "./tables.ts";
 
 /**
  * The trigram index behind `cont` on links. SQLite has one FTS5 table for each project that is
@@ -16,9 +16,6 @@ import type { Db, Tenant } from "./tables.ts";
 
 /** Greater than every UUID: the index is complete. */
 export const wholeIndex = "~";
-
-export const indexedColumns = ["name", "path", "shortened_path", "url", "social_title"] as const;
-export type IndexedColumn = (typeof indexedColumns)[number];
 
 /** A batch of links with long texts ends after this time, because visitors wait for the writer. */
 const batch_ms = 1;
@@ -144,8 +141,6 @@ export async function listSlow(db: Db): Promise<readonly string[]> {
   `.execute(db);
   return typeof rows[0]?.name === "string" ? [] : [noTrigrams];
 }
-
-const trigrams = indexedColumns.map((column) => `${column}_lc gin_trgm_ops`).join(", ");
 
 const noTrigrams =
   "searches inside names, paths and addresses are slow, because PostgreSQL's extension pg_trgm " +

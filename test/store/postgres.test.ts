@@ -4,23 +4,6 @@ import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
 import { neverRing } from "../support/alarms.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
-import { describeStore } from "./store-contract.ts";
-
-describeStore("a store on PostgreSQL", async () => {
-  const database = await takeDatabase();
-  const opened: Store[] = [];
-  return {
-    open: async () => {
-      const store = await openStore(await database.open<Tables>(), neverRing);
-      opened.push(store);
-      return store;
-    },
-    [Symbol.asyncDispose]: async () => {
-      for (const store of opened) await store.close();
-      await database.giveBack();
-    },
-  };
-});
 
 describe("the tables on PostgreSQL", () => {
   let database: TestDatabase;

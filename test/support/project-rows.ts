@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { storeCopy } from "../../src/store/schema.ts";
+import { storeCopy } from "../../src/store/tables.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const withProject = storeCopy.tables.filter(({ key }) => key.includes("project_id"));

@@ -3,7 +3,14 @@ import { expect } from "vitest";
 import { createId } from "../../src/service/ids.ts";
 import { makeProject } from "../../src/service/write-project.ts";
 import type { ReadSignal } from "../../src/sql/sql.ts";
-import { claimAddress, insertLink, type NewLink } from "../../src/store/links.ts";
+import { findInBin } from "../../src/store/bin.ts";
+import {
+  claimAddress,
+  insertLink,
+  restoreLink,
+  type DeletedLink,
+  type NewLink,
+} from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import { foldTexts, type Db, type Tenant } from "../../src/store/tables.ts";
 
@@ -126,3 +133,9 @@ export async function addLinks(
 
 /** A statement has room for so many values. */
 const atOnce = 500;
+
+/** Brings one of a project's deleted links back; undefined where it is not in the bin. */
+export async function restoreDeleted(tenant: Tenant, id: string) {
+  const deleted: DeletedLink | undefined = await findInBin(tenant, "link", id, now);
+  return deleted && restoreLink(tenant, deleted, now);
+}

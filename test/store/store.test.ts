@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { ListQuery } from "../../src/contract/filters.ts";
 import { hashToken } from "../../src/service/ids.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { androidAppStore, iosAppStore } from "../../src/store/apps.ts";
+import { listBin } from "../../src/store/bin.ts";
 import { deleteKey, findKeyHolder, listKeys } from "../../src/store/keys.ts";
 import {
   claimAddress,
@@ -22,9 +23,10 @@ import {
   readTally,
   updateProject,
 } from "../../src/store/projects.ts";
-import { Duplicate, StoreBusy, type Store } from "../../src/store/store.ts";
+import { Duplicate, openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tables.ts";
-import { describeBin, restoreAny } from "./bin-contract.ts";
+import { neverRing } from "../support/alarms.ts";
+import { openForAll } from "../support/open-for.ts";
 import {
   addLink,
   addProject,
@@ -33,47 +35,25 @@ import {
   makeId,
   maker,
   now,
+  restoreDeleted,
   staying,
   unset,
 } from "../support/rows.ts";
+import { createWorld } from "../support/world.ts";
 
-/** What every store promises, whichever engine is below: each engine's test file runs this. */
+/** What a store promises, to one process and to another that has opened it too. */
 
-export type StorePlace = {
-  /** Opens the place's data once more, as another process would; the place closes it. */
-  readonly open: () => Promise<Store>;
-  readonly [Symbol.asyncDispose]: () => Promise<void>;
-};
+let store: Store;
+let other: Store;
 
-export function describeStore(name: string, createPlace: () => Promise<StorePlace>): void {
-  describe(name, () => {
-    let place: StorePlace;
-    let store: Store;
-    let other: Store;
+openForAll(createWorld, async (world) => {
+  store = world.store;
+  other = await openStore(await world.openSql(), neverRing);
+});
+afterAll(() => other.close());
 
-    beforeAll(async () => {
-      place = await createPlace();
-      store = await place.open();
-      other = await place.open();
-    });
-    afterAll(() => place[Symbol.asyncDispose]());
-
-    const both = () => ({ store, other });
-    describeTransactions(both);
-    describeAddresses(both);
-    describeLinks(both);
-    describeApps(both);
-    describeKeys(both);
-    describeProjects(both);
-    describeBin(both);
-  });
-}
-
-type Both = () => { readonly store: Store; readonly other: Store };
-
-function describeTransactions(both: Both): void {
+describe("a transaction", () => {
   test("a transaction that throws leaves nothing behind, and the next one works", async () => {
-    const { store, other } = both();
     const projectId = await addProject(store);
     const fault = new Error("changed my mind");
     const failed = store.write(async (db) => {
@@ -90,7 +70,6 @@ function describeTransactions(both: Both): void {
   });
 
   test("no reader sees half a transaction, in this process or another", async () => {
-    const { store, other } = both();
     const projectId = await addProject(store);
     const seen = () =>
       Promise.all([store, other].map(async ({ db }) => (await readTally({ db, projectId })).links));
@@ -105,7 +84,6 @@ function describeTransactions(both: Both): void {
   });
 
   test("writes of one process run one after the other, in the order they came", async () => {
-    const { store } = both();
     const steps: string[] = [];
     const turns = Array.from({ length: 30 }, (_, turn) =>
       store.write(async () => {
@@ -119,7 +97,6 @@ function describeTransactions(both: Both): void {
   });
 
   test("writes of two processes at once all happen, and none is lost", async () => {
-    const { store, other } = both();
     const projectId = await addProject(store);
     const turns = Array.from({ length: 40 }, (_, turn) =>
       (turn % 2 === 0 ? store : other).write((db) => addLink({ db, projectId }, `p${turn}`)),
@@ -130,7 +107,6 @@ function describeTransactions(both: Both): void {
   });
 
   test("a caller that stopped waiting is taken out of the queue and writes nothing", async () => {
-    const { store } = both();
     const projectId = await addProject(store);
     const { signal, leave } = createCaller();
     const first = store.write(() => setImmediate());
@@ -141,11 +117,10 @@ function describeTransactions(both: Both): void {
     await Promise.all([first, third]);
     expect(await readTally({ db: store.db, projectId })).toMatchObject({ links: 1 });
   });
-}
+});
 
-function describeAddresses(both: Both): void {
+describe("an address", () => {
   test("of two writers that want one address exactly one gets it", async () => {
-    const { store, other } = both();
     const projectId = await addProject(store);
     for (let turn = 0; turn < 20; turn += 1) {
       const claims = [store, other, store].map(({ write }, index) =>
@@ -157,7 +132,6 @@ function describeAddresses(both: Both): void {
   });
 
   test("addresses differ by case, and each project has its own", async () => {
-    const { store } = both();
     const [one, two] = [await addProject(store), await addProject(store)];
     const claims: [string, string][] = [
       [one, "Spring"],
@@ -171,7 +145,7 @@ function describeAddresses(both: Both): void {
     }
     expect(answers).toEqual([true, true, true, false]);
   });
-}
+});
 
 type Step =
   | { readonly act: "insert"; readonly isShortened: boolean }
@@ -185,9 +159,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-function describeLinks(both: Both): void {
+describe("links", () => {
   test("the tally and the addresses stay those of the links, whatever is written", async () => {
-    const { store, other } = both();
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const projectId = await addProject(store);
@@ -205,7 +178,6 @@ function describeLinks(both: Both): void {
   });
 
   test("a filtered count is remembered, and any process's write ends the memory", async () => {
-    const { store, other } = both();
     const projectId = await addProject(store);
     const id = await store.write((db) => addLink({ db, projectId }, "spring-1"));
     await store.write((db) => addLink({ db, projectId }, "spring-2"));
@@ -222,7 +194,6 @@ function describeLinks(both: Both): void {
   });
 
   test("a link is reached through its own project alone", async () => {
-    const { store } = both();
     const [own, foreign] = [await addProject(store), await addProject(store)];
     const id = await store.write((db) => addLink({ db, projectId: own }, "mine"));
     const stranger = { db: store.db, projectId: foreign };
@@ -231,7 +202,7 @@ function describeLinks(both: Both): void {
     expect(await store.write((db) => deleteLink({ db, projectId: foreign }, id, now))).toBe(false);
     expect(await findLink({ db: store.db, projectId: own }, id)).toMatchObject({ path: "mine" });
   });
-}
+});
 
 const iosApp = {
   name: "Ärger",
@@ -252,13 +223,12 @@ const appKinds = [
   { kind: "android_app", apps: androidAppStore, values: androidApp, identifier: "package_name" },
 ] as const;
 
-function describeApps(both: Both): void {
+describe("apps", () => {
   test.each(appKinds)("an $kind is kept, found, changed and removed", async (given) => {
     const { kind, values, identifier } = given;
     // Both kinds of app have the same shape of store; only their values differ.
     const apps = given.apps as typeof iosAppStore;
     const written = values as typeof iosApp;
-    const { store, other } = both();
     const projectId = await addProject(store);
     const tenant = { db: other.db, projectId };
     const id = makeId();
@@ -290,13 +260,12 @@ function describeApps(both: Both): void {
     expect((await readTally(tenant)).generation).toBeGreaterThan(generation);
     expect(await apps.list(tenant, everything)).toMatchObject({ items: [], meta: { count: 0 } });
   });
-}
+});
 
 const noPages = { home_url: null, not_found_url: null };
 
-function describeKeys(both: Both): void {
+describe("keys", () => {
   test("of a key only the hash is kept, and it leads to its project's settings", async () => {
-    const { store, other } = both();
     const project_id = await addProject(store, { plan: "free", max_links: 7 });
     const settings = { id: project_id, plan: "free", max_links: 7, ...unset, ...noPages };
     const scopes = ["links.show", "links.index"] as const;
@@ -319,7 +288,6 @@ function describeKeys(both: Both): void {
   });
 
   test("a master key has no project, and a revoked key is gone for every process", async () => {
-    const { store, other } = both();
     const wanted = { project_id: null, scopes: [], role: "owner" as const };
     const { id, token } = await store.write((db) => issueKey(db, maker, wanted));
     expect(await findKeyHolder(other.db, hashToken(token))).toMatchObject({ project: null });
@@ -328,11 +296,10 @@ function describeKeys(both: Both): void {
     expect(await findKeyHolder(other.db, hashToken(token))).toBeUndefined();
     expect(await store.write((db) => deleteKey(db, id))).toBe(false);
   });
-}
+});
 
-function describeProjects(both: Both): void {
+describe("projects", () => {
   test("a project is kept, found by its names, changed and listed with its links", async () => {
-    const { store, other } = both();
     const id = await addProject(store, { custom_domain: "go.shop.example", suspended: true });
     const project = await findProject(other.db, id);
     expect(project).toMatchObject({ id, suspended: true, templates_enabled: true, links_count: 0 });
@@ -352,7 +319,6 @@ function describeProjects(both: Both): void {
   });
 
   test("a deleted project takes its keys along at once, and its rows soon after", async () => {
-    const { store, other } = both();
     const id = await addProject(store);
     const wanted = { project_id: id, scopes: [], role: "owner" as const };
     const { token } = await store.write((db) => issueKey(db, maker, wanted));
@@ -367,7 +333,7 @@ function describeProjects(both: Both): void {
       expect(await rows.execute()).toEqual([]);
     }
   });
-}
+});
 
 const everything: ListQuery = { page: 1, limit: 20, filters: [], sorts: [] };
 
@@ -378,7 +344,11 @@ async function take(tenant: Tenant, wanted: Step, turn: number): Promise<boolean
     await addLink(tenant, `path-${turn}`, shortened);
     return true;
   }
-  if (wanted.act === "restore") return restoreAny(tenant, wanted.at);
+  if (wanted.act === "restore") {
+    const [entry] = await listBin(tenant, now, { offset: wanted.at, limit: 1 });
+    const restored = entry && (await restoreDeleted(tenant, entry.id));
+    return restored !== undefined && "restored" in restored;
+  }
   const { db, projectId } = tenant;
   const rows = db.selectFrom("links").select("id").where("project_id", "=", projectId);
   const id = (await rows.orderBy("id").execute())[wanted.at]?.id ?? makeId();
