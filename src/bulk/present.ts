@@ -4,7 +4,7 @@ import type { Receipt } from "../state/job-runs.ts";
 import type { Plan, PlanAction, PlanRow } from "../state/plans.ts";
 import { estimatePart, estimateSeconds } from "./apply/write-spacing.ts";
 import type { Bulk } from "./bulk.ts";
-import { listChanges } from "./plan/list-changes.ts";
+import { describeRow } from "./plan/describe-row.ts";
 import { writeWhat } from "./plan/word-request.ts";
 
 /**
@@ -50,16 +50,15 @@ function shorten(value: JsonObject): JsonObject {
 }
 
 export function presentRow(row: PlanRow): JsonObject {
-  const { action, link_id, path, before, message } = row;
-  const name = before?.["name"];
-  const changes = listChanges(row);
+  const { action, link_id, path, fields, message } = row;
+  const { name, changes } = describeRow(row);
   return {
     ...(row.row !== null && { row: row.row }),
     action,
     ...(link_id !== null && { id: link_id }),
     ...(path !== null && { path }),
-    ...(typeof name === "string" && name !== "" && { name }),
-    ...(changes !== undefined && { changes }),
+    ...(name !== undefined && { name }),
+    ...(fields !== null && { changes }),
     ...(message !== null && { message }),
   };
 }

@@ -77,7 +77,7 @@ describe("a key that fills the line", () => {
     expect(atWork).toEqual(["a1", "b1", "b2", "c"]);
   });
 
-  test("gives its last places to others, and is told so", async () => {
+  test("is refused where twenty wait already", async () => {
     const { begin, ends } = openLine();
     for (const name of listNames("a", 22)) begin("a", name);
     await settle();
@@ -85,9 +85,6 @@ describe("a key that fills the line", () => {
     begin("a", "a22");
     await settle();
     expect(ends).toEqual(["a22 LineBusy"]);
-    for (const name of listNames("b", 3)) begin("b", name);
-    await settle();
-    expect(ends).toEqual(["a22 LineBusy", "a21 LineBusy"]);
   });
 });
 

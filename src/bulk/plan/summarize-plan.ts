@@ -11,7 +11,7 @@ import {
   type ProjectApps,
 } from "../select/project-apps.ts";
 import { listHosts } from "./destination-hosts.ts";
-import { listChanges } from "./list-changes.ts";
+import { describeRow } from "./describe-row.ts";
 import { findUnseenHosts, type Looked, type Looking } from "./seen-hosts.ts";
 
 /**
@@ -135,7 +135,7 @@ function countRow(tally: Tally, row: PlanRow): void {
   for (const host of listHosts(before ?? {})) keepPath(tally.before, host, before?.["path"]);
   if (action === "delete") tally.clicksLost += readClicks(row);
   keepRow(tally, row);
-  const changes = listChanges(row) ?? {};
+  const { changes } = describeRow(row);
   const wanted = Object.fromEntries(Object.entries(changes).map(([name, { to }]) => [name, to]));
   for (const host of listHosts(wanted)) {
     const known = tally.hosts.get(host);

@@ -1,7 +1,7 @@
 import { estimateSeconds } from "../../bulk/apply/write-spacing.ts";
 import type { Bulk } from "../../bulk/bulk.ts";
 import type { MadePlan } from "../../bulk/plan/make-plan.ts";
-import { listChanges } from "../../bulk/plan/list-changes.ts";
+import { describeRow } from "../../bulk/plan/describe-row.ts";
 import type { Unit } from "../../bulk/rows/check-rows.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Plan, PlanAction, PlanProblem, PlanRow } from "../../state/plans.ts";
@@ -85,17 +85,17 @@ async function listRows(
       const limit = action === "conflict" ? mostLeftOut : samplesEach;
       const rows = await bulk.listRows(plan, { actions: [action], limit });
       const more = plan.counts[action] - rows.length;
-      const lines = rows.map((row) => describeRow(row, unit));
+      const lines = rows.map((row) => writeRow(row, unit));
       return more > 0 ? [...lines, `${nameAction(action)}: and ${more} more`] : lines;
     });
   return (await Promise.all(lists)).flat();
 }
 
-function describeRow(row: PlanRow, unit: Unit): string {
-  const { action, path, link_id, message } = row;
+function writeRow(row: PlanRow, unit: Unit): string {
+  const { action, message } = row;
   const place = row.row === null ? "" : `${unit} ${row.row} `;
   const details = [...describeChanges(row), ...(message === null ? [] : [showLine(message)])];
-  const name = `${nameAction(action)}: ${place}${quote(path ?? link_id ?? "")}`;
+  const name = `${nameAction(action)}: ${place}${quote(describeRow(row).target)}`;
   return details.length === 0 ? name : `${name}  ${details.join("; ")}`;
 }
 
@@ -110,7 +110,7 @@ function describeChanges(row: PlanRow): readonly string[] {
     return given.map(([field, value]) => `${field}: ${writeValue(value)}`);
   }
   if (action === "delete") return [`clicks: ${writeValue(before?.["clicks"])}`];
-  return Object.entries(listChanges(row) ?? {}).map(([field, { from, to }]) => {
+  return Object.entries(describeRow(row).changes).map(([field, { from, to }]) => {
     return `${field}: ${writeValue(from)} becomes ${writeValue(to)}`;
   });
 }

@@ -1,4 +1,4 @@
-import { listChanges } from "../../bulk/plan/list-changes.ts";
+import { describeRow } from "../../bulk/plan/describe-row.ts";
 import { limits } from "../../contract/limits.ts";
 import { readPageNumber, readRowNumber } from "../../network/read-place.ts";
 import { countPlannedWrites, writeActions, type PlanRow } from "../../state/plans.ts";
@@ -149,22 +149,17 @@ function renderRow(
   names: Names,
   most: number = limits.web_address_characters,
 ): string {
-  const { action, path, link_id, before } = row;
-  const name = before?.["name"];
-  const clicks = before?.["clicks"];
-  const told = [
-    ...(typeof name === "string" && name !== "" ? [`named ${quote(name)}`] : []),
-    ...(typeof clicks === "number" ? [`${clicks} ${clicks === 1 ? "click" : "clicks"}`] : []),
-  ];
-  const changes = Object.entries(listChanges(row) ?? {}).flatMap(([field, { from, to }]) => {
+  const { action, path, before } = row;
+  const { target, about, ...described } = describeRow(row);
+  const changes = Object.entries(described.changes).flatMap(([field, { from, to }]) => {
     // A new link stands there by its path already.
     if (before === null && field === "path" && to === path) return [];
     const old = before === null ? undefined : writeValue(from, names);
     return [renderField(field, old, to, names, most)];
   });
   return `<li><p><strong class="${action}">${acts[action]}</strong>
-<span class="value">${escapeText(quote(path ?? link_id ?? "", most))}</span>
-${told.length === 0 ? "" : `<span class="also">${escapeText(told.join(", "))}</span>`}</p>
+<span class="value">${escapeText(quote(target, most))}</span>
+${about.length === 0 ? "" : `<span class="also">${escapeText(about.join(", "))}</span>`}</p>
 ${changes.length === 0 ? "" : `<dl>${changes.join("")}</dl>`}</li>`;
 }
 

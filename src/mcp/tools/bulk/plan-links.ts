@@ -165,7 +165,7 @@ async function readWanted(args: JsonObject, call: Call): Promise<PlanWanted> {
     );
   }
   const linkHosts = listLinkHosts(call.keyContext.known);
-  return { operation, source: readSource(name, given), linkHosts, skipsInvalid };
+  return { operation, source: await readSource(name, given), linkHosts, skipsInvalid };
 }
 
 const ruleNames = ["replace", "add_query", "path_prefix"] as const;

@@ -1,5 +1,5 @@
 import { estimatePart } from "../../../bulk/apply/write-spacing.ts";
-import { listChanges } from "../../../bulk/plan/list-changes.ts";
+import { countClicks, describeRow } from "../../../bulk/plan/describe-row.ts";
 import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { findCommonHost } from "../../../bulk/plan/word-request.ts";
 import { findCountToType } from "../../../bulk/present.ts";
@@ -55,7 +55,7 @@ export function previewPlan(
       ...describeApps(summary),
       ...describeLoss(summary, binDays),
       ...describeFields(summary, names),
-      ...summary.rows.map((row) => describeRow(row, told)),
+      ...summary.rows.map((row) => previewRow(row, told)),
       ...(more > 0 ? [{ name: "and", text: describeMore(more, isShared), isRow: true }] : []),
       ...describeLeftOut(plan),
       { name: "estimated time", text: `${estimatePart(plan.counts, total)} s` },
@@ -124,10 +124,6 @@ function describeActs(summary: PlanSummary, { hasSum = true } = {}): string {
 
 function countLinks(count: number): string {
   return count === 1 ? "1 link" : `${count} links`;
-}
-
-function countClicks(count: number): string {
-  return count === 1 ? "1 click" : `${count} clicks`;
 }
 
 function describeHosts({ hosts, otherHosts, looked }: PlanSummary): readonly Fact[] {
@@ -206,24 +202,19 @@ function describeFields({ fields, update }: PlanSummary, names: Names): readonly
 type Told = { readonly isShared: boolean; readonly names: Names };
 
 /** The link by its name and path, what hangs on it, and what would be another. */
-function describeRow(row: PlanRow, { isShared, names }: Told): Fact {
-  const { action, path, link_id, before } = row;
-  const changes = Object.entries(listChanges(row) ?? {}).map(([field, { from, to }]) => {
+function previewRow(row: PlanRow, { isShared, names }: Told): Fact {
+  const { action, before } = row;
+  const { target, about, ...described } = describeRow(row);
+  const changes = Object.entries(described.changes).map(([field, { from, to }]) => {
     const old = before === null ? "" : `${writeValue(from, names)} → `;
     // What all rows get was told above; what each of them has now was not.
     return isShared
       ? `current ${writeWords(field)}: ${writeValue(from, names)}`
       : `${writeWords(field)}: ${old}${writeValue(to, names)}`;
   });
-  const name = before?.["name"];
-  const told = [
-    ...(typeof name === "string" && name !== "" ? [`named ${quote(name)}`] : []),
-    ...(typeof before?.["clicks"] === "number" ? [countClicks(before["clicks"])] : []),
-    ...changes,
-  ];
   const act = action === "update" ? "change" : action;
-  const named = `${act} ${quote(path ?? link_id ?? "", mostShown)}`;
-  return { name: named, text: told.join("; "), isRow: true };
+  const named = `${act} ${quote(target, mostShown)}`;
+  return { name: named, text: [...about, ...changes].join("; "), isRow: true };
 }
 
 /** The page lists rows in the plan's order, and names these before: rows come by their clicks. */

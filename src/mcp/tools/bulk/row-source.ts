@@ -1,3 +1,4 @@
+import { CsvFault, readCsv } from "../../../bulk/files/csv.ts";
 import { refuseArguments } from "../../results/tool-failure.ts";
 
 /** Rows that an assistant gives: they are held whole, so there is a limit to them. */
@@ -7,17 +8,26 @@ type Given = { readonly rows?: readonly object[]; readonly csv?: string };
 const mostRows = 10_000;
 const mostBytes = 4_000_000;
 
-export function readSource(tool: string, { rows = [], csv }: Given) {
+export async function readSource(tool: string, { rows = [], csv }: Given) {
   if (csv === undefined) {
     if (rows.length > mostRows || isLargerList(rows)) throw refuseLarge(tool, "rows");
     return { rows };
   }
-  // The first line names the columns, and the last one may have an end.
-  const lines = csv.split(/[\r\n]+/, mostRows + 3).filter((line) => line !== "");
-  if (Buffer.byteLength(csv) > mostBytes || lines.length > mostRows + 1) {
+  if (Buffer.byteLength(csv) > mostBytes || (await hasMoreRecords(csv))) {
     throw refuseLarge(tool, "csv");
   }
   return { csv };
+}
+
+/** One that is no CSV from some line on is told so by the plan. */
+async function hasMoreRecords(csv: string): Promise<boolean> {
+  let left = mostRows + 1;
+  try {
+    for await (const _ of readCsv(csv)) if ((left -= 1) < 0) return true;
+  } catch (error) {
+    if (!(error instanceof CsvFault)) throw error;
+  }
+  return false;
 }
 
 function isLargerList(rows: readonly object[]): boolean {
