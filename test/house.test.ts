@@ -53,7 +53,7 @@ const rooms: Readonly<Record<string, string>> = {
     "contract contract/rules network/hosts client state template bulk/owner bulk mcp/results",
   "mcp/previews": "mcp/access mcp/approval",
   "mcp/tools": `
-    text look qr contract contract/rules visit domain audit template state bulk/owner
+    text look qr contract contract/rules client visit domain audit template state bulk/owner
     bulk/bulk-errors bulk/files bulk/select bulk/plan bulk/apply bulk mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access`,
   "mcp/protocol": `

@@ -1,9 +1,10 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import { listWarnings } from "../../client/warnings.ts";
 import { createProjectApps } from "../../bulk/select/project-apps.ts";
 import { ListChanging } from "../../bulk/select/read-whole-list.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
 import type { AskedCall, Report, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
@@ -13,11 +14,12 @@ import type { ApproveOverwrite } from "../approval/approve-overwrite.ts";
 import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
+import type { CallProblem } from "../results/call-problem.ts";
 import { explainOutage, type Acted } from "../results/explain-outage.ts";
 import type { Task } from "../results/job-task.ts";
-import { noteWarned, tellProblems, tellWarnings, type Warned } from "../results/tell-warnings.ts";
 import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
+import { quote } from "../../text/show-hidden.ts";
 import { addRecent } from "./history/describe-recent.ts";
 import { journalWrite } from "./history/journal-write.ts";
 import { nameChangedApps } from "./apps.ts";
@@ -49,7 +51,10 @@ type Running = {
   readonly context: CallContext;
   readonly tool: Tool;
   readonly args: JsonObject;
-  readonly warned: Warned;
+  /** What is wrong beside a success. */
+  readonly problems: CallProblem[];
+  /** What the server warned of. */
+  readonly warnings: Set<string>;
   readonly acted: Acted;
 };
 
@@ -80,11 +85,11 @@ export async function callTool(
     if (denied.state === "denied") throw refuseDenied({ tool: tool.name }, denied);
     const args = tool.check(given);
     const extras: Extras = { pictures: [], views: [] };
-    const warned: Warned = new Set();
-    const result = await runTool({ context, tool, args, warned, acted }, extras);
-    const told = tellOfAddresses(tellWarnings(result, warned), context);
+    const running = { context, tool, args, acted, problems: [], warnings: new Set<string>() };
+    const call = makeCall(running, extras);
+    const result = await presentResult(await tool.run(args, call), running, call);
     endWatch?.("ok");
-    return toCallResult(told, extras);
+    return toCallResult(result, extras);
   } catch (error) {
     if (error instanceof PersonAsked) {
       // The call begins anew with the answer.
@@ -112,18 +117,35 @@ function explainError(
   );
 }
 
-/** Where nothing serves the addresses that it names, or not for long, the first result says so. */
-function tellOfAddresses(result: JsonObject, { keyContext }: CallContext): JsonObject {
+const mostWarnings = 5;
+const mostCharacters = 500;
+
+/** The result as the assistant reads it: its apps by their names, and everything that is wrong. */
+async function presentResult(
+  result: JsonObject,
+  { context, problems, warnings }: Running,
+  call: Call,
+): Promise<JsonObject> {
+  const named = await nameChangedApps(result, call);
+  const own = Array.isArray(result["problems"]) ? (result["problems"] as readonly unknown[]) : [];
+  const known = [...own, ...problems];
+  const isKnown = (text: string) =>
+    known.some((problem) => isJsonObject(problem) && problem["message"] === text);
+  const news = [...warnings].filter((text) => !isKnown(text)).slice(0, mostWarnings);
+  const warned = news.map((text) => {
+    return { message: `The server warned: ${quote(text, mostCharacters)}` };
+  });
+  const all = [...known, ...warned, ...noteAddresses(result, context)];
+  return all.length === 0 ? named : { ...named, problems: all };
+}
+
+/** The first result with a link's address says if nothing serves it, or not for long. */
+function noteAddresses(result: JsonObject, { keyContext }: CallContext): readonly CallProblem[] {
   const { linkHost } = keyContext.known;
   const message = keyContext.takeAddressNote(
     () => linkHost !== undefined && JSON.stringify(result).includes(linkHost),
   );
-  return message === undefined ? result : tellProblems(result, [{ message }]);
-}
-
-async function runTool(running: Running, extras: Extras): Promise<JsonObject> {
-  const call = makeCall(running, extras);
-  return nameChangedApps(await running.tool.run(running.args, call), call);
+  return message === undefined ? [] : [{ message }];
 }
 
 function makeCall(running: Running, extras: Extras): Call {
@@ -173,6 +195,7 @@ function makeCall(running: Running, extras: Extras): Call {
     writer,
     approve,
     approveOverwrite: (describe) => approveOverwrite(keyContext.key_print, describe, approve),
+    addProblems: (problems) => running.problems.push(...problems),
     attachPicture: (picture) => extras.pictures.push(picture),
     showsViews: context.showsViews === true,
     attachView: (data) => extras.views.push(data),
@@ -196,13 +219,13 @@ function describePlace({ known, origin }: KeyContext): string | undefined {
 async function ask<E extends Endpoint>(
   endpoint: E,
   input: Input<E>,
-  { context: { keyContext, leaving, requestId }, tool, warned, acted }: Running,
+  { context: { keyContext, leaving, requestId }, tool, warnings, acted }: Running,
   options: { readonly condition?: Condition | undefined; readonly isFree?: boolean },
 ): Promise<Answer<E>> {
   if (endpoint.effect !== "read") Object.assign(acted, { hasBegun: true, endpoint });
   try {
     const body = await keyContext.call(endpoint, input, leaving, { ...options, requestId });
-    noteWarned(warned, body);
+    for (const text of listWarnings(body)) warnings.add(text);
     return body;
   } catch (error) {
     throw explainEnd({ tool: tool.name, endpoint }, error);

@@ -20,7 +20,7 @@ import { buildInput, listFields, buildBothSchemas, type Fields } from "../schema
 import { once } from "../schemas/once.ts";
 import { buildOutputSchema, problems } from "../schemas/output-schema.ts";
 import { findLink, findTarget } from "./targets.ts";
-import { readVisitOptions } from "./endpoints/find-written-problems.ts";
+import { readVisitOptions } from "./visits.ts";
 import { annotate, type Call, type Tool } from "./tool.ts";
 
 const { links } = contract;

@@ -9,6 +9,7 @@ import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
 import type { ApprovedOverwrite } from "../approval/approve-overwrite.ts";
+import type { CallProblem } from "../results/call-problem.ts";
 import type { Task } from "../results/job-task.ts";
 import type { Picture } from "../results/tool-result.ts";
 
@@ -114,6 +115,8 @@ export type Call = {
   readonly approveOverwrite: (
     describe: () => Promise<ApprovalRequest>,
   ) => Promise<ApprovedOverwrite>;
+  /** Reports a success with what is wrong beside it. */
+  readonly addProblems: (problems: readonly CallProblem[]) => unknown;
   /** Shows a picture beside the result, if there is to be a result. */
   readonly attachPicture: (picture: Picture) => unknown;
   /** Whether the client shows a tool's view, and what the view is given then. */

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { contract } from "../../../src/contract/index.ts";
 import { findKind } from "../../../src/contract/resource-kind.ts";
 import { writePreview, type Preview } from "../../../src/mcp/approval/approval-request.ts";
-import { previewChange } from "../../../src/mcp/tools/endpoints/preview-change.ts";
+import { previewChange } from "../../../src/mcp/tools/endpoints/preview-act.ts";
 import { hashToken } from "../../../src/service/ids.ts";
 import { findKeyHolder } from "../../../src/store/keys.ts";
 import { starter } from "../../../src/template/starter-template.ts";
@@ -141,8 +141,8 @@ describe("of a link that changes", () => {
     // It takes only the project's apps from a call, and the host of the links.
     const call = { apps: { list }, keyContext: { known } } as unknown as Parameters<
       typeof previewChange
-    >[2];
-    return previewChange({ kind, id: record.id, record }, changes, call);
+    >[1];
+    return previewChange({ kind, id: record.id, before: record, changes }, call);
   }
 
   test("the headline and the button are in the user's words", async () => {

@@ -8,7 +8,6 @@ import { problems } from "../../schemas/output-schema.ts";
 import type { Tool } from "../tool.ts";
 import { makeBulkTool } from "./bulk-tool.ts";
 import { writeExportUri } from "./uris.ts";
-import { tellProblems } from "../../results/tell-warnings.ts";
 
 const { links } = contract;
 
@@ -44,10 +43,8 @@ export function createExportLinks(): Tool {
       const next = describeNext(pages, file);
       const uri = writeExportUri(id);
       const exported = { uri, count, format, pages, ...(file !== undefined && { file }), next };
-      return tellProblems(
-        { export: exported },
-        lacks.map((message) => ({ message })),
-      );
+      call.addProblems(lacks.map((message) => ({ message })));
+      return { export: exported };
     },
   });
 }

@@ -1,48 +1,284 @@
+import type { KnownKey } from "../../../contract/access.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { limits } from "../../../contract/limits.ts";
+import type { ResourceKind } from "../../../contract/resource-kind.ts";
+import { writeAddress } from "../../../contract/rules/link-address.ts";
+import { isBlank } from "../../../contract/text.ts";
+import { showAddress } from "../../../text/show-address.ts";
+import { quote } from "../../../text/show-hidden.ts";
+import { writeWords } from "../../../text/write-label.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
+import { readLinkApps, type LinkApps, type NewApp } from "../apps.ts";
 import type { Call } from "../tool.ts";
-import type { Act } from "./prepare-act.ts";
-import { previewRegistration } from "./preview-app.ts";
-import { previewChange, previewCreation, previewDeletion } from "./preview-change.ts";
+import { listVisits } from "../visits.ts";
+import { readTouched, type Act } from "./act.ts";
 
-/** What a person reads before they approve of an act, whichever kind it is. */
-export async function previewAct(
-  act: Act,
-  call: Pick<Call, "ask" | "keyContext" | "apps">,
-): Promise<Preview> {
-  const { endpoint, kind, target, changes, registered, touched } = act;
+/** What a person reads before they approve of an act. */
+export async function previewAct(act: Act, call: PreviewCall): Promise<Preview> {
+  const { endpoint, kind, before, registered } = act;
   const [first] = registered;
-  if (target.state === "absent" && first?.kind === kind) return previewRegistration(first);
-  const brought = registered.map(previewRegistration);
-  if (target.state === "absent") {
-    return addApps(await previewCreation(kind, changes, call), brought);
-  }
-  const record = target.state === "known" ? target.record : {};
-  const subject = { kind, id: target.id, record };
-  if (endpoint.effect === "destroy") {
-    return addFacts(
-      await previewDeletion(subject, call, touched),
-      describeAssociation(kind, record, undefined),
-    );
-  }
-  const after: JsonObject = { ...record, ...changes };
-  const preview = await previewChange(subject, changes, call);
-  return addApps(addFacts(preview, describeAssociation(kind, record, after)), brought);
+  if (before === null && first?.kind === kind) return previewRegistration(first);
+  const preview =
+    before === null
+      ? await previewCreation(act, call)
+      : endpoint.effect === "destroy"
+        ? await previewDeletion(act, call)
+        : await previewChange(act, call);
+  return addApps(preview, registered.map(previewRegistration));
 }
 
-/** What the whole domain hangs on stands first. */
-function addFacts(preview: Preview, facts: readonly Fact[]): Preview {
-  return { ...preview, facts: [...facts, ...preview.facts] };
-}
+type PreviewCall = Pick<Call, "ask" | "keyContext" | "apps">;
+
+/** What a preview is about: the target and what happens to it. */
+type Subject = Pick<Act, "kind" | "id" | "before" | "changes" | "touched">;
+
+/** As long as any address, domain or identifier that the API takes: each is shown whole. */
+const mostCharacters = limits.web_address_characters;
 
 /** A link that brings apps along is one act with them. */
 function addApps(preview: Preview, brought: readonly Preview[]): Preview {
+  if (brought.length === 0) return preview;
   const [title, ...more] = [...brought, preview].map((each) => each.title);
   const rest = more.map((text) => text.charAt(0).toLowerCase() + text.slice(1));
-  const facts = brought.flatMap((each) => each.facts);
-  const whole = { ...addFacts(preview, facts), title: [title, ...rest].join(", and ") };
-  if (brought.length === 0) return whole;
   const apps = brought.length === 1 ? "app" : `${brought.length} apps`;
-  return { ...whole, button: `${preview.button} and register ${apps}` };
+  return {
+    ...preview,
+    title: [title, ...rest].join(", and "),
+    button: `${preview.button} and register ${apps}`,
+    facts: [...brought.flatMap(({ facts }) => facts), ...preview.facts],
+  };
+}
+
+function previewRegistration({ kind, fields }: NewApp): Preview {
+  const name = fields[kind.key ?? ""];
+  const given = Object.entries(fields).flatMap(([field, value]): readonly Fact[] => {
+    const texts = (Array.isArray(value) ? value : [value]).filter((text) => text !== null);
+    const text = texts.map((each) => quote(String(each), mostCharacters)).join(", ");
+    return text === "" ? [] : [{ name: field, text }];
+  });
+  return {
+    title: `Register the ${kind.label} ${quote(typeof name === "string" ? name : "")}`,
+    button: `Register ${kind.label}`,
+    facts: [...given, ...describeAssociation(kind, undefined, fields)],
+  };
+}
+
+async function previewDeletion(act: Subject, call: PreviewCall): Promise<Preview> {
+  const { kind, before } = act;
+  const { ending, fact } = describeReturn(kind, call.keyContext.known);
+  const visits = { name: "visitors", text: "will get a 404 page" };
+  return {
+    title: `Delete ${nameTarget(act)}${ending}`,
+    button: `Delete ${kind.label}`,
+    destroys: true,
+    facts: [
+      ...describeAssociation(kind, before ?? {}, undefined),
+      ...describe(act, call),
+      ...(kind.name === "link" ? [visits] : []),
+      ...(await listTouched(act, call)),
+      fact,
+    ],
+  };
+}
+
+/** Whether a deleted resource can come back, in the words of the preview. */
+type Return = {
+  /** Behind the title, where nothing comes back. */
+  readonly ending: string;
+  readonly fact: Fact;
+};
+
+export function describeReturn({ name: kind }: ResourceKind, { binDays }: KnownKey): Return {
+  const name = "undo";
+  if (kind === "project") return { ending: " permanently", fact: { name, text: "not possible" } };
+  const comesAlong = bringsBack[kind];
+  if (binDays === undefined || comesAlong === undefined) {
+    const lost = kind === "link" ? " and no clicks" : "";
+    const text = `only creates it again, with a new ID${lost}`;
+    return { ending: " permanently", fact: { name, text } };
+  }
+  return { ending: "", fact: { name, text: `possible for ${binDays} days, ${comesAlong}` } };
+}
+
+/** What comes back with each kind, and what may prevent it. */
+const bringsBack: Readonly<Record<string, string>> = {
+  link: "with its clicks and short path, unless another link takes its path",
+  ios_app: "unless another app takes its bundle ID; its links then open it again",
+  android_app: "unless another app takes its package name; its links then open it again",
+};
+
+export async function previewChange(act: Subject, call: PreviewCall): Promise<Preview> {
+  const { kind, before, changes } = act;
+  const record = before ?? {};
+  const isLink = kind.name === "link";
+  const apps = isLink ? await readLinkApps(record, changes, call) : {};
+  const changed = Object.entries(changes).map(([name, value]) =>
+    describeChange(record, name, value, apps),
+  );
+  const rest = describe(act, call).filter(({ name }) => !Object.hasOwn(changes, name));
+  return {
+    ...writeHeadline(act),
+    facts: [
+      ...describeAssociation(kind, record, { ...record, ...changes }),
+      ...changed,
+      ...rest.filter((fact) => fact.kind === "address"),
+      ...(isLink ? describeMove(changes, call) : []),
+      ...rest.filter((fact) => fact.kind !== "address"),
+      // Where a link leads that the key may not read is unknown.
+      ...(isLink && before ? listVisits(record, changes, apps, call.keyContext.known) : []),
+      ...(await listTouched(act, call)),
+    ],
+  };
+}
+
+/** In the words of whoever asked for it, where only one thing changes. */
+function writeHeadline(act: Subject): Pick<Preview, "title" | "button"> {
+  const { label } = act.kind;
+  const named = nameTarget(act);
+  const [[field, value] = [], ...more] = Object.entries(act.changes);
+  const isAlone = more.length === 0 && isFilled(value);
+  if (isAlone && field === "url") {
+    return { title: `Point ${named} to ${quote(value)}`, button: `Change ${label}` };
+  }
+  if (isAlone && field === "path") {
+    return { title: `Move ${named} to the path ${quote(value)}`, button: `Move ${label}` };
+  }
+  return { title: `Change ${named}`, button: `Change ${label}` };
+}
+
+function describeChange(record: JsonObject, name: string, value: unknown, apps: LinkApps): Fact {
+  const app = pickApp(name, apps);
+  if (app !== undefined) return { name, kind: "change", ...app.change };
+  return {
+    name,
+    kind: "change",
+    ...(Object.hasOwn(record, name) && { from: show(record[name]) }),
+    to: show(value),
+    ...describeHostOf(name, value),
+  };
+}
+
+function pickApp(name: string, apps: LinkApps) {
+  return name === "ios_app" || name === "android_app" ? apps[name] : undefined;
+}
+
+/** Visitors of the old address get an error page from then on. */
+function describeMove({ path }: JsonObject, call: PreviewCall): readonly Fact[] {
+  if (!isFilled(path)) return [];
+  const old = { name: "old address", text: "visitors will get a 404 page" };
+  return [...describeAddress(path, call, "new address"), old];
+}
+
+/** Everything that a new one is given; for a link, also what its visitors will see. */
+async function previewCreation({ kind, changes }: Subject, call: PreviewCall): Promise<Preview> {
+  const isLink = kind.name === "link";
+  const apps = isLink ? await readLinkApps({}, changes, call) : {};
+  const path = changes["path"];
+  return {
+    title: `Create a ${kind.label}`,
+    button: `Create ${kind.label}`,
+    facts: [
+      ...(isLink && isFilled(path) ? describeAddress(path, call) : []),
+      ...Object.entries(changes).map(([name, value]) => {
+        const app = pickApp(name, apps);
+        return app === undefined ? describeValue(name, value) : { name, text: app.change.to };
+      }),
+      ...(isLink ? listVisits({}, changes, apps, call.keyContext.known) : []),
+    ],
+  };
+}
+
+/** By its name; its id says nothing to a person. */
+function nameTarget({ kind, before }: Subject): string {
+  const name = kind.names.map((field) => before?.[field]).find(isFilled);
+  const named = name === undefined ? "that this API key cannot read" : quote(name);
+  return `the ${kind.label} ${named}`;
+}
+
+function describe({ kind, id, before }: Subject, call: PreviewCall): readonly Fact[] {
+  const record = before ?? {};
+  const isLink = kind.name === "link";
+  const shown = isLink ? ["path", "url", "clicks"] : kind.names;
+  const filled = shown.filter((name) => !isBlank(record[name]));
+  const facts = filled.map((name) => describeValue(name, record[name]));
+  const path = record["path"];
+  if (facts.length > 0) {
+    return [...(isLink && isFilled(path) ? describeAddress(path, call) : []), ...facts];
+  }
+  return [
+    { name: "details", text: "this API key has no permission to read it" },
+    ...(id === undefined ? [] : [{ name: "id", text: quote(id) }]),
+  ];
+}
+
+function describeValue(name: string, value: unknown): Fact {
+  return { name, text: show(value), ...describeHostOf(name, value) };
+}
+
+function describeAddress(
+  path: string,
+  { keyContext }: Pick<Call, "keyContext">,
+  name = "address",
+): readonly Fact[] {
+  const { linkHost } = keyContext.known;
+  if (linkHost === undefined) return [];
+  const address = writeAddress(linkHost, path);
+  return [{ name, kind: "address", address, ...describeHost(address) }];
+}
+
+/** Of an address, and of a domain that addresses will begin with. */
+function describeHostOf(name: string, value: unknown): Pick<Fact, "note" | "warnings"> {
+  if (typeof value !== "string") return {};
+  return describeHost(name === "custom_domain" ? `https://${value}` : value);
+}
+
+/** The host as machines read it, and what may deceive about it. */
+function describeHost(address: string): Pick<Fact, "note" | "warnings"> {
+  const { ascii, warnings } = showAddress(address) ?? {};
+  if (ascii === undefined) return {};
+  return { note: `host ${quote(ascii, mostCharacters)}`, warnings };
+}
+
+/** What else changes with this target. */
+async function listTouched(
+  { kind, before, touched: known }: Subject,
+  call: PreviewCall,
+): Promise<readonly Fact[]> {
+  const record = before ?? {};
+  if (kind.name === "project") {
+    const all = { name: "affects", text: "everything in the project: its links, apps and keys" };
+    return [all, { name: "links", text: show(record["links_count"]) }];
+  }
+  if (kind.group !== "apps" || typeof record[kind.key ?? ""] !== "string") return [];
+  // The key may not list links; a person can decide without the number.
+  const touched = known ?? (await readTouched(kind, record, call).catch(() => undefined));
+  return [{ name: "links that open this app", text: writeTouched(touched) }];
+}
+
+function writeTouched(touched: Act["touched"]): string {
+  if (touched === undefined) return "could not be counted";
+  const best = touched.best.map(({ id, name, path, clicks }) => {
+    const unit = clicks === 1 ? "click" : "clicks";
+    const count = typeof clicks === "number" ? ` (${clicks} ${unit})` : "";
+    return `${quote([name, path].find(isFilled) ?? id)}${count}`;
+  });
+  const count = touched.count ?? "could not be counted";
+  return `${count}${best.length === 0 ? "" : `, most clicked: ${best.join(", ")}`}`;
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === "string" && !isBlank(value);
+}
+
+/** A text in quotes, a list or an object by its members, and whatever else as it is written. */
+function show(value: unknown): string {
+  if (typeof value === "string") return quote(value, mostCharacters);
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(show).join(", ");
+  if (isBlank(value)) return "none";
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${writeWords(name)} ${show(member)}`,
+  );
+  return members.join(", ");
 }

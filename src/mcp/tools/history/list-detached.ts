@@ -6,7 +6,7 @@ import type { Effect } from "../../../state/history.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 import type { Reading } from "../targets.ts";
-import { appFilters } from "../endpoints/read-touched.ts";
+import { appFilters } from "../endpoints/act.ts";
 
 /**
  * The links that an app's deletion takes the app away from. Our own service puts it back on them by

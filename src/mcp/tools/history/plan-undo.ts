@@ -4,7 +4,7 @@ import { findKindNamed } from "../../../contract/resource-kind.ts";
 import { isSame, listEdited } from "../../../contract/rules/writable-fields.ts";
 import type { Change, Effect, History } from "../../../state/history.ts";
 import { findRecord, readRecord, type Reading } from "../targets.ts";
-import { isFreshMove } from "../endpoints/is-fresh-move.ts";
+import { isFreshMove } from "../endpoints/act.ts";
 import { describeTemplate, readState, type TemplateState } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
 import { describeEffect } from "./describe-effect.ts";

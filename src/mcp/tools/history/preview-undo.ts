@@ -7,7 +7,7 @@ import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { appFields, type AppField } from "../../results/present-link.ts";
-import { completeAct, type Act, type Target } from "../endpoints/prepare-act.ts";
+import { completeAct, type Act } from "../endpoints/act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
 import { readAppName } from "../apps.ts";
 import {
@@ -138,15 +138,10 @@ async function previewStep(
 export function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
   // The kinds of steps are those of resources.
   const kind = findKindNamed(step.kind) as ResourceKind;
-  const target: Target =
-    now === null
-      ? { state: "absent" }
-      : now === undefined
-        ? { state: "unread", id: id ?? "" }
-        : { state: "known", id: id ?? "", record: now, isFresh: step.isFresh };
   const isApp = kind.group === "apps";
   const registered = now === null && isApp ? [{ kind, fields: wanted ?? {} }] : [];
-  const found = { target, registered, beside: [], missing: [] };
+  const target = { id: now === null ? undefined : id, before: now, isFresh: step.isFresh };
+  const found = { ...target, registered, beside: [], missing: [] };
   return completeAct({ endpoint, kind, given: input, input, ...found });
 }
 

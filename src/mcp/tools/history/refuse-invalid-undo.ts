@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
-import { refuseInvalid } from "../endpoints/refuse-invalid.ts";
+import { refuseInvalid } from "../endpoints/check-act.ts";
 import { settleApps } from "../apps.ts";
 import { refuseUnpublishable } from "../templates/run-template.ts";
 import { pickText } from "../templates/template-state.ts";

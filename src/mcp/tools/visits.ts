@@ -1,0 +1,136 @@
+import { contract } from "../../contract/index.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { limits } from "../../contract/limits.ts";
+import { addQuery } from "../../contract/rules/address-query.ts";
+import { findFingerprintWarning, findTeamIdWarning } from "../../contract/rules/app-rules.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
+import { normalizePath } from "../../contract/rules/link-path.ts";
+import { isBlank } from "../../contract/text.ts";
+import { quote } from "../../text/show-hidden.ts";
+import type { VisitedApps, VisitedLink, VisitOptions } from "../../visit/decide-visit.ts";
+import { explainVisits } from "../../visit/explain-visits.ts";
+import { readExplainedLink } from "../../visit/explained-link.ts";
+import { findLinkProblems } from "../../visit/find-link-problems.ts";
+import type { KeyContext } from "../access/key-context.ts";
+import type { Fact } from "../approval/approval-request.ts";
+import type { CallProblem } from "../results/call-problem.ts";
+import type { KnownApps } from "../results/present-link.ts";
+import type { LinkApps } from "./apps.ts";
+
+/** What visitors of a link see, before and after the link is written. */
+
+type Known = KeyContext["known"];
+
+/** What the project and its host add to a link. */
+export function readVisitOptions(
+  { path }: Pick<VisitedLink, "path">,
+  { linkHost, hasSecondHost, linkInReferrer }: Known,
+  query = "",
+): VisitOptions {
+  const isAddressed = linkHost !== undefined && !isBlank(normalizePath(path ?? ""));
+  return {
+    link_in_referrer: linkInReferrer,
+    second_host: hasSecondHost,
+    address: isAddressed ? addQuery(writeAddress(linkHost, path ?? ""), query) : undefined,
+    query,
+  };
+}
+
+/** What visitors will see after a link is changed or created, in one line per platform. */
+export function listVisits(
+  record: JsonObject,
+  changes: JsonObject,
+  apps: LinkApps,
+  known: Known,
+): readonly Fact[] {
+  const { ios_app: _ios, android_app: _android, ...fields } = changes;
+  // The server showed the record, and takes the fields or refuses them.
+  const link = {
+    ...record,
+    ...fields,
+    ios_app_id: apps.ios_app?.after_id ?? null,
+    android_app_id: apps.android_app?.after_id ?? null,
+  } as VisitedLink;
+  const visited = { ios_app: apps.ios_app?.after, android_app: apps.android_app?.after };
+  const { visits } = explainVisits(link, visited, readVisitOptions(link, known));
+  const items = [
+    `iPhone: ${describeMobile(visits.ios)}`,
+    `Android: ${describeMobile(visits.android)}`,
+    `Computer: ${describeOutcome(visits.desktop)}`,
+  ];
+  return [{ name: "visitors will see", kind: "list", items }];
+}
+
+type Visits = ReturnType<typeof explainVisits>["visits"];
+
+function describeMobile({ with_app, without_app }: Visits["ios"]): string {
+  const rest = describeOutcome(without_app);
+  return with_app.action === "open_app" ? `the app; without the app, ${rest}` : rest;
+}
+
+function describeOutcome({ action, to }: Visits["desktop"]): string {
+  const place = to === undefined ? undefined : quote(to, limits.web_address_characters);
+  switch (action) {
+    case "redirect":
+      return `a redirect to ${place}`;
+    case "preview_page":
+      return place === undefined ? "the preview page" : `the preview page, then ${place}`;
+    case "open_app":
+      return "the app";
+    case "default_page":
+      return "the default page, because the link has no destination";
+  }
+}
+
+const destinations = ["url", "ios_fallback_url", "android_fallback_url"] as const;
+
+/**
+ * The problems of a link or an app that was just written, as far as the response shows them. No
+ * request is made for this, so an app that is not known counts as a good one.
+ */
+export function findWrittenProblems(
+  { body: fields }: Endpoint,
+  before: JsonObject,
+  sent: JsonObject,
+  written: JsonObject,
+  { apps, known }: { readonly apps: KnownApps; readonly known: Known },
+): readonly CallProblem[] {
+  const { links, iosApps, androidApps } = contract;
+  if (fields === iosApps.create.body) {
+    const fix = "Ask the user for the Team ID, then update the app.";
+    return listWarning("team_id", findTeamIdWarning(written), fix);
+  }
+  if (fields === androidApps.create.body) {
+    const fix = "Ask the user for all SHA-256 fingerprints, then update the app.";
+    return listWarning("fingerprints", findFingerprintWarning(written), fix);
+  }
+  if (fields !== links.create.body || typeof written["id"] !== "string") return [];
+  const { ios_app: _ios, android_app: _android, ...plain } = sent;
+  // The client read the response by the entry's schema, and the arguments were checked by another.
+  const link = { ...before, ...plain, ...pickLinkFields(written) } as VisitedLink;
+  // A field that the server does not show may have a value.
+  if (destinations.some((field) => link[field] === undefined)) return [];
+  const visited: VisitedApps = {
+    ios_app: apps.get(link.ios_app_id ?? ""),
+    android_app: apps.get(link.android_app_id ?? ""),
+  };
+  const explained = readExplainedLink(link, visited, readVisitOptions(link, known));
+  const found = findLinkProblems(explained).filter(({ code }) => code !== "app_unknown");
+  return found.map(({ code: _code, ...problem }) => problem);
+}
+
+function listWarning(
+  field: string,
+  warning: string | undefined,
+  fix: string,
+): readonly CallProblem[] {
+  return warning === undefined ? [] : [{ field, message: `${warning}.`, fix }];
+}
+
+/** A remote server may add fields to a link, with names that other things have here. */
+function pickLinkFields(body: JsonObject): JsonObject {
+  const names = Object.keys(contract.links.show.response.shape);
+  const shown = names.filter((name) => body[name] !== undefined);
+  return Object.fromEntries(shown.map((name) => [name, body[name]]));
+}
