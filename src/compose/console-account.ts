@@ -10,7 +10,7 @@ import { uncounted } from "../mcp/approval/approve-overwrite.ts";
 import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import { explainEnd, ToolFailure } from "../mcp/results/tool-failure.ts";
 import { callTool } from "../mcp/tools/call-tool.ts";
-import { chooseZone } from "../mcp/tools/link-stats.ts";
+import { chooseZone } from "../mcp/tools/stats.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { listVisible } from "../mcp/tools/toolbox.ts";
 import { addScanMark } from "../contract/rules/scan-mark.ts";

@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import type { ProjectApps } from "../../bulk/select/project-apps.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
@@ -12,6 +13,9 @@ import type { ApprovedOverwrite } from "../approval/approve-overwrite.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import type { Task } from "../results/job-task.ts";
 import type { Picture } from "../results/tool-result.ts";
+import { checkArguments } from "../schemas/check-arguments.ts";
+import { buildBothSchemas, buildInput, type Fields } from "../schemas/input-schema.ts";
+import { once } from "../schemas/once.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 export type Tool = {
@@ -128,14 +132,69 @@ export type Call = {
   readonly answerWithTask: (task: Task) => unknown;
 };
 
-type Effects = Pick<Endpoint, "effect" | "idempotent" | "overwrites">;
+type Making = Pick<
+  Tool,
+  "name" | "title" | "description" | "group" | "effect" | "readAccess" | "run"
+> &
+  Pick<Partial<Tool>, "preparesWriting" | "like" | "view"> & {
+    /** Whether a second call changes nothing more; a call that reads never does. */
+    readonly idempotent?: boolean;
+    readonly overwrites?: boolean;
+    /** What the tool takes. */
+    readonly fields: () => Fields;
+    /** What is published of it, and where another tool describes the same fields. */
+    readonly shownFields?: () => Fields;
+    readonly terseFields?: () => Fields;
+    /** Fields that another tool may describe. */
+    readonly told?: readonly string[];
+    /** Fields that are declared as required, and left to the API to check. */
+    readonly needed?: readonly string[] | undefined;
+    /** Whether the names of the `told` fields say enough where no other tool describes them. */
+    readonly isWordless?: boolean;
+    /** Arguments in which null has a meaning to the API. */
+    readonly nullable?: readonly string[];
+    readonly output: () => JsonObject;
+  };
 
-export function annotate({ effect, idempotent, overwrites }: Effects): Annotations {
+/** A tool with its schemas, each built when it is first asked for. */
+export function makeTool(making: Making): Tool {
+  const { fields, shownFields = fields, terseFields = shownFields, output, ...rest } = making;
+  const { told = [], needed, isWordless, nullable, idempotent = true, overwrites, ...tool } = rest;
+  const schema = once(() => buildInput(fields()));
   return {
-    readOnlyHint: effect === "read",
-    destructiveHint: effect === "destroy" || overwrites,
-    idempotentHint: idempotent,
-    // Every tool works on the one deployment that the operator chose, and on nothing beyond it.
-    openWorldHint: false,
+    ...tool,
+    annotations: {
+      readOnlyHint: tool.effect === "read",
+      destructiveHint: tool.effect === "destroy" || overwrites === true,
+      idempotentHint: idempotent,
+      // Every tool works on the one server that the operator chose, and on nothing beyond it.
+      openWorldHint: false,
+    },
+    inputSchema: buildBothSchemas(shownFields, told, {
+      terseFields,
+      ...(needed && { needed }),
+      ...(isWordless && { isWordless }),
+    }),
+    outputSchema: once(output),
+    check: (given) => checkArguments(tool.name, schema(), given, nullable),
+  };
+}
+
+/** What a tool of an endpoint has that the endpoint does not, or not so. */
+export type Addition = {
+  readonly fields?: Fields;
+  readonly result?: Readonly<Record<string, z.ZodType>>;
+  readonly run?: (endpoint: Endpoint, args: JsonObject, call: Call) => Promise<JsonObject>;
+  /** What `id` may be, in a few words. */
+  readonly idText?: string;
+  readonly view?: string;
+};
+
+/** For a tool that is of use to a key with any of these rights. */
+export function readAny(endpoints: readonly Endpoint[]): Tool["readAccess"] {
+  return (access) => {
+    const readings = endpoints.map((endpoint) => access.read(endpoint));
+    const find = (wanted: Reading["state"]) => readings.find(({ state }) => state === wanted);
+    return find("granted") ?? find("unknown") ?? readings[0] ?? { state: "granted" };
   };
 }

@@ -7,19 +7,19 @@ import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
 import { refuseUnchosen, refuseWriting } from "../access/refuse-denied.ts";
 import type { Mode } from "../approval/mode.ts";
 import type { ToolFailure } from "../results/tool-failure.ts";
-import { createAuditLinks } from "./audit/audit-links.ts";
+import { createExplainAccess } from "./access.ts";
+import { createAuditLinks } from "./audit.ts";
 import { takeBuiltSchemas } from "./built-schemas.ts";
 import { listActs, type Acts } from "./bulk/bulk-tool.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
 import { createPlanLinks } from "./bulk/plan-links.ts";
-import { createCheckDomain } from "./check-domain.ts";
+import { createCheckDomain } from "./domain.ts";
 import { deriveTools } from "./endpoints/endpoint-tools.ts";
-import { createExplainAccess } from "./explain-access.ts";
-import { createExplainLink } from "./explain-link.ts";
 import { createListChanges } from "./history/list-changes.ts";
 import { createUndo } from "./history/undo.ts";
-import { createLinkStats } from "./link-stats.ts";
+import { createExplainLink } from "./links.ts";
+import { createLinkStats } from "./stats.ts";
 import type { Tool } from "./tool.ts";
 
 /** The tools of one configuration, for every key alike. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { describeTools } from "../../../src/mcp/protocol/server.ts";
-import { descriptions } from "../../../src/mcp/tools/endpoints/descriptions.ts";
+import { descriptions } from "../../../src/mcp/tools/endpoints/endpoint-tools.ts";
 import { createToolbox, UnknownTool } from "../../../src/mcp/tools/toolbox.ts";
 import {
   answering,

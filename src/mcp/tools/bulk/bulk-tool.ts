@@ -12,11 +12,9 @@ import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { advise, type Code } from "../../results/advice-by-code.ts";
 import { explainEnd, ToolFailure, type Failure } from "../../results/tool-failure.ts";
-import { checkArguments } from "../../schemas/check-arguments.ts";
-import { buildInput, buildBothSchemas, type Fields } from "../../schemas/input-schema.ts";
-import { once } from "../../schemas/once.ts";
+import type { Fields } from "../../schemas/input-schema.ts";
 import { buildOutputSchema } from "../../schemas/output-schema.ts";
-import { annotate, type Call, type Tool } from "../tool.ts";
+import { makeTool, type Call, type Tool } from "../tool.ts";
 
 /** What the tools of many links have in common. */
 
@@ -35,20 +33,16 @@ type Making = Pick<Tool, "name" | "title" | "description" | "effect" | "run"> &
   };
 
 export function makeBulkTool(making: Making): Tool {
-  const { fields, shown = fields, result, run, overwrites = false, ...rest } = making;
-  // A plan is applied once, and a job cancelled once, however often one asks.
-  const { idempotent = true, ...told } = rest;
-  const schema = once(() => buildInput(fields()));
-  return {
+  const { shown = making.fields, result, run, ...tool } = making;
+  return makeTool({
     readAccess: readWriting,
     group: "bulk",
-    ...told,
-    annotations: annotate({ effect: told.effect, idempotent, overwrites }),
-    inputSchema: buildBothSchemas(() => shown(false), [], { terseFields: () => shown(true) }),
-    outputSchema: once(() => buildOutputSchema(result)),
-    check: (given) => checkArguments(told.name, schema(), given),
-    run: (args, call) => explain(told.name, () => run(args, call)),
-  };
+    ...tool,
+    shownFields: () => shown(false),
+    terseFields: () => shown(true),
+    output: () => buildOutputSchema(result),
+    run: (args, call) => explain(tool.name, () => run(args, call)),
+  });
 }
 
 /** Nothing can be planned without reading, and nothing applied without a right to write. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Endpoint } from "../../../contract/endpoint.ts";
-import { contract, listToolEndpoints } from "../../../contract/index.ts";
+import { contract, listToolEndpoints, type Contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import {
   describeIds,
@@ -8,14 +8,8 @@ import {
   nameResult,
   type ResourceKind,
 } from "../../../contract/resource-kind.ts";
-import { checkArguments } from "../../schemas/check-arguments.ts";
-import {
-  buildBothSchemas,
-  buildInput,
-  listFields,
-  listTold,
-  type Fields,
-} from "../../schemas/input-schema.ts";
+import { linkRow } from "../../results/present-link.ts";
+import { listFields, listTold } from "../../schemas/input-schema.ts";
 import { once } from "../../schemas/once.ts";
 import {
   buildOutputSchema,
@@ -23,74 +17,111 @@ import {
   describeShown,
   problems,
 } from "../../schemas/output-schema.ts";
-import { previewFields, previewResult } from "../templates/preview-template.ts";
-import { linkRow } from "../../results/present-link.ts";
-import { versionWords } from "../templates/read-version.ts";
-import { runTemplate } from "../templates/run-template.ts";
-import { templateView } from "../templates/view-resource.ts";
-import { annotate, type Likeness, type Tool } from "../tool.ts";
-import { descriptions, type EndpointTool } from "./descriptions.ts";
+import { linkAdditions, nameArguments } from "../links.ts";
 import { findTarget } from "../targets.ts";
-import { linkFields, runGetLink } from "./get-link.ts";
-import { nameDraft, nameLinkOf } from "./name-link.ts";
+import { templateAdditions } from "../templates/run-template.ts";
+import { makeTool, type Addition, type Likeness, type Tool } from "../tool.ts";
 import { runEndpoint } from "./run-endpoint.ts";
-
-const { preview } = contract.pageTemplate;
 
 /** The tools that are the contract's entries, one each. */
 export function deriveTools(): readonly Tool[] {
   return listToolEndpoints().map(deriveTool);
 }
 
+type ToolOf<Group> = {
+  [Name in keyof Group]: Group[Name] extends { readonly hidden: true }
+    ? never
+    : Group[Name] extends { readonly tool: infer Tool extends string }
+      ? Tool
+      : never;
+}[keyof Group];
+
+/** Every tool of the contract: one without a description does not compile. */
+type EndpointTool = { [Name in keyof Contract]: ToolOf<Contract[Name]> }[keyof Contract];
+
+/** For the model that chooses: what a tool does, when to use it and when not. */
+export const descriptions: Readonly<Record<EndpointTool, string>> = {
+  list_links: "List links, filtered, sorted and paged.",
+  get_link: "Read one link.",
+  create_link: "Create a link. Fails if the path is taken.",
+  upsert_link: "Create a link, or overwrite the given fields of the one at this path.",
+  update_link:
+    "Change the given fields of a link. An empty string clears one. For many links, make a plan.",
+  delete_link:
+    "Delete a link. An embedded server keeps it 30 days. To redirect it, change its url.",
+  shorten_link:
+    "Make a short path for a link's address and query (irreversible) or any web address. " +
+    "Needs the Pro plan.",
+  resolve_short_link: "Find the link at a short or full address. Needs no key.",
+  list_ios_apps: "List the iOS apps.",
+  get_ios_app: "Read one iOS app.",
+  register_ios_app: "Register an iOS app so links can open it.",
+  update_ios_app: "Change an iOS app's fields. All but the name need approval.",
+  delete_ios_app: "Delete an iOS app. Its links stay but stop opening it.",
+  list_android_apps: "List the Android apps.",
+  get_android_app: "Read one Android app.",
+  register_android_app: "Register an Android app so links can open it.",
+  update_android_app: "Change an Android app's fields. All but the name need approval.",
+  delete_android_app: "Delete an Android app. Its links stay but stop opening it.",
+  list_projects: "List the projects. Needs a master key.",
+  get_project: "Read one project. Needs a master key.",
+  create_project: "Create a project with its own link host. Needs a master key.",
+  update_project: "Change a project. A new domain needs approval. Needs a master key.",
+  delete_project: "Permanently delete a project, its links, apps and keys. Needs a master key.",
+  save_template: "Save the draft of the page template. Visitors see it only when published.",
+  publish_template:
+    "Publish the draft to all preview pages. body and css, if given, are saved first.",
+  unpublish_template: "Return all links to the default preview page. Draft and versions stay.",
+  list_template_versions: "List the page template's published versions, newest first.",
+  get_template_version: "Read a version's body and css.",
+  restore_template_version: "Replace the draft with a published version. Publishes nothing.",
+  preview_template:
+    "Make a preview page of body and css, or of the draft: show the user its preview_url.",
+};
+
+const additions: ReadonlyMap<Endpoint, Addition> = new Map([
+  ...linkAdditions,
+  ...templateAdditions,
+]);
+
 function deriveTool(endpoint: Endpoint): Tool {
-  const { tool: name, title, effect, needed = [] } = endpoint;
+  const { tool: name, title, effect, idempotent, overwrites, needed } = endpoint;
+  const {
+    fields: own = {},
+    run = runEndpoint,
+    result,
+    ...addition
+  } = additions.get(endpoint) ?? {};
   const kind = findKind(endpoint);
-  const own = listOwnFields(endpoint);
-  const fieldOptions = { idText: writeIdText(endpoint, kind), own };
-  const fields = once(() => listFields(endpoint, fieldOptions));
-  const terseFields = () => listFields(endpoint, fieldOptions, true);
-  const schema = once(() => buildInput(fields()));
-  const run = chooseRun(endpoint);
+  const options = { idText: addition.idText ?? describeIds(kind), own };
   const known = listTold(endpoint);
-  const told = known.filter((field) => !Object.hasOwn(own, field));
-  return {
+  return makeTool({
     name,
     title,
     // Every tool of the contract has its text: the table is typed by the contract.
     description: descriptions[name as EndpointTool],
     group: kind.group,
     effect,
-    annotations: annotate(endpoint),
+    idempotent,
+    overwrites,
     like: findDescribedFields(endpoint) ?? findDescribedFilters(endpoint),
-    inputSchema: buildBothSchemas(fields, told, { terseFields, needed }),
-    outputSchema: once(() => describeResult(endpoint, kind)),
+    fields: once(() => listFields(endpoint, options)),
+    terseFields: () => listFields(endpoint, options, true),
+    told: known.filter((field) => !Object.hasOwn(own, field)),
+    needed,
+    nullable: known,
+    output: () => describeResult(endpoint, kind, result),
     readAccess: (access) => access.read(endpoint),
-    check: (given) => checkArguments(name, schema(), given, known),
     run: async (given, call) => {
-      const args = await nameDraft(await nameLinkOf(endpoint, given, call), call);
+      const args = await nameArguments(endpoint, given, call);
       if (effect !== "read") {
         const readId = () => findTarget(kind, String(args["id"]), call);
         await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);
       }
       return run(endpoint, args, call);
     },
-    view: endpoint === preview ? templateView.uri : undefined,
-  };
-}
-
-function writeIdText(endpoint: Endpoint, kind: ResourceKind): string {
-  return endpoint === contract.pageTemplate.version ? versionWords : describeIds(kind);
-}
-
-/** What the tool takes that its endpoint does not, or not so. */
-function listOwnFields(endpoint: Endpoint): Fields {
-  if (endpoint === preview) return previewFields;
-  return endpoint === contract.links.show ? linkFields : {};
-}
-
-function chooseRun(endpoint: Endpoint): typeof runEndpoint {
-  if (endpoint.feature === "page_templates") return runTemplate;
-  return endpoint === contract.links.show ? runGetLink : runEndpoint;
+    view: addition.view,
+  });
 }
 
 /** Fields are explained once, by the first tool that takes them. */
@@ -102,7 +133,7 @@ function findDescribedFields({ tool, body }: Endpoint): Likeness | undefined {
   return first && first.tool !== tool ? { what: "Fields", tool: first.tool } : undefined;
 }
 
-/** So are filters, but for the fields that they are on. */
+/** So are filters, except for the fields that they are on. */
 function findDescribedFilters({ tool, list }: Endpoint): Likeness | undefined {
   const first = contract.links.index.tool;
   const hasFilters = Object.keys(list?.filters ?? {}).length > 0;
@@ -114,13 +145,17 @@ function extendsBody(body: z.ZodObject, first: z.ZodObject): boolean {
   return Object.entries(first.shape).every(([name, field]) => body.shape[name] === field);
 }
 
-function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
+function describeResult(
+  endpoint: Endpoint,
+  kind: ResourceKind,
+  own: Addition["result"],
+): JsonObject {
   const { response, list, method, effect } = endpoint;
   if (method === "DELETE") return buildOutputSchema({ deleted });
-  if (response === null) return buildOutputSchema({});
+  if (own !== undefined) return buildOutputSchema({ ...own, problems });
+  // Every other response is an object.
+  if (!(response instanceof z.ZodObject)) return buildOutputSchema({});
   const name = nameResult(endpoint, kind);
-  // The text of a page, for a person to look at.
-  if (!(response instanceof z.ZodObject)) return buildOutputSchema({ ...previewResult, problems });
   if (name === undefined || list !== undefined) {
     // The response is the envelope itself: its rows and, where there are pages, `meta`.
     const isPaged = list !== undefined;
@@ -129,8 +164,11 @@ function describeResult(endpoint: Endpoint, kind: ResourceKind): JsonObject {
   }
   if (effect !== "read") return buildWrittenSchema(name);
   // Once is enough: links are read by two tools.
-  const isTold = endpoint !== contract.shortLinks.resolve;
-  return buildOutputSchema({ [name]: isTold ? describeShown(response) : otherRow, problems });
+  const isDescribed = endpoint !== contract.shortLinks.resolve;
+  return buildOutputSchema({
+    [name]: isDescribed ? describeShown(response) : otherRow,
+    problems,
+  });
 }
 
 function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
@@ -140,10 +178,8 @@ function describeList({ shape }: z.ZodObject, kind: ResourceKind) {
   return Object.fromEntries(lists.map(([name]) => [name, rows]));
 }
 
-/** The tool that reads one of them tells its members. */
+/** The tool that reads one of them describes its members. */
 const otherRow = z.looseObject({ id: z.unknown() });
-
 const meta = z.looseObject({});
-
 const deleted = z.looseObject({ id: z.unknown() });
 const next = z.string();

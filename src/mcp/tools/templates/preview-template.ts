@@ -5,9 +5,10 @@ import { describeIds, findKind } from "../../../contract/resource-kind.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
-import type { Call } from "../tool.ts";
+import type { Addition, Call } from "../tool.ts";
 import { attachTemplateView } from "./attach-view.ts";
 import { platforms, userAgents, type Platform } from "./user-agents.ts";
+import { templateView } from "./view-resource.ts";
 
 /** `preview_template`: a page for a person to look at, for no model sees how HTML looks. */
 
@@ -15,19 +16,18 @@ const { preview } = contract.pageTemplate;
 const linkIds = describeIds(findKind(contract.links.show));
 const [usual] = platforms;
 
-/** What it takes beside the template's text. */
-export const previewFields = {
-  link_id: z.string().optional().describe(linkIds),
-  platform: z.enum(platforms).meta({ default: usual }).optional(),
-  html: z.boolean().optional(),
-} as const;
+export const previewAddition: Addition = {
+  fields: {
+    link_id: z.string().optional().describe(linkIds),
+    platform: z.enum(platforms).meta({ default: usual }).optional(),
+    html: z.boolean().optional(),
+  },
+  result: { preview_url: z.string().optional(), html: z.string().optional() },
+  run: (_, given, call) => previewTemplate(given, call),
+  view: templateView.uri,
+};
 
-export const previewResult = {
-  preview_url: z.string().optional(),
-  html: z.string().optional(),
-} as const;
-
-export async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObject> {
+async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObject> {
   const { html: isWanted, platform = usual, ...asked } = given;
   // The argument was checked by the schema above.
   const device = platform as Platform;

@@ -1,6 +1,6 @@
 import { describeTemplateState, type Condition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
-import { contract } from "../../../contract/index.ts";
+import { contract, listEndpoints } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { messages } from "../../../contract/messages.ts";
@@ -10,7 +10,7 @@ import type { Preview } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
-import type { Call } from "../tool.ts";
+import type { Addition, Call } from "../tool.ts";
 import {
   previewPublication,
   previewRestoration,
@@ -18,8 +18,8 @@ import {
   previewUnpublication,
 } from "./preview-publication.ts";
 import { leaveOutTexts } from "./leave-out-texts.ts";
-import { previewTemplate } from "./preview-template.ts";
-import { readVersion } from "./read-version.ts";
+import { previewAddition } from "./preview-template.ts";
+import { readVersion, versionWords } from "./read-version.ts";
 import {
   describeTemplate,
   pickText,
@@ -32,14 +32,17 @@ import {
 
 const { save, publish, restore, preview, version } = contract.pageTemplate;
 
-export async function runTemplate(
-  endpoint: Endpoint,
-  given: JsonObject,
-  call: Call,
-): Promise<JsonObject> {
+export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
+  ...listEndpoints()
+    .filter(({ feature }) => feature === save.feature)
+    .map((endpoint) => [endpoint, { run: runTemplate }] as const),
+  [version, { run: runTemplate, idText: versionWords }],
+  [preview, previewAddition],
+];
+
+async function runTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
   if (endpoint.effect !== "read") return write(endpoint, given, call);
   if (endpoint === version) return readVersion(String(given["id"]), call);
-  if (endpoint === preview) return previewTemplate(given, call);
   const body: unknown = await call.ask(endpoint, given);
   return presentBody(endpoint, body as JsonObject);
 }

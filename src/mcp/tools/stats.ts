@@ -2,21 +2,18 @@ import * as z from "zod";
 import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { TimeZone } from "../../contract/local-time.ts";
 import { statsBy, type LinkStats } from "../../contract/link-stats.ts";
+import type { TimeZone } from "../../contract/local-time.ts";
 import { findKind } from "../../contract/resource-kind.ts";
 import { isTimeZone } from "../../text/time-zone.ts";
-import { checkArguments } from "../schemas/check-arguments.ts";
-import { buildBothSchemas, buildInput, listFields, type Fields } from "../schemas/input-schema.ts";
-import { once } from "../schemas/once.ts";
+import { listFields, type Fields } from "../schemas/input-schema.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
 import { findTarget } from "./targets.ts";
-import { annotate, type Call, type Tool } from "./tool.ts";
+import { makeTool, type Call, type Tool } from "./tool.ts";
 
-/** The tool that tells how often links were visited, in one call and in few words. */
+/** How often links were visited, in one call and in few words. */
 
 const { links, linkStats } = contract;
-const { tool: name } = linkStats.show;
 
 const counted = z.looseObject({ clicks: z.int() });
 const result = {
@@ -32,20 +29,19 @@ const result = {
 };
 
 export function createLinkStats(): Tool {
-  const fields = once(() => listOwnFields(false));
-  const schema = once(() => buildInput(fields()));
-  return {
+  const { tool: name, title, summary: description, effect, idempotent } = linkStats.show;
+  return makeTool({
     name,
-    title: linkStats.show.title,
-    description: linkStats.show.summary,
+    title,
+    description,
     group: "links",
-    effect: "read",
-    annotations: annotate(linkStats.show),
+    effect,
+    idempotent,
     like: { what: "Filters", tool: links.index.tool },
-    inputSchema: buildBothSchemas(fields, [], { terseFields: () => listOwnFields(true) }),
-    outputSchema: once(() => buildOutputSchema(result)),
+    fields: () => listOwnFields(false),
+    terseFields: () => listOwnFields(true),
+    output: () => buildOutputSchema(result),
     readAccess: (access) => access.read(linkStats.show),
-    check: (given) => checkArguments(name, schema(), given),
     run: async (args, call) => {
       // The arguments were checked by the schema that names these types.
       const { id, compare, ...asked } = args as StatsArguments;
@@ -58,7 +54,7 @@ export function createLinkStats(): Tool {
       });
       return { stats: showStats(stats) };
     },
-  };
+  });
 }
 
 type StatsArguments = {
@@ -84,12 +80,12 @@ function listOwnFields(isTerse: boolean): Fields {
   };
 }
 
-/** The user's, where it has a name that anybody else knows. */
+/** The user's time zone, where it has a name that others know. */
 export function chooseZone({ timeZone }: Call["keyContext"]): TimeZone | undefined {
   return timeZone !== undefined && isTimeZone(timeZone.name) ? timeZone : undefined;
 }
 
-/** What is none is left out, and a link is known by its path. */
+/** Zero counts are left out, and a link is known by its path. */
 function showStats({ rows, total, previous, ...stats }: LinkStats): JsonObject {
   return {
     ...stats,

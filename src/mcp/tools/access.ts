@@ -1,0 +1,98 @@
+import * as z from "zod";
+import { mayAskPerson } from "../../contract/approval-rules.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { Reading } from "../access/key-access.ts";
+import type { KeyContext } from "../access/key-context.ts";
+import type { Mode } from "../approval/mode.ts";
+import { dropEmpty } from "../results/drop-empty.ts";
+import { buildOutputSchema } from "../schemas/output-schema.ts";
+import { makeTool, type Tool } from "./tool.ts";
+
+/** Why a key cannot do something. */
+
+/** What the server was asked in the last minute need not be asked again. */
+const fresh_ms = 60_000;
+
+const names = z.array(z.string()).optional();
+
+const result = {
+  access: z.looseObject({
+    kind: z.enum(["project", "master", "none"]),
+    mode: z.string(),
+    granted: names,
+    unknown: names,
+    denied: z.array(z.looseObject({})).optional(),
+    asks: names,
+  }),
+};
+
+export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode): Tool {
+  return makeTool({
+    name: "explain_access",
+    title: "Explain access",
+    description: "Show what this key can and cannot do, why, since when, and what needs approval.",
+    group: undefined,
+    effect: "read",
+    fields: () => ({}),
+    output: () => buildOutputSchema(result),
+    readAccess: () => ({ state: "granted" }),
+    run: async (_, { keyContext }) => {
+      // Whoever asks why may have changed the key just now.
+      await keyContext.confirm(fresh_ms);
+      return { access: describeAccess(keyContext, listTools(), mode) };
+    },
+  });
+}
+
+/** What the key may do, each tool named once, and which of them ask a person in this mode. */
+function describeAccess(
+  { access, known }: KeyContext,
+  tools: readonly Tool[],
+  mode: Mode,
+): JsonObject {
+  const { facts, linkHost, projectName } = known;
+  const all = tools.map(({ name, readAccess }): ToolAccess => {
+    return { name, reason: undefined, since: undefined, ...readAccess(access) };
+  });
+  const pick = (state: Reading["state"]) => all.filter((each) => each.state === state);
+  const unknown = pick("unknown");
+  const asks = all.filter(({ state, name }) => state !== "denied" && mayAskPerson(name));
+  return dropEmpty({
+    kind: access.readKind(),
+    project: projectName,
+    host: linkHost,
+    plan: facts?.plan,
+    role: facts?.role,
+    mode,
+    granted: nameAll(pick("granted")),
+    denied: groupByReason(pick("denied")),
+    unknown: nameAll(unknown),
+    // Calls of these were refused, and others may not be.
+    refused: groupByReason(unknown.filter(({ reason }) => reason !== undefined)),
+    asks: mode === "guarded" ? nameAll(asks) : [],
+  });
+}
+
+type ToolAccess = {
+  readonly name: string;
+  readonly state: Reading["state"];
+  readonly reason: string | undefined;
+  readonly since: string | undefined;
+};
+
+function nameAll(tools: readonly ToolAccess[]): readonly string[] {
+  return tools.map(({ name }) => name);
+}
+
+/** Each reason is shown once, with all of its tools, and since when it is known. */
+function groupByReason(tools: readonly ToolAccess[]): readonly JsonObject[] {
+  const groups = new Map<string, ToolAccess[]>();
+  for (const tool of tools) {
+    const key = JSON.stringify([tool.reason, tool.since]);
+    groups.set(key, [...(groups.get(key) ?? []), tool]);
+  }
+  return [...groups.values()].map((group) => {
+    const { reason, since } = group[0] ?? {};
+    return { tools: nameAll(group), reason, since };
+  });
+}

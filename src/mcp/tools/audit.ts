@@ -1,0 +1,229 @@
+import * as z from "zod";
+import { createAudit, type AuditEnd } from "../../audit/audit-links.ts";
+import { describeGroups, type Group } from "../../audit/describe-groups.ts";
+import type { Window } from "../../audit/findings.ts";
+import { limitTime, untilTimeIsUp, type InTime } from "../../bulk/select/limit-time.ts";
+import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
+import { appKinds, type App, type AppMember } from "../../bulk/select/project-apps.ts";
+import type { ReadWithin } from "../../bulk/select/read-within.ts";
+import type { FilterInput } from "../../contract/filters.ts";
+import { contract } from "../../contract/index.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { listFields, shownFilters, type Fields } from "../schemas/input-schema.ts";
+import { buildOutputSchema } from "../schemas/output-schema.ts";
+import { makeTool, type Call, type Tool } from "./tool.ts";
+
+/** One look at a whole project: what is wrong with it, the worst first, and what fixes it. */
+
+const { links } = contract;
+const name = "audit_links";
+const idsPerPage = 10;
+
+const toolCall = z.looseObject({ tool: z.unknown(), arguments: z.unknown() });
+
+const audit = z.looseObject({
+  checked: z.int(),
+  /** Where it is false, `next` continues, unless that would come no further. */
+  complete: z.boolean(),
+  groups: z.array(
+    z.looseObject({
+      code: z.string(),
+      field: z.string().optional(),
+      count: z.int(),
+      message: z.string(),
+      ids: z.array(z.string()),
+      fix: toolCall.optional(),
+    }),
+  ),
+  not_checked: z.array(z.string()).optional(),
+  next: toolCall.optional(),
+});
+
+/** A fix is a call of plan_links, so `mayPlan` says whether a key can make that call. */
+export function createAuditLinks(mayPlan: (keyContext: Call["keyContext"]) => boolean): Tool {
+  return makeTool({
+    name,
+    title: "Audit links",
+    description: "Find problems in links and apps, with fixes.",
+    group: "links",
+    effect: "read",
+    like: { what: "Filters", tool: links.index.tool },
+    readAccess: (access) => access.read(links.index),
+    fields: () => listOwnFields(false),
+    terseFields: () => listOwnFields(true),
+    output: () =>
+      buildOutputSchema({ audit, meta: z.looseObject({ page: z.unknown() }).optional() }),
+    run: async (args, call) => {
+      // The arguments were checked by the schema that names these types.
+      const { filters = [], page = 1 } = args as AuditArguments;
+      const { keyContext, signal } = call;
+      const takesFixes = mayPlan(keyContext) && keyContext.mayAsk(links.update);
+      const { stop, ...inTime } = limitTime({ ...keyContext, signal });
+      try {
+        return await runAudit({ filters, page, takesFixes }, call.sendBy(inTime.call), inTime);
+      } finally {
+        stop();
+      }
+    },
+  });
+}
+
+type AuditArguments = {
+  readonly filters?: readonly FilterInput[];
+  readonly page?: number;
+};
+
+function listOwnFields(isTerse: boolean): Fields {
+  const { filters } = listFields(links.index, { idText: "" });
+  return {
+    ...(filters && { filters: isTerse ? shownFilters() : filters }),
+    page: z.int().min(1).optional(),
+  };
+}
+
+type AuditRequest = Required<AuditArguments> & { readonly takesFixes: boolean };
+
+async function runAudit(
+  { filters, page, takesFixes }: AuditRequest,
+  call: Call,
+  inTime: InTime,
+): Promise<JsonObject> {
+  const { keyContext } = call;
+  const { bulk, known } = keyContext;
+  const window = { from: (page - 1) * idsPerPage, limit: idsPerPage };
+  const [ios, android] = await Promise.all([
+    readApps("ios_app", call),
+    readApps("android_app", call),
+  ]);
+  const started = createAudit({
+    apps: { ios: ios.byId, android: android.byId },
+    linkHost: known.linkHost,
+    visits: { link_in_referrer: known.linkInReferrer, second_host: known.hasSecondHost },
+    window,
+  });
+  // Reading a long list of links may take all of the time, and the others need little of it.
+  const [reading, never] = await Promise.all([
+    bulk.readLinks(filters, started.addLinks, keyContext, inTime),
+    findNeverClicked(filters, page, call),
+  ]);
+  const end = started.finish();
+  const groups = [...describeGroups(end.findings, filters), ...never.groups];
+  const last = Math.max(1, ...groups.map(({ count }) => Math.ceil(count / idsPerPage)));
+  const notChecked = [
+    ...ios.notChecked,
+    ...android.notChecked,
+    ...listUnjudged(reading, end, known.linkHost),
+    ...never.notChecked,
+  ];
+  return {
+    audit: {
+      checked: end.checked,
+      complete: reading.isWhole,
+      groups: showGroups(groups, window, takesFixes),
+      ...(notChecked.length > 0 && { not_checked: notChecked }),
+      ...(reading.reached !== undefined && { next: continueAt(filters, reading.reached) }),
+    },
+    meta: { page, limit: idsPerPage, last, ...(page < last && { next: page + 1 }) },
+  };
+}
+
+type AuditedApps = {
+  /** Undefined where not all of them could be read: one of them may be the app of a link. */
+  readonly byId: ReadonlyMap<string, App> | undefined;
+  readonly notChecked: readonly string[];
+};
+
+async function readApps(member: AppMember, { apps }: Call): Promise<AuditedApps> {
+  const list = await apps.list(member);
+  const { label } = appKinds[member];
+  if (list === undefined) {
+    return { byId: undefined, notChecked: [`${label}s: this key cannot read them.`] };
+  }
+  if (list.unread > 0) {
+    return { byId: undefined, notChecked: [`${label}s: not all of them could be read.`] };
+  }
+  return { byId: new Map(list.rows.map((app) => [app.id, app])), notChecked: [] };
+}
+
+/** A later page has the groups that have more ids. */
+function showGroups(
+  groups: readonly Group[],
+  { from }: Window,
+  takesFixes: boolean,
+): readonly Group[] {
+  const shown = from === 0 ? groups : groups.filter(({ count }) => count > from);
+  return takesFixes ? shown : shown.map(({ fix: _fix, ...group }) => group);
+}
+
+function listUnjudged(
+  { unread, isWhole, reached }: ReadWithin,
+  { checked, unjudged }: AuditEnd,
+  linkHost: string | undefined,
+): readonly string[] {
+  const lost = unread + unjudged;
+  const onward = reached === undefined ? "select fewer with filters" : "make the call in `next`";
+  return [
+    ...(isWhole ? [] : [`Links after the first ${checked}: time ran out; ${onward}.`]),
+    ...(lost === 0 ? [] : [`${lost} of the links could not be read.`]),
+    ...(linkHost === undefined ? ["Loops: the link host is unknown."] : []),
+  ];
+}
+
+/** The links that were created since. Groups that compare many links start again there. */
+function continueAt(filters: readonly FilterInput[], reached: string) {
+  const others = filters.filter(
+    ({ field, condition }) => field !== "created_at" || condition !== "gteq",
+  );
+  const since = { field: "created_at", condition: "gteq", value: reached } as const;
+  return { tool: name, arguments: { filters: [...others, since] } };
+}
+
+type NeverClicked = {
+  readonly groups: readonly Group[];
+  readonly notChecked: readonly string[];
+};
+
+const unusedDays = 90;
+const day_ms = 24 * 60 * 60_000;
+
+/** Links that no one has ever visited, counted by the server itself. */
+async function findNeverClicked(
+  given: readonly FilterInput[],
+  page: number,
+  { ask, keyContext, signal }: Call,
+): Promise<NeverClicked> {
+  const { call, clock, known } = keyContext;
+  const value = new Date(clock.now() - unusedDays * day_ms).toISOString();
+  const own: readonly FilterInput[] = [
+    { field: "clicks", condition: "eq", value: 0 },
+    { field: "created_at", condition: "lt", value },
+  ];
+  // The API takes one filter of each field and condition: the caller's own would be lost.
+  const isTaken = given.some((filter) =>
+    own.some(({ field, condition }) => filter.field === field && filter.condition === condition),
+  );
+  if (isTaken) return { groups: [], notChecked: [] };
+  const filters = [...given, ...own];
+  const sort = { field: "created_at", direction: "asc" } as const;
+  const asked = { filters, sort, page, limit: idsPerPage };
+  const asking = asksOwn(asked)
+    ? askOwn({ call, signal, linkHost: known.linkHost }, asked)
+    : ask(links.index, asked);
+  const found = await untilTimeIsUp(asking.then((answer) => answer ?? "unknown"));
+  if (found === undefined) {
+    return { groups: [], notChecked: ["Links never visited: the server did not answer in time."] };
+  }
+  if (found === "unknown") {
+    const why = "Links never visited: this server cannot count links by these filters.";
+    return { groups: [], notChecked: [why] };
+  }
+  const { links: rows, meta } = found;
+  const count = meta.count ?? rows.length;
+  // A server that ignores filters answers with links that were visited.
+  if (count === 0 || rows.some(({ clicks }) => clicks !== 0)) return { groups: [], notChecked: [] };
+  const message =
+    `Created more than ${unusedDays} days ago and never visited. If the links are no longer ` +
+    "needed, a plan with these filters can delete them.";
+  const ids = rows.map(({ id }) => id);
+  return { groups: [{ code: "never_clicked", count, message, filters, ids }], notChecked: [] };
+}

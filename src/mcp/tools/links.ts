@@ -1,0 +1,295 @@
+import * as z from "zod";
+import { findInList, type FindInput, type FoundPage } from "../../bulk/select/find-in-list.ts";
+import { limitTime } from "../../bulk/select/limit-time.ts";
+import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
+import { pickNamedApps, type App, type AppMember } from "../../bulk/select/project-apps.ts";
+import { listLinkHosts } from "../../contract/access.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { normalizeId } from "../../contract/fields.ts";
+import { contract } from "../../contract/index.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+import type { LinkFields } from "../../contract/links.ts";
+import { describeIds, findKind } from "../../contract/resource-kind.ts";
+import { readQuery } from "../../contract/rules/address-query.ts";
+import { writeAddress } from "../../contract/rules/link-address.ts";
+import {
+  isWholeAddress,
+  normalizeForSearch,
+  normalizePath,
+  wholeAddressFault,
+} from "../../contract/rules/link-path.ts";
+import { readNamedLink, readPathOf, type NamedAddress } from "../../contract/rules/named-link.ts";
+import { addScanMark } from "../../contract/rules/scan-mark.ts";
+import { isBlank } from "../../contract/text.ts";
+import { drawPng } from "../../qr/draw-qr.ts";
+import type { VisitedApps, VisitedLink } from "../../visit/decide-visit.ts";
+import { explainInstalls } from "../../visit/explain-installs.ts";
+import { explainVisits } from "../../visit/explain-visits.ts";
+import type { CallProblem } from "../results/call-problem.ts";
+import { explainEnd, isRefused, readIfAllowed, refuseArguments } from "../results/tool-failure.ts";
+import { listFields, type Fields } from "../schemas/input-schema.ts";
+import { buildOutputSchema, problems } from "../schemas/output-schema.ts";
+import { settleApps } from "./apps.ts";
+import { presentRead, runEndpoint } from "./endpoints/run-endpoint.ts";
+import { findLink, findTarget } from "./targets.ts";
+import { makeTool, readAny, type Addition, type Call, type Tool } from "./tool.ts";
+import { readVisitOptions } from "./visits.ts";
+
+/** What the tools of links do beyond their endpoints' calls, and the tool that explains a link. */
+
+const { links, pageTemplate, shortLinks } = contract;
+const linkKind = findKind(links.show);
+
+export const linkAdditions: readonly (readonly [Endpoint, Addition])[] = [
+  [links.index, { run: listLinks }],
+  [
+    links.show,
+    { fields: { qr: z.boolean().optional().describe("Also return a QR code") }, run: getLink },
+  ],
+];
+
+/** By filters of the server, or else by what its links show, as far as the time reaches. */
+async function listLinks(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+  // The arguments were checked by the schema of this list.
+  const input = given as FindInput;
+  const { after, ...asked } = input;
+  if (after === undefined && !asksOwn(asked)) return runEndpoint(endpoint, asked, call);
+  const { keyContext, signal } = call;
+  const { stop, ...inTime } = limitTime({ ...keyContext, signal });
+  try {
+    const page = after === undefined ? await askOwn(inTime, asked) : undefined;
+    if (page !== undefined) return await presentRead(endpoint, asked, page, call);
+    const found = await findInList(inTime, input);
+    const shown = await presentRead(endpoint, asked, found, call);
+    return { ...shown, ...describeRest(found.meta) };
+  } catch (error) {
+    throw explainEnd({ tool: endpoint.tool, endpoint }, error);
+  } finally {
+    stop();
+  }
+}
+
+/** How to go on where the list was not read to its end. */
+function describeRest({
+  page,
+  limit,
+  count,
+  checked,
+  of,
+  complete,
+}: FoundPage["meta"]): JsonObject {
+  if (complete === undefined) return {};
+  const all = of === undefined ? "" : ` of ${of}`;
+  const next =
+    `This server does not support these filters. Waypost had time to check ${checked}${all} ` +
+    `links. For the rest, call ${links.index.tool} with after ${checked} and without page.`;
+  return { meta: { page, limit, count, checked, ...(of !== undefined && { of }), complete }, next };
+}
+
+/** With `qr` also a picture of the link's address. */
+async function getLink(
+  endpoint: Endpoint,
+  { qr, ...args }: JsonObject,
+  call: Call,
+): Promise<JsonObject> {
+  const { known } = call.keyContext;
+  const refuse = (message: string) => refuseArguments(endpoint.tool, [{ field: "qr", message }]);
+  if (qr === true && known.linkHost === undefined) {
+    throw refuse("the link's address is unknown; the operator must set WAYPOST_LINK_ORIGIN");
+  }
+  const result = await runEndpoint(endpoint, args, call);
+  if (qr !== true) return result;
+  // The link host is known, so the link has an address if its path could be read.
+  const { address } = result["link"] as { readonly address?: string };
+  if (address === undefined) throw refuse("the link's path could not be read");
+  // Only our own host knows the mark of a visit by a code, and removes it.
+  const picture = await drawPng(known.facts === undefined ? address : addScanMark(address));
+  if (picture === undefined) throw refuse("the address is too long for a QR code");
+  call.attachPicture({ data: picture, mimeType: "image/png" });
+  return result;
+}
+
+/** Arguments other than `id` that name links and apps, as the API takes them. */
+export async function nameArguments(
+  endpoint: Endpoint,
+  given: JsonObject,
+  call: Call,
+): Promise<JsonObject> {
+  const args = await nameLink(endpoint, given, call);
+  const { link_fields: fields } = args;
+  if (!isJsonObject(fields)) return args;
+  // The fields of a link that a preview shows are named as in the call that would write it.
+  const write = args["link_id"] === undefined ? links.create : links.update;
+  const { input } = await settleApps(await nameLink(write, fields, call), call);
+  return { ...args, link_fields: input };
+}
+
+type ReadName = (given: string, call: Call, endpoint: Endpoint) => Promise<string>;
+
+/** The argument of an endpoint that names a link, and how it is read. */
+const namedArguments: readonly (readonly [Endpoint, string, ReadName])[] = [
+  [pageTemplate.preview, "link_id", (given, call) => findTarget(linkKind, given, call)],
+  [shortLinks.resolve, "url", async (given, call) => completeAddress(given, call)],
+  [shortLinks.create, "url", readShortened],
+  [links.create, "path", readPath],
+  [links.upsert, "path", readPath],
+  [links.update, "path", readPath],
+];
+
+async function nameLink(endpoint: Endpoint, args: JsonObject, call: Call): Promise<JsonObject> {
+  const [, argument = "", read] = namedArguments.find(([known]) => known === endpoint) ?? [];
+  const given = args[argument];
+  if (read === undefined || typeof given !== "string" || isBlank(given)) return args;
+  return { ...args, [argument]: await read(given, call, endpoint) };
+}
+
+/** A short path, or an address without its scheme, as the address that the API resolves. */
+function completeAddress(given: string, call: Call): string {
+  const address = readAddress(given, call);
+  if (address !== undefined) return address.text;
+  const { linkHost } = call.keyContext.known;
+  const isPath = linkHost !== undefined && !given.includes("://");
+  return isPath ? writeAddress(linkHost, normalizeForSearch(given.trim())) : given;
+}
+
+/** The address of a link that is named in another way, with the query behind its name. */
+async function readShortened(given: string, call: Call): Promise<string> {
+  const address = readAddress(given, call);
+  if (address?.isOurs === true) return address.text;
+  const { linkHost } = call.keyContext.known;
+  // Whatever looks like an address is the API's to take or refuse.
+  if (address !== undefined || linkHost === undefined || /\/\/|:/.test(given)) return given;
+  const link = await call.ask(links.show, { id: await findTarget(linkKind, given, call) });
+  const [query = ""] = /\?[^#]*/.exec(given) ?? [];
+  return writeAddress(linkHost, readPathOf(link)) + query.trimEnd();
+}
+
+/** Nobody means a path that begins with a host: it is that of the link at the address. */
+async function readPath(given: string, call: Call, { tool }: Endpoint): Promise<string> {
+  const address = readAddress(given, call);
+  if (address?.isOurs === true) {
+    const { rows = [] } = (await readIfAllowed(() => findLink(given, call))) ?? {};
+    const [only] = rows;
+    // A slash at the end of an address is seldom one of a path.
+    return rows.length === 1 && only ? readPathOf(only) : address.path.replace(/\/$/, "");
+  }
+  if (!isWholeAddress(given)) return given;
+  throw refuseArguments(tool, [{ field: "path", message: `Path ${wholeAddressFault}` }]);
+}
+
+function readAddress(given: string, { keyContext }: Call): NamedAddress | undefined {
+  return readNamedLink(given, listLinkHosts(keyContext.known)).address;
+}
+
+const explained = {
+  visits: z.looseObject({
+    ios: z.looseObject({}),
+    android: z.looseObject({}),
+    desktop: z.looseObject({}),
+  }),
+  problems,
+};
+
+/** The tool that shows what a link's visitors see, whether the link is saved yet or not. */
+export function createExplainLink(): Tool {
+  return makeTool({
+    name: "explain_link",
+    title: "Explain a link",
+    description: "Show what a link's visitors see and any problems, by id or from unsaved fields.",
+    group: "links",
+    effect: "read",
+    like: { what: "Fields", tool: links.create.tool },
+    fields: listExplainedFields,
+    told: Object.keys(links.create.body.shape),
+    isWordless: true,
+    output: () => buildOutputSchema(explained),
+    // Explaining a draft asks the server for nothing.
+    readAccess: readAny([links.show, links.create, links.update]),
+    run: async (args, call) => {
+      const { link, apps, query, hints } = await readExplained(args, call);
+      const { known } = call.keyContext;
+      const options = readVisitOptions(link, known, query);
+      const plan = known.facts?.plan;
+      const { visits, problems: found, ...rest } = explainVisits(link, apps, options);
+      return {
+        visits,
+        ...rest,
+        problems: [...hints, ...found],
+        ...explainInstalls(link, apps, { ...options, plan, clipboard: known.clipboard }),
+      };
+    },
+  });
+}
+
+function listExplainedFields(): Fields {
+  const options = { idText: describeIds(linkKind) };
+  const { id } = listFields(links.show, options);
+  return { ...listFields(links.create, options), ...(id && { id: id.optional() }) };
+}
+
+type ExplainedLink = {
+  readonly link: VisitedLink;
+  readonly apps: VisitedApps;
+  /** The query of an address that was given as the id: visitors take it along. */
+  readonly query: string;
+  /** What the caller may have meant instead. */
+  readonly hints: readonly CallProblem[];
+};
+
+async function readExplained(args: JsonObject, call: Call): Promise<ExplainedLink> {
+  const { id, ...fields } = args;
+  const isById = typeof id === "string";
+  if (isById === Object.keys(fields).length > 0) {
+    const message = "explain_link takes either id or the fields of an unsaved link";
+    throw refuseArguments("explain_link", [{ field: "id", message }]);
+  }
+  if (isById) {
+    const link = await call.ask(links.show, { id: await findTarget(linkKind, id, call) });
+    const apps = {
+      ios_app: await readApp("ios_app", { id: link.ios_app_id }, call),
+      android_app: await readApp("android_app", { id: link.android_app_id }, call),
+    };
+    return { link, apps, query: readQuery(id), hints: [] };
+  }
+  const { ios_app: ios, android_app: android }: LinkFields = fields;
+  const apps = {
+    ios_app: await readApp("ios_app", { id: ios?.id, name: ios?.bundle_id }, call),
+    android_app: await readApp(
+      "android_app",
+      { id: android?.id, name: android?.package_name },
+      call,
+    ),
+  };
+  return { link: fields, apps, query: "", hints: await findSaved(fields, call) };
+}
+
+/** A draft with only a path is more likely to name a saved link. Other drafts ask for nothing. */
+async function findSaved(fields: LinkFields, call: Call): Promise<readonly CallProblem[]> {
+  const { path } = fields;
+  if (isBlank(path) || Object.keys(fields).length > 1) return [];
+  try {
+    const wanted = normalizePath(path ?? "") ?? "";
+    const { rows } = await findLink(wanted, call);
+    if (!rows.some((row) => readPathOf(row) === wanted)) return [];
+    return [{ field: "path", message: "A link with this path exists: use its id." }];
+  } catch (error) {
+    if (isRefused(error)) return [];
+    throw error;
+  }
+}
+
+/** An app by its id, or else by its bundle id, package name or name. */
+type AppChoice = Readonly<Partial<Record<"id" | "name", string | null | undefined>>>;
+
+/** Undefined where no one app is meant, or where the key may not read it. */
+async function readApp(
+  member: AppMember,
+  { id, name }: AppChoice,
+  { apps }: Call,
+): Promise<App | undefined> {
+  if (isBlank(id) && isBlank(name)) return undefined;
+  const { rows = [] } = (await apps.list(member)) ?? {};
+  if (!isBlank(id)) return rows.find((app) => app.id === normalizeId(id ?? ""));
+  const [app, ...others] = pickNamedApps(rows, name ?? "");
+  return others.length === 0 ? app : undefined;
+}
