@@ -1,7 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { listWarnings } from "../../client/warnings.ts";
 import { createProjectApps } from "../../bulk/select/project-apps.ts";
-import { ListChanging } from "../../bulk/select/read-whole-list.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
@@ -23,6 +22,7 @@ import { quote } from "../../text/show-hidden.ts";
 import { addRecent } from "./history/describe-recent.ts";
 import { journalWrite } from "./history/journal-write.ts";
 import { nameChangedApps } from "./apps.ts";
+import { explainBulkError } from "./bulk/bulk-tool.ts";
 import type { Call, Progress, Tool } from "./tool.ts";
 
 export type CallContext = {
@@ -108,9 +108,8 @@ function explainError(
   acted: Acted,
   { report, requestId, meta }: CallContext,
 ): Failure {
-  const end = explainEnd({ tool: tool.name }, error);
+  const end = explainBulkError(tool.name, explainEnd({ tool: tool.name }, error));
   if (end instanceof ToolFailure) return end.failure;
-  if (error instanceof ListChanging) return explainChanging(tool.name, error);
   return (
     explainOutage(error, tool, acted) ??
     explainInternal(tool, describeFault(report(error, requestId, meta?.["traceparent"])))
@@ -230,11 +229,6 @@ async function ask<E extends Endpoint>(
   } catch (error) {
     throw explainEnd({ tool: tool.name, endpoint }, error);
   }
-}
-
-function explainChanging(tool: string, { message }: ListChanging): Failure {
-  const code = "overloaded";
-  return { code, message, effect: "none", retry: "later", next: advise(code, { tool }) };
 }
 
 /** It is unknown how far the call came, so that a second one could do the same twice. */

@@ -44,7 +44,7 @@ export type Tool = {
 export type Likeness = { readonly what: "Fields" | "Filters"; readonly tool: string };
 
 /** All four hints, always: a client fills those that are missing with the worst. */
-export type Annotations = {
+type Annotations = {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
   readonly idempotentHint: boolean;

@@ -11,7 +11,7 @@ import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import { advise, type Code } from "../../results/advice-by-code.ts";
-import { explainEnd, ToolFailure, type Failure } from "../../results/tool-failure.ts";
+import { ToolFailure, type Failure } from "../../results/tool-failure.ts";
 import type { Fields } from "../../schemas/input-schema.ts";
 import { buildOutputSchema } from "../../schemas/output-schema.ts";
 import { makeTool, type Call, type Tool } from "../tool.ts";
@@ -33,7 +33,7 @@ type Making = Pick<Tool, "name" | "title" | "description" | "effect" | "run"> &
   };
 
 export function makeBulkTool(making: Making): Tool {
-  const { shown = making.fields, result, run, ...tool } = making;
+  const { shown = making.fields, result, ...tool } = making;
   return makeTool({
     readAccess: readWriting,
     group: "bulk",
@@ -41,7 +41,6 @@ export function makeBulkTool(making: Making): Tool {
     shownFields: () => shown(false),
     terseFields: () => shown(true),
     output: () => buildOutputSchema(result),
-    run: (args, call) => explain(tool.name, () => run(args, call)),
   });
 }
 
@@ -54,18 +53,14 @@ function readWriting(access: Access): Reading {
   return find("granted") ? reading : (find("unknown") ?? find("denied") ?? reading);
 }
 
-/** Failures of bulk work become failures of the tool, as every other call's do. */
-async function explain(tool: string, work: () => Promise<JsonObject>): Promise<JsonObject> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof LineBusy) throw refuseBusy(tool, error);
-    if (error instanceof WorkCancelled) throw fail(tool, "cancelled", error.message);
-    if (error instanceof ListChanging) throw fail(tool, "overloaded", error.message);
-    if (error instanceof PlanExpired) throw fail(tool, "plan_changed", error.message);
-    if (error instanceof OtherProject) throw fail(tool, "plan_changed", error.message, otherKey);
-    throw explainEnd({ tool }, error);
-  }
+/** Failures of bulk work, as failures of the tool; other errors stay as they are. */
+export function explainBulkError(tool: string, error: unknown): unknown {
+  if (error instanceof LineBusy) return refuseBusy(tool, error);
+  if (error instanceof WorkCancelled) return fail(tool, "cancelled", error.message);
+  if (error instanceof ListChanging) return fail(tool, "overloaded", error.message);
+  if (error instanceof PlanExpired) return fail(tool, "plan_changed", error.message);
+  if (error instanceof OtherProject) return fail(tool, "plan_changed", error.message, otherKey);
+  return error;
 }
 
 const otherKey =
