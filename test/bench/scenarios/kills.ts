@@ -1,6 +1,8 @@
 import { openSite } from "../../soak/site.ts";
+import { startPostgres, type PostgresServer } from "../../support/postgres-server.ts";
 import { createNamer } from "../ground/names.ts";
 import { killWhileWriting } from "../load/kill-while-writing.ts";
+import type { Finding } from "../results/finding.ts";
 import { createQuestions } from "./creates.ts";
 import type { Rounds, Subject } from "./scenario.ts";
 
@@ -10,12 +12,26 @@ const writers = 32;
 const longest_ms = 150;
 
 export async function* measureKills({ extent }: Subject): Rounds {
-  await using site = await openSite(undefined);
+  const server = await startPostgres();
+  try {
+    const sqlite = await measureEngine("SQLite", undefined, extent.kills);
+    yield [...sqlite, ...(await measureEngine("PostgreSQL", server, extent.kills))];
+  } finally {
+    await server.stop();
+  }
+}
+
+async function measureEngine(
+  engine: string,
+  database: PostgresServer | undefined,
+  kills: number,
+): Promise<readonly Finding[]> {
+  await using site = await openSite(database);
   const next = createQuestions((await site.addPlot("kills", 250)).keys);
   const { share } = createNamer();
   const acknowledged: string[] = [];
   const ready_ms: number[] = [];
-  for (let kill = 0; kill < extent.kills; kill += 1) {
+  for (let kill = 0; kill < kills; kill += 1) {
     const started = performance.now();
     await using server = await site.serve();
     ready_ms.push(performance.now() - started);
@@ -26,11 +42,11 @@ export async function* measureKills({ extent }: Subject): Rounds {
   const found = new Set((await site.readLinks()).map(({ path }) => path));
   const lost = acknowledged.filter((path) => !found.has(path)).length;
   const faults = site.findDamage().length;
-  yield [
-    { what: "times killed", unit: "times", value: extent.kills },
-    { what: "acknowledged", unit: "writes", value: acknowledged.length },
-    { what: "acknowledged and lost", unit: "writes", value: lost, target: { most: 0 } },
-    { what: "faults in the file", unit: "faults", value: faults, target: { most: 0 } },
-    { what: "ready again, at worst", unit: "ms", value: Math.max(...ready_ms) },
+  return [
+    { what: `${engine}: times killed`, unit: "times", value: kills },
+    { what: `${engine}: acknowledged`, unit: "writes", value: acknowledged.length },
+    { what: `${engine}: acknowledged and lost`, unit: "writes", value: lost, target: { most: 0 } },
+    { what: `${engine}: faults in the file`, unit: "faults", value: faults, target: { most: 0 } },
+    { what: `${engine}: ready again, at worst`, unit: "ms", value: Math.max(...ready_ms) },
   ];
 }
