@@ -365,10 +365,10 @@ const flags: ReadonlySet<string> = new Set([
 
 /** Takes a whole row or its shown columns. */
 export function toLink(row: ShownLink): Link {
-  const cells = shownColumns.map((column) => {
-    const value = row[column];
-    return [column, flags.has(column) ? value === 1 : value] as const;
-  });
+  const link: Record<string, unknown> = {};
+  for (const column of shownColumns) {
+    link[column] = flags.has(column) ? row[column] === 1 : row[column];
+  }
   // The columns are the fields, and only flags are stored in another type.
-  return Object.fromEntries(cells) as Link;
+  return link as Link;
 }

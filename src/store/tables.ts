@@ -304,17 +304,28 @@ type FoldedTexts<Row, Table> = {
   readonly [Name in keyof Row as `${Name & string}_lc` & keyof Table]: Row[Name];
 };
 
+const searchedColumns: Readonly<Record<string, readonly { column: string; key: string }[]>> =
+  Object.fromEntries(
+    Object.entries<Columns>(tables).map(([name, columns]) => {
+      const all = Object.keys(columns).map((column) => ({ column, key: `${column}_lc` }));
+      return [name, all.filter(({ key }) => key in columns)];
+    }),
+  );
+
 /** The folded text of each given value of a searched column. */
 export function foldTexts<Name extends keyof typeof tables, Row extends object>(
   name: Name,
   row: Row,
 ): FoldedTexts<Row, Tables[Name]> {
-  const cells = Object.entries(row).flatMap(([column, value]: [string, unknown]) => {
-    const isSearched = `${column}_lc` in tables[name];
-    return isSearched ? [[`${column}_lc`, typeof value === "string" ? fold(value) : value]] : [];
-  });
+  const folded: Record<string, unknown> = {};
+  // The values of any object can be looked up by name.
+  const cells = row as Readonly<Record<string, unknown>>;
+  for (const { column, key } of searchedColumns[name] ?? []) {
+    const value = cells[column];
+    if (value !== undefined) folded[key] = typeof value === "string" ? fold(value) : value;
+  }
   // All searched columns are texts, as their folded columns are.
-  return Object.fromEntries(cells) as FoldedTexts<Row, Tables[Name]>;
+  return folded as FoldedTexts<Row, Tables[Name]>;
 }
 
 /** A flag as its column holds it; undefined, for a field that is not changed, stays undefined. */
