@@ -4,14 +4,21 @@ import { describeGroups, type Group } from "../../audit/describe-groups.ts";
 import type { Window } from "../../audit/findings.ts";
 import { limitTime, untilTimeIsUp, type InTime } from "../../bulk/select/limit-time.ts";
 import { askOwn, asksOwn } from "../../bulk/select/own-filters.ts";
-import { appKinds, type App, type AppMember } from "../../bulk/select/project-apps.ts";
+import {
+  appKinds,
+  createProjectApps,
+  type App,
+  type AppMember,
+  type ProjectApps,
+} from "../../bulk/select/project-apps.ts";
 import type { ReadWithin } from "../../bulk/select/read-within.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import type { KeyContext } from "../access/key-context.ts";
 import { listFields, shownFilters, type Fields } from "../schemas/input-schema.ts";
 import { buildOutputSchema } from "../schemas/output-schema.ts";
-import { makeTool, type Call, type Tool } from "./tool.ts";
+import { makeTool, type Tool } from "./tool.ts";
 
 /** One look at a whole project: what is wrong with it, the worst first, and what fixes it. */
 
@@ -40,7 +47,7 @@ const audit = z.looseObject({
 });
 
 /** A fix is a call of plan_links, so `mayPlan` says whether a key can make that call. */
-export function createAuditLinks(mayPlan: (keyContext: Call["keyContext"]) => boolean): Tool {
+export function createAuditLinks(mayPlan: (keyContext: KeyContext) => boolean): Tool {
   return makeTool({
     name,
     title: "Audit links",
@@ -60,7 +67,7 @@ export function createAuditLinks(mayPlan: (keyContext: Call["keyContext"]) => bo
       const takesFixes = mayPlan(keyContext) && keyContext.mayAsk(links.update);
       const { stop, ...inTime } = limitTime({ ...keyContext, signal });
       try {
-        return await runAudit({ filters, page, takesFixes }, call.sendBy(inTime.call), inTime);
+        return await runAudit({ filters, page, takesFixes }, keyContext, inTime);
       } finally {
         stop();
       }
@@ -85,15 +92,15 @@ type AuditRequest = Required<AuditArguments> & { readonly takesFixes: boolean };
 
 async function runAudit(
   { filters, page, takesFixes }: AuditRequest,
-  call: Call,
+  keyContext: KeyContext,
   inTime: InTime,
 ): Promise<JsonObject> {
-  const { keyContext } = call;
-  const { bulk, known } = keyContext;
+  const { access, bulk, clock, known } = keyContext;
   const window = { from: (page - 1) * idsPerPage, limit: idsPerPage };
+  const apps = createProjectApps(inTime, (index) => access.read(index).state !== "denied");
   const [ios, android] = await Promise.all([
-    readApps("ios_app", call),
-    readApps("android_app", call),
+    readApps("ios_app", apps),
+    readApps("android_app", apps),
   ]);
   const started = createAudit({
     apps: { ios: ios.byId, android: android.byId },
@@ -104,7 +111,7 @@ async function runAudit(
   // Reading a long list of links may take all of the time, and the others need little of it.
   const [reading, never] = await Promise.all([
     bulk.readLinks(filters, started.addLinks, keyContext, inTime),
-    findNeverClicked(filters, page, call),
+    findNeverClicked(filters, page, clock.now(), inTime),
   ]);
   const end = started.finish();
   const groups = [...describeGroups(end.findings, filters), ...never.groups];
@@ -133,7 +140,7 @@ type AuditedApps = {
   readonly notChecked: readonly string[];
 };
 
-async function readApps(member: AppMember, { apps }: Call): Promise<AuditedApps> {
+async function readApps(member: AppMember, apps: ProjectApps): Promise<AuditedApps> {
   const list = await apps.list(member);
   const { label } = appKinds[member];
   if (list === undefined) {
@@ -190,10 +197,10 @@ const day_ms = 24 * 60 * 60_000;
 async function findNeverClicked(
   given: readonly FilterInput[],
   page: number,
-  { ask, keyContext, signal }: Call,
+  now: number,
+  inTime: InTime,
 ): Promise<NeverClicked> {
-  const { call, clock, known } = keyContext;
-  const value = new Date(clock.now() - unusedDays * day_ms).toISOString();
+  const value = new Date(now - unusedDays * day_ms).toISOString();
   const own: readonly FilterInput[] = [
     { field: "clicks", condition: "eq", value: 0 },
     { field: "created_at", condition: "lt", value },
@@ -207,8 +214,8 @@ async function findNeverClicked(
   const sort = { field: "created_at", direction: "asc" } as const;
   const asked = { filters, sort, page, limit: idsPerPage };
   const asking = asksOwn(asked)
-    ? askOwn({ call, signal, linkHost: known.linkHost }, asked)
-    : ask(links.index, asked);
+    ? askOwn(inTime, asked)
+    : inTime.call(links.index, asked, inTime.signal);
   const found = await untilTimeIsUp(asking.then((answer) => answer ?? "unknown"));
   if (found === undefined) {
     return { groups: [], notChecked: ["Links never visited: the server did not answer in time."] };

@@ -168,10 +168,6 @@ function makeCall(running: Running, extras: Extras): Call {
     ask: asking,
     askFree: (endpoint, input, condition) =>
       ask(endpoint, input, running, { condition, isFree: true }),
-    sendBy: (send) => {
-      const elsewhere = { ...context, keyContext: { ...keyContext, call: send } };
-      return makeCall({ ...running, context: elsewhere }, extras);
-    },
     noteActing: () => {
       running.acted.hasBegun = true;
     },

@@ -97,8 +97,6 @@ export type Call = {
    * So a tool's call costs the key what the one REST call costs that the tool is named after.
    */
   readonly askFree: Call["ask"];
-  /** The same call, whose requests go this way. */
-  readonly sendBy: (send: KeyContext["call"]) => Call;
   /** From now on nobody knows of a call that fails what it has done, as after a write's `ask`. */
   readonly noteActing: () => void;
   /** Throws where the operator lets no tool do what this endpoint does. */

@@ -1,4 +1,5 @@
 import type { Endpoint } from "../../contract/endpoint.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { findKind, groups } from "../../contract/resource-kind.ts";
 import { findNearest } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
@@ -7,9 +8,9 @@ import type { KeyContext, VisibleListeners } from "../access/key-context.ts";
 import { refuseUnchosen, refuseWriting } from "../access/refuse-denied.ts";
 import type { Mode } from "../approval/mode.ts";
 import type { ToolFailure } from "../results/tool-failure.ts";
+import { once } from "../schemas/once.ts";
 import { createExplainAccess } from "./access.ts";
 import { createAuditLinks } from "./audit.ts";
-import { takeBuiltSchemas } from "./built-schemas.ts";
 import { listActs, type Acts } from "./bulk/bulk-tool.ts";
 import { createExportLinks } from "./bulk/export-links.ts";
 import { createJobTools } from "./bulk/jobs.ts";
@@ -148,4 +149,36 @@ function readSelection(selection: readonly string[], tools: readonly Tool[]) {
     return isNamed || group === undefined || chosen.includes(group);
   };
   return { isChosen, isTakenAway };
+}
+
+/**
+ * The tools' JSON Schemas, which the build has written already (test/tools/build.js): writing them
+ * is a good part of a start. Where the source runs by itself there are none, and each is written
+ * when it is asked for.
+ */
+declare const WAYPOST_SCHEMAS: string;
+
+type Schemas = Readonly<Record<"full" | "terse" | "output", JsonObject>>;
+
+/** The same tools, with the schemas that the build has written. */
+function takeBuiltSchemas(tools: readonly Tool[]): readonly Tool[] {
+  if (typeof WAYPOST_SCHEMAS === "undefined") return tools;
+  // The build wrote it with `writeBuiltSchemas`.
+  const read = once(() => JSON.parse(WAYPOST_SCHEMAS) as Readonly<Record<string, Schemas>>);
+  return tools.map((tool) => ({
+    ...tool,
+    inputSchema: (isTerse) =>
+      read()[tool.name]?.[isTerse ? "terse" : "full"] ?? tool.inputSchema(isTerse),
+    outputSchema: () => read()[tool.name]?.output ?? tool.outputSchema(),
+  }));
+}
+
+/** What the build writes, of all tools. */
+export function writeBuiltSchemas(tools: readonly Tool[]): string {
+  const schemas = tools.map((tool) => [tool.name, readSchemas(tool)]);
+  return JSON.stringify(Object.fromEntries(schemas));
+}
+
+function readSchemas({ inputSchema, outputSchema }: Tool): Schemas {
+  return { full: inputSchema(false), terse: inputSchema(true), output: outputSchema() };
 }

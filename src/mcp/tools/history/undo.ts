@@ -13,7 +13,7 @@ import { quote } from "../../../text/show-hidden.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
-import { leaveOutTexts } from "../templates/leave-out-texts.ts";
+import { leaveOutTexts } from "../templates/template-state.ts";
 import type { Call, Tool } from "../tool.ts";
 import { carryOutUndo } from "./carry-out-undo.ts";
 import { templateId } from "./journal-write.ts";

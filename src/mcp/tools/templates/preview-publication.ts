@@ -10,12 +10,12 @@ import type { Call } from "../tool.ts";
 import {
   isText,
   pickText,
+  userAgents,
   type Asking,
   type ReadText,
   type TemplateState,
   type TemplateText,
 } from "./template-state.ts";
-import { userAgents } from "./user-agents.ts";
 
 /** What a person reads before the page of all links changes, or the draft is replaced. */
 

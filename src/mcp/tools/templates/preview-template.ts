@@ -2,15 +2,17 @@ import * as z from "zod";
 import { contract } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { describeIds, findKind } from "../../../contract/resource-kind.ts";
+import { writeFactText } from "../../approval/approval-request.ts";
 import { previewPath } from "../../previews/preview-pages.ts";
 import type { CallProblem } from "../../results/call-problem.ts";
 import { presentBody } from "../../results/present-body.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Addition, Call } from "../tool.ts";
-import { attachTemplateView } from "./attach-view.ts";
-import { platforms, userAgents, type Platform } from "./user-agents.ts";
+import { describeChanges, findSeen } from "./preview-publication.ts";
+import { pickText, platforms, readState, userAgents, type Platform } from "./template-state.ts";
 import { templateView } from "./view-resource.ts";
 
-/** `preview_template`: a page for a person to look at, for no model sees how HTML looks. */
+/** `preview_template`: a page for a person to look at, because no model sees how HTML looks. */
 
 const { preview } = contract.pageTemplate;
 const linkIds = describeIds(findKind(contract.links.show));
@@ -28,17 +30,17 @@ export const previewAddition: Addition = {
 };
 
 async function previewTemplate(given: JsonObject, call: Call): Promise<JsonObject> {
-  const { html: isWanted, platform = usual, ...asked } = given;
+  const { html: isAsked, platform = usual, ...asked } = given;
   // The argument was checked by the schema above.
   const device = platform as Platform;
   const body: unknown = await call.ask(preview, { ...asked, user_agent: userAgents[device] });
-  // So the body of this endpoint is presented.
+  // This is how the body of this endpoint is presented.
   const { html, ...unread } = presentBody(preview, body as JsonObject) as Page;
-  await attachTemplateView(asked, { device, html }, call);
+  if (call.showsViews) await attachView(asked, device, html, call);
   const preview_url = await openInBrowser(html, call);
   return {
     ...(preview_url !== undefined && { preview_url }),
-    ...((isWanted === true || preview_url === undefined) && { html }),
+    ...((isAsked === true || preview_url === undefined) && { html }),
     ...unread,
   };
 }
@@ -52,4 +54,51 @@ async function openInBrowser(html: string, { keyContext }: Call): Promise<string
   const previews = await keyContext.openPreviews();
   const token = await previews.save(keyContext.key_print, html);
   return token === undefined ? undefined : origin + previewPath + token;
+}
+
+/** What a client that shows views is given besides the page of the result. */
+async function attachView(
+  asked: JsonObject,
+  device: Platform,
+  html: string,
+  call: Call,
+): Promise<void> {
+  const others = platforms.filter((platform) => platform !== device);
+  const [changes, ...drawn] = await Promise.all([
+    readInTime(compareWithLive(asked, call)),
+    ...others.map((platform) =>
+      readInTime(call.askFree(preview, { ...asked, user_agent: userAgents[platform] })),
+    ),
+  ]);
+  const pages = others.map((platform, index) => [platform, drawn[index]]);
+  call.attachView({ device, pages: { ...Object.fromEntries(pages), [device]: html }, changes });
+}
+
+type ShownChange = { readonly name: string; readonly text: string };
+
+async function compareWithLive(given: JsonObject, call: Call): Promise<readonly ShownChange[]> {
+  const { live, draft } = await readState(call);
+  const seen = await findSeen(live, { ...draft, ...pickText(given) }, call);
+  return describeChanges(seen.now, seen.next).map((fact) => {
+    return { name: fact.name, text: writeFactText(fact) };
+  });
+}
+
+/** The result waits at most this long for the other pages that the view shows. */
+const viewTimeout_ms = 5000;
+
+/** Undefined for what is late or fails: the page can be shown without it. */
+async function readInTime<Value>(coming: Promise<Value>): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), viewTimeout_ms);
+  });
+  try {
+    return await Promise.race([coming, late]);
+  } catch (error) {
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 }

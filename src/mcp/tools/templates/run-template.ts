@@ -1,15 +1,14 @@
-import { describeTemplateState, type Condition } from "../../../contract/condition.ts";
 import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract, listEndpoints } from "../../../contract/index.ts";
 import type { JsonObject } from "../../../contract/json.ts";
-import { findKind } from "../../../contract/resource-kind.ts";
 import { messages } from "../../../contract/messages.ts";
 import { notFound } from "../../../contract/problem.ts";
+import { findKind } from "../../../contract/resource-kind.ts";
 import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
-import type { Preview } from "../../approval/approval-request.ts";
+import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
 import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
-import { explainEnd, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
+import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
 import type { Addition, Call } from "../tool.ts";
 import {
   previewPublication,
@@ -17,37 +16,45 @@ import {
   previewSaving,
   previewUnpublication,
 } from "./preview-publication.ts";
-import { leaveOutTexts } from "./leave-out-texts.ts";
 import { previewAddition } from "./preview-template.ts";
-import { readVersion, versionWords } from "./read-version.ts";
 import {
+  describeCondition,
   describeTemplate,
+  isNotFound,
+  leaveOutTexts,
   pickText,
   readState,
+  refuseUnpublishable,
   type TemplateState,
-  type TemplateText,
 } from "./template-state.ts";
 
-/** A call of one of the page template's tools: there is one template, and it has no id. */
+/** The page template's tools: each project has one template, and it has no id. */
 
-const { save, publish, restore, preview, version } = contract.pageTemplate;
+const { save, publish, restore, preview, version, versions } = contract.pageTemplate;
 
 export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
   ...listEndpoints()
     .filter(({ feature }) => feature === save.feature)
     .map((endpoint) => [endpoint, { run: runTemplate }] as const),
-  [version, { run: runTemplate, idText: versionWords }],
+  [version, { run: readVersion, idText: "UUID, draft, live or starter" }],
   [preview, previewAddition],
 ];
 
 async function runTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
   if (endpoint.effect !== "read") return write(endpoint, given, call);
-  if (endpoint === version) return readVersion(String(given["id"]), call);
   const body: unknown = await call.ask(endpoint, given);
+  // A read's response is an object, parsed by the entry's schema.
   return presentBody(endpoint, body as JsonObject);
 }
 
-/** Publishes, takes down, replaces or saves what was shown; where it changed, all begins anew. */
+type TemplateAct = {
+  readonly endpoint: Endpoint;
+  readonly given: JsonObject;
+  readonly input: JsonObject;
+  readonly state: TemplateState;
+};
+
+/** Saves, publishes, unpublishes or restores what was shown. */
 function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
   return actAsShown({
     prepare: async () => {
@@ -61,52 +68,7 @@ function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonO
   });
 }
 
-async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Promise<JsonObject> {
-  const { body, change } = await call.write(endpoint, input, {
-    kind: findKind(endpoint),
-    before: describeTemplate(state),
-    condition: describeCondition(state),
-  });
-  // The entries of this room that write all answer with the template.
-  const answered = body as unknown as JsonObject;
-  return leaveOutTexts(presentBody(endpoint, answered), change);
-}
-
-type TemplateAct = {
-  readonly endpoint: Endpoint;
-  readonly given: JsonObject;
-  readonly input: JsonObject;
-  readonly state: TemplateState;
-};
-
-async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOverwrite> {
-  const { endpoint, given, input, state } = act;
-  const describeRequest = async () => {
-    if (endpoint === save) await refuseUnpublishable(pickText(input), call);
-    const preview = await describe(endpoint, input, state, call);
-    await call.requireBudget(endpoint);
-    return {
-      tool: endpoint.tool,
-      args: given,
-      target: readId(given) ?? "page_template",
-      // Approved with this version and this draft; for others there has to be another approval.
-      state,
-      preview,
-    };
-  };
-  if (endpoint.effect === "destroy") {
-    await call.approve(await describeRequest());
-    await requireShown(call.keyContext, {
-      tool: endpoint.tool,
-      shown: state,
-      readNow: () => readState(call),
-    });
-    return uncounted;
-  }
-  return state.isAbsent ? uncounted : call.approveOverwrite(describeRequest);
-}
-
-/** What will be published, word for word: a draft that is saved meanwhile is not what was shown. */
+/** What will be published, word for word: a draft saved in between is not what was shown. */
 async function settleText(
   given: JsonObject,
   { draft, isAbsent, isUnanswered }: TemplateState,
@@ -116,9 +78,12 @@ async function settleText(
   const text = { ...draft, ...chosen };
   if (isAbsent && Object.keys(chosen).length === 0) throw refuseAbsent(publish);
   const unread = (["body", "css"] as const).filter((field) => text[field] === undefined);
-  // What nobody can read, nobody can be asked to repeat: what is left out stays as it is.
+  // Nobody can repeat what nobody can read, so a text that is left out stays as it is.
   if (unread.length > 0 && isUnanswered !== true) {
-    const message = `${describeLack(call)}, so you must pass the text to publish`;
+    const why = isSaveOffered(call)
+      ? "this API key cannot read the draft"
+      : `WAYPOST_TOOLS leaves out ${save.tool}, which reads the draft`;
+    const message = `${why}, so you must pass the text to publish`;
     throw refuseArguments(
       publish.tool,
       unread.map((field) => ({ field, message })),
@@ -128,59 +93,140 @@ async function settleText(
   return { ...given, ...text };
 }
 
-/** Why the draft is unknown: it is only read with the tool that saves it. */
-function describeLack({ keyContext }: Call): string {
-  const isRight = keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
-  return isRight
-    ? "this API key cannot read the draft"
-    : `WAYPOST_TOOLS leaves out ${save.tool}, which reads the draft`;
+/** The draft is only read with the tool that saves it. */
+function isSaveOffered({ keyContext }: Call): boolean {
+  return keyContext.mayAsk(save) || keyContext.access.read(save).state === "denied";
 }
 
 function refuseAbsent(endpoint: Endpoint): unknown {
   return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
 }
 
-export function describeCondition({ live, draft, isAbsent }: TemplateState): Condition | undefined {
-  if (isAbsent) return "absent";
-  // Of what the key may not read at all nothing was shown.
-  if (live === undefined) return undefined;
-  return { shown: describeTemplateState(draft, live?.id ?? null) };
-}
-
-/** What the API would refuse afterwards is refused before a person is asked. */
-export async function refuseUnpublishable(
-  text: Partial<TemplateText>,
-  { askFree, keyContext, signal }: Call,
-): Promise<void> {
-  await keyContext.refuseForeign(publish, text, signal);
-  if (!keyContext.mayAsk(preview)) return;
-  try {
-    await askFree(preview, text);
-  } catch (error) {
-    // If the preview fails for another reason, the publication may still succeed.
-    if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
-    throw error;
+async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOverwrite> {
+  const { endpoint, state } = act;
+  if (endpoint.effect === "destroy") {
+    await call.approve(await describeRequest(act, call));
+    const readNow = () => readState(call);
+    await requireShown(call.keyContext, { tool: endpoint.tool, shown: state, readNow });
+    return uncounted;
   }
+  return state.isAbsent ? uncounted : call.approveOverwrite(() => describeRequest(act, call));
 }
 
-function describe(
-  endpoint: Endpoint,
-  given: JsonObject,
-  state: TemplateState,
-  call: Call,
-): Promise<Preview> {
+async function describeRequest(act: TemplateAct, call: Call): Promise<ApprovalRequest> {
+  const { endpoint, given, input, state } = act;
+  if (endpoint === save) await refuseUnpublishable(pickText(input), call);
+  const preview = await describe(act, call);
+  await call.requireBudget(endpoint);
+  // The arguments were checked by the entry's schema.
+  const { id: target = "page_template" } = given as { readonly id?: string };
+  // The approval counts for this version and this draft only.
+  return { tool: endpoint.tool, args: given, target, state, preview };
+}
+
+async function describe({ endpoint, input, state }: TemplateAct, call: Call): Promise<Preview> {
   switch (endpoint) {
     case publish:
-      return previewPublication(given, state, call);
+      return previewPublication(input, state, call);
     case restore:
-      return previewRestoration(readId(given) ?? "", state, call);
+      return previewRestoration(String(input["id"]), state, call);
     case save:
-      return Promise.resolve(previewSaving(given, state));
+      return previewSaving(input, state);
     default:
       return previewUnpublication(state, call);
   }
 }
 
-function readId({ id }: JsonObject): string | undefined {
-  return typeof id === "string" ? id : undefined;
+async function carryOut({ endpoint, input, state }: TemplateAct, call: Call): Promise<JsonObject> {
+  const { body, change } = await call.write(endpoint, input, {
+    kind: findKind(endpoint),
+    before: describeTemplate(state),
+    condition: describeCondition(state),
+  });
+  // The entries of the template that write all answer with the template.
+  const written = body as unknown as JsonObject;
+  return leaveOutTexts(presentBody(endpoint, written), change);
+}
+
+/** A text of the links' page: a published version by its id, or one that a word names. */
+async function readVersion(
+  endpoint: Endpoint,
+  { id }: JsonObject,
+  call: Call,
+): Promise<JsonObject> {
+  const text = await readText(String(id), call);
+  // What a remote server shows without a body is unknown.
+  const note = call.keyContext.checksConditions ? describeLack(text) : undefined;
+  return presentBody(endpoint, { ...text, ...(note !== undefined && { note }) });
+}
+
+async function readText(id: string, call: Call): Promise<object> {
+  switch (id) {
+    case "draft":
+      return { id, ...(await orStarter(readDraft(call), call)) };
+    case "live":
+      return orStarter(readLive(call), call);
+    case "starter":
+      return { id, ...(await readStarter(call)) };
+    default:
+      return call.ask(version, { id });
+  }
+}
+
+/** An empty body is left out, and the page is not empty. */
+function describeLack({ body, css }: { readonly body?: unknown; readonly css?: unknown }) {
+  if (body !== "") return undefined;
+  return css === ""
+    ? "The text is empty, so previews show the starter: read it with id starter."
+    : "Without a body, the page is the starter with this css added: read it with id starter.";
+}
+
+/** Only of our own service it is known what a project without a template shows. */
+async function orStarter<Text>(reading: Promise<Text>, { keyContext }: Call): Promise<Text> {
+  return reading.catch((error: unknown) => {
+    if (!keyContext.checksConditions || !isNotFound(error)) throw error;
+    const next = "Links show the default page: read it with id starter.";
+    throw new ToolFailure({ ...error.failure, next });
+  });
+}
+
+/** The API shows the draft only in the response to a save, and an empty save changes nothing. */
+async function readDraft(call: Call) {
+  if (!isSaveOffered(call)) throw refuseDraft();
+  // A remote server without a template may not find this. An empty save would then be its first
+  // one, so the draft is not read.
+  await call.ask(versions, {});
+  try {
+    const { body, css } = await call.askFree(save, {}, "present");
+    return { body, css };
+  } catch (error) {
+    throw isChanged(error) ? refuseAbsent(version) : error;
+  }
+}
+
+async function readLive({ ask }: Call) {
+  const found = await ask(versions, {});
+  const live = found.versions.find((one) => one.live);
+  if (live !== undefined) return ask(version, { id: live.id });
+  const nothing = notFound(messages.template_version_not_found);
+  throw explainEnd({ tool: version.tool, endpoint: version }, nothing);
+}
+
+async function readStarter({ keyContext }: Call) {
+  if (keyContext.checksConditions) {
+    const { starter } = await import("../../../template/starter-template.ts");
+    return starter;
+  }
+  const message = "the starter template of a remote server is unknown";
+  throw refuseArguments(version.tool, [{ field: "id", message }]);
+}
+
+function refuseDraft(): ToolFailure {
+  return new ToolFailure({
+    code: "scope_missing",
+    message: "Reading the draft needs save_template, which is not available here.",
+    effect: "none",
+    retry: "never",
+    next: "Tell the user, or pass the id `live` to read what visitors see.",
+  });
 }

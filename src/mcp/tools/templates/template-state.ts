@@ -1,7 +1,8 @@
+import { describeTemplateState, type Condition } from "../../../contract/condition.ts";
 import { listUnreadRows } from "../../../contract/unread.ts";
 import type { Answer } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
 import { readAnswer } from "../../../contract/server-answer.ts";
 import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
@@ -126,3 +127,61 @@ export function pickText({ body, css }: JsonObject): Partial<TemplateText> {
     ...(typeof css === "string" && { css }),
   };
 }
+
+export function describeCondition({ live, draft, isAbsent }: TemplateState): Condition | undefined {
+  if (isAbsent) return "absent";
+  // Nothing was shown of what the key may not read at all.
+  if (live === undefined) return undefined;
+  return { shown: describeTemplateState(draft, live?.id ?? null) };
+}
+
+/** What the API would refuse afterwards is refused before a person is asked. */
+export async function refuseUnpublishable(
+  text: Partial<TemplateText>,
+  { askFree, keyContext, signal }: Call,
+): Promise<void> {
+  const { publish, preview } = pageTemplate;
+  await keyContext.refuseForeign(publish, text, signal);
+  if (!keyContext.mayAsk(preview)) return;
+  try {
+    await askFree(preview, text);
+  } catch (error) {
+    // If the preview fails for another reason, the publication may still succeed.
+    if (error instanceof ToolFailure && error.failure.code !== "validation_failed") return;
+    throw error;
+  }
+}
+
+/** A write's result without the texts, which are long and known to whoever wrote them. */
+export function leaveOutTexts(
+  { page_template, ...rest }: JsonObject,
+  change: JsonObject,
+): JsonObject {
+  const fields = Object.keys(change["fields"] ?? {}).map((name) => [name, "changed"]);
+  return {
+    ...(isJsonObject(page_template) && { page_template: dropTexts(page_template) }),
+    ...rest,
+    change: { ...change, fields: Object.fromEntries(fields) },
+  };
+}
+
+function dropTexts({ body: _body, css: _css, live_version, ...rest }: JsonObject): JsonObject {
+  const live = isJsonObject(live_version) ? dropTexts(live_version) : live_version;
+  return { ...rest, ...(live !== undefined && { live_version: live }) };
+}
+
+export const platforms = ["ios", "android", "desktop"] as const;
+export type Platform = (typeof platforms)[number];
+
+/** The API renders a template's page for one user agent. */
+export const userAgents: Readonly<Record<Platform, string>> = {
+  ios:
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 " +
+    "(KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1",
+  android:
+    "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) " +
+    "Chrome/141.0.0.0 Mobile Safari/537.36",
+  desktop:
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) " +
+    "Chrome/141.0.0.0 Safari/537.36",
+};
