@@ -1,4 +1,4 @@
-import type { KeptAccess } from "../mcp/access/remember-access.ts";
+import type { KeptAccess } from "../mcp/access/probe-access.ts";
 import type { State } from "../state/state.ts";
 
 /**

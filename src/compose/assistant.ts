@@ -251,7 +251,7 @@ export async function inspectTools({ key, ...options }: InspectOptions) {
   const known = await readKnownKey(config, deployment, key);
   const keyContext = assistant.createKeyContext({ key, known }, nobodyListens);
   // As it is now, and not as it was when it was learned.
-  await keyContext.confirm(0);
+  await keyContext.explore(0);
   await assistant.close();
   return { toolbox, keyContext };
 }

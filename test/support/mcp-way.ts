@@ -3,6 +3,7 @@ import { Server, type ServerContext } from "@modelcontextprotocol/server";
 import { expect } from "vitest";
 import type { KnownKey } from "../../src/contract/access.ts";
 import { createAccess } from "../../src/mcp/access/key-access.ts";
+import { createLearnedAccess } from "../../src/mcp/access/learned-access.ts";
 import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
@@ -53,9 +54,8 @@ export function openWay(work: Work = () => undefined) {
         scopes: undefined,
         isProbed: () => true,
         facts: undefined,
-        now: () => 0,
+        learned: createLearnedAccess({ now: () => 0, onLearned: () => {} }),
         onChange,
-        onLearned: () => {},
       });
       // Nothing else of a key context is looked at where no tool is called.
       return { access, renew: () => Promise.resolve() } as KeyContext;

@@ -20,7 +20,7 @@ import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
-import type { KeptAccess } from "../../src/mcp/access/remember-access.ts";
+import type { KeptAccess } from "../../src/mcp/access/probe-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { sendByFetch } from "./by-fetch.ts";
@@ -218,7 +218,7 @@ export async function openStage(staging: Staging): Promise<Stage> {
     countChanges: () => changes,
     settle: async () => {
       await turn();
-      await keyContext.confirm();
+      await keyContext.explore();
     },
     [Symbol.asyncDispose]: async () => {
       await client.close();

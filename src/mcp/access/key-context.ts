@@ -10,16 +10,22 @@ import type { PublicFiles } from "../../network/hosts/fetch-file.ts";
 import type { History, Readers } from "../../state/history.ts";
 import type { Scope } from "../../contract/scopes-and-roles.ts";
 import type { Previews } from "./saved-previews.ts";
-import { createExploration, type Exploration } from "./explore-access.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
 import type { ReadListening } from "./listening.ts";
-import { listProbes } from "./probe-access.ts";
-import { createAccessMemory, type KeptAccess } from "./remember-access.ts";
+import { createLearnedAccess, type LearnedAccess } from "./learned-access.ts";
+import {
+  createAccessMemory,
+  createExploration,
+  listProbes,
+  type AccessMemory,
+  type Exploration,
+  type KeptAccess,
+} from "./probe-access.ts";
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
 export type KeyContext = DestinationLimits &
-  Pick<Exploration, "explore" | "exploreForList" | "confirm"> & {
+  Exploration & {
     readonly access: Access;
     /** Asks the deployment, and learns from every answer what the key may do. */
     readonly call: Client["call"];
@@ -130,17 +136,18 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
   const { isOffered, isActAllowed, lookUp, scopes, readListening } = options;
   let { known } = options;
   const key_print = printKey(key);
-  const { access, ...exploring } = exploreAccess(options, key_print);
+  const { access, exploration, call, noteListed } = exploreAccess(options, key_print);
   const limits = limitDestinations({
     destinations: options.destinations,
     readKnown: () => known,
-    call: learnFrom(client, access),
+    call,
   });
   const readRealm = () => known.projectId ?? origin;
 
   return {
     ...limits,
-    ...exploring,
+    ...exploration,
+    noteListed,
     isSameTime: client.isSameTime,
     requireBudget: client.requireBudget,
     bulk,
@@ -193,43 +200,38 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
 
 /** What is known of the key's access, and how it gets to be known. */
 function exploreAccess(options: KeyContextOptions, key_print: string) {
-  const { client, origin, key, scopes, probe, clock, sleep, report } = options;
-  const { isOffered, openMemory, onChange, onListed } = options;
-  const memory = createAccessMemory({ key_print, origin, openMemory, report });
+  const { client, origin, key, scopes, probe, clock, sleep, report, openMemory } = options;
+  const { isOffered, onChange, onListed } = options;
+  const memory = createAccessMemory({ owner: `${key_print} ${origin}`, openMemory, report });
+  const learned = createLearnedAccess({ now: clock.now, onLearned: memory.note });
   let isListed = false;
+  // Before anyone has seen a list there is no one to notify that it is another one.
+  const notify = () => (isListed ? onChange() : onListed());
   const access = createAccess({
     hasKey: key !== undefined,
     scopes,
     isProbed: (list) => probe !== "off" && isOffered(list),
     facts: options.known.facts,
     refusal: options.known.refusal,
-    now: clock.now,
-    // A client is told once of all that is learned at once.
-    onChange: () => {
-      if (!exploration.isAsking()) onChange();
-    },
-    onLearned: (learned) => {
-      memory.note(learned);
-      if (!exploration.isAsking()) void memory.write();
-    },
+    learned,
+    onChange,
   });
   const exploration = createExploration({
-    access,
-    memory,
+    learned,
+    canLearn: access.canLearn,
+    isWorthAsking: access.isWorthAsking,
+    probes: probe === "off" ? [] : listProbes(isOffered),
     tryOnce: client.tryOnce,
-    listProbes: () => (probe === "off" ? [] : listProbes(isOffered)),
+    memory,
     clock,
     sleep,
-    // Before anybody has seen a list there is nobody to tell that it is another one.
-    onAsked: () => (isListed ? onChange() : onListed()),
+    onChange: notify,
     report,
   });
-  const { explore, exploreForList, confirm } = exploration;
   return {
     access,
-    explore,
-    exploreForList,
-    confirm,
+    exploration,
+    call: learnFrom({ client, learned, memory, canLearn: access.canLearn, onChange: notify }),
     noteListed: () => {
       isListed = true;
       onListed();
@@ -253,17 +255,29 @@ function ownsAll(facts: KnownKey["facts"]): boolean {
   return facts !== undefined && hasRole(facts, "owner") && facts.scopes.length === 0;
 }
 
+type Learning = Pick<Access, "canLearn"> & {
+  readonly client: Client;
+  readonly learned: LearnedAccess;
+  readonly memory: AccessMemory;
+  readonly onChange: () => void;
+};
+
 /** A job's calls teach as much of the key as a tool's calls. */
-function learnFrom(client: Client, access: Access): Client["call"] {
+function learnFrom({ client, learned, ...learning }: Learning): Client["call"] {
   return async (endpoint, input, signal, options) => {
+    if (!learning.canLearn()) return client.call(endpoint, input, signal, options);
+    const before = learned.find(endpoint)?.state;
     try {
       const output = await client.call(endpoint, input, signal, options);
-      access.noteAnswered(endpoint);
+      if (endpoint.auth !== "none") learned.noteGranted(endpoint);
       return output;
     } catch (error) {
       const isRefusal = error instanceof Problem && error.status === 401;
-      if (isRefusal) access.noteRefused(endpoint, error.message);
+      if (isRefusal) learned.noteRefused(endpoint, error.message);
       throw error;
+    } finally {
+      void learning.memory.write();
+      if (learned.find(endpoint)?.state !== before) learning.onChange();
     }
   };
 }

@@ -1,154 +1,159 @@
-import { readCause } from "../../contract/access.ts";
+import { hasRole, listNamedScopes, readCause, type Cause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
-import { findImplied, refusesAll } from "./denials.ts";
+import { readAnswer } from "../../contract/server-answer.ts";
 
-/** What a deployment's answers have taught of a key, each for its time. */
+/** What the answers of a remote server have shown of a key, each for a day. */
 export type LearnedAccess = {
-  readonly find: (endpoint: Endpoint) => Learned | undefined;
-  readonly learn: (endpoint: Endpoint, found: Found) => void;
-  /** Whether the key has turned out to be made for this kind of endpoint alone. */
-  readonly hasKind: (auth: Endpoint["auth"]) => boolean;
-  readonly isOtherKind: (endpoint: Endpoint) => boolean;
-  /** What another endpoint was refused for, and this one demands as well. */
-  readonly findImplied: (endpoint: Endpoint) => Learned | undefined;
-  /** Returns the refusal when every one of these lists was refused because the key is invalid. */
-  readonly findRefusal: (lists: readonly Endpoint[]) => string | undefined;
+  readonly find: (endpoint: Endpoint) => KnownTool | undefined;
+  /** Another endpoint's denial that holds for this one as well. */
+  readonly findImplied: (endpoint: Endpoint) => KnownTool | undefined;
+  /** The kinds of endpoint for which the key has turned out to be made. */
+  readonly listKinds: () => ReadonlySet<Endpoint["auth"]>;
+  readonly noteGranted: (endpoint: Endpoint) => void;
+  /** An answer that decides nothing, and would be the same the next time. */
+  readonly noteSettled: (endpoint: Endpoint, reason: string) => void;
+  /**
+   * A 401's message shows what the key may not do. Refused to a call that asked for nothing in
+   * particular, a right is lacking to every call.
+   */
+  readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
   /** Takes over what was learned earlier, where nothing was learned since. */
   readonly recall: (known: readonly KnownTool[]) => void;
-  readonly forgetDenials: (isMeant: (tool: string) => boolean) => void;
+  readonly forget: (isMeant: (known: KnownTool) => boolean) => void;
 };
 
 export type KnownTool = {
   readonly tool: string;
-  /** Unknown when the server's answer did not decide it; the server is not asked again. */
-  readonly state: "granted" | "denied" | "unknown";
+  /**
+   * `settled`: the server's answer did not decide it, and it is not asked again for a day. `open`:
+   * the key as such was refused, or one call of several.
+   */
+  readonly state: "granted" | "denied" | "settled" | "open";
   /** The server's own words. */
   readonly reason: string | null;
-  /** Whether the answer shows which kind of key it is. */
-  readonly shows_kind: boolean;
-  /** When it was learned, and until when it holds. */
   readonly at: number;
-  readonly until: number;
 };
-
-export type Learned = KnownTool & {
-  /** It tells nothing of the endpoint, which may be asked again. */
-  readonly isOpen?: boolean;
-};
-
-type Found = Pick<Learned, "state" | "reason" | "shows_kind" | "isOpen">;
-
-type Lesson = { readonly endpoint: Endpoint; readonly known: Learned };
 
 export type LearnedOptions = {
   /** The time of day. */
   readonly now: () => number;
-  /** Called when more is known than before: tools may have to be listed or hidden. */
-  readonly onChange: () => void;
-  /** Called with what is worth remembering. */
-  readonly onLearned: (known: KnownTool) => void;
+  /** Called with what is worth remembering; undefined for what is forgotten. */
+  readonly onLearned: (tool: string, known: KnownTool | undefined) => void;
 };
 
-/** For how long an answer counts: a day. */
 const holds_ms = 24 * 60 * 60_000;
-/** What is met again sooner than this is not noted again. */
 const noted_ms = 60 * 60_000;
 const byTool = new Map(listEndpoints().map((endpoint) => [endpoint.tool, endpoint]));
 
-export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
-  const { now, onChange, onLearned } = options;
-  const learned = new Map<string, Learned>();
+type Lesson = { readonly endpoint: Endpoint; readonly known: KnownTool };
 
-  function find({ tool }: Endpoint): Learned | undefined {
+export function createLearnedAccess({ now, onLearned }: LearnedOptions): LearnedAccess {
+  const learned = new Map<string, KnownTool>();
+
+  function find({ tool }: Endpoint): KnownTool | undefined {
     const known = learned.get(tool);
-    return known !== undefined && holds(known, now()) ? known : undefined;
+    // What lies in the future was learned before the clock was set back.
+    const age_ms = now() - (known?.at ?? 0);
+    return age_ms >= 0 && age_ms < holds_ms ? known : undefined;
   }
 
-  function list(): readonly Lesson[] {
-    const time = now();
-    return [...learned.values()].flatMap((known) => {
-      const endpoint = byTool.get(known.tool);
-      return endpoint !== undefined && holds(known, time) ? [{ endpoint, known }] : [];
+  function isDecided(endpoint: Endpoint): boolean {
+    return ["granted", "denied"].includes(find(endpoint)?.state ?? "");
+  }
+
+  function list(state: KnownTool["state"]): readonly Lesson[] {
+    return [...byTool.values()].flatMap((endpoint) => {
+      const known = find(endpoint);
+      return known?.state === state ? [{ endpoint, known }] : [];
     });
   }
 
-  function listKinds(): ReadonlySet<Endpoint["auth"]> {
-    return new Set(
-      list().flatMap(({ endpoint, known }) => (known.shows_kind ? endpoint.auth : [])),
-    );
+  function learn({ tool }: Endpoint, state: KnownTool["state"], reason: string | null): void {
+    const before = learned.get(tool);
+    const known = { tool, state, reason, at: now() };
+    const isSame = before?.state === state && before.reason === reason;
+    // Another process may have learned otherwise meanwhile, so it is saved again after an hour.
+    if (isSame && Math.abs(known.at - before.at) < noted_ms) return;
+    learned.set(tool, known);
+    if (state !== "open") onLearned(tool, known);
   }
 
   return {
     find,
-    learn: (endpoint, found) => {
-      const at = now();
-      const before = find(endpoint);
-      const isSame = before?.state === found.state && isLikewise(before, found);
-      const shows_kind = found.shows_kind || (isSame && before.shows_kind);
-      const isKindKnown = before?.shows_kind === true || !shows_kind;
-      const isKindNew = !isKindKnown && !listKinds().has(endpoint.auth);
-      const until = at + holds_ms;
-      if (isSame && !isKindNew && until - before.until < noted_ms) return;
-      const { isOpen = false, ...lasting } = {
-        ...found,
-        tool: endpoint.tool,
-        shows_kind,
-        at,
-        until,
-      };
-      learned.set(endpoint.tool, { ...lasting, isOpen });
-      if (!isOpen) onLearned(lasting);
-      if (before?.state !== found.state || isKindNew) onChange();
+    findImplied: (endpoint) => {
+      const granted = list("granted");
+      return list("denied").find((denial) => {
+        const cause = readCause(denial.known.reason ?? "");
+        const isImplied = demandsSame(denial.endpoint, cause, endpoint);
+        // Else the server demands something else than the contract says, and nothing follows.
+        return (
+          isImplied && !granted.some((each) => demandsSame(denial.endpoint, cause, each.endpoint))
+        );
+      })?.known;
     },
-    hasKind: (auth) => listKinds().has(auth),
-    isOtherKind: ({ auth }) => {
-      const kinds = listKinds();
-      return kinds.size === 1 && !kinds.has(auth);
+    listKinds: () => {
+      const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
+      // A 404 of what has an id, or a page, grants it and may have come from anything.
+      const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
+      const shown = [...lists, ...denied];
+      return new Set(shown.map(({ endpoint }) => endpoint.auth));
     },
-    findImplied: (endpoint) => findImpliedIn(list(), endpoint),
-    findRefusal: (lists) => findRefusalIn(lists.map(find)),
+    noteGranted: (endpoint) => learn(endpoint, "granted", null),
+    noteSettled: (endpoint, reason) => {
+      if (!isDecided(endpoint)) learn(endpoint, "settled", reason);
+    },
+    noteRefused: (endpoint, message, isPlain = false) => {
+      const cause = readCause(message);
+      const isLasting = isPlain || refusesAll(endpoint, cause, message);
+      if (rightsCauses.has(cause) && isLasting) return learn(endpoint, "denied", message);
+      // One call that was refused says nothing against a tool that has worked.
+      if (cause === "key_invalid" || !isDecided(endpoint)) learn(endpoint, "open", message);
+    },
     recall: (rows) => {
-      const news = rows.filter(({ tool }) => !learned.has(tool));
-      for (const known of news) learned.set(known.tool, known);
-      if (news.length > 0) onChange();
+      for (const known of rows) if (!learned.has(known.tool)) learned.set(known.tool, known);
     },
-    forgetDenials: (isMeant) => {
-      const time = now();
-      const meant = [...learned.values()].filter(
-        ({ tool, state }) => state === "denied" && isMeant(tool),
-      );
-      for (const { isOpen: _, ...known } of meant) {
-        learned.delete(known.tool);
-        onLearned({ ...known, state: "unknown", at: time, until: time });
+    forget: (isMeant) => {
+      for (const { tool } of [...learned.values()].filter(isMeant)) {
+        learned.delete(tool);
+        onLearned(tool, undefined);
       }
-      if (meant.length > 0) onChange();
     },
   };
 }
 
-function findRefusalIn(found: readonly (Learned | undefined)[]): string | undefined {
-  const reasons = found.map((known) => (known?.isOpen === true ? (known.reason ?? "") : ""));
-  const isInvalid = reasons.every((reason) => readCause(reason) === "key_invalid");
-  return isInvalid ? reasons[0] : undefined;
+/** The rights that a valid key may lack. */
+const rightsCauses: ReadonlySet<Cause> = new Set([
+  "scope_missing",
+  "role_required",
+  "plan_required",
+]);
+
+/** Whether what a key lacks for the first endpoint is what the other one demands as well. */
+function demandsSame(denied: Endpoint, cause: Cause, other: Endpoint): boolean {
+  const { scope, role, plan } = denied;
+  // The specification names no scope of upsert's own, so a server may ask for another one.
+  if (cause === "scope_missing") {
+    const isKnown = denied.overwrite_scope === undefined && other.overwrite_scope === undefined;
+    return scope !== undefined && other.scope === scope && isKnown;
+  }
+  if (cause === "plan_required") return plan !== undefined && other.plan === plan;
+  if (cause !== "role_required" || role === undefined || other.role === undefined) return false;
+  return hasRole({ role: other.role }, role) && (writesLinks(denied) || !writesLinks(other));
 }
 
-function findImpliedIn(all: readonly Lesson[], endpoint: Endpoint): Learned | undefined {
-  const pick = (state: Learned["state"]) => all.filter(({ known }) => known.state === state);
-  const denials = pick("denied").flatMap((denial) => {
-    const reason = denial.known.reason ?? "";
-    const cause = readCause(reason);
-    return refusesAll(denial.endpoint, cause, reason) ? [{ ...denial, cause }] : [];
-  });
-  const granted = pick("granted").map((grant) => grant.endpoint);
-  return findImplied(endpoint, denials, granted)?.known;
+/** Whether every call of the endpoint will be refused like this, whatever its fields are. */
+function refusesAll(endpoint: Endpoint, cause: Cause, message: string): boolean {
+  if (!demandsSame(endpoint, cause, endpoint)) return false;
+  const named = listNamedScopes(message);
+  if (cause === "scope_missing") {
+    return named.length === 0 || named.some((name) => name === endpoint.scope);
+  }
+  const isOfApp = cause === "role_required" && /\bapps?\b/i.test(readAnswer(message));
+  return !(isOfApp && writesLinks(endpoint));
 }
 
-function isLikewise(one: Found, other: Found): boolean {
-  return one.reason === other.reason && (one.isOpen === true) === (other.isOpen === true);
-}
-
-/** What lies in the future was learned before the clock was set back. */
-function holds({ at, until }: Learned, time: number): boolean {
-  return at <= time && time < until;
+/** The specification names no role for links: one that is missing for apps hides none of these. */
+function writesLinks({ role, path }: Endpoint): boolean {
+  return role !== undefined && /^\/(short_)?links\b/.test(path);
 }

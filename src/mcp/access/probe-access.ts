@@ -1,158 +1,225 @@
 import { randomUUID } from "node:crypto";
-import type { Client } from "../../client/client.ts";
+import type { Client, Sleep } from "../../client/client.ts";
 import type { Outcome } from "../../client/outcome.ts";
-import { readCause, type Cause } from "../../contract/access.ts";
+import { readCause } from "../../contract/access.ts";
+import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import { contract, listEndpoints } from "../../contract/index.ts";
+import { listEndpoints } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Access } from "./key-access.ts";
+import type { KeptValues } from "../../state/kept-values.ts";
+import type { KnownTool, LearnedAccess } from "./learned-access.ts";
 
-/** What is asked of a deployment to find out what a key may do: nothing that changes anything. */
-
-export type Probe = {
-  readonly endpoint: Endpoint;
-  readonly input: JsonObject;
+/** Finds out what a key may do at a remote server, by requests that change nothing. */
+export type Exploration = {
+  /**
+   * Recalls what was learned within a day, and asks for the rest, all side by side. With an age it
+   * asks again what this process last asked that long ago.
+   */
+  readonly explore: (age_ms?: number) => Promise<void>;
+  /** The same for a list of tools, which waits no longer than 1.5 seconds. */
+  readonly exploreForList: () => Promise<void>;
 };
 
-export type Probing = {
-  readonly tryOnce: Client["tryOnce"];
-  readonly access: Access;
+/** Where it is kept; a mere look saves nothing. */
+export type KeptAccess = Pick<KeptValues, "list" | "save" | "remove">;
+
+export type ExplorationOptions = {
+  readonly learned: LearnedAccess;
+  /** False without a key, and for a key that the embedded service knows. */
+  readonly canLearn: () => boolean;
+  /** Whether the key may use the endpoint's tool as far as is known without asking. */
+  readonly isWorthAsking: (endpoint: Endpoint) => boolean;
   readonly probes: readonly Probe[];
-  /** Whether what is known already is asked once more. */
-  readonly isAnew: (endpoint: Endpoint) => boolean;
+  readonly tryOnce: Client["tryOnce"];
+  readonly memory: AccessMemory;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  readonly onChange: () => void;
+  readonly report: (error: unknown) => unknown;
 };
 
-export type Probed = {
-  readonly asked: readonly Endpoint[];
-  /** Whether everything was answered; what was not may be asked again later. */
-  readonly isWhole: boolean;
-};
+type Probe = { readonly endpoint: Endpoint; readonly input: JsonObject };
 
-/** Lists of one, what has an id that nothing has, and changes to that without a single field. */
+const nothing = Promise.resolve();
+
+/** Counted from a client's first message, so that its list comes in time. */
+const longestWait_ms = 1500;
+/** What was not answered is asked again beside a later call, and no sooner. */
+const pause_ms = 60_000;
+
+export function createExploration(options: ExplorationOptions): Exploration {
+  const { learned, memory, clock, sleep, report } = options;
+  const askedAt = new Map<string, number>();
+  let isRecalled = false;
+  let running: Promise<void> | undefined;
+  let waited: Promise<unknown> | undefined;
+
+  function listDue(age_ms: number | undefined): readonly Probe[] {
+    return options.probes.filter(({ endpoint }) => {
+      if (!options.isWorthAsking(endpoint)) return false;
+      const { state = "open" } = learned.find(endpoint) ?? {};
+      const least_ms = state === "open" ? Math.min(age_ms ?? Infinity, pause_ms) : age_ms;
+      const last = askedAt.get(endpoint.tool) ?? -Infinity;
+      return least_ms !== undefined && clock.monotonic() - last >= least_ms;
+    });
+  }
+
+  async function runRound(age_ms: number | undefined): Promise<void> {
+    await memory.recall(learned);
+    isRecalled = true;
+    await ask(listDue(age_ms));
+  }
+
+  async function ask(due: readonly Probe[]): Promise<void> {
+    const denied = due.filter(({ endpoint }) => learned.find(endpoint)?.state === "denied");
+    for (const { endpoint } of due) askedAt.set(endpoint.tool, clock.monotonic());
+    await Promise.all(
+      due.map(async ({ endpoint, input }) => {
+        note(endpoint, await options.tryOnce(endpoint, { input }), learned);
+      }),
+    );
+    // A key that may do again what it might not was changed, and perhaps in more than was asked.
+    const isHealed = denied.some(({ endpoint }) => learned.find(endpoint)?.state === "granted");
+    const isStale = ({ tool, state }: KnownTool) =>
+      isHealed && state === "denied" && !due.some(({ endpoint }) => endpoint.tool === tool);
+    learned.forget(isStale);
+  }
+
+  function explore(age_ms?: number): Promise<void> {
+    if (running !== undefined) return running;
+    // This is looked at beside every call.
+    if (!options.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return nothing;
+    const end = new AbortController();
+    const round = runRound(age_ms)
+      .catch((error: unknown) => void report(error))
+      .then(() => {
+        running = undefined;
+        end.abort();
+        void memory.write();
+        options.onChange();
+      });
+    running = round;
+    waited = Promise.race([round, sleep(longestWait_ms, end.signal).catch(() => undefined)]);
+    return round;
+  }
+
+  return {
+    explore: async (age_ms) => {
+      await running;
+      await explore(age_ms);
+      await memory.write();
+    },
+    exploreForList: async () => {
+      void explore();
+      await waited;
+    },
+  };
+}
+
+/** Lists of one, an id that nothing has, and `PATCH` of that without a single field. */
 export function listProbes(isOffered: (endpoint: Endpoint) => boolean): readonly Probe[] {
-  const id = createUnknownId();
+  // A server that counts its rows may read 3f… as the number 3, and no letter as one.
+  const id = `f${randomUUID().slice(1)}`;
   return listEndpoints().flatMap((endpoint): readonly Probe[] => {
-    const { method, auth, params, list, hidden, ours } = endpoint;
+    const { method, auth, params, list } = endpoint;
     if (auth === "none" || !isOffered(endpoint)) return [];
-    // What only an undo asks is not there for an assistant to be listed.
-    if (hidden === true && ours !== true) return [];
     const isHarmless = method === "GET" || (method === "PATCH" && params !== undefined);
-    if (!isHarmless) return [];
-    return [{ endpoint, input: { ...(params && { id }), ...(list && { limit: 1 }) } }];
+    return isHarmless
+      ? [{ endpoint, input: { ...(params && { id }), ...(list && { limit: 1 }) } }]
+      : [];
   });
 }
 
-/** A deployment that counts its rows may read 3f… as the number 3, and no letter as one. */
-function createUnknownId(): string {
-  return `f${randomUUID().slice(1)}`;
-}
-
-export async function probeAccess(probing: Probing): Promise<Probed> {
-  const { tryOnce, access, probes } = probing;
-  const ask = async ({ endpoint, input }: Probe): Promise<Asked> => {
-    const outcome = await tryOnce(endpoint, { input });
-    return { endpoint, noted: note(endpoint, outcome, access) };
-  };
-  const askAll = (isMeant: (endpoint: Endpoint) => boolean) =>
-    Promise.all(
-      probes.filter((probe) => isMeant(probe.endpoint) && isWorth(probe, probing)).map(ask),
-    );
-  // These two tell what kind of key it is, which answers half of the questions.
-  const first = await askAll((endpoint) => telling.has(endpoint));
-  const rest = isUseless(first) ? [] : await askAll((endpoint) => !telling.has(endpoint));
-  const asked = [...first, ...rest];
-  return {
-    asked: asked.map(({ endpoint }) => endpoint),
-    isWhole: !asked.some(({ endpoint }) => access.isWorthAsking(endpoint, false)),
-  };
-}
-
-/** A key that is none is refused everywhere, and who does not answer is asked no more for now. */
-function isUseless(first: readonly Asked[]): boolean {
-  if (first.length === 0 || first.some(({ noted }) => noted === "told")) return false;
-  const isNone = first.some(
-    ({ endpoint, noted }) => endpoint === links.index && noted === "refused",
-  );
-  return isNone || first.every(({ noted }) => noted === "unanswered");
-}
-
-const { projects, links } = contract;
-const telling: ReadonlySet<Endpoint> = new Set<Endpoint>([projects.index, links.index]);
-
-export function isWorth(
-  { endpoint }: Probe,
-  { access, isAnew }: Pick<Probing, "access" | "isAnew">,
-): boolean {
-  return access.isWorthAsking(endpoint, isAnew(endpoint));
-}
-
-type Asked = { readonly endpoint: Endpoint; readonly noted: Noted };
-
-/** `told` something of what the key may do, or refused the key as such. */
-type Noted = "told" | "refused" | "unanswered" | "nothing";
-
-/** Only a 401 that names scope, role or plan denies; what was not expected tells nothing. */
-function note(endpoint: Endpoint, outcome: Outcome, access: Access): Noted {
+/** Only a 401 that names scope, role or plan denies; what was not expected decides nothing. */
+function note(endpoint: Endpoint, outcome: Outcome, learned: LearnedAccess): void {
   switch (outcome.kind) {
-    // It was done, and only what it was answered with is not known.
     case "accepted":
-      access.noteAccepted(endpoint);
-      return "told";
     case "answered":
-      access.noteAnswered(endpoint);
-      return "told";
+      return learned.noteGranted(endpoint);
     case "limited":
     case "unsent":
-      return "unanswered";
+      return;
     case "failed": {
       const { code, message } = outcome.failure;
-      return code === "bad_response" ? settle(endpoint, message, access) : "unanswered";
+      return code === "bad_response" ? learned.noteSettled(endpoint, message) : undefined;
     }
-    case "doubtful": {
+    case "doubtful":
       // Only a 503 asks us to wait.
-      if (outcome.reason !== "failing" || outcome.wait_ms !== undefined) return "unanswered";
-      return settle(endpoint, `When Waypost checked, ${outcome.said}.`, access);
-    }
+      if (outcome.reason !== "failing" || outcome.wait_ms !== undefined) return;
+      return learned.noteSettled(endpoint, `When Waypost checked, ${outcome.said}.`);
     case "refused": {
       const { status, message } = outcome.problem;
-      if (status === 401) return noteUnauthorized(endpoint, message, access);
-      if (!isKeyAccepted(endpoint, status)) {
-        return settle(
-          endpoint,
-          `When Waypost checked, the server answered with status ${status}: ${message}`,
-          access,
-        );
-      }
-      access.noteAccepted(endpoint);
-      return "told";
+      const isVague = readCause(message) === "unauthorized";
+      if (status === 401 && !isVague) return learned.noteRefused(endpoint, message, true);
+      // The key was accepted, and the request refused for what it asked. A list asks for nothing.
+      const isAccepted = endpoint.list === undefined && endpoint.ours !== true;
+      if (isAccepted && (status === 404 || status === 422)) return learned.noteGranted(endpoint);
+      const said = `the server answered with status ${status}: ${message}`;
+      return learned.noteSettled(endpoint, `When Waypost checked, ${said}`);
     }
   }
 }
 
-function settle(endpoint: Endpoint, reason: string, access: Access): Noted {
-  access.noteSettled(endpoint, reason);
-  return "nothing";
-}
+/** What was learned of one key at one remote server, kept for later processes. */
+export type AccessMemory = {
+  readonly recall: (learned: LearnedAccess) => Promise<void>;
+  /** Undefined for what is forgotten. */
+  readonly note: (tool: string, known: KnownTool | undefined) => void;
+  /** Writes down what was noted. */
+  readonly write: () => Promise<void>;
+};
 
-function noteUnauthorized(endpoint: Endpoint, message: string, access: Access): Noted {
-  access.noteRefused(endpoint, message, true);
-  const cause = readCause(message);
-  if (keyTroubles.has(cause)) return "refused";
-  if (cause === "unauthorized") return settle(endpoint, message, access);
-  return "told";
-}
+type MemoryOptions = {
+  /** The key and the server. */
+  readonly owner: string;
+  /** Undefined where nothing is learned. */
+  readonly openMemory: (() => Promise<KeptAccess>) | undefined;
+  readonly report: (error: unknown) => unknown;
+};
 
-const keyTroubles: ReadonlySet<Cause> = new Set([
-  "key_missing",
-  "key_invalid",
-  "account_suspended",
-]);
+export function createAccessMemory({ owner, report, ...options }: MemoryOptions): AccessMemory {
+  let { openMemory } = options;
+  let recalling: Promise<readonly KnownTool[]> | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  const noted = new Map<string, KnownTool | undefined>();
 
-/**
- * The key was accepted, and the request refused for what it asked. A list takes nothing, so one
- * that is not found does not exist there, as what is ours.
- */
-function isKeyAccepted(endpoint: Endpoint, status: number): boolean {
-  if (endpoint.list !== undefined || endpoint.ours === true) return false;
-  return status === 404 || status === 422;
+  /** Where the data folder cannot be used, each process learns for itself. */
+  function giveUp(error: unknown): void {
+    openMemory = undefined;
+    report(error);
+  }
+
+  async function read(): Promise<readonly KnownTool[]> {
+    const kept = await openMemory?.();
+    const rows = (await kept?.list("known_access", owner)) ?? [];
+    // They were saved by `save`.
+    return rows.map(({ value }) => value as KnownTool);
+  }
+
+  async function save(): Promise<void> {
+    const kept = await openMemory?.();
+    const entries = [...noted];
+    noted.clear();
+    const saving = entries.map(([tool, known]) => {
+      const key = `${owner} ${tool}`;
+      if (known === undefined) return kept?.remove("known_access", [key]);
+      return kept?.save("known_access", key, known, { owner, at: known.at });
+    });
+    await Promise.all(saving);
+  }
+
+  return {
+    recall: async (learned) => {
+      recalling ??= read().catch((error: unknown) => {
+        giveUp(error);
+        return [];
+      });
+      learned.recall(await recalling);
+    },
+    note: (tool, known) => noted.set(tool, known),
+    write: () => {
+      if (noted.size > 0) writing = writing.then(save).catch(giveUp);
+      return writing;
+    },
+  };
 }

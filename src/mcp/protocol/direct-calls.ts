@@ -128,7 +128,7 @@ export function createDirectCalls(options: ServerOptions): DirectCalls {
       const calling = { caller, leaving, requestId, meta, person, tellProgress };
       const answered = callOnce(tool, given, calling, options);
       // As beside every call.
-      void keyContext.confirm();
+      void keyContext.explore();
       const result = await answered;
       if (leaving.aborted) return "cancelled";
       return caller.isModern ? stamp(result) : result;

@@ -68,8 +68,6 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
     const visible = listVisible(toolbox, keyContext);
     const tools = describeTools(visible);
     keyContext.noteListed();
-    // Once the list has left.
-    setImmediate(() => void keyContext.confirm());
     return { tools };
   };
   // A client has come (`initialize`, `server/discover`), and is answered first.
@@ -90,7 +88,7 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
       await readFresh(keyContext);
       const answered = answerCall(caller, tool, given, context, options);
       // Beside the first call, never before it.
-      void keyContext.confirm();
+      void keyContext.explore();
       return answered;
     }),
   );

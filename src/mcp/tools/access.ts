@@ -38,7 +38,7 @@ export function createExplainAccess(listTools: () => readonly Tool[], mode: Mode
     readAccess: () => ({ state: "granted" }),
     run: async (_, { keyContext }) => {
       // Whoever asks why may have changed the key just now.
-      await keyContext.confirm(fresh_ms);
+      await keyContext.explore(fresh_ms);
       return { access: describeAccess(keyContext, listTools(), mode) };
     },
   });

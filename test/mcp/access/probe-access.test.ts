@@ -43,10 +43,8 @@ const masterProbes = [
   "GET /projects/:id",
   'PATCH /projects/:id {"project":{}}',
 ];
-/** All that is asked of a deployment to find out what a key may do. */
+/** All that is asked of a deployment, side by side, to find out what a key may do. */
 const usual = [...masterProbes, ...linkProbes, ...appProbes, ...templateProbes];
-/** The two that tell what kind of key it is, and then what there is for a project's key. */
-const ofProject = usual.filter((line) => line === masterProbes[0] || !masterProbes.includes(line));
 
 describe("nothing is asked", () => {
   test.each(eras)("where that is not wanted, whatever a client does (%s)", async (era) => {
@@ -108,7 +106,7 @@ describe("what is asked", () => {
     if (era === "modern") await stage.client.ping().catch(() => undefined);
     await stage.client.listPrompts();
     await stage.settle();
-    expect(new Set(readAsked(stage))).toEqual(new Set(ofProject));
+    expect(new Set(readAsked(stage))).toEqual(new Set(usual));
   });
 
   test("of a full key is just this, once, and the store is the same byte for byte", async () => {
@@ -118,12 +116,12 @@ describe("what is asked", () => {
     const before = await readStore();
     await using stage = await openStage({ send: world.fetch, key: world.key });
     const names = await stage.listNames();
-    expect(readAsked(stage).toSorted()).toEqual(ofProject.toSorted());
+    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
     await stage.callTool("list_links", { limit: 6 });
     await stage.callTool("explain_access");
     expect(await stage.listNames()).toEqual(names);
     await stage.settle();
-    expect(readAsked(stage).toSorted()).toEqual([...ofProject, "GET /links?limit=6"].toSorted());
+    expect(readAsked(stage).toSorted()).toEqual([...usual, "GET /links?limit=6"].toSorted());
     expect(await readStore()).toEqual(before);
   });
 
@@ -149,7 +147,7 @@ describe("what is asked", () => {
     const key = await world.addKey({ scopes, role });
     await using stage = await openStage({ send: world.fetch, key });
     const { denied, granted: found, kind } = await explainAccess(stage);
-    expect(readAsked(stage).toSorted()).toEqual(ofProject.toSorted());
+    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
     expect(found).toEqual(expect.arrayContaining(granted));
     expect(kind).toBe("project");
     const looks = ["explain_access", "explain_link", "check_domain"];
@@ -190,7 +188,7 @@ describe("what is asked", () => {
     ]);
     expect(unknown).toEqual(["create_project", "delete_project"]);
     expect(await stage.listNames()).toHaveLength(10);
-    expect(readAsked(stage).toSorted()).toEqual(["GET /links?limit=1", ...masterProbes].toSorted());
+    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
   });
 
   test("a session of a suspended account ends and says why", async () => {
@@ -204,7 +202,7 @@ describe("what is asked", () => {
     const since: unknown = expect.any(String);
     expect(tools).toContainEqual({ tool: "list_links", state: "unknown", reason, since });
     expect(await stage.listNames()).toHaveLength(42);
-    expect(stage.asked).toHaveLength(2);
+    expect(readAsked(stage).toSorted()).toEqual(usual.toSorted());
   });
 
   test("a session with an invalid key keeps only the tools that need no key", async () => {
@@ -245,7 +243,7 @@ describe("what is asked", () => {
       clock: { now: () => time, monotonic: () => time },
     });
     expect(await stage.listNames()).not.toContain("create_link");
-    expect(readAsked(stage)).toEqual(["GET /links?limit=1"]);
+    expect(readAsked(stage)).toContain("GET /links?limit=1");
     const { structured } = await stage.callTool("create_link", { path: "spring" });
     expect(structured.error).toMatchObject({ code: "key_invalid", status: 401, effect: "none" });
     isValid = true;
@@ -278,7 +276,7 @@ describe("a call is not held up by what is found out beside it", () => {
       expect((await stage.callTool("list_links", { limit: 7 })).isError).toBe(false);
     }
     expect(readAsked(stage)).toContain("GET /links?limit=7");
-    expect(stalled).toHaveLength(2);
+    expect(stalled).toHaveLength(usual.length);
     for (const release of stalled) release();
   });
 

@@ -4,6 +4,7 @@ import { listToolEndpoints } from "../../../src/contract/index.ts";
 import { defaultMaxLinks, plans, proLinkFields } from "../../../src/contract/pricing-plans.ts";
 import { roles, scopes, type Role, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAccess } from "../../../src/mcp/access/key-access.ts";
+import { createLearnedAccess } from "../../../src/mcp/access/learned-access.ts";
 import type { Tool } from "../../../src/mcp/tools/tool.ts";
 import { createToolbox } from "../../../src/mcp/tools/toolbox.ts";
 import { endpoints, nameEndpoint } from "./rest.ts";
@@ -51,9 +52,8 @@ function isGrantedTo({ readAccess }: Tool, facts: KeyFacts): boolean {
     scopes: undefined,
     isProbed: () => false,
     facts,
-    now: () => 0,
+    learned: createLearnedAccess({ now: () => 0, onLearned: () => undefined }),
     onChange: () => undefined,
-    onLearned: () => undefined,
   });
   return readAccess(access).state === "granted";
 }
