@@ -81,17 +81,7 @@ export function createLearnedAccess({ now, onLearned }: LearnedOptions): Learned
 
   return {
     find,
-    findImplied: (endpoint) => {
-      const granted = list("granted");
-      return list("denied").find((denial) => {
-        const cause = readCause(denial.known.reason ?? "");
-        const isImplied = demandsSame(denial.endpoint, cause, endpoint);
-        // Else the server demands something else than the contract says, and nothing follows.
-        return (
-          isImplied && !granted.some((each) => demandsSame(denial.endpoint, cause, each.endpoint))
-        );
-      })?.known;
-    },
+    findImplied: (endpoint) => findImpliedIn(list("denied"), list("granted"), endpoint)?.known,
     listKinds: () => {
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
       // A 404 of what has an id, or a page, grants it and may have come from anything.
@@ -120,6 +110,19 @@ export function createLearnedAccess({ now, onLearned }: LearnedOptions): Learned
       }
     },
   };
+}
+
+/** Where what demands the same is granted, the server does not follow the contract. */
+function findImpliedIn(
+  denials: readonly Lesson[],
+  granted: readonly Lesson[],
+  endpoint: Endpoint,
+): Lesson | undefined {
+  return denials.find(({ endpoint: denied, known }) => {
+    const cause = readCause(known.reason ?? "");
+    if (!demandsSame(denied, cause, endpoint)) return false;
+    return !granted.some((grant) => demandsSame(denied, cause, grant.endpoint));
+  });
 }
 
 /** The rights that a valid key may lack. */

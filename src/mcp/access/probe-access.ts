@@ -200,10 +200,11 @@ export function createAccessMemory({ owner, report, ...options }: MemoryOptions)
     const kept = await openMemory?.();
     const entries = [...noted];
     noted.clear();
+    if (kept === undefined) return;
     const saving = entries.map(([tool, known]) => {
       const key = `${owner} ${tool}`;
-      if (known === undefined) return kept?.remove("known_access", [key]);
-      return kept?.save("known_access", key, known, { owner, at: known.at });
+      if (known === undefined) return kept.remove("known_access", [key]);
+      return kept.save("known_access", key, known, { owner, at: known.at });
     });
     await Promise.all(saving);
   }
