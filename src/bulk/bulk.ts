@@ -25,11 +25,10 @@ import {
 import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";
-import { listWrittenLinks } from "./plan/written-links.ts";
+import { listWrittenLinks } from "./plan/seen-hosts.ts";
 import { summarizePlan, type PlanSummary } from "./plan/summarize-plan.ts";
 import type { InTime } from "./select/limit-time.ts";
-import { readWithin, type ReadWithin } from "./select/read-within.ts";
-import { selectParts } from "./select/select-links.ts";
+import { readWithin, selectParts, type ReadWithin } from "./select/select-links.ts";
 
 /** Many changes at once: planned, approved, applied at the budget's pace, and resumed. */
 

@@ -1,15 +1,17 @@
 import { CallFailure } from "../../client/call-failure.ts";
-import type { LinkFields, ReadLink } from "../../contract/links.ts";
+import { findWritten } from "../../client/find-written.ts";
+import { readCause } from "../../contract/access.ts";
+import type { Condition } from "../../contract/condition.ts";
+import type { Answer, Endpoint } from "../../contract/endpoint.ts";
+import { type LinkFields, links, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
-import type { Run, Receipt, RowEnd } from "../../state/job-runs.ts";
+import type { Receipt, RowEnd, Run } from "../../state/job-runs.ts";
 import type { Jobs } from "../../state/jobs.ts";
-import type { PlanRow } from "../../state/plans.ts";
+import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
-import { findEarlierWrite } from "./find-earlier-write.ts";
-import { describeDone, sendRow } from "./send-row.ts";
 
 /**
  * Applies a plan: what is about to happen is written down before a request leaves, and how it ended
@@ -215,4 +217,94 @@ function findChange(
   if (now === undefined) return "the link no longer exists";
   const edits = listEdits(before ?? {}, now);
   return edits.length === 0 ? undefined : `${edits.join(", ")} changed after the plan was made`;
+}
+
+/** One request of a job, and what it comes to for its row. */
+
+type WrittenLink = Answer<typeof links.update>;
+
+/** Throws what is not about this row alone. */
+async function sendRow(asking: Asking, row: PlanRow, condition: Condition): Promise<RowEnd> {
+  try {
+    return describeDone(row, await write(asking, row, condition));
+  } catch (error) {
+    if (error instanceof Problem && error.status === 412) {
+      return { status: "rejected", message: "plan_changed: the link changed just now" };
+    }
+    if (error instanceof Problem && concernsRowAlone(error)) {
+      return { status: "rejected", message: error.message };
+    }
+    if (error instanceof CallFailure && error.facts.effect === "unknown") {
+      return { status: "unknown", message: error.message };
+    }
+    // The key or the deployment refuses every row that is to come, and this one was not done.
+    throw error;
+  }
+}
+
+const rowStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 414, 422]);
+
+/** Whether the next row may succeed although this one was refused. */
+function concernsRowAlone({ status, message }: Problem): boolean {
+  if (status !== 401) return rowStatuses.has(status);
+  return ["plan_required", "role_required"].includes(readCause(message));
+}
+
+/** With the link as it was answered: what differs from it later, somebody else has changed. */
+function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
+  if (link?.id !== undefined) return { status: "done", link_id: link.id, made: link };
+  if (action !== "create" || link === null) {
+    return { status: "done", link_id: link_id ?? undefined };
+  }
+  return {
+    status: "done",
+    message: "Done, but the response could not be read, so the ID is unknown",
+  };
+}
+
+function write(
+  { call, signal }: Asking,
+  row: PlanRow,
+  condition: Condition,
+): Promise<WrittenLink | null> {
+  const fields = (row.fields ?? {}) as LinkFields;
+  const id = row.link_id ?? "";
+  const options = { condition, isPatient: true };
+  switch (row.action) {
+    case "create":
+      // A link that was there has its id already, and returns from the bin.
+      if (row.link_id !== null) return call(links.restore, { id }, signal, { isPatient: true });
+      return call(links.upsert, { ...fields, path: row.path ?? "" }, signal, options);
+    case "delete":
+      return call(links.destroy, { id }, signal, options);
+    default:
+      return call(links.update, { ...fields, id }, signal, options);
+  }
+}
+
+/**
+ * Whether a row that was sent before came through, and to which link; the client knows how to look.
+ * A path or an id names one link, so that it need not be told from another's work by its age.
+ */
+async function findEarlierWrite(asking: Asking, row: PlanRow): Promise<EarlierWrite> {
+  const { action, link_id, path, fields } = row;
+  const finding = await findWritten(chooseEndpoint(action), {
+    ask: (endpoint, input) => asking.call(endpoint, input, asking.signal),
+    id: link_id ?? "",
+    sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
+    since: "",
+    isSameTime: () => true,
+  });
+  if (finding.kind !== "done") return { isDone: false };
+  // A link is what these endpoints answer; of a deleted one there is nothing.
+  const found = finding.body as ReadLink | null;
+  return { isDone: true, link: found };
+}
+
+type EarlierWrite =
+  { readonly isDone: false } | { readonly isDone: true; readonly link: ReadLink | null };
+
+function chooseEndpoint(action: PlanAction): Endpoint {
+  if (action === "create") return links.upsert;
+  return action === "delete" ? links.destroy : links.update;
 }

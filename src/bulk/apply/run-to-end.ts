@@ -1,15 +1,15 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import type { Clock, Random } from "../../contract/clock.ts";
+import { links } from "../../contract/links.ts";
 import { explainOutage, Problem } from "../../contract/problem.ts";
-import type { Run } from "../../state/job-runs.ts";
+import type { Receipt, Run } from "../../state/job-runs.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Plan, PlanAction } from "../../state/plans.ts";
 import { readOutage, type State } from "../../state/state.ts";
 import { OtherProject } from "../bulk-errors.ts";
-import type { Owner } from "../owner.ts";
+import type { Asking, Owner } from "../owner.ts";
+import { findById } from "../select/find-links.ts";
 import { runJob } from "./apply-rows.ts";
-import { keepLease } from "./keep-lease.ts";
-import { requireSameProject } from "./require-same-project.ts";
 import { spacings_ms } from "./write-spacing.ts";
 
 /** One run of a job, once this process has its lease: how it begins, and how it is let go of. */
@@ -151,4 +151,74 @@ function explain({ report }: RunnerState, error: unknown, requestId: string | un
 
 export async function loadUnfinished(runner: RunnerState): Promise<void> {
   runner.unfinished = new Set(await (await runner.openState()).jobs.listUnfinished());
+}
+
+/** How many of the plan's links are looked for at most. */
+const mostProofs = 10;
+
+/**
+ * A key silently chooses its project, and may be another one by now: some link that the plan knows
+ * must still be there. Links may go, but not all at once.
+ */
+async function requireSameProject(
+  asking: Asking,
+  { plans, jobs }: Pick<State, "plans" | "jobs">,
+  plan: Plan,
+  job: Job,
+): Promise<void> {
+  const first = await jobs.listReceipts(job, { limit: 100 });
+  const open = await jobs.listReceipts(job, { limit: 100, only: "open" });
+  const left = await plans.listRows(plan.id, { actions: ["unchanged"], limit: 100 });
+  const sound = [...first, ...open].filter(shouldBeThere);
+  const known = new Set([...sound, ...left].flatMap(({ link_id }) => link_id ?? []));
+  const ids = spread([...known]);
+  for (const id of ids) if ((await findById(asking, id)) !== undefined) return;
+  if (ids.length > 0) {
+    throw new OtherProject(
+      "Waypost checked some of the plan's links, and none of them exists anymore.",
+    );
+  }
+  // No link of the plan can be looked for: one request only checks that the key is accepted.
+  await asking.call(links.index, { limit: 1 }, asking.signal);
+}
+
+/** A link that the job has deleted, or may have, proves nothing; neither does one yet to return. */
+function shouldBeThere({ planned, status }: Receipt): boolean {
+  if (planned.action === "create") return status === "done";
+  return planned.action === "delete" ? status === null : true;
+}
+
+/** Evenly spread over the list: neighbours may have been deleted together by another caller. */
+function spread(ids: readonly string[]): readonly string[] {
+  const step = Math.max(1, Math.ceil(ids.length / mostProofs));
+  return ids.filter((_, index) => index % step === 0);
+}
+
+type Keeping = {
+  readonly jobs: Pick<Jobs, "renew">;
+  readonly run: Run;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+};
+
+/** Much less than a lease lasts. */
+const renewEvery_ms = 3000;
+
+/**
+ * Renews the lease of a job that this process has, until the function is called that it answers:
+ * what takes long meanwhile, whatever it is, must not look like a dead process.
+ */
+export function keepLease(keeping: Keeping): () => Promise<void> {
+  const ended = new AbortController();
+  const renewing = renewUntil(ended.signal, keeping);
+  return () => {
+    ended.abort();
+    return renewing;
+  };
+}
+
+async function renewUntil(ended: AbortSignal, { jobs, run, sleep }: Keeping): Promise<void> {
+  while (!ended.aborted) {
+    await sleep(renewEvery_ms, ended).catch(() => undefined);
+    if (!ended.aborted) await jobs.renew(run).catch(() => false);
+  }
 }

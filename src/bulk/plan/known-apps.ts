@@ -1,21 +1,25 @@
 import { isDeepStrictEqual } from "node:util";
 import { androidApps, iosApps, makerFacts } from "../../contract/apps.ts";
-import { normalizeId } from "../../contract/fields.ts";
+import { normalizeId, uuidPattern } from "../../contract/fields.ts";
 import type { LinkFields } from "../../contract/links.ts";
+import type { FieldProblem } from "../../contract/problem.ts";
 import { bringsNewApp, checkAndroidApp, checkIosApp } from "../../contract/rules/app-rules.ts";
+import { pickNamed } from "../../contract/rules/named-resource.ts";
 import { isBlank } from "../../contract/text.ts";
+import { quote } from "../../text/show-hidden.ts";
 import {
   adviseUnregistered,
   describeUnregistered,
   type NamedApp,
+  writeNamedApp,
 } from "../../text/unregistered-app.ts";
 import type { Asking, Owner } from "../owner.ts";
 import {
+  type AppMember,
   createProjectApps,
   isWhole,
-  readIdentifier,
-  type AppMember,
   type ProjectApps,
+  readIdentifier,
 } from "../select/project-apps.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */
@@ -147,7 +151,7 @@ function isUnregistered({ choice, name, known, check }: AppChoice): boolean {
   return !known.idsByName.has(name ?? "") && check().problems.length > 0;
 }
 
-export function explainUnregistered(
+function explainUnregistered(
   { kind, needs }: Pick<AppChoice, "kind" | "needs">,
   identifier: string,
   registered: readonly NamedApp[],
@@ -188,4 +192,62 @@ async function readKind(member: AppMember, apps: ProjectApps): Promise<KnownKind
     identifier === undefined ? [] : [[identifier, id] as const],
   );
   return { idsByName: new Map(named), registered };
+}
+
+/** The apps that a person's words mean: a name stands where the API takes an id or a bundle id. */
+
+type Chosen = { readonly fields: LinkFields; readonly problems: readonly FieldProblem[] };
+
+/** An app that nothing fits is taken out, for what is wrong with it has been told. */
+export function chooseApps(given: LinkFields, known: KnownApps, takesAnyId: boolean): Chosen {
+  const problems: FieldProblem[] = [];
+  let fields = given;
+  for (const app of listAppChoices(given, known)) {
+    const { member } = app;
+    const choice = chooseApp(app, takesAnyId);
+    if (choice === undefined) continue;
+    const { [member]: _given, ...others } = fields;
+    if ("id" in choice) fields = { ...others, [member]: { id: choice.id } };
+    else {
+      fields = others;
+      problems.push({ field: member, message: choice.message });
+    }
+  }
+  return { fields, problems };
+}
+
+/** Undefined where the choice stands as it is. */
+function chooseApp(
+  app: AppChoice,
+  takesAnyId: boolean,
+): { readonly id: string } | { readonly message: string } | undefined {
+  const { kind, choice, name, known } = app;
+  if (!choice || known === undefined || bringsNewApp(choice)) return undefined;
+  const { registered, idsByName } = known;
+  const isById = !isBlank(choice.id);
+  const text = (isById ? choice.id : name) ?? "";
+  if (isBlank(text) || (isById ? uuidPattern.test(text) : idsByName.has(text))) return undefined;
+  if (isById && registered.some(({ id }) => id === normalizeId(text))) return undefined;
+  const found = pickNamed(registered, text, {
+    unique: ({ identifier }) => readText(identifier),
+    name: (each) => readText(each.name),
+  });
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return { id: only.id };
+  if (only !== undefined) {
+    const all = found.map(writeNamedApp).toSorted();
+    return { message: `More than one ${kind} is named ${quote(text)}: ${all.join(", ")}` };
+  }
+  if (isById ? takesAnyId : isIdentifier(app)) return undefined;
+  return { message: explainUnregistered(app, text, registered) };
+}
+
+/** One of an app that is not registered is told of with the link that it is for. */
+function isIdentifier({ member, check }: AppChoice): boolean {
+  const key = member === "ios_app" ? "bundle_id" : "package_name";
+  return !check().problems.some(({ field }) => field === key);
+}
+
+function readText(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

@@ -6,7 +6,7 @@ import { checkChanges } from "../rows/check-rows.ts";
 import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
-import { chooseApps } from "./choose-apps.ts";
+import { chooseApps } from "./known-apps.ts";
 import { listUnknown, type Wanted } from "./compare-link.ts";
 import {
   dropRegistrations,

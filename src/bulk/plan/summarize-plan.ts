@@ -10,9 +10,8 @@ import {
   readIdentifier,
   type ProjectApps,
 } from "../select/project-apps.ts";
-import { listHosts } from "./destination-hosts.ts";
 import { describeRow } from "./describe-row.ts";
-import { findUnseenHosts, type Looked, type Looking } from "./seen-hosts.ts";
+import { findUnseenHosts, listHosts, type Looked, type Looking } from "./seen-hosts.ts";
 
 /**
  * What a whole plan would do, for a person who cannot read all of its rows: every row is looked at,

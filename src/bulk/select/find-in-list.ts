@@ -7,8 +7,8 @@ import { paging } from "../../contract/limits.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { listUnreadRows, noteUnread, type UnreadPart } from "../../contract/unread.ts";
 import { untilTimeIsUp, type InTime } from "./limit-time.ts";
-import { createOwnMatch, readAppNames } from "./match-own.ts";
-import { listSpecified } from "./own-filters.ts";
+import { createOwnMatch, listSpecified, readAppNames } from "./own-filters.ts";
+import { readPages, type PageAsked } from "./read-whole-list.ts";
 
 /**
  * A page of the links that filters of ours name, at a deployment that does not know these: its
@@ -41,7 +41,7 @@ export async function findInList(finding: InTime, input: FindInput): Promise<Fou
   const matches = createOwnMatch(input, { apps, linkHost: finding.linkHost });
   const found: Placed[] = [];
   const untold: UnreadPart[] = [];
-  const read = await readPages(finding, input, (link, place) => {
+  const read = await lookAtEach(finding, input, (link, place) => {
     const verdict = matches(link);
     if (verdict === true) found.push({ link, place });
     else if (verdict === undefined) untold.push(lacksField(place));
@@ -77,7 +77,10 @@ type ReadSoFar = {
 
 type Look = (link: ReadLink, place: number) => void;
 
-async function readPages(
+/** So many are looked at for one answer. */
+const mostLinks = 10_000;
+
+async function lookAtEach(
   { call, signal, noteRead }: InTime,
   input: FindInput,
   look: Look,
@@ -86,37 +89,28 @@ async function readPages(
   const filters = listSpecified(input);
   const seen = new Set<string>();
   const unread: UnreadPart[] = [];
-  let limit: number = paging.max_limit;
-  let of: number | undefined;
-  for (let reached = after; ;) {
-    const page = Math.floor(reached / limit) + 1;
-    const asked = { page, limit, filters, sort };
-    const answer = await untilTimeIsUp(call(links.index, asked, signal));
-    if (answer === undefined) return { reached, of, unread, isWhole: false };
-    const { meta } = answer;
-    const lost = listUnreadRows(answer);
-    const shown = answer.links.length + lost.length;
-    const isEnd = typeof meta.next !== "number";
-    // A deployment may have a smaller maximum than ours, and may not say so.
-    const size = meta.limit ?? (isEnd ? limit : Math.max(1, shown));
-    const isSmaller = size < limit;
-    if (isSmaller) limit = size;
-    if (isSmaller && page > 1) continue;
-    const start = (page - 1) * size;
-    const isStuck = shown > 0 && answer.links.every(({ id }) => seen.has(id)) && seen.size > 0;
-    if (isStuck) throw refuseSame();
-    for (const [index, link] of answer.links.entries()) {
+  let end = { reached: after, of: undefined as number | undefined, isWhole: false };
+  const read = async (asked: PageAsked) => {
+    const page = await call(links.index, { ...asked, filters }, signal);
+    return { rows: page.links, unread: listUnreadRows(page), meta: page.meta };
+  };
+  const pages = readPages(read, sort, after);
+  for (;;) {
+    const next = await untilTimeIsUp(pages.next());
+    if (next === undefined || end.reached - after >= mostLinks) return { ...end, unread };
+    if (next.done === true) throw refuseSame();
+    const { rows, start, reached, count, isLast } = next.value;
+    for (const [index, link] of rows.entries()) {
       const place = start + index;
       // Links that are made meanwhile push the others on, to the page that is read next.
       if (place >= after && !seen.has(link.id)) look(link, place);
       seen.add(link.id);
     }
-    for (const row of lost) {
+    for (const row of next.value.unread) {
       unread.push({ row: start + row, message: `Row ${start + row + 1} could not be read` });
     }
-    reached = Math.max(reached, start + shown);
-    of = meta.count ?? undefined;
-    if (isEnd) return { reached, of, unread, isWhole: true };
+    end = { reached, of: count, isWhole: isLast };
+    if (isLast) return { ...end, unread };
     noteRead();
     // A service in this process answers without a pause: other work of the process runs here.
     await nextTurn();

@@ -1,15 +1,19 @@
+import { CallFailure } from "../../client/call-failure.ts";
 import {
-  isTextual,
-  toPlainFilter,
   type Condition,
   type FieldKind,
   type FilterFields,
   type FilterInput,
+  isTextual,
+  linkFilters,
+  toPlainFilter,
 } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
 import { fold } from "../../contract/text.ts";
+import type { Asking } from "../owner.ts";
 
 /** Undefined where the record does not tell. */
 export type Matcher = (record: JsonObject) => boolean | undefined;
@@ -104,4 +108,69 @@ function readWanted(value: unknown, kind: FieldKind, condition: Condition): Comp
 function readHeld(value: unknown, kind: FieldKind): Comparable {
   if (kind === "integer") return Number(value);
   return kind === "time" ? parseTime(String(value)) : String(value);
+}
+
+/** A deployment answers a filter that it does not know with everything, so answers are checked. */
+
+/** Throws where links came that the filters do not name. */
+export type FilterCheck = (
+  rows: readonly ReadLink[],
+  filters: readonly FilterInput[],
+) => Promise<void>;
+
+export function createFilterCheck(asking: Asking): FilterCheck {
+  const known = new Set<string>();
+  return async (rows, filters) => {
+    for (const filter of filters) {
+      const name = `${filter.field} ${filter.condition}`;
+      const matches = new Set(rows.map(createMatcher(linkFilters, filter)));
+      if (matches.has(false)) throw refuseFilter(name);
+      if (!matches.has(undefined) || known.has(name)) continue;
+      if (!(await isKnown(asking, filter))) throw refuseFilter(name);
+      known.add(name);
+    }
+  };
+}
+
+function refuseFilter(name: string): CallFailure {
+  const answer = `The server returned links that do not match the filter ${name}`;
+  const message = `${answer}; it may not support that filter.`;
+  return new CallFailure("bad_response", message, { effect: "none", retry: "never" });
+}
+
+/**
+ * Where a link does not show what was asked of it, the deployment is asked for what no link can be:
+ * it answers nothing exactly when it has understood.
+ */
+async function isKnown({ call, signal }: Asking, filter: FilterInput): Promise<boolean> {
+  for (const filters of contradict(filter)) {
+    if ((await call(links.index, { limit: 1, filters }, signal)).links.length > 0) return false;
+  }
+  return true;
+}
+
+/** Each condition with its opposite; a null matches neither of the two. */
+const opposites: Readonly<Partial<Record<Condition, Condition>>> = {
+  not_eq: "eq",
+  gt: "lteq",
+  lteq: "gt",
+  lt: "gteq",
+  gteq: "lt",
+};
+
+function contradict(asked: FilterInput): readonly (readonly FilterInput[])[] {
+  const filter = toPlainFilter(asked);
+  const { field, condition } = filter;
+  if (condition === "null") return [[filter, { ...filter, condition: "present" }]];
+  if (condition === "present") return [[filter, { ...filter, condition: "null" }]];
+  const opposite = opposites[condition];
+  if (opposite !== undefined) {
+    const missing = { field, condition: "null", value: true } as const;
+    return [
+      [filter, { ...filter, condition: opposite }],
+      [filter, missing],
+    ];
+  }
+  const value = field === "created_at" ? "1000-01-01" : "waypost asks for what no link has";
+  return [[{ ...filter, value: condition === "in" ? [value] : value }]];
 }

@@ -46,59 +46,72 @@ export async function readWholeList<Row extends { readonly id: string }>(
   most = Infinity,
 ): Promise<WholeList<Row> | undefined> {
   for (const sort of listOrders(unique)) {
-    const { count = 0, isWhole, ...list } = await readOnce(read, sort, most);
-    if (count > most) return undefined;
-    if (isWhole) return list;
+    const found = new Map<string, Row>();
+    const unread = new Set<number>();
+    for await (const page of readPages(read, sort)) {
+      for (const row of page.rows) found.set(row.id, row);
+      for (const place of page.unread) unread.add(page.start + place);
+      const { count = found.size + unread.size } = page;
+      if (count > most) return undefined;
+      const isWhole = page.isJoined && page.isLast && count === found.size + unread.size;
+      if (isWhole) return { rows: [...found.values()], unread: unread.size };
+      if (!page.isJoined) break;
+    }
   }
   throw new ListChanging("Links or apps kept changing while they were being read. Try again.");
 }
 
-type Found<Row> = WholeList<Row> & {
+type PlacedPage<Row> = Pick<PageRead<Row>, "rows" | "unread"> & {
+  /** The place of the page's first row in the list. */
+  readonly start: number;
+  /** Up to where the list was read. */
+  readonly reached: number;
   /** How many rows the deployment says that the list has, where it says so. */
   readonly count: number | undefined;
-  /** Whether `rows` are all of them. */
-  readonly isWhole: boolean;
+  /** Whether nothing can have slipped through before it. */
+  readonly isJoined: boolean;
+  readonly isLast: boolean;
 };
 
 /**
- * Rows that are deleted draw the later ones forward, past the page that is read next. So each page
- * begins with a row that is known: where it does not, something may have slipped through between.
+ * Page after page, from a place on, to the last one or to one that leads no further. Rows that are
+ * deleted draw the later ones forward, past the page that is read next. So each page begins with a
+ * row that is known: where it does not, something may have slipped through between.
  */
-async function readOnce<Row extends { readonly id: string }>(
+export async function* readPages<Row extends { readonly id: string }>(
   read: Read<Row>,
   sort: Sort,
-  most: number,
-): Promise<Found<Row>> {
-  const found = new Map<string, Row>();
-  const unread = new Set<number>();
-  const countAll = () => found.size + unread.size;
+  from = 0,
+): AsyncGenerator<PlacedPage<Row>> {
+  const known = new Set<string | number>();
   let limit: number = paging.max_limit;
-  for (let reached = 0; ;) {
+  for (let reached = from; ;) {
     const asked = choosePage(reached, limit);
-    const page = await read({ ...asked, sort });
-    const { rows, meta } = page;
+    const { rows, unread, meta } = await read({ ...asked, sort });
     const count = meta.count ?? undefined;
-    const shown = rows.length + page.unread.length;
+    const shown = rows.length + unread.length;
+    const isFirst = known.size === 0;
     // A deployment may have a smaller maximum than ours, and may not say so.
-    const size = meta.limit ?? (reached === 0 ? Math.min(shown, asked.limit) : asked.limit);
-    if (size < asked.limit) limit = Math.max(1, size);
+    const size = meta.limit ?? (isFirst ? Math.min(shown, asked.limit) : asked.limit);
+    const isSmaller = size < asked.limit;
+    if (isSmaller) limit = Math.max(1, size);
     const start = (asked.page - 1) * size;
-    const isJoined = start === reached || found.has(rows[0]?.id ?? "") || unread.has(start);
-    const before = countAll();
-    for (const row of rows) found.set(row.id, row);
-    for (const place of page.unread) unread.add(start + place);
+    const isJoined =
+      start === reached || isFirst || known.has(rows[0]?.id ?? "") || known.has(start);
+    const before = known.size;
+    for (const { id } of rows) known.add(id);
+    for (const place of unread) known.add(start + place);
+    const all = from + known.size;
     // Without a count, only a page that others were longer than is known to be the last one.
-    const isEnd = count !== undefined || shown === 0 || (reached > 0 && shown < asked.limit);
+    const isEnd = count !== undefined || shown === 0 || (!isFirst && shown < asked.limit);
     // Where nobody says how long a page is, a short one may be the last, or small as they all are.
-    const isAll = (meta.limit ?? undefined) === undefined && countAll() === count;
+    const isAll = (meta.limit ?? undefined) === undefined && all === count;
     const isLast = isAll || ((meta.next ?? undefined) === undefined && isEnd);
+    const end = start + shown;
+    yield { rows, unread, start, reached: Math.max(end, reached), count, isJoined, isLast };
     // A deployment that takes no notice of the page answers with the same one for ever.
-    const isStuck = !isJoined || start + shown <= reached || countAll() === before;
-    if (isLast || isStuck || (count ?? 0) > most) {
-      const isWhole = isJoined && isLast && (count ?? countAll()) === countAll();
-      return { rows: [...found.values()], unread: unread.size, count, isWhole };
-    }
-    reached = start + shown;
+    if (isLast || known.size === before || (end <= reached && !isSmaller)) return;
+    reached = Math.max(end, reached);
   }
 }
 

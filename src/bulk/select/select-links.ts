@@ -10,11 +10,10 @@ import { listUnreadRows } from "../../contract/unread.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import type { Asking } from "../owner.ts";
-import { untilTimeIsUp } from "./limit-time.ts";
-import { createOwnMatch, readAppNames } from "./match-own.ts";
-import { askOwn, asksOwn, listSpecified } from "./own-filters.ts";
+import { untilTimeIsUp, type InTime } from "./limit-time.ts";
+import { askOwn, asksOwn, createOwnMatch, listSpecified, readAppNames } from "./own-filters.ts";
 import { readWholeList, type PageAsked, type WholeList } from "./read-whole-list.ts";
-import { createFilterCheck, type FilterCheck } from "./verify-filters.ts";
+import { createFilterCheck, type FilterCheck } from "./match-filter.ts";
 
 /** Every link that filters name, read while others may write. */
 
@@ -204,7 +203,7 @@ async function findHalves(asking: Asking, whole: Filters): Promise<readonly Filt
 }
 
 /** Since when, or before when, all links of a part were made; undefined where no filter says it. */
-export function findBound(part: Filters, condition: "gteq" | "lt"): string | undefined {
+function findBound(part: Filters, condition: "gteq" | "lt"): string | undefined {
   const value = part.find((filter) => isBound(filter, condition))?.value;
   return value === undefined ? undefined : String(value);
 }
@@ -227,4 +226,40 @@ function bound(filters: Filters, condition: "gteq" | "lt", time: number): Filter
 /** A list is only divided where its parts are counted (`count` in readWholeList). */
 async function countLinks({ call, signal }: Asking, filters: Filters): Promise<number> {
   return (await call(links.index, { limit: 1, filters }, signal)).meta.count ?? 0;
+}
+
+/** The links that filters name, for as long as the answer to one call may take. */
+
+export type ReadWithin = {
+  /** How many more there are that could not be read. */
+  readonly unread: number;
+  readonly isWhole: boolean;
+  /**
+   * Where to go on: all links that were made before this moment were read, and of the next ones
+   * some may have been. Undefined where that is where it began.
+   */
+  readonly reached: string | undefined;
+};
+
+/**
+ * A part that was not read to its end is read once more by whoever goes on: links do not tell when
+ * they were made, so nothing names the rest of it.
+ */
+const mostAtATime = 2000;
+
+export async function readWithin(
+  asking: InTime,
+  filters: readonly FilterInput[],
+  take: (links: readonly ReadLink[]) => void,
+): Promise<ReadWithin> {
+  const { noteRead } = asking;
+  let unread = 0;
+  for await (const part of selectParts(asking, filters, { most: mostAtATime, noteRead })) {
+    take(part.rows);
+    unread += part.unread;
+    if (!part.isCut) continue;
+    const isFurther = part.before !== findBound(filters, "gteq");
+    return { unread, isWhole: false, reached: isFurther ? part.before : undefined };
+  }
+  return { unread, isWhole: true, reached: undefined };
 }

@@ -11,7 +11,7 @@ import {
   type AppMember,
   type ProjectApps,
 } from "../../bulk/select/project-apps.ts";
-import type { ReadWithin } from "../../bulk/select/read-within.ts";
+import type { ReadWithin } from "../../bulk/select/select-links.ts";
 import type { FilterInput } from "../../contract/filters.ts";
 import { contract } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Asking } from "../../../src/bulk/owner.ts";
 import { limitTime } from "../../../src/bulk/select/limit-time.ts";
-import { readWithin } from "../../../src/bulk/select/read-within.ts";
+import { readWithin } from "../../../src/bulk/select/select-links.ts";
 import type { FilterInput } from "../../../src/contract/filters.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 import { openPlanner } from "../planner.ts";
