@@ -3,12 +3,18 @@ import type { FilterInput } from "../contract/filters.ts";
 import { toSignal, type Leaving } from "../contract/leaving.ts";
 import type { ReadLink } from "../contract/links.ts";
 import { isStorable } from "../contract/text.ts";
-import type { Job } from "../state/jobs.ts";
 import type { Receipt, ReceiptPage } from "../state/job-runs.ts";
+import type { Job } from "../state/jobs.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
 import { createRunner, type Runner } from "./apply/job-runner.ts";
 import type { RunnerOptions } from "./apply/run-to-end.ts";
+import {
+  findExportPage,
+  saveExportPages,
+  type ExportPage,
+  type SavedPages,
+} from "./export-pages.ts";
 import {
   countEach,
   listLacks,
@@ -16,12 +22,6 @@ import {
   writePages,
   type ExportFormat,
 } from "./files/write-links.ts";
-import {
-  findExportPage,
-  saveExportPages,
-  type ExportPage,
-  type SavedPages,
-} from "./export-pages.ts";
 import { createLine } from "./line.ts";
 import { onlyOwn, type Owner } from "./owner.ts";
 import { makePlan, type MadePlan, type PlanWanted } from "./plan/make-plan.ts";

@@ -3,7 +3,7 @@ import { findWritten } from "../../client/find-written.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Answer, Endpoint } from "../../contract/endpoint.ts";
-import { type LinkFields, links, type ReadLink } from "../../contract/links.ts";
+import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { Problem } from "../../contract/problem.ts";
 import { isBlank } from "../../contract/text.ts";
 import type { Receipt, RowEnd, Run } from "../../state/job-runs.ts";

@@ -4,13 +4,7 @@ import { countPlannedWrites, isFaulty, type Plan } from "../../state/plans.ts";
 import { FaultyPlan, OtherProject, PlanExpired } from "../bulk-errors.ts";
 import type { Owner } from "../owner.ts";
 import { writeWhat } from "../plan/word-request.ts";
-import {
-  begin,
-  loadUnfinished,
-  type RunnerOptions,
-  type RunnerState,
-  type Taken,
-} from "./run-to-end.ts";
+import { begin, loadUnfinished, type RunnerOptions, type RunnerState } from "./run-to-end.ts";
 
 /** The jobs that run in this process: begun or gone on with, waited for, and stopped. */
 
@@ -140,8 +134,8 @@ async function apply(
   runner: RunnerState,
   plan: Plan,
   owner: Owner,
-  seen: Job | undefined,
-  writer: JobWriter | undefined,
+  seen?: Job,
+  writer?: JobWriter,
 ): Promise<Job> {
   const { openState, running, name } = runner;
   if (isFaulty(plan)) throw new FaultyPlan("The plan has invalid rows.");
@@ -177,26 +171,14 @@ async function resumeRecent(runner: RunnerState, findOwner: FindOwner): Promise<
       if (job === undefined || plan === undefined || stopped.signal.aborted) continue;
       const owner = await findOwner(plan, job, key_id).catch(note);
       if (owner === undefined) continue;
-      const resuming = startOnce(runner, plan, () => resume(runner, { state, plan, owner, job }));
-      started.push(resuming.catch(note));
+      const resuming = startOnce(runner, plan, () => apply(runner, plan, owner));
+      // Where it cannot be resumed, the job says why.
+      started.push(resuming.catch(() => undefined));
     }
   } catch (error) {
     note(error);
   }
   await Promise.all(started);
-}
-
-/** Waits for the lease of a process that may have died. */
-async function resume(runner: RunnerState, resumed: Omit<Taken, "run">): Promise<Job> {
-  const { state, job } = resumed;
-  const run = { id: job.id, runner: runner.name };
-  if (runner.running.has(job.id) || !(await takeLease(runner, state.jobs, run))) return job;
-  try {
-    return await begin(runner, { ...resumed, run });
-  } catch {
-    // The job says why it cannot be resumed.
-    return (await state.jobs.find(job.id)) ?? job;
-  }
 }
 
 async function openJob(

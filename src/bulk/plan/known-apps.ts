@@ -10,16 +10,16 @@ import { quote } from "../../text/show-hidden.ts";
 import {
   adviseUnregistered,
   describeUnregistered,
-  type NamedApp,
   writeNamedApp,
+  type NamedApp,
 } from "../../text/unregistered-app.ts";
 import type { Asking, Owner } from "../owner.ts";
 import {
-  type AppMember,
   createProjectApps,
   isWhole,
-  type ProjectApps,
   readIdentifier,
+  type AppMember,
+  type ProjectApps,
 } from "../select/project-apps.ts";
 
 /** The apps that a project has registered, by which rows choose theirs. */

@@ -4,7 +4,7 @@ import type { Job } from "../../state/jobs.ts";
 import type { Plan, PlanOperation, PlanProblem, PlanRequest, PlanRow } from "../../state/plans.ts";
 import type { State } from "../../state/state.ts";
 import { throwIfCancelled } from "../bulk-errors.ts";
-import type { CheckDestinations, Owner } from "../owner.ts";
+import type { Asking, CheckDestinations, Owner } from "../owner.ts";
 import { readRows, type Findings, type RowSource, type SettleRow } from "../rows/read-rows.ts";
 import { createPricingCheck } from "./check-pricing.ts";
 import { chooseApps, createAppReader } from "./known-apps.ts";
@@ -54,7 +54,7 @@ export async function makePlan(
   owner: Owner,
 ): Promise<MadePlan> {
   const { key_print, origin, call, linkHost, requireRight } = owner;
-  const { keepsBin = false, takesAnyId = false, checkDestinations = allowAll } = owner;
+  const { keepsBin = false, takesAnyId = false } = owner;
   const undoes = "undo" in wanted ? wanted.undo.id : null;
   // The rows of an undo create, change and delete links.
   const operation = "undo" in wanted ? "upsert" : wanted.operation;
@@ -66,8 +66,7 @@ export async function makePlan(
   const { rows, listFindings } = readWanted(undoing, wanted);
   // What is wrong with the whole source is only known when its last row was read.
   const problems: PlanProblem[] = [];
-  const allowed = refuseForeign(rows, wanted, checkDestinations);
-  const judged = refuseUnpaid(allowed, wanted, createPricingCheck(owner, asking));
+  const judge = createJudge(wanted, owner, asking);
   const { skipsInvalid = false } = wanted;
   const request: Requested = { ...describe(wanted) };
   const listFound = () => {
@@ -75,7 +74,7 @@ export async function makePlan(
     if (source.format !== undefined || source.unmapped.length > 0) request.source = source;
     return found;
   };
-  const numbered = numberRows(judged, { problems, skipsInvalid, listFound }, signal);
+  const numbered = numberRows(rows, { judge, problems, skipsInvalid, listFound }, signal);
   const saved = { key_print, origin, operation, undoes, problems, request };
   const plan = await state.plans.save(saved, numbered);
   const { unmapped, warnings, format } = listFindings();
@@ -123,43 +122,33 @@ function settleApps({ operation, readApps, takesAnyId }: Planning): SettleRow | 
   };
 }
 
+type Judge = (row: UnnumberedRow) => Promise<UnnumberedRow>;
+
 /**
- * Rows that would lead where links may not lead: a fault of what was given, or of changes that all
- * links share; a rule need not lead each link there. To undo a job is not at fault, and does the
- * rest.
+ * Refuses rows that would lead where links may not lead, and those that the project's pricing plan
+ * would refuse after the approval. Changes that all links share are refused as a whole; an undo is
+ * not at fault, and does the rest.
  */
-async function* refuseForeign(
-  rows: AsyncIterable<UnnumberedRow>,
-  wanted: PlanWanted,
-  check: CheckDestinations,
-): AsyncGenerator<UnnumberedRow> {
-  for await (const row of rows) {
+function createJudge(wanted: PlanWanted, owner: Owner, asking: Asking): Judge {
+  const { checkDestinations = allowAll } = owner;
+  const checkPricing = createPricingCheck(owner, asking);
+  return async (row) => {
     const { action, before } = row;
     const isWrite = action === "create" || action === "update";
-    const problems = isWrite ? check(row.fields ?? {}, before ?? {}) : [];
+    const problems = isWrite ? checkDestinations(row.fields ?? {}, before ?? {}) : [];
+    // A rule need not lead each link to where it leads one.
     const shared = problems.filter(({ field }) => "filters" in wanted && field in wanted.changes);
     if (shared.length > 0) throw refuseChanges(shared);
-    const message = problems.map((problem) => problem.message).join("; ");
-    const refused = "undo" in wanted ? "conflict" : "invalid";
-    yield problems.length === 0 ? row : { ...row, action: refused, fields: null, message };
-  }
-}
-
-/** Rows that the project's pricing plan would refuse after the approval. */
-async function* refuseUnpaid(
-  rows: AsyncIterable<UnnumberedRow>,
-  wanted: PlanWanted,
-  check: ReturnType<typeof createPricingCheck>,
-): AsyncGenerator<UnnumberedRow> {
-  for await (const row of rows) {
-    const fault = await check(row);
-    // Changes that all links share are refused as a whole.
-    if (fault !== undefined && "filters" in wanted) throw unauthorized(fault.message);
-    const refused = fault?.isOfRow === true && "source" in wanted ? "invalid" : "conflict";
-    yield fault === undefined
-      ? row
-      : { ...row, action: refused, fields: null, before: null, message: fault.message };
-  }
+    if (problems.length > 0) {
+      const message = problems.map((problem) => problem.message).join("; ");
+      return { ...row, action: "undo" in wanted ? "conflict" : "invalid", fields: null, message };
+    }
+    const fault = await checkPricing(row);
+    if (fault === undefined) return row;
+    if ("filters" in wanted) throw unauthorized(fault.message);
+    const refused = fault.isOfRow && "source" in wanted ? "invalid" : "conflict";
+    return { ...row, action: refused, fields: null, before: null, message: fault.message };
+  };
 }
 
 /**
@@ -168,15 +157,16 @@ async function* refuseUnpaid(
  */
 async function* numberRows(
   rows: AsyncIterable<UnnumberedRow>,
-  { problems, skipsInvalid, listFound }: Noting,
+  { judge, problems, skipsInvalid, listFound }: Noting,
   signal: AbortSignal,
 ): AsyncGenerator<PlanRow> {
   const later: PlanProblem[] = [];
   const skipped = new Set<number | undefined>();
   let position = 0;
-  for await (const row of rows) {
+  for await (const unjudged of rows) {
     // What throws here leaves no plan: it stays a draft, and drafts are dropped.
     throwIfCancelled(signal);
+    const row = await judge(unjudged);
     const isFaulty = row.action === "invalid";
     if (isFaulty && later.length < mostProblems) later.push(describeFault(row));
     if (isFaulty && skipsInvalid) skipped.add(row.row ?? undefined);
@@ -199,6 +189,7 @@ function describeFault({ row, path, link_id, message }: UnnumberedRow): PlanProb
 }
 
 type Noting = {
+  readonly judge: Judge;
   /** What is wrong with the plan; it is filled when the last row has come. */
   readonly problems: PlanProblem[];
   readonly skipsInvalid: boolean;

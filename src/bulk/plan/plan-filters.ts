@@ -6,9 +6,9 @@ import { checkChanges } from "../rows/check-rows.ts";
 import { batchRows, findTaken, type Taken } from "../select/find-links.ts";
 import { selectParts } from "../select/select-links.ts";
 import { applyRules, listRuledFields, type LinkRules } from "./change-by-rule.ts";
-import { chooseApps } from "./known-apps.ts";
 import { listUnknown, type Wanted } from "./compare-link.ts";
 import {
+  chooseApps,
   dropRegistrations,
   findAppFault,
   noApps,
@@ -66,15 +66,11 @@ export async function* planFilters(
 }
 
 /** What filters name is told of also where nobody can say which link it is. */
-const noteUnread: UnnumberedRow = {
-  row: null,
-  action: "conflict",
-  link_id: null,
-  path: null,
-  fields: null,
-  before: null,
-  message: "A link that matches the filters could not be read",
-};
+const noteUnread = planRefusal(
+  "conflict",
+  { row: null },
+  "A link that matches the filters could not be read",
+);
 
 /** With each problem's place, so that it need not be read out of the sentence. */
 export function refuseChanges(problems: readonly FieldProblem[]): Problem {

@@ -1,7 +1,7 @@
-import type { LinkFields, ReadLink } from "../../contract/links.ts";
+import type { ReadLink } from "../../contract/links.ts";
 import { toSentence } from "../../contract/problem.ts";
 import { placeHere } from "../../contract/rules/named-link.ts";
-import type { PlanAction, PlanOperation, PlanRow } from "../../state/plans.ts";
+import type { PlanOperation, PlanRow } from "../../state/plans.ts";
 import { describeForeignHost } from "../../text/foreign-host.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { Asking, Owner } from "../owner.ts";
@@ -142,9 +142,8 @@ function planUpsert(
   const fault = findAppFault(fields, apps);
   if (fault !== undefined) return planRefusal("conflict", row, fault);
   if (link === undefined && known.isPartial) return planRefusal("conflict", row, maybeUnread);
-  return link === undefined
-    ? planCreation(row.row, path, fields)
-    : planChange(row.row, link, row, apps);
+  if (link !== undefined) return planChange(row.row, link, row, apps);
+  return { ...nothing, row: row.row, action: "create", path, fields: { ...fields, path } };
 }
 
 const pathless = "An upsert needs a path; to write by ID, use the operation update";
@@ -172,19 +171,6 @@ export function planUpdate(
   return planChange(row.row, link, row, apps);
 }
 
-function planCreation(row: number | null, path: string, fields: LinkFields): UnnumberedRow {
-  const sent = { ...fields, path };
-  return {
-    row,
-    action: "create",
-    link_id: null,
-    path,
-    fields: sent,
-    before: null,
-    message: null,
-  };
-}
-
 export function planChange(
   row: number | null,
   link: ReadLink,
@@ -195,17 +181,9 @@ export function planChange(
   const unread = listUnknown(link).filter((field) => field in changes);
   if (unread.length > 0) return planUnread(row, link, unread);
   const fields = pickChanged(wanted.fields, changes);
-  const isSame = Object.keys(fields).length === 0;
-  return {
-    row,
-    action: isSame ? "unchanged" : "update",
-    link_id: link.id,
-    path: link.path ?? null,
-    fields: isSame ? null : fields,
-    // Of what stays as it is nothing has to be remembered.
-    before: isSame ? null : link,
-    message: null,
-  };
+  // Of what stays as it is nothing has to be remembered.
+  if (Object.keys(fields).length === 0) return planLink(row, link, { action: "unchanged" });
+  return planLink(row, link, { action: "update", fields, before: link });
 }
 
 /** What cannot be read cannot be put back, and nobody was shown what would be overwritten. */
@@ -214,26 +192,37 @@ export function planUnread(
   link: ReadLink,
   unread: readonly string[],
 ): UnnumberedRow {
-  const { id: link_id, path = null } = link;
   const message = `The link's ${toSentence(unread)} could not be read`;
-  return { row, action: "conflict", link_id, path, fields: null, before: null, message };
+  return planLink(row, link, { action: "conflict", message });
 }
 
 export function planDeletion(row: number | null, link: ReadLink): UnnumberedRow {
-  const { id: link_id, path = null } = link;
-  const unread = listUnknown(link);
-  const message =
-    unread.length === 0
-      ? null
-      : `The link's ${toSentence(unread)} could not be read, so the deletion cannot be undone`;
-  return { row, action: "delete", link_id, path, fields: null, before: link, message };
+  const unread = toSentence(listUnknown(link));
+  const message = `The link's ${unread} could not be read, so the deletion cannot be undone`;
+  const deletion = { action: "delete", before: link } as const;
+  return planLink(row, link, { ...deletion, ...(unread !== "" && { message }) });
 }
 
 export function planRefusal(
-  action: PlanAction & ("invalid" | "conflict"),
+  action: "invalid" | "conflict",
   { row, id, path }: Pick<RowOfLink, "row" | "id" | "path">,
   message: string,
 ): UnnumberedRow {
-  const link_id = id ?? null;
-  return { row, action, link_id, path: path ?? null, fields: null, before: null, message };
+  return { ...nothing, row, action, link_id: id ?? null, path: path ?? null, message };
+}
+
+/** What every row has that does nothing and says nothing. */
+const nothing = {
+  row: null,
+  link_id: null,
+  path: null,
+  fields: null,
+  before: null,
+  message: null,
+} as const;
+
+type Planned = Pick<PlanRow, "action"> & Partial<Pick<PlanRow, "fields" | "before" | "message">>;
+
+function planLink(row: number | null, { id, path }: ReadLink, planned: Planned): UnnumberedRow {
+  return { ...nothing, row, link_id: id, path: path ?? null, ...planned };
 }

@@ -1,12 +1,12 @@
 import { CallFailure } from "../../client/call-failure.ts";
 import {
+  isTextual,
+  linkFilters,
+  toPlainFilter,
   type Condition,
   type FieldKind,
   type FilterFields,
   type FilterInput,
-  isTextual,
-  linkFilters,
-  toPlainFilter,
 } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type ReadLink } from "../../contract/links.ts";

@@ -2,15 +2,15 @@ import { listNamedScopes, readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { normalizeId, type ReadMeta } from "../../contract/fields.ts";
 import {
-  type Filter,
-  type FilterFields,
-  type FilterInput,
   isOwnField,
-  type LinkSelection,
-  type ListInput,
   ownLinkFilters,
   searchName,
   toPlainFilter,
+  type Filter,
+  type FilterFields,
+  type FilterInput,
+  type LinkSelection,
+  type ListInput,
 } from "../../contract/filters.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type ReadLink } from "../../contract/links.ts";

@@ -6,14 +6,14 @@ import {
   type LinkSelection,
   type ListInput,
 } from "../../contract/filters.ts";
-import { listUnreadRows } from "../../contract/unread.ts";
 import { links, type ReadLink } from "../../contract/links.ts";
 import { parseTime } from "../../contract/parse-time.ts";
+import { listUnreadRows } from "../../contract/unread.ts";
 import type { Asking } from "../owner.ts";
 import { untilTimeIsUp, type InTime } from "./limit-time.ts";
+import { createFilterCheck, type FilterCheck } from "./match-filter.ts";
 import { askOwn, asksOwn, createOwnMatch, listSpecified, readAppNames } from "./own-filters.ts";
 import { readWholeList, type PageAsked, type WholeList } from "./read-whole-list.ts";
-import { createFilterCheck, type FilterCheck } from "./match-filter.ts";
 
 /** Every link that filters name, read while others may write. */
 

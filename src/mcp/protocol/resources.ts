@@ -2,9 +2,8 @@ import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprot
 import { createProjectApps } from "../../bulk/select/project-apps.ts";
 import { showHiddenIn } from "../../text/show-hidden.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import { showPlanPage } from "../tools/bulk/show-plan.ts";
-import { readBulkUri } from "../tools/bulk/uris.ts";
 import { nameChangedApps } from "../tools/apps.ts";
+import { readBulkUri, showPlanPage } from "../tools/bulk/show-plan.ts";
 import { templateView } from "../tools/templates/view-resource.ts";
 import type { Call } from "../tools/tool.ts";
 import { listVisible, nameVisible } from "../tools/toolbox.ts";

@@ -7,7 +7,7 @@ import * as z from "zod";
 import type { Job } from "../../state/jobs.ts";
 import { canTakeTasks, describeTask, tasksExtension } from "../results/job-task.ts";
 import { toCallResult } from "../results/tool-result.ts";
-import { showJobPage } from "../tools/bulk/show-job.ts";
+import { showJobPage } from "../tools/bulk/jobs.ts";
 import { readCaller } from "./caller.ts";
 import { explainActed, refuseParams, type HideErrors } from "./protocol-errors.ts";
 import type { ServerOptions } from "./server-options.ts";

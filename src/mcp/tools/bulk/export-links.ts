@@ -7,7 +7,7 @@ import { listFields, shownFilters, shownSearch, type Fields } from "../../schema
 import { problems } from "../../schemas/output-schema.ts";
 import type { Tool } from "../tool.ts";
 import { makeBulkTool } from "./bulk-tool.ts";
-import { writeExportUri } from "./uris.ts";
+import { writeExportUri } from "./show-plan.ts";
 
 const { links } = contract;
 

@@ -1,15 +1,19 @@
 import * as z from "zod";
+import type { Bulk } from "../../../bulk/bulk.ts";
+import { createPricingCheck } from "../../../bulk/plan/check-pricing.ts";
 import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
+import { presentJob, presentReceipt } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { unauthorized, type FieldProblem } from "../../../contract/problem.ts";
 import type { Job } from "../../../state/jobs.ts";
-import { isFaulty, type Plan } from "../../../state/plans.ts";
+import { isFaulty, type Plan, type PlanAction, type PlanRow } from "../../../state/plans.ts";
+import { showHiddenIn } from "../../../text/show-hidden.ts";
+import { failForeign } from "../../access/limit-destinations.ts";
 import { describeTask } from "../../results/job-task.ts";
-import { ToolFailure } from "../../results/tool-failure.ts";
+import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
-import { refuseForeignRows, refuseUnpaidRows } from "./refuse-rows.ts";
-import { jobSchema, otherJobSchema, showJob, showJobPage } from "./show-job.ts";
 
 /** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
 
@@ -186,4 +190,148 @@ function createCancelJob(): Tool {
       return answerJob(await call.keyContext.bulk.cancel(job), call);
     },
   });
+}
+
+/** A plan may be older than the rules that its rows have to keep to. */
+
+const pageRows = 500;
+
+/**
+ * Refuses a whole plan, before anyone is asked to approve it, when one of its rows points to a host
+ * that links may not use.
+ */
+async function refuseForeignRows(plan: Plan, { keyContext }: Call): Promise<void> {
+  const { checkDestinations, limitsDestinations } = keyContext;
+  if (!limitsDestinations()) return;
+  const problems: FieldProblem[] = [];
+  for await (const row of listRows(plan, ["create", "update"], keyContext)) {
+    if (problems.length >= mostProblems) break;
+    problems.push(...findForeign(row));
+  }
+  if (problems.length > 0) throw failForeign(problems.slice(0, mostProblems));
+
+  function findForeign({ row, position, fields, before }: PlanRow): readonly FieldProblem[] {
+    const found = checkDestinations(fields ?? {}, before ?? {});
+    const number = row ?? position + 1;
+    return found.map(({ field, message }) => ({ field, message: `Row ${number}: ${message}` }));
+  }
+}
+
+/** The project's pricing plan and its limit of links, which may be lower than they were. */
+async function refuseUnpaidRows(plan: Plan, call: Call, tool: string): Promise<void> {
+  const { keyContext, signal } = call;
+  const { facts, linkLimit } = keyContext.known;
+  if (facts === undefined || (facts.plan === "pro" && linkLimit === undefined)) return;
+  const findFault = createPricingCheck(keyContext, { ...keyContext, signal });
+  for await (const row of listRows(plan, ["create", "update", "delete"], keyContext)) {
+    const fault = await findFault(row);
+    if (fault !== undefined) throw explainEnd({ tool }, unauthorized(fault.message));
+  }
+}
+
+async function* listRows(
+  plan: Plan,
+  actions: readonly PlanAction[],
+  { bulk }: Call["keyContext"],
+): AsyncGenerator<PlanRow> {
+  for (let from = 0; ;) {
+    const rows = await bulk.listRows(plan, { from, limit: pageRows, actions });
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    from = last.position + 1;
+  }
+}
+
+/** A job as an assistant reads it: the record, and which tool goes on from there. */
+
+const jobSchema = z.looseObject({
+  id: z.string(),
+  plan_id: z.string(),
+  state: z.enum(["running", "done", "cancelled", "interrupted"]),
+  counts: z.record(z.string(), z.int()),
+});
+
+/** A job where it is not the one that is asked for: get_job tells its members. */
+const otherJobSchema = z.looseObject({
+  id: z.unknown(),
+  plan_id: z.unknown(),
+  state: z.unknown(),
+  counts: z.unknown(),
+});
+
+/** Of a job, so many at a time. */
+const receiptsPerPage = 50;
+/** However large a job is, what is told of it can be read at a glance. */
+const mostBytes = 1400;
+const mostFailures = 10;
+const mostCharacters = 160;
+
+function showJob(job: Job): JsonObject {
+  const { created_at, updated_at, ...told } = presentJob(job);
+  return { ...told, ...describeNext(job), created_at, updated_at };
+}
+
+/** With its first failures, and where a page is wanted with the receipts of that. */
+export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<JsonObject> {
+  const failed = await bulk.listReceipts(job, { limit: mostFailures, only: "failed" });
+  const isPaged = page !== undefined && job.state !== "running";
+  const told = { ...(isPaged ? describeRest(job, page) : describeFailed(job)), ...showJob(job) };
+  const shown = { ...told, ...pickFailures(told, failed.map(presentReceipt)) };
+  if (page === undefined) return shown;
+  const offset = (page - 1) * receiptsPerPage;
+  const receipts = await bulk.listReceipts(job, { offset, limit: receiptsPerPage });
+  return { ...shown, receipts: receipts.map(presentReceipt) };
+}
+
+/** As many as there is room for: they may be on any page of the rows, and matter most. */
+function pickFailures(job: JsonObject, failed: readonly JsonObject[]): JsonObject {
+  const failures: JsonObject[] = [];
+  for (const failure of failed) {
+    const next = [...failures, shortenTexts(failure)];
+    const bytes = Buffer.byteLength(JSON.stringify(showHiddenIn({ ...job, failures: next })));
+    if (bytes > mostBytes) break;
+    failures.push(shortenTexts(failure));
+  }
+  return failures.length === 0 ? {} : { failures };
+}
+
+function shortenTexts(record: JsonObject): JsonObject {
+  const members = Object.entries(record).map(([name, value]) => {
+    const isLong = typeof value === "string" && value.length > mostCharacters;
+    return [name, isLong ? `${value.slice(0, mostCharacters).toWellFormed()}…` : value];
+  });
+  return Object.fromEntries(members);
+}
+
+function describeFailed({ state, counts }: Job): { readonly next?: string } {
+  if (state === "running") {
+    return { next: "The job runs by itself. Read it by its id to see its progress." };
+  }
+  const failed = counts.rejected + counts.unknown;
+  return failed === 0 ? {} : { next: "Page 1 of the job shows the result of each row." };
+}
+
+function describeRest({ counts }: Job, page: number): { readonly next?: string } {
+  const rows = counts.done + counts.rejected + counts.unknown + counts.left;
+  const last = Math.ceil(rows / receiptsPerPage);
+  if (page > last && last > 0) return { next: `The last page is ${last}.` };
+  if (page >= last) return {};
+  return { next: `Page ${page} of ${last}: page ${page + 1} of the job has more rows.` };
+}
+
+/** A key that may only read sees these sentences as well, so none of them advises a call. */
+function describeNext({ state, isHeld, counts }: Job): { readonly next?: string } {
+  if (state === "interrupted") {
+    return { next: "Applying its plan (plan_id) again resumes it." };
+  }
+  if (state !== "cancelled") return {};
+  if (isHeld) {
+    return { next: "Its last rows are still in progress. Read it again to see their results." };
+  }
+  const undo = counts.done === 0 ? "" : " A plan that undoes the job reverts its finished rows.";
+  const rest = counts.left + counts.unknown;
+  if (rest === 0) return {};
+  const resuming = "Applying its plan again resumes it, if the user wants that.";
+  return { next: `The job was cancelled. ${resuming}${undo}` };
 }

@@ -3,19 +3,19 @@ import { countClicks, describeRow } from "../../../bulk/plan/describe-row.ts";
 import type { HostCount, PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
 import { findCommonHost } from "../../../bulk/plan/word-request.ts";
 import { findCountToType } from "../../../bulk/present.ts";
-import { uuidPattern } from "../../../contract/fields.ts";
 import { findRegistration } from "../../../contract/apps.ts";
+import { uuidPattern } from "../../../contract/fields.ts";
 import { limits } from "../../../contract/limits.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Plan, PlanRow, PlanRule } from "../../../state/plans.ts";
 import { showAddress } from "../../../text/show-address.ts";
 import { quote } from "../../../text/show-hidden.ts";
+import { writeLabel, writeWords } from "../../../text/write-label.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { describeAssociation } from "../../approval/describe-association.ts";
-import { writeLabel, writeWords } from "../../../text/write-label.ts";
 import { writeApp, writeValue, type Names } from "../../approval/write-value.ts";
-import { writePlanUri } from "./uris.ts";
+import { writePlanUri } from "./show-plan.ts";
 
 /** Of hosts, fields and apps so many are named. */
 const mostNamed = 20;

@@ -3,7 +3,6 @@ import type { Bulk } from "../../../bulk/bulk.ts";
 import { presentPlan, presentRow } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../../state/plans.ts";
-import { writePlanUri } from "./uris.ts";
 
 /** A plan as an assistant reads it: the record, where its rows are, and which tool goes on. */
 
@@ -49,4 +48,22 @@ function describeNext(plan: Plan): string {
   ];
   const rest = left.length === 0 ? "" : ` It leaves out ${left.join(" and ")}.`;
   return `Show it to the user, then apply it by its id.${rest}`;
+}
+
+/** Where the pages of plans and exports are read. */
+
+export function writePlanUri(id: string, page = 1): string {
+  return `waypost://plans/${id}${page === 1 ? "" : `/${page}`}`;
+}
+
+export function writeExportUri(id: string, page = 1): string {
+  return `waypost://exports/${id}/${page}`;
+}
+
+/** Undefined for an address that is neither a plan's nor an export's. */
+export function readBulkUri(uri: string) {
+  const [, kind, id = "", page = "1"] =
+    /^waypost:\/\/(plans|exports)\/([\w-]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];
+  if (kind !== "plans" && kind !== "exports") return undefined;
+  return { kind, id, page: Number(page) };
 }
