@@ -1,7 +1,6 @@
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { dayHours, hourColumns, type LinkVisits } from "../stats/visit.ts";
-import { addClicks } from "./clicks.ts";
-import { limitLinkHosts, limitProjectHosts } from "./limit-hosts.ts";
+import { limitHosts } from "./limit-hosts.ts";
 import { queueClickEvents } from "./webhooks.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./projects.ts";
@@ -21,11 +20,24 @@ export async function countVisits(
     // A deleted project's last visits: no chore would remove them.
     if (tally === undefined) continue;
     await queueClickEvents(tenant, tally, own, now);
-    await addCounters(tenant, await limitLinkHosts(tenant, own));
-    await limitProjectHosts(tenant, own);
+    await addCounters(tenant, own);
+    for (const day of listDays(own)) {
+      await limitHosts(
+        tenant,
+        day,
+        own.map(({ linkId }) => linkId),
+      );
+    }
   }
   const clicked = visits.filter(({ clicks }) => clicks > 0).toSorted(compareIds);
   if (clicked.length > 0) await addClicks(db, clicked);
+}
+
+/** The days of visits with a referring host. */
+function listDays(visits: readonly LinkVisits[]): readonly number[] {
+  const kinds = visits.flatMap((visit) => visit.kinds.map(({ kind }) => kind));
+  const referred = kinds.filter(({ referrer }) => referrer !== undefined);
+  return [...new Set(referred.map(({ hour }) => Math.floor(hour / dayHours)))];
 }
 
 /** Two processes that write in one order never deadlock. */
@@ -110,5 +122,54 @@ function prepareUpsert(hour: number) {
         visits = visit_counts.visits + excluded.visits,
         ${column} = coalesce(visit_counts.${column}, 0) + excluded.${column}
     `,
+  );
+}
+
+export type ClickCount = {
+  readonly projectId: string;
+  readonly linkId: string;
+  readonly clicks: number;
+};
+
+/**
+ * Adds clicks to their links in the caller's transaction, and outdates the remembered counts of
+ * lists filtered by clicks. Clicks of a deleted link are kept in the bin until it is restored.
+ */
+export async function addClicks(db: Db, clicks: readonly ClickCount[]): Promise<void> {
+  const links = new Set((await addToLinks(db, clicks.flatMap(listValues))).map(({ id }) => id));
+  const deleted = clicks.filter(({ linkId }) => !links.has(linkId));
+  await addToBin(db, deleted.flatMap(listValues));
+  await db
+    .updateTable("tallies")
+    .set(({ eb }) => ({ clicked: eb("clicked", "+", 1) }))
+    .where("project_id", "in", [...new Set(clicks.map(({ projectId }) => projectId)), ""])
+    .execute();
+}
+
+function listValues({ projectId, linkId, clicks }: ClickCount) {
+  return [projectId, linkId, clicks];
+}
+
+const addToLinks = prepareAdding(
+  (visits) => sql`
+  ${visits} update links set clicks = clicks + visits.visited from visits
+  where links.project_id = visits.project_id and links.id = visits.link_id returning links.id
+`,
+);
+
+const addToBin = prepareAdding(
+  (visits) => sql`
+  ${visits} update bin set clicks = clicks + visits.visited from visits
+  where bin.project_id = visits.project_id and bin.kind = 'link' and bin.id = visits.link_id
+  returning bin.id
+`,
+);
+
+function prepareAdding(
+  write: (visits: RawBuilder<unknown>) => RawBuilder<{ readonly id: string }>,
+) {
+  const row = sql`(${""}, ${""}, cast(${0} as bigint))`;
+  return prepareBatches([100, 10, 1], row, (rows) =>
+    write(sql`with visits (project_id, link_id, visited) as (values ${rows})`),
   );
 }

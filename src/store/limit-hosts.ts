@@ -1,12 +1,5 @@
 import { sql } from "kysely";
-import {
-  dayHours,
-  hourColumns,
-  otherReferrers,
-  withOtherReferrer,
-  type LinkVisits,
-  type VisitKind,
-} from "../stats/visit.ts";
+import { hourColumns, otherReferrers } from "../stats/visit.ts";
 import type { Tenant } from "./tables.ts";
 
 /** Strangers can make up any number of referring hosts, so a day keeps only some of them. */
@@ -16,85 +9,53 @@ const mostOfProject = 1000;
 /** The most that are removed in one transaction. */
 const mostRemoved = 5000;
 
-/** A link keeps the hosts that come first on a day. Visits from others count as `other`. */
-export async function limitLinkHosts(
-  tenant: Tenant,
-  visits: readonly LinkVisits[],
-): Promise<readonly LinkVisits[]> {
-  const known = await readKnownHosts(tenant, visits);
-  return visits.map((visit) => {
-    const { linkId, kinds } = visit;
-    const hosts = known.get(linkId) ?? new Map<number, Set<string>>();
-    if (hosts.size === 0 && kinds.length <= mostOfLink) return visit;
-    return { ...visit, kinds: kinds.map((one) => ({ ...one, kind: limitHost(one.kind, hosts) })) };
-  });
-}
-
-function limitHost(kind: VisitKind, known: Map<number, Set<string>>): VisitKind {
-  const { referrer } = kind;
-  if (referrer === undefined || referrer === otherReferrers) return kind;
-  const hosts = known.get(findDay(kind)) ?? new Set();
-  known.set(findDay(kind), hosts);
-  if (!hosts.has(referrer) && hosts.size >= mostOfLink) return withOtherReferrer(kind);
-  hosts.add(referrer);
-  return kind;
-}
-
-/** By link and day, of the links that may have too many with these visits. */
-async function readKnownHosts(tenant: Tenant, visits: readonly LinkVisits[]) {
-  const byLink = new Map<string, Map<number, Set<string>>>();
-  const referred = visits.filter(({ kinds }) => kinds.some(({ kind }) => hasHost(kind)));
-  if (referred.length === 0) return byLink;
-  const most = Math.max(...referred.map(({ kinds }) => kinds.length));
-  const ids = referred.map(({ linkId }) => linkId);
-  const counted = selectHosts(tenant, listDays(referred), ids)
-    .select(["link_id", "day", "value"])
-    .select(({ fn }) =>
-      fn
-        .countAll<number>()
-        .over((over) => over.partitionBy(["link_id", "day"]))
-        .as("hosts"),
-    );
-  const full = tenant.db.selectFrom(counted.as("counted")).selectAll();
-  for (const row of await full.where("hosts", ">", mostOfLink - most).execute()) {
-    const byDay = byLink.get(row.link_id) ?? new Map<number, Set<string>>();
-    byLink.set(row.link_id, byDay);
-    byDay.set(row.day, (byDay.get(row.day) ?? new Set()).add(row.value));
-  }
-  return byLink;
-}
-
 /**
- * A project keeps the hosts with the most visits of a day: those that are made up for one link must
- * not hide another link's. The rest is added up as `other`.
+ * Of one day, links keep the hosts with the most visits each, and the project keeps its own: what
+ * is made up for one link hides no other link's. The rest is added up as `other`.
  */
-export async function limitProjectHosts(
+export async function limitHosts(
   tenant: Tenant,
-  visits: readonly LinkVisits[],
+  day: number,
+  linkIds: readonly string[],
 ): Promise<void> {
-  for (const day of listDays(visits)) {
-    const rows = await selectHosts(tenant, [day], [""])
-      .select("value")
-      .groupBy("value")
-      .orderBy(sql`sum(visits)`, "desc")
-      .orderBy("value")
-      .limit(mostRemoved)
-      .offset(mostOfProject)
-      .execute();
-    const hosts = rows.map(({ value }) => value);
-    if (hosts.length > 0) await joinHosts(tenant, day, hosts);
+  for (const [links, most] of [[[""], mostOfProject] as const, [linkIds, mostOfLink] as const]) {
+    const beyond = await findHostsBeyond(tenant, day, links, most);
+    if (beyond.length > 0) await joinHosts(tenant, day, beyond);
   }
 }
 
-async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly string[]) {
+type LinkHost = { readonly link_id: string; readonly value: string };
+
+async function findHostsBeyond(
+  { db, projectId }: Tenant,
+  day: number,
+  linkIds: readonly string[],
+  most: number,
+): Promise<readonly LinkHost[]> {
+  const { rows } = await sql<LinkHost>`
+    select link_id, value from (
+      select link_id, value,
+        row_number() over (partition by link_id order by sum(visits) desc, value) as place
+      from visit_counts
+      where project_id = ${projectId} and dimension = 'referrer' and day = ${day}
+        and link_id in (${sql.join(linkIds)}) and value <> ${otherReferrers}
+      group by link_id, value
+    ) as hosts
+    where place > ${most} limit ${mostRemoved}
+  `.execute(db);
+  return rows;
+}
+
+async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly LinkHost[]) {
   const columns = ["visits", ...hourColumns].map((column) => sql.ref(column));
   const added = columns.map(
     (column) =>
       sql`${column} = coalesce(visit_counts.${column}, 0) + coalesce(excluded.${column}, 0)`,
   );
+  const names = hosts.map(({ link_id, value }) => sql`(${link_id}, ${value})`);
   const areTheirs = sql`
-    project_id = ${projectId} and dimension = 'referrer' and day = ${day} and link_id = ''
-      and value in (${sql.join(hosts)})
+    project_id = ${projectId} and dimension = 'referrer' and day = ${day}
+      and (link_id, value) in (values ${sql.join(names)})
   `;
   await sql`
     insert into visit_counts
@@ -107,28 +68,4 @@ async function joinHosts({ db, projectId }: Tenant, day: number, hosts: readonly
       ${sql.join(added)}
   `.execute(db);
   await sql`delete from visit_counts where ${areTheirs}`.execute(db);
-}
-
-function selectHosts({ db, projectId }: Tenant, days: readonly number[], links: readonly string[]) {
-  return db
-    .selectFrom("visit_counts")
-    .where("project_id", "=", projectId)
-    .where("dimension", "=", "referrer")
-    .where("day", "in", days)
-    .where("link_id", "in", links)
-    .where("value", "<>", otherReferrers);
-}
-
-/** The days of UTC of visits with a referring host. */
-function listDays(visits: readonly LinkVisits[]): readonly number[] {
-  const kinds = visits.flatMap((visit) => visit.kinds.map(({ kind }) => kind));
-  return [...new Set(kinds.filter(hasHost).map(findDay))];
-}
-
-function hasHost({ referrer }: VisitKind): boolean {
-  return referrer !== undefined && referrer !== otherReferrers;
-}
-
-function findDay({ hour }: VisitKind): number {
-  return Math.floor(hour / dayHours);
 }
