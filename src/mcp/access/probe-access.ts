@@ -56,11 +56,11 @@ export function createExploration(options: ExplorationOptions): Exploration {
 
   function listDue(age_ms: number | undefined): readonly Probe[] {
     return options.probes.filter(({ endpoint }) => {
-      if (!options.isWorthAsking(endpoint)) return false;
       const { state = "open" } = learned.find(endpoint) ?? {};
       const least_ms = state === "open" ? Math.min(age_ms ?? Infinity, pause_ms) : age_ms;
       const last = askedAt.get(endpoint.tool) ?? -Infinity;
-      return least_ms !== undefined && clock.monotonic() - last >= least_ms;
+      const isDue = least_ms !== undefined && clock.monotonic() - last >= least_ms;
+      return isDue && options.isWorthAsking(endpoint);
     });
   }
 
