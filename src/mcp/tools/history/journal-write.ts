@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
+import { listUnreadRows } from "../../../contract/unread.ts";
 import type { Change, Effect, Ended, Writer } from "../../../state/history.ts";
 import { isFull, readOutage } from "../../../state/state.ts";
 import {
@@ -12,7 +13,10 @@ import {
   readIfAllowed,
   refuseForNow,
   refuseUnnoted,
+  ToolFailure,
 } from "../../results/tool-failure.ts";
+import { appFilters } from "../endpoints/act.ts";
+import type { Reading } from "../targets.ts";
 import type { Call, Known, Written } from "../tool.ts";
 import {
   completeBySent,
@@ -21,7 +25,6 @@ import {
   nameTarget,
   readTemplateRecord,
 } from "./describe-effect.ts";
-import { listDetached } from "./list-detached.ts";
 import { showFields } from "./show-change.ts";
 
 /**
@@ -35,7 +38,7 @@ type Journaling = Pick<Call, "ask" | "keyContext"> & {
   readonly report: (error: unknown) => string;
 };
 
-const { shortLinks, pageTemplate } = contract;
+const { links, shortLinks, pageTemplate } = contract;
 /** A project has one, whatever its id is. */
 export const templateId = "page_template";
 
@@ -174,3 +177,59 @@ function describeLoss(endpoint: Endpoint): string | undefined {
   const isProject = findKind(endpoint).name === "project";
   return isProject && method === "DELETE" ? "A deleted project cannot be restored." : undefined;
 }
+
+/**
+ * The links that an app's deletion takes the app away from. Our own service puts it back on them by
+ * itself; elsewhere the app is registered anew, and each link has to be given it again.
+ */
+
+type Detached = { readonly detached: readonly Effect[]; readonly note?: string };
+
+/** As many as one page of a list holds, the most clicked ones. */
+const mostDetached = 100;
+
+async function listDetached(
+  endpoint: Endpoint,
+  app: Reading,
+  id: string | null,
+  { ask, keyContext }: Pick<Call, "ask" | "keyContext">,
+): Promise<Detached> {
+  const kind = findKind(endpoint);
+  const filter = endpoint.method === "DELETE" ? appFilters[kind.name] : undefined;
+  if (filter === undefined || keyContext.known.binDays !== undefined) return { detached: [] };
+  const value = app?.[kind.key ?? ""];
+  if (typeof value !== "string") return { detached: [], note: noneNoted };
+  const filters = [{ field: filter, condition: "eq", value } as const];
+  const sort = { field: "clicks", direction: "desc" } as const;
+  const page = await ask(links.index, { filters, sort, limit: mostDetached }).catch(
+    (error: unknown) => {
+      // An app can be deleted although its links cannot be read.
+      if (error instanceof ToolFailure) return undefined;
+      throw error;
+    },
+  );
+  if (page === undefined) return { detached: [], note: noneNoted };
+  // A deployment that ignores filters answers with all, so that the rows are compared here too.
+  const field = `${kind.name}_id`;
+  const own = page.links.filter((link) => link[field] === id);
+  const detached = own.map((link) => ({
+    kind: "link",
+    id: link.id,
+    before: { [field]: id },
+    after: { [field]: null },
+  }));
+  const isRead =
+    listUnreadRows(page).length === 0 && page.links.every((link) => link[field] !== undefined);
+  const { count, next } = page.meta;
+  if (isRead && typeof next !== "number") return { detached };
+  if (!isRead || typeof count !== "number") return { detached, note: someNoted };
+  return {
+    detached,
+    note: `${count} links opened this app. Undo adds the app back to ${mostDetached} of them.`,
+  };
+}
+
+const someNoted =
+  "Not all links that opened this app could be read. Undo adds the app back only to some of them.";
+const noneNoted =
+  "The links that opened this app could not be read. Undo does not add the app back to them.";

@@ -1,5 +1,7 @@
-import { pickLasting } from "../../../contract/condition.ts";
+import type { Step } from "../../../bulk/plan/undo-step.ts";
 import type { ApprovalReason } from "../../../contract/approval-rules.ts";
+import { pickLasting } from "../../../contract/condition.ts";
+import type { Endpoint } from "../../../contract/endpoint.ts";
 import { contract } from "../../../contract/index.ts";
 import { findKindNamed, type ResourceKind } from "../../../contract/resource-kind.ts";
 import type { Change } from "../../../state/history.ts";
@@ -7,21 +9,23 @@ import { quote } from "../../../text/show-hidden.ts";
 import type { Fact, Preview } from "../../approval/approval-request.ts";
 import { writeValue } from "../../approval/write-value.ts";
 import { appFields, type AppField } from "../../results/present-link.ts";
+import { readAppName, settleApps } from "../apps.ts";
 import { completeAct, type Act } from "../endpoints/act.ts";
+import { refuseInvalid } from "../endpoints/check-act.ts";
 import { previewAct } from "../endpoints/preview-act.ts";
-import { readAppName } from "../apps.ts";
 import {
   previewPublication,
   previewSaving,
   previewUnpublication,
 } from "../templates/preview-publication.ts";
+import { pickText, refuseUnpublishable } from "../templates/template-state.ts";
 import type { Call } from "../tool.ts";
 import type { Undo } from "./plan-undo.ts";
-import type { Step } from "../../../bulk/plan/undo-step.ts";
 
 /** Why a person has to approve of an undo, and what they read before. */
 
-const { publish, unpublish } = contract.pageTemplate;
+const { links, pageTemplate } = contract;
+const { publish, unpublish } = pageTemplate;
 /** An app's deletion has taken it away from many links. */
 const mostShown = 20;
 
@@ -135,7 +139,7 @@ async function previewStep(
   return previewSaving(step.input, template);
 }
 
-export function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
+function toAct({ endpoint, input, now, id, wanted, ...step }: Step): Act {
   // The kinds of steps are those of resources.
   const kind = findKindNamed(step.kind) as ResourceKind;
   const isApp = kind.group === "apps";
@@ -149,10 +153,40 @@ function readTemplateReasons({ endpoint }: Step): readonly ApprovalReason[] {
   return endpoint.effect === "destroy" ? ["destroys"] : [];
 }
 
-export function isTemplate({ endpoint }: Step): boolean {
+function isTemplate({ endpoint }: Step): boolean {
   return endpoint.feature === publish.feature;
 }
 
 function nameKind(name: string): string {
   return findKindNamed(name)?.label ?? name;
+}
+
+/** Refuses, before anyone is asked, an undo whose calls the API would refuse. */
+export async function refuseInvalidUndo({ steps }: Undo, call: Call, tool: string): Promise<void> {
+  for (const step of steps) {
+    if (isTemplate(step)) await refuseText(step, call);
+    else await refuseInvalid(await readAct(step, steps, call), call, tool);
+  }
+  const endpoints = new Set(steps.map(({ endpoint }) => endpoint));
+  for (const endpoint of endpoints) await call.requireBudget(endpoint);
+}
+
+async function refuseText({ endpoint, input }: Step, call: Call): Promise<void> {
+  if (endpoint === unpublish) return;
+  await refuseUnpublishable(pickText(input), call);
+}
+
+async function readAct(step: Step, steps: readonly Step[], call: Call) {
+  const act = toAct(step);
+  // The call that brings something back from the bin has only its id.
+  if (step.now === null) return { ...act, changes: step.wanted ?? {} };
+  if (!writesLink(step.endpoint)) return act;
+  const { missing } = await settleApps(step.input, call);
+  // An app that an earlier step creates again has another id by then.
+  const isMade = (kind: string) => steps.some((each) => each.kind === kind && each.now === null);
+  return { ...act, missing: missing.filter(({ name }) => !isMade(name)) };
+}
+
+function writesLink(endpoint: Endpoint): boolean {
+  return endpoint.body === links.create.body;
 }

@@ -5,11 +5,11 @@ import type { LinkFields } from "../../../contract/links.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
-import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
-import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
+import { quote } from "../../../text/show-hidden.ts";
 import { failForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import { quote } from "../../../text/show-hidden.ts";
+import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
+import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
@@ -19,8 +19,7 @@ import { carryOutUndo } from "./carry-out-undo.ts";
 import { templateId } from "./journal-write.ts";
 import { readAnyWrite } from "./list-changes.ts";
 import { NotUndoable, planUndo, type Undo } from "./plan-undo.ts";
-import { refuseInvalidUndo } from "./refuse-invalid-undo.ts";
-import { describeUndoState, listReasons, previewUndo } from "./preview-undo.ts";
+import { describeUndoState, listReasons, previewUndo, refuseInvalidUndo } from "./preview-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
 
 /** A change put back: by the same calls as anybody would make, under the same rules. */
