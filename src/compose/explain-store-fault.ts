@@ -1,12 +1,17 @@
+import { messages } from "../contract/messages.ts";
 import { explainOutage, Problem } from "../contract/problem.ts";
 import { readOutage } from "../sql/faults.ts";
 
 /** What whoever waits is told while the store does not answer; undefined for any other error. */
 export function explainStoreFault(error: unknown): Problem | undefined {
-  // Whoever was asked before has said so already.
-  if (error instanceof Problem && error.status === 503) return error;
+  // The service below has explained it already.
+  if (error instanceof Problem && isOutage(error)) return error;
   const outage = readOutage(error);
   return outage && explainOutage(outage);
+}
+
+function isOutage({ status, message }: Problem): boolean {
+  return status === 503 || message === messages.outcome_unknown;
 }
 
 export type Warn = (facts: object, message: string) => unknown;

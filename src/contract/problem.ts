@@ -127,9 +127,12 @@ function comeBack(message: string): Problem {
   return new Problem(503, message, { headers: { "retry-after": "1" } });
 }
 
-/** Something was being written, and nobody knows yet whether it is kept. */
+/**
+ * A write had begun, and it is not known whether it was kept. No 503: clients repeat a request that
+ * a 503 has answered.
+ */
 export function outcomeUnknown(): Problem {
-  return new Problem(503, messages.outcome_unknown);
+  return new Problem(500, messages.outcome_unknown);
 }
 
 /** Refuses a request for everything that is wrong with it at once, in one sentence. */

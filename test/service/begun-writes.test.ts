@@ -16,15 +16,16 @@ test("a write that has begun has four seconds more to end, after ten", async () 
   expect((await asked).status).toBe(201);
 });
 
-test("one that has not ended by then may be kept, as is told", async () => {
+test("a write that has not ended by then gets 500 without Retry-After, as it may be kept", async () => {
   await using held = await createHeldWorld();
   const { store, advance, call } = held.world;
   const asked = call("POST", "/links", { body: { path: "spring" } });
   await held.begun;
   advance(10_000);
   advance(4_000);
-  const { status, body } = await asked;
-  expect([status, body]).toEqual([503, { error: messages.outcome_unknown }]);
+  const { status, body, headers } = await asked;
+  expect([status, body]).toEqual([500, { error: messages.outcome_unknown }]);
+  expect(headers.has("retry-after")).toBe(false);
   held.letGo();
   // The next write waits for this one.
   await store.write(async () => undefined);

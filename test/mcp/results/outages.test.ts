@@ -152,7 +152,7 @@ describe("a person", () => {
     });
     const page = await assistant.press(url, "approve");
     expect([page.status, readHeading(page.html)]).toEqual([
-      503,
+      500,
       "Your answer may not have been saved",
     ]);
     expect(page.html).toContain("(outcome_unknown)");
