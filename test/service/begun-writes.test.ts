@@ -16,7 +16,7 @@ test("a write that has begun has four seconds more to end, after ten", async () 
   expect((await asked).status).toBe(201);
 });
 
-test("a write that has not ended by then gets 500 without Retry-After, as it may be kept", async () => {
+test("a write that may have been kept gets 500 without Retry-After", async () => {
   await using held = await createHeldWorld();
   const { store, advance, call } = held.world;
   const asked = call("POST", "/links", { body: { path: "spring" } });
