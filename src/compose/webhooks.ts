@@ -53,7 +53,7 @@ export async function testWebhook(
   webhook: WebhookKey & Pick<Webhook, "url">,
   config: Config,
 ): Promise<Tested> {
-  const fault = (await sendTest(store, webhook, config)) ?? null;
+  const fault = await sendTest(store, webhook, config);
   const next = findFix(fault);
   return { delivered: fault === null, fault, ...(next !== undefined && { next }) };
 }
@@ -62,14 +62,14 @@ async function sendTest(
   { db }: Pick<Store, "db">,
   { url, ...webhook }: WebhookKey & Pick<Webhook, "url">,
   config: Config,
-): Promise<string | undefined> {
+): Promise<string | null> {
   const { project_id, id } = webhook;
   const secret = await readSecret(db, webhook);
   if (secret === undefined) return "the webhook was revoked";
   const timestamp = new Date(clock.now()).toISOString();
   const body = JSON.stringify({ type: testEvent, timestamp, data: { project_id, webhook_id: id } });
-  const message = { id: createEventId(), body };
-  const sending = { reach: reachReceivers(config.webhook_private), setAlarm, now: clock.now };
+  const message = { event_id: createEventId(), body };
+  const sending = { reach: reachReceivers(config.webhook_private), setAlarm, clock };
   return sendMessage(message, { url, secret }, sending, new AbortController().signal);
 }
 

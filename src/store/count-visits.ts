@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from "kysely";
 import { dayHours, hourColumns, type LinkVisits } from "../stats/visit.ts";
 import { limitHosts } from "./limit-hosts.ts";
-import { queueClickEvents } from "./webhooks.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./projects.ts";
 import type { Db, Tenant } from "./tables.ts";
+import { describeClicks, queueEvents } from "./webhooks.ts";
 
 /** Counts visits in the caller's transaction, together with the clicks that links show. */
 export async function countVisits(
@@ -19,7 +19,7 @@ export async function countVisits(
     const tally = await findTally(tenant);
     // A deleted project's last visits: no chore would remove them.
     if (tally === undefined) continue;
-    await queueClickEvents(tenant, tally, own, now);
+    await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);
     for (const day of listDays(own)) {
       await limitHosts(

@@ -15,7 +15,7 @@ import {
   type Tenant,
 } from "./tables.ts";
 import { indexLink, unindexLink } from "./trigram-index.ts";
-import { queueLinkEvents } from "./webhooks.ts";
+import { describeUpdate, queueEvents } from "./webhooks.ts";
 
 /** Links and their addresses: reading, writing, deleting and restoring one, detaching an app. */
 
@@ -80,7 +80,7 @@ export async function insertLink(tenant: Tenant, link: NewLink): Promise<Link> {
     .executeTakeFirstOrThrow();
   await indexLink(tenant, link.id, tally.indexed_to);
   const inserted = toLink(shown);
-  await queueLinkEvents(tenant, tally, [{ event: "link.created", link: inserted }], now);
+  await queueEvents(tenant, [{ event: "link.created", data: { link: inserted } }], now, tally);
   return inserted;
 }
 
@@ -118,7 +118,7 @@ export async function updateLink(
     await releaseAddresses(tenant, sql`${before.path}`);
   }
   const link = toLink(row);
-  await queueLinkEvents(tenant, tally, [{ event: "link.updated", link, before }], now);
+  await queueEvents(tenant, describeUpdate(before, link), now, tally);
   return link;
 }
 
@@ -134,7 +134,7 @@ export async function deleteLink(tenant: Tenant, id: string, now: number): Promi
   await releaseAddresses(tenant, selectAddresses(tenant, link));
   const { rowkey: _, ...row } = link;
   await putInBin(tenant, "link", row, now);
-  await queueLinkEvents(tenant, tally, [{ event: "link.deleted", link: toLink(row) }], now);
+  await queueEvents(tenant, [{ event: "link.deleted", data: { link: toLink(row) } }], now, tally);
   return true;
 }
 
@@ -240,7 +240,7 @@ export async function restoreLink(
   await indexLink(tenant, id, tally.indexed_to);
   const restored = await findLink(tenant, id);
   if (restored === undefined) throw new Error("a restored link did not come back");
-  await queueLinkEvents(tenant, tally, [{ event: "link.created", link: restored }], now);
+  await queueEvents(tenant, [{ event: "link.created", data: { link: restored } }], now, tally);
   return { restored };
 }
 
@@ -325,12 +325,10 @@ async function changeLinks(tenant: Tenant, { changes, which, putBack }: Changes)
   }
   const { rows } = await sql<LinkTable>`${update} returning *`.execute(db);
   if (rows.length === 0) return true;
-  const changed = rows.map((row) => {
-    const link = toLink(row);
-    return { event: "link.updated", link, before: putBack(link) } as const;
-  });
+  await tallyWrite(tenant, 0);
+  const changed = rows.map(toLink).flatMap((link) => describeUpdate(putBack(link), link));
   // Chores have no clock of their own.
-  await queueLinkEvents(tenant, await tallyWrite(tenant, 0), changed, Date.now());
+  await queueEvents(tenant, changed, Date.now());
   return rows.length < batchRows;
 }
 

@@ -4,6 +4,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { Sql } from "../sql/sql.ts";
+import type { LinkVisits } from "../stats/visit.ts";
 import type { Tally } from "./projects.ts";
 import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.ts";
 
@@ -22,23 +23,20 @@ export type Webhook = Omit<WebhookTable, "secret" | "events" | "next_at" | "fail
   readonly dead: number;
 };
 
-export type NewWebhook = Pick<Webhook, "id" | "url" | "events"> & { readonly secret: string };
-
 /** Each event adds a row for each webhook to the transaction of the change. */
 export const mostWebhooks = 10;
 
 /** False if the project has as many webhooks as it may have. */
 export async function insertWebhook(
   tenant: Tenant,
-  { events, ...given }: NewWebhook,
+  webhook: Pick<Webhook, "id" | "url" | "events"> & Pick<WebhookTable, "secret">,
   now: number,
 ): Promise<boolean> {
   if (!(await countWebhook(tenant, 1))) return false;
-  const row = { ...given, project_id: tenant.projectId, events: JSON.stringify(events) };
-  await tenant.db
-    .insertInto("webhooks")
-    .values({ ...row, created_at: now, next_at: 0, failures: 0, dropped: 0 })
-    .execute();
+  const events = JSON.stringify(webhook.events);
+  const row = { ...webhook, events, project_id: tenant.projectId, created_at: now };
+  const insert = tenant.db.insertInto("webhooks");
+  await insert.values({ ...row, next_at: 0, failures: 0, dropped: 0 }).execute();
   return true;
 }
 
@@ -66,7 +64,8 @@ export async function listWebhooks(
     .orderBy("created_at")
     .orderBy("id")
     .execute();
-  return rows.map(({ events, ...row }) => ({ ...row, events: readEvents(events) }));
+  // We wrote this column ourselves, as the JSON of events that were checked.
+  return rows.map((row) => ({ ...row, events: JSON.parse(row.events) as WebhookEvent[] }));
 }
 
 function count<State extends DeliveryTable["state"]>(state: State) {
@@ -95,16 +94,8 @@ function isWebhook({ project_id, id }: WebhookKey) {
   return expressionBuilder<Tables, "webhooks">().and({ project_id, id });
 }
 
-function isFor(
-  { project_id, id: webhook_id }: WebhookKey,
-  which: Partial<Pick<DeliveryTable, "state" | "event_id">> = {},
-) {
+function isFor({ project_id, id: webhook_id }: WebhookKey, which: Partial<DeliveryTable> = {}) {
   return expressionBuilder<Tables, "deliveries">().and({ project_id, webhook_id, ...which });
-}
-
-/** We wrote this column ourselves, as the JSON of events that were checked. */
-function readEvents(json: string): readonly WebhookEvent[] {
-  return JSON.parse(json) as WebhookEvent[];
 }
 
 export type NewEvent = {
@@ -114,92 +105,65 @@ export type NewEvent = {
   readonly id?: string;
 };
 
-/** An SQL statement has a limited number of values. */
-const rowsAtOnce = 500;
-
-/** Queues a delivery for each event and each webhook that subscribes to it. */
+/**
+ * Queues a delivery for each event and each webhook that subscribes to it. With the project's
+ * tally, a write costs nothing here while there is no webhook.
+ */
 export async function queueEvents(
   { db, projectId: project_id }: Tenant,
   events: readonly NewEvent[],
   now: number,
+  tally?: Pick<Tally, "webhooks">,
 ): Promise<void> {
+  if (tally?.webhooks === 0 || events.length === 0) return;
   const query = db.selectFrom("webhooks").select(["id", "events"]);
   const webhooks = await query.where("project_id", "=", project_id).execute();
   const timestamp = new Date(now).toISOString();
-  const rows = events.flatMap(({ event, data, id: event_id = createEventId() }) => {
+  const rows = events.map(({ event, data, id: event_id = createEventId() }) => {
     const body = JSON.stringify({ type: event, timestamp, data: { project_id, ...data } });
-    // Due at once, also for a process whose clock is behind.
-    const row = { project_id, event_id, event, body, created_at: now, next_at: 0, attempts: 0 };
-    const subscribed = webhooks.filter((webhook) => readEvents(webhook.events).includes(event));
-    return subscribed.map(({ id }) => ({ ...row, webhook_id: id, state: "waiting" as const }));
+    return { project_id, event_id, event, body, created_at: now };
   });
-  for (let start = 0; start < rows.length; start += rowsAtOnce) {
-    const insert = db.insertInto("deliveries").values(rows.slice(start, start + rowsAtOnce));
-    await insert.onConflict((conflict) => conflict.doNothing()).execute();
+  // Due at once, also for a process whose clock is behind.
+  const state = { state: "waiting" as const, next_at: 0, attempts: 0 };
+  for (const { id: webhook_id, events: subscribed } of webhooks) {
+    const own = rows.filter(({ event }) => subscribed.includes(`"${event}"`));
+    if (own.length === 0) continue;
+    const insert = db.insertInto("deliveries");
+    const values = own.map((row) => ({ ...row, webhook_id, ...state }));
+    await insert
+      .values(values)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
   }
-}
-
-type LinkChange = {
-  readonly event: Extract<WebhookEvent, `link.${"created" | "updated" | "deleted"}`>;
-  readonly link: Link;
-  /** The link before an update. */
-  readonly before?: Link;
-};
-
-/** Without a webhook, a write to a link costs nothing here. */
-export async function queueLinkEvents(
-  tenant: Tenant,
-  { webhooks }: Pick<Tally, "webhooks">,
-  changes: readonly LinkChange[],
-  now: number,
-): Promise<void> {
-  if (webhooks === 0) return;
-  const events = changes.flatMap(({ event, link, before }): readonly NewEvent[] => {
-    if (before === undefined) return [{ event, data: { link } }];
-    // Clicks have an event of their own.
-    const changed = Object.entries(before).filter(([field, value]) => {
-      return field !== "clicks" && link[field] !== value;
-    });
-    const data = { link, previous: Object.fromEntries(changed) };
-    return changed.length === 0 ? [] : [{ event, data }];
-  });
-  await queueEvents(tenant, events, now);
-}
-
-type ClickedLink = { readonly linkId: string; readonly clicks: number };
-
-/** The reference promises at most this many links in an event. */
-const clickedAtOnce = 500;
-
-export async function queueClickEvents(
-  tenant: Tenant,
-  { webhooks }: Pick<Tally, "webhooks">,
-  counted: readonly ClickedLink[],
-  now: number,
-): Promise<void> {
-  if (webhooks === 0) return;
-  const links = counted.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
-  const events: NewEvent[] = [];
-  for (let start = 0; start < links.length; start += clickedAtOnce) {
-    const some = links.slice(start, start + clickedAtOnce);
-    events.push({ event: "link.clicked", data: { links: some } });
-  }
-  await queueEvents(tenant, events, now);
 }
 
 export function createEventId(): string {
   return `evt_${randomUUID()}`;
 }
 
-/** A webhook with due events, and when the oldest of these was created. */
-export type DueWebhook = WebhookKey & { readonly since: number };
+/** No event if nothing has changed but clicks, which have an event of their own. */
+export function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
+  const changed = Object.entries(before).filter(([field, value]) => {
+    return field !== "clicks" && link[field] !== value;
+  });
+  const data = { link, previous: Object.fromEntries(changed) };
+  return changed.length === 0 ? [] : [{ event: "link.updated", data }];
+}
 
-export async function listDueWebhooks(
-  db: Db,
-  now: number,
-  limit: number,
-): Promise<readonly DueWebhook[]> {
-  const { rows } = await sql<DueWebhook>`
+/** The reference promises at most this many links in an event. */
+const clickedAtOnce = 500;
+
+export function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
+  const links = visits.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
+  return Array.from({ length: Math.ceil(links.length / clickedAtOnce) }, (_, part) => {
+    const some = links.slice(part * clickedAtOnce, (part + 1) * clickedAtOnce);
+    return { event: "link.clicked", data: { links: some } };
+  });
+}
+
+/** Webhooks with due events, and when the oldest of these was created. */
+export async function listDueWebhooks(db: Db, now: number, limit: number) {
+  const { rows } = await sql<WebhookKey & { readonly since: number }>`
     select project_id, id, since from (
       select project_id, id, (
         select deliveries.created_at from deliveries
@@ -217,55 +181,43 @@ export async function listDueWebhooks(
 /** Longer than an attempt and its two writes, on machines whose clocks differ by seconds. */
 const claim_ms = 30_000;
 
-type Receiver = Pick<WebhookTable, "url" | "secret" | "failures" | "failing_since">;
-export type Delivery = Pick<DeliveryTable, "event_id" | "event" | "body" | "attempts" | "ends_at">;
-export type Claim = { readonly receiver: Receiver; readonly due: readonly Delivery[] };
-
-/** Keeps other processes from sending to this webhook for a while; undefined if one does. */
-export async function claimWebhook(
-  db: Db,
-  webhook: WebhookKey,
-  { now, limit }: { readonly now: number; readonly limit: number },
-): Promise<Claim | undefined> {
-  const { rows } = await sql<Receiver>`
-    update webhooks set next_at = ${now + claim_ms} where ${isWebhook(webhook)} and ${isFree(now)}
-    returning url, secret, failures, failing_since
-  `.execute(db);
-  const [receiver] = rows;
-  if (receiver === undefined) return undefined;
-  const due = await db
+/**
+ * A webhook with its oldest due events, which other processes do not send for a while. Undefined
+ * if another process has it, the receiver rests, the project is suspended, or it was revoked.
+ */
+export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
+  const update = db
+    .updateTable("webhooks")
+    .set({ next_at: now + claim_ms })
+    .where(isWebhook(key));
+  const webhook = await update.where(isFree(now)).returningAll().executeTakeFirst();
+  if (webhook === undefined) return undefined;
+  const waiting = db
     .selectFrom("deliveries")
-    .select(["event_id", "event", "body", "attempts", "ends_at"])
-    .where(isFor(webhook, { state: "waiting" }))
-    .where("next_at", "<=", now)
-    .orderBy("created_at")
-    .limit(limit)
-    .execute();
-  return { receiver, due };
+    .selectAll()
+    .where(isFor(key, { state: "waiting" }));
+  const due = waiting.where("next_at", "<=", now).orderBy("created_at").limit(limit);
+  return { webhook, due: await due.execute() };
 }
 
 function isFree(now: number) {
-  return sql`next_at <= ${now} and exists (
+  return sql<boolean>`next_at <= ${now} and exists (
     select 1 from projects where projects.id = webhooks.project_id and suspended = 0
   )`;
 }
 
-/** The end of an attempt: what changes in the row of an event that did not arrive. */
-export type Attempt = Pick<Delivery, "event_id" | "event"> & {
-  readonly failed?: Partial<DeliveryTable>;
-};
-
-/** Removes the events that arrived, updates the others, and frees the webhook. */
+/** Removes the events that arrived, which have no fault, and updates the others and the webhook. */
 export async function noteAttempts(
   db: Db,
   webhook: WebhookKey,
-  attempts: readonly Attempt[],
+  tried: readonly DeliveryTable[],
   receiver: Partial<WebhookTable>,
 ): Promise<void> {
-  for (const { event_id, failed } of attempts) {
+  for (const { event_id, attempts, state, next_at, ends_at, fault } of tried) {
     const which = isFor(webhook, { event_id });
-    if (failed === undefined) await db.deleteFrom("deliveries").where(which).execute();
-    else await db.updateTable("deliveries").set(failed).where(which).execute();
+    const change = { attempts, state, next_at, ends_at, fault };
+    if (fault === null) await db.deleteFrom("deliveries").where(which).execute();
+    else await db.updateTable("deliveries").set(change).where(which).execute();
   }
   await db.updateTable("webhooks").set(receiver).where(isWebhook(webhook)).execute();
 }
@@ -289,11 +241,11 @@ export async function sendAgain(
   eventId: string | undefined,
   now: number,
 ): Promise<number> {
-  const which = { state: "dead", ...(eventId !== undefined && { event_id: eventId }) } as const;
   const { numUpdatedRows } = await db
     .updateTable("deliveries")
     .set({ state: "waiting", attempts: 0, next_at: now, ends_at: null })
-    .where(isFor(webhook, which))
+    .where(isFor(webhook, { state: "dead" }))
+    .$if(eventId !== undefined, (all) => all.where("event_id", "=", eventId ?? ""))
     .executeTakeFirst();
   return Number(numUpdatedRows);
 }
@@ -306,17 +258,14 @@ const keptDead_ms = 7 * 24 * 60 * 60 * 1000;
  * Removes events that were given up long ago, and the oldest events of a project that has too many
  * of them: clicks first, because links show their number all the same.
  */
-export async function tidyOutboxes(
-  { write }: Pick<Sql<Tables>, "write">,
-  now: number,
-): Promise<void> {
-  await write((db) => tidyAll(db, now), { isPatient: true });
+export async function tidyOutboxes({ write }: Pick<Sql<Tables>, "write">, now: number) {
+  await write((db) => tidy(db, now), { isPatient: true });
 }
 
-async function tidyAll(db: Db, now: number): Promise<void> {
+async function tidy(db: Db, now: number): Promise<void> {
   const dead = db.deleteFrom("deliveries").where("state", "=", "dead");
   await dead.where("next_at", "<=", now - keptDead_ms).execute();
-  const { rows } = await sql<{ readonly webhook_id: string }>`
+  const { rows } = await sql<Pick<DeliveryTable, "webhook_id">>`
     delete from deliveries where (project_id, webhook_id, event_id) in (
       select project_id, webhook_id, event_id from (
         select project_id, webhook_id, event_id, sum(octet_length(body)) over (
@@ -329,10 +278,10 @@ async function tidyAll(db: Db, now: number): Promise<void> {
       ) as outbox where bytes > ${mostBytes}
     ) returning webhook_id
   `.execute(db);
-  const ids = rows.map(({ webhook_id }) => webhook_id);
-  for (const id of new Set(ids)) {
-    const dropped = ids.filter((each) => each === id).length;
+  const dropped = new Map<string, number>();
+  for (const { webhook_id: id } of rows) dropped.set(id, (dropped.get(id) ?? 0) + 1);
+  for (const [id, count] of dropped) {
     const update = db.updateTable("webhooks").where("id", "=", id);
-    await update.set((row) => ({ dropped: row("dropped", "+", dropped) })).execute();
+    await update.set((row) => ({ dropped: row("dropped", "+", count) })).execute();
   }
 }

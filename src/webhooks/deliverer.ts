@@ -1,25 +1,13 @@
-import type { Clock, SetAlarm } from "../contract/clock.ts";
-import type { Reach } from "../network/hosts/pinned-connection.ts";
 import { repeatEvery } from "../store/chores.ts";
 import { StoreBusy, type Store } from "../store/store.ts";
-import {
-  claimWebhook,
-  listDueWebhooks,
-  noteAttempts,
-  type Attempt,
-  type Delivery,
-  type Claim,
-  type WebhookKey,
-} from "../store/webhooks.ts";
-import { sendMessage } from "./send-message.ts";
+import type { Db, DeliveryTable, WebhookTable } from "../store/tables.ts";
+import { claimWebhook, listDueWebhooks, noteAttempts, type WebhookKey } from "../store/webhooks.ts";
+import { sendMessage, type Sending } from "./send-message.ts";
 
 /** Sends the events of the outbox for as long as a process serves. */
 
-export type DelivererOptions = {
+export type DelivererOptions = Sending & {
   readonly store: Pick<Store, "db" | "write">;
-  readonly clock: Clock;
-  readonly setAlarm: SetAlarm;
-  readonly reach: Reach;
   /** Moves events of jobs and approvals into the outbox. */
   readonly collect: () => Promise<void>;
   /** Notes an unexpected error where the operator looks. */
@@ -48,9 +36,14 @@ const patient = { isPatient: true };
 
 export function createDeliverer(options: DelivererOptions) {
   const { store, clock, setAlarm, collect, report } = options;
-  const { deliverTo, measure, stop } = createSender(options);
-  const running = new Map<string, Promise<void>>();
+  /** Counts attempts, and events that were given up. */
+  const counts = { delivered: 0, failed: 0, given_up: 0 };
+  const running = new Set<Promise<void>>();
   let stopWatching: (() => Promise<void>) | undefined;
+  /** From then on, no batch begins. */
+  let isStopping = false;
+  /** From then on, no request continues. */
+  const breaking = new AbortController();
 
   /** While another process locks the store, or it is away, there is nothing to report. */
   const note = (error: unknown) => {
@@ -59,15 +52,39 @@ export function createDeliverer(options: DelivererOptions) {
 
   async function startDue(): Promise<void> {
     await collect().catch(note);
-    for (const webhook of await listDueWebhooks(store.db, clock.now(), webhooksAtOnce)) {
-      const { id } = webhook;
-      if (running.has(id) || running.size >= webhooksAtOnce) continue;
+    const limit = webhooksAtOnce - running.size;
+    for (const webhook of await listDueWebhooks(store.db, clock.now(), limit)) {
       const delivering = deliverTo(webhook).catch(note);
-      running.set(
-        id,
-        delivering.finally(() => running.delete(id)),
-      );
+      running.add(delivering);
+      void delivering.finally(() => running.delete(delivering));
     }
+  }
+
+  /** In batches: before each, the webhook may be revoked, or its project suspended. */
+  async function deliverTo(key: WebhookKey): Promise<void> {
+    for (let isMore = true; isMore && !isStopping;) {
+      const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
+      const claimed = await store.write(claim, patient);
+      if (claimed === undefined) return;
+      const { webhook, due } = claimed;
+      const tried = (await Promise.all(due.map((one) => attempt(one, webhook)))).flat();
+      const receiver = describeReceiver(webhook, tried, clock.now());
+      await store.write((db) => noteAttempts(db, key, tried, receiver), patient);
+      isMore = due.length === eventsAtOnce;
+    }
+  }
+
+  /** Empty if the process stops meanwhile, which says nothing about the receiver. */
+  async function attempt(
+    delivery: DeliveryTable,
+    webhook: WebhookTable,
+  ): Promise<readonly DeliveryTable[]> {
+    const fault = await sendMessage(delivery, webhook, options, breaking.signal);
+    if (breaking.signal.aborted) return [];
+    counts[fault === null ? "delivered" : "failed"] += 1;
+    const tried = { ...planRetry(delivery, clock.now()), fault };
+    if (fault !== null && tried.state === "dead") counts.given_up += 1;
+    return [tried];
   }
 
   return {
@@ -78,89 +95,43 @@ export function createDeliverer(options: DelivererOptions) {
     /** Resolves when everything that is due now was tried. */
     deliverDue: async () => {
       await startDue();
-      await Promise.all(running.values());
+      await Promise.all(running);
     },
-    measure,
+    measure: () => ({ ...counts }),
     close: async () => {
-      const cancelBreak = stop();
+      isStopping = true;
+      const cancelBreak = setAlarm(finish_ms, () => breaking.abort());
       await stopWatching?.();
-      await Promise.all(running.values());
+      await Promise.all(running);
       cancelBreak();
     },
   };
 }
 
-function createSender(options: DelivererOptions) {
-  const { store, clock, setAlarm } = options;
-  /** From then on, no batch begins. */
-  let isStopping = false;
-  /** From then on, no request continues. */
-  const breaking = new AbortController();
-  const counts = { delivered: 0, failed: 0, given_up: 0 };
-
-  /** Empty if the process stops meanwhile, which says nothing about the receiver. */
-  async function attempt(
-    delivery: Delivery,
-    receiver: Claim["receiver"],
-  ): Promise<readonly Attempt[]> {
-    const { event_id, event, body } = delivery;
-    const sending = { ...options, now: clock.now };
-    const fault = await sendMessage({ id: event_id, body }, receiver, sending, breaking.signal);
-    if (breaking.signal.aborted) return [];
-    counts[fault === undefined ? "delivered" : "failed"] += 1;
-    if (fault === undefined) return [{ event_id, event }];
-    const failed = { ...planRetry(delivery, clock.now()), fault };
-    if (failed.state === "dead") counts.given_up += 1;
-    return [{ event_id, event, failed }];
-  }
-
-  return {
-    /** In batches: before each, the webhook may be revoked, or its project suspended. */
-    deliverTo: async (webhook: WebhookKey): Promise<void> => {
-      for (let isMore = true; isMore && !isStopping;) {
-        const batch = { now: clock.now(), limit: eventsAtOnce };
-        const claim = await store.write((db) => claimWebhook(db, webhook, batch), patient);
-        if (claim === undefined) return;
-        const { receiver, due } = claim;
-        const attempts = (await Promise.all(due.map((one) => attempt(one, receiver)))).flat();
-        const state = describeReceiver(receiver, attempts, clock.now());
-        await store.write((db) => noteAttempts(db, webhook, attempts, state), patient);
-        isMore = due.length === eventsAtOnce;
-      }
-    },
-    /** Counts attempts, and events that were given up. */
-    measure: () => ({ ...counts }),
-    stop: () => {
-      isStopping = true;
-      return setAlarm(finish_ms, () => breaking.abort());
-    },
-  };
-}
-
-function planRetry({ attempts, ends_at }: Delivery, now: number) {
+/** What becomes of an event if this attempt fails. */
+function planRetry(delivery: DeliveryTable, now: number): DeliveryTable {
+  const { attempts, ends_at } = delivery;
   const end = ends_at ?? now + givenUpAfter_ms;
+  const tried = { ...delivery, attempts: attempts + 1, ends_at: end };
+  if (now >= end) return { ...tried, state: "dead", next_at: now };
   const wait_ms = Math.min(longestWait_ms, firstWait_ms * waitFactor ** attempts);
-  const isDead = now >= end;
-  return {
-    attempts: attempts + 1,
-    state: isDead ? ("dead" as const) : ("waiting" as const),
-    next_at: isDead ? now : Math.min(now + wait_ms, end),
-    ends_at: end,
-  };
+  return { ...tried, next_at: Math.min(now + wait_ms, end) };
 }
 
 /** The receiver after these attempts. The next batch may go to it at once, unless it rests. */
-function describeReceiver(receiver: Claim["receiver"], attempts: readonly Attempt[], now: number) {
-  let { failures, failing_since } = receiver;
-  for (const { failed } of attempts) {
-    failures = failed === undefined ? 0 : failures + 1;
-    failing_since = failed === undefined ? null : (failing_since ?? now);
-  }
-  const last = attempts.at(-1);
+function describeReceiver(webhook: WebhookTable, tried: readonly DeliveryTable[], now: number) {
+  const last = tried.at(-1);
+  // Interrupted before an event was sent.
+  if (last === undefined) return { next_at: 0 };
+  // The attempts of a batch have no order: one that arrived ends the row of failures.
+  const isWorking = tried.some(({ fault }) => fault === null);
+  const failures = isWorking ? 0 : webhook.failures + tried.length;
   return {
     failures,
-    failing_since,
+    failing_since: isWorking ? null : (webhook.failing_since ?? now),
     next_at: failures >= restsAfter ? now + rest_ms : 0,
-    ...(last && { last_event: last.event, last_at: now, last_fault: last.failed?.fault ?? null }),
+    last_event: last.event,
+    last_at: now,
+    last_fault: last.fault,
   };
 }

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Agent } from "undici";
-import type { Random, SetAlarm } from "../contract/clock.ts";
+import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
 import { limitTime } from "../network/hosts/limit-time.ts";
 import {
   describeEnd,
@@ -8,21 +8,18 @@ import {
   openPinned,
   type Reach,
 } from "../network/hosts/pinned-connection.ts";
+import type { DeliveryTable, WebhookTable } from "../store/tables.ts";
 import { findPublicFault } from "./reach.ts";
 
 /** One attempt to send a message, signed as standardwebhooks.com describes it (`v1`). */
 
-export type Message = {
-  /** The same in every attempt, so that a receiver can ignore repetitions. */
-  readonly id: string;
-  readonly body: string;
-};
-
-type Sending = {
+export type Sending = {
   readonly reach: Reach;
   readonly setAlarm: SetAlarm;
-  readonly now: () => number;
+  readonly clock: Pick<Clock, "now">;
 };
+
+type Message = Pick<DeliveryTable, "event_id" | "body">;
 
 const secretPrefix = "whsec_";
 const secretBytes = 32;
@@ -33,13 +30,13 @@ export function createSecret(random: Random): string {
   return secretPrefix + Buffer.from(random.bytes(secretBytes)).toString("base64");
 }
 
-/** Why the receiver did not take the message, for people; undefined if it did. */
+/** Why the receiver did not take the message, for people; null if it did. */
 export async function sendMessage(
   message: Message,
-  receiver: { readonly url: string; readonly secret: string },
-  { reach, setAlarm, now }: Sending,
+  receiver: Pick<WebhookTable, "url" | "secret">,
+  { reach, setAlarm, clock }: Sending,
   outer: AbortSignal,
-): Promise<string | undefined> {
+): Promise<string | null> {
   const { signal, stop } = limitTime(outer, attempt_ms, setAlarm);
   let agent: Agent | undefined;
   try {
@@ -52,13 +49,13 @@ export async function sendMessage(
       origin: url.origin,
       path: url.pathname + url.search,
       method: "POST",
-      headers: writeHeaders(message, receiver.secret, now()),
+      headers: writeHeaders(message, receiver.secret, clock.now()),
       body: message.body,
       signal,
     });
     // Nothing of the answer is read but its status.
     body.on("error", () => undefined).destroy();
-    if (statusCode >= 200 && statusCode < 300) return undefined;
+    if (statusCode >= 200 && statusCode < 300) return null;
     const isRedirect = statusCode >= 300 && statusCode < 400;
     return `status ${statusCode}${isRedirect ? ": redirects are not followed" : ""}`;
   } catch (error) {
@@ -70,7 +67,7 @@ export async function sendMessage(
 }
 
 /** The time is that of the attempt, so that nobody can send an old message again. */
-function writeHeaders({ id, body }: Message, secret: string, now: number) {
+function writeHeaders({ event_id: id, body }: Message, secret: string, now: number) {
   const timestamp = String(Math.floor(now / 1000));
   const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
   const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");

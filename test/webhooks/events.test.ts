@@ -124,11 +124,16 @@ test("link.clicked contains the new clicks of each link of a batch", async () =>
   visit(other, "button");
   await clicks.flush(project.id);
   await deliverIn(world).deliverDue();
-  // In the order in which they were first visited.
-  const links = [
-    { id: one, clicks: 2 },
-    { id: other, clicks: 1 },
-  ];
+  const links = expect.toBeOneOf([
+    [
+      { id: one, clicks: 2 },
+      { id: other, clicks: 1 },
+    ],
+    [
+      { id: other, clicks: 1 },
+      { id: one, clicks: 2 },
+    ],
+  ]);
   expect(receiver.received.map(({ body }) => body)).toEqual([
     { type: "link.clicked", timestamp: at(), data: { project_id: project.id, links } },
   ]);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { claimWebhook } from "../../src/store/webhooks.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
+import type { Db } from "../../src/store/tables.ts";
 import { neverRing } from "../support/alarms.ts";
 import { createGate } from "../support/gate.ts";
 import { hang, refuse, take, type TestReceiver } from "../support/receiver.ts";
@@ -62,8 +63,8 @@ test("a process sends nothing to a receiver that rests since the process listed 
 test("a process sends the events of a killed one when that one's claim ends", async () => {
   const webhook = await addWebhook(world, receiver.url);
   await create("spring");
-  const batch = { now: world.now(), limit: 1 };
-  expect(await world.store.write((db) => claimWebhook(db, webhook, batch))).toBeDefined();
+  const claim = (db: Db) => claimWebhook(db, webhook, world.now(), 1);
+  expect(await world.store.write(claim)).toBeDefined();
   const { deliverDue } = deliverIn(world);
   await deliverDue();
   expect(receiver.received).toHaveLength(0);

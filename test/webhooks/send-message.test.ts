@@ -15,9 +15,9 @@ async function send(url: string, looks: string[][], authorities?: readonly strin
     isPublic: (address: string) => address === publicPlace,
     ...(authorities && { authorities }),
   };
-  const sending = { reach, setAlarm: () => () => {}, now: () => 0 };
+  const sending = { reach, setAlarm: () => () => {}, clock: { now: () => 0 } };
   const { signal } = new AbortController();
-  return sendMessage({ id: "evt_1", body: "{}" }, { url, secret }, sending, signal);
+  return sendMessage({ event_id: "evt_1", body: "{}" }, { url, secret }, sending, signal);
 }
 
 async function listen(server: Server): Promise<number> {
@@ -76,7 +76,7 @@ function writeOn(socket: Socket, text: string): void {
 describe("over TLS", () => {
   test("a receiver is asked by its name at the address that was looked up first", async () => {
     expect(await sendByTls()).toEqual({
-      fault: undefined,
+      fault: null,
       names: ["secure.example"],
       places: [publicPlace],
       requests: ["POST /a HTTP/1.1"],
