@@ -30,7 +30,7 @@ const onBoth = [
   "test/web/session.test.ts",
   "test/store/{bin,chores,store,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
-  "test/webhooks/{delivery,events,given-up,jobs,outbox-size,processes}.test.ts",
+  "test/webhooks/{delivery,events,jobs,outbox}.test.ts",
   "test/attribution/population-in-stores.test.ts",
   "test/host/{clicks,first-visits,hosts,paths,restored,visit-facts}.test.ts",
   "test/bulk/{bulk,simulator}.test.ts",

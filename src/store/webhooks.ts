@@ -181,11 +181,19 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
 /** Longer than an attempt and its two writes, on machines whose clocks differ by seconds. */
 const claim_ms = 30_000;
 
+/** A webhook with its oldest due events. */
+export type Claim = { readonly webhook: WebhookTable; readonly due: readonly DeliveryTable[] };
+
 /**
- * A webhook with its oldest due events, which other processes do not send for a while. Undefined
- * if another process has it, the receiver rests, the project is suspended, or it was revoked.
+ * Keeps other processes from sending to a webhook for a while. Undefined if one of them does, the
+ * receiver rests, the project is suspended, or the webhook was revoked.
  */
-export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
+export async function claimWebhook(
+  db: Db,
+  key: WebhookKey,
+  now: number,
+  limit: number,
+): Promise<Claim | undefined> {
   const update = db
     .updateTable("webhooks")
     .set({ next_at: now + claim_ms })

@@ -1,7 +1,13 @@
 import { repeatEvery } from "../store/chores.ts";
 import { StoreBusy, type Store } from "../store/store.ts";
 import type { Db, DeliveryTable, WebhookTable } from "../store/tables.ts";
-import { claimWebhook, listDueWebhooks, noteAttempts, type WebhookKey } from "../store/webhooks.ts";
+import {
+  claimWebhook,
+  listDueWebhooks,
+  noteAttempts,
+  type Claim,
+  type WebhookKey,
+} from "../store/webhooks.ts";
 import { sendMessage, type Sending } from "./send-message.ts";
 
 /** Sends the events of the outbox for as long as a process serves. */
@@ -66,25 +72,15 @@ export function createDeliverer(options: DelivererOptions) {
       const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
       const claimed = await store.write(claim, patient);
       if (claimed === undefined) return;
-      const { webhook, due } = claimed;
-      const tried = (await Promise.all(due.map((one) => attempt(one, webhook)))).flat();
-      const receiver = describeReceiver(webhook, tried, clock.now());
+      const tried = await sendBatch(claimed, options, breaking.signal);
+      for (const { fault, state } of tried) {
+        counts[fault === null ? "delivered" : "failed"] += 1;
+        if (state === "dead") counts.given_up += 1;
+      }
+      const receiver = describeReceiver(claimed.webhook, tried, clock.now());
       await store.write((db) => noteAttempts(db, key, tried, receiver), patient);
-      isMore = due.length === eventsAtOnce;
+      isMore = claimed.due.length === eventsAtOnce;
     }
-  }
-
-  /** Empty if the process stops meanwhile, which says nothing about the receiver. */
-  async function attempt(
-    delivery: DeliveryTable,
-    webhook: WebhookTable,
-  ): Promise<readonly DeliveryTable[]> {
-    const fault = await sendMessage(delivery, webhook, options, breaking.signal);
-    if (breaking.signal.aborted) return [];
-    counts[fault === null ? "delivered" : "failed"] += 1;
-    const tried = { ...planRetry(delivery, clock.now()), fault };
-    if (fault !== null && tried.state === "dead") counts.given_up += 1;
-    return [tried];
   }
 
   return {
@@ -108,14 +104,27 @@ export function createDeliverer(options: DelivererOptions) {
   };
 }
 
-/** What becomes of an event if this attempt fails. */
+/** Leaves out events interrupted by the process's end, which says nothing about the receiver. */
+async function sendBatch(
+  { webhook, due }: Claim,
+  sending: Sending,
+  breaking: AbortSignal,
+): Promise<readonly DeliveryTable[]> {
+  const trying = due.map(async (delivery) => {
+    const fault = await sendMessage(delivery, webhook, sending, breaking);
+    if (fault === null) return [{ ...delivery, fault }];
+    return breaking.aborted ? [] : [{ ...planRetry(delivery, sending.clock.now()), fault }];
+  });
+  return (await Promise.all(trying)).flat();
+}
+
 function planRetry(delivery: DeliveryTable, now: number): DeliveryTable {
   const { attempts, ends_at } = delivery;
   const end = ends_at ?? now + givenUpAfter_ms;
-  const tried = { ...delivery, attempts: attempts + 1, ends_at: end };
-  if (now >= end) return { ...tried, state: "dead", next_at: now };
+  const failed = { ...delivery, attempts: attempts + 1, ends_at: end };
+  if (now >= end) return { ...failed, state: "dead", next_at: now };
   const wait_ms = Math.min(longestWait_ms, firstWait_ms * waitFactor ** attempts);
-  return { ...tried, next_at: Math.min(now + wait_ms, end) };
+  return { ...failed, next_at: Math.min(now + wait_ms, end) };
 }
 
 /** The receiver after these attempts. The next batch may go to it at once, unless it rests. */

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { reachReceivers } from "../../src/webhooks/reach.ts";
-import { deleteWebhook } from "../../src/store/webhooks.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import type { Db } from "../../src/store/tables.ts";
+import { claimWebhook, deleteWebhook, type WebhookKey } from "../../src/store/webhooks.ts";
+import { neverRing } from "../support/alarms.ts";
+import { createGate } from "../support/gate.ts";
 import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn, loopback, openWithReceiver } from "../support/webhook-world.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** How messages arrive, or do not: again, and at the right place. */
+/** How events are delivered and retried, by one process and by several. */
 
 const second_ms = 1000;
 const hour_ms = 60 * 60 * second_ms;
@@ -72,40 +75,6 @@ describe("a failing event", () => {
 });
 
 describe("a receiver", () => {
-  test.each([
-    ["that refuses", (port: number) => `http://127.0.0.1:${port}/`, refuse, "status 500"],
-    [
-      "that closes the connection",
-      (port: number) => `http://127.0.0.1:${port}/`,
-      (response) => response.destroy(),
-      "the response could not be read",
-    ],
-    [
-      "that sends elsewhere",
-      (port: number) => `http://127.0.0.1:${port}/first`,
-      (response) => response.writeHead(307, { location: "/second" }).end(),
-      "status 307: redirects are not followed",
-    ],
-    [
-      "that speaks no TLS",
-      (port: number) => `https://127.0.0.1:${port}/`,
-      take,
-      "its certificate is invalid",
-    ],
-  ] as const satisfies readonly (readonly [
-    string,
-    unknown,
-    Parameters<TestReceiver["doing"]>[0],
-    string,
-  ])[])("%s is shown with the cause", async (_, write, answer, fault) => {
-    const webhook = await addWebhook(world, write(receiver.port));
-    await create("spring");
-    receiver.doing(answer);
-    await deliverIn(world).deliverDue();
-    expect(await find(webhook)).toMatchObject({ last_fault: fault, waiting: 1 });
-    expect(receiver.received.length).toBeLessThanOrEqual(1);
-  });
-
   test("that never answers fails after ten seconds and delays no other receiver", async () => {
     await using stuck = await startReceiver(hang);
     const webhook = await addWebhook(world, stuck.url);
@@ -176,85 +145,109 @@ describe("a receiver", () => {
 const eventsAtOnce = 8;
 
 /** Queues three batches, and runs `act` while the receiver holds back the answers to the first. */
-async function actWithinBatches(act: () => Promise<unknown>) {
+async function actWithinBatches(act: (webhook: WebhookKey) => Promise<unknown>) {
   const webhook = await addWebhook(world, receiver.url, ["link.created"]);
   for (let link = 0; link < 3 * eventsAtOnce; link += 1) await create(`link-${link}`);
   const answers: (() => void)[] = [];
   receiver.doing((response) => {
     answers.push(() => void response.writeHead(204).end());
-    if (answers.length === eventsAtOnce) void act().then(() => answers.forEach((send) => send()));
+    if (answers.length !== eventsAtOnce) return;
+    void act(webhook).then(() => answers.forEach((send) => send()));
   });
   const { deliverDue, errors } = deliverIn(world);
   return { webhook, deliverDue, errors };
 }
 
-test("a webhook that is revoked receives only the events that are on their way", async () => {
+test("a revoked webhook receives only the events on their way, and no event is kept", async () => {
   const { store, project } = world;
-  const revoke = () =>
-    store.write(async (db) => {
-      const [webhook] = await db.selectFrom("webhooks").select("id").execute();
-      return deleteWebhook({ db, projectId: project.id }, webhook?.id ?? "");
-    });
-  const { deliverDue, errors } = await actWithinBatches(revoke);
+  const revoked: boolean[] = [];
+  const { deliverDue, errors } = await actWithinBatches(async ({ id }) => {
+    const revoke = () => store.write((db) => deleteWebhook({ db, projectId: project.id }, id));
+    revoked.push(await revoke(), await revoke());
+  });
   await deliverDue();
-  expect([receiver.received.length, errors]).toEqual([eventsAtOnce, []]);
+  await create("after");
+  await deliverDue();
+  expect([receiver.received.length, errors, revoked]).toEqual([eventsAtOnce, [], [true, false]]);
+  expect(await store.db.selectFrom("deliveries").select("event_id").execute()).toEqual([]);
 });
 
-test("a suspended project's events wait until the suspension ends", async () => {
-  const { deliverDue } = await actWithinBatches(() => suspend(1));
+test("a suspended project's events wait until the suspension ends, for days if need be", async () => {
+  const { webhook, deliverDue } = await actWithinBatches(() => suspend(1));
+  await deliverDue();
+  world.advance(48 * hour_ms);
   await deliverDue();
   expect(receiver.received).toHaveLength(eventsAtOnce);
+  expect(await find(webhook)).toMatchObject({ waiting: 2 * eventsAtOnce, dead: 0 });
   receiver.doing(take);
   await suspend(0);
   await deliverDue();
   expect(receiver.received).toHaveLength(3 * eventsAtOnce);
 });
 
-async function deliverBy(addresses: readonly string[], networks = loopback) {
-  const asked: string[] = [];
-  const resolve = (host: string) => {
-    asked.push(host);
-    return Promise.resolve(addresses);
+/** Another process that has listed the due webhooks, and waits before it claims them. */
+async function deliverLate() {
+  const hasLooked = createGate();
+  const mayGoOn = createGate();
+  const write: Store["write"] = async (work, options) => {
+    hasLooked.open();
+    await mayGoOn.opened;
+    return world.store.write(work, options);
   };
-  const webhook = await addWebhook(world, `http://receiver.example:${receiver.port}/`);
-  await create("spring");
-  await deliverIn(world, { reach: { ...reachReceivers(networks), resolve } }).deliverDue();
-  const fault = (await find(webhook))?.last_fault;
-  return { fault, asked, arrived: receiver.received.length };
+  const late = deliverIn(world, { store: { ...world.store, write } }).deliverDue();
+  await hasLooked.opened;
+  return { late, goOn: mayGoOn.open };
 }
 
-describe("a message is sent", () => {
-  test("to the IP address that was checked, without a second lookup", async () => {
-    expect(await deliverBy(["127.0.0.1"])).toEqual({
-      fault: null,
-      asked: ["receiver.example"],
-      arrived: 1,
-    });
-    expect(receiver.received[0]?.headers.host).toBe(`receiver.example:${receiver.port}`);
-  });
+test("three processes deliver each message once", async () => {
+  await addWebhook(world, receiver.url, ["link.created"]);
+  for (let count = 0; count < 20; count += 1) await create(`link-${count}`);
+  const other = await openStore(await world.openSql(), neverRing);
+  const all = [deliverIn(world), deliverIn(world, { store: other }), deliverIn(world)];
+  await Promise.all(all.map(({ deliverDue }) => deliverDue()));
+  await other.close();
+  expect(receiver.received).toHaveLength(20);
+  expect(new Set(paths()).size).toBe(20);
+});
 
-  test.each([
-    [["127.0.0.1"], []],
-    [["10.0.0.7"], loopback],
-    [["192.0.2.1", "127.0.0.1"], loopback],
-    [["::ffff:169.254.169.254"], loopback],
-    [[], loopback],
-  ])("to no private network that is not named: %j", async (addresses, networks) => {
-    const { fault, arrived } = await deliverBy(addresses, networks);
-    expect([fault, arrived]).toEqual(["the host has no public address", 0]);
-  });
+test("a process sends nothing to a receiver that rests since the process listed it", async () => {
+  await addWebhook(world, receiver.url, ["link.created"]);
+  receiver.doing(refuse);
+  for (let count = 0; count < 12; count += 1) await create(`link-${count}`);
+  const { late, goOn } = await deliverLate();
+  await deliverIn(world).deliverDue();
+  receiver.received.length = 0;
+  goOn();
+  await late;
+  expect(receiver.received).toEqual([]);
+});
 
-  test("to the next IP address when nothing listens at the first", async () => {
-    const named = [{ address: "127.0.0.0", prefix: 8 }];
-    const reached = await deliverBy(["127.0.0.2", "127.0.0.1"], named);
-    expect(reached).toMatchObject({ fault: null, asked: ["receiver.example"], arrived: 1 });
-  });
+test("a process sends the events of a killed one when that one's claim ends", async () => {
+  const webhook = await addWebhook(world, receiver.url);
+  await create("spring");
+  const claim = (db: Db) => claimWebhook(db, webhook, world.now(), 1);
+  expect(await world.store.write(claim)).toBeDefined();
+  const { deliverDue } = deliverIn(world);
+  await deliverDue();
+  expect(receiver.received).toHaveLength(0);
+  world.advance(31 * second_ms);
+  await deliverDue();
+  expect(receiver.received).toHaveLength(1);
+});
 
-  test.each([[["93.184.216.34"]], [["127.0.0.1", "93.184.216.34"]]])(
-    "over plain http only to named networks: %j",
-    async (addresses) => {
-      const { fault, arrived } = await deliverBy(addresses);
-      expect([fault, arrived]).toEqual([expect.stringMatching("^must be an https address"), 0]);
-    },
-  );
+test("a process that stops leaves the events it could not finish to others", async () => {
+  const webhook = await addWebhook(world, receiver.url);
+  await create("spring");
+  receiver.doing(hang);
+  const stopped = deliverIn(world);
+  const delivering = stopped.deliverDue();
+  await receiver.untilReceived(1);
+  const closing = stopped.close();
+  world.advance(3 * second_ms);
+  await Promise.all([closing, delivering]);
+  // An interrupted attempt is no failure of the receiver.
+  expect(await find(webhook)).toMatchObject({ failing_since: null, waiting: 1 });
+  receiver.doing(take);
+  await deliverIn(world).deliverDue();
+  expect(receiver.received).toHaveLength(2);
 });

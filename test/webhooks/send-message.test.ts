@@ -1,28 +1,31 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createSecureContext, createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
+import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { createSecret, sendMessage } from "../../src/webhooks/send-message.ts";
 import { otherExample, secureExample } from "../support/certificates.ts";
+import { loopback } from "../support/webhook-world.ts";
 
 /** One attempt to deliver a message, to real servers that break rules. */
 
 const publicPlace = "127.0.0.1";
 
-async function send(url: string, looks: string[][], authorities?: readonly string[]) {
+const loopbackOnly: Reach = {
+  resolve: () => Promise.resolve([publicPlace]),
+  isPublic: (address) => address === publicPlace,
+};
+
+function send(url: string, reach: Reach = loopbackOnly) {
   const secret = createSecret({ bytes: (count) => new Uint8Array(count) });
-  const reach = {
-    resolve: () => Promise.resolve(looks.shift() ?? []),
-    isPublic: (address: string) => address === publicPlace,
-    ...(authorities && { authorities }),
-  };
   const sending = { reach, setAlarm: () => () => {}, clock: { now: () => 0 } };
   const { signal } = new AbortController();
   return sendMessage({ event_id: "evt_1", body: "{}" }, { url, secret }, sending, signal);
 }
 
-async function listen(server: Server): Promise<number> {
+async function listen(server: Server, host: string): Promise<number> {
   onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
-  await new Promise<void>((resolve) => void server.listen(0, "0.0.0.0", resolve));
+  await new Promise<void>((resolve) => void server.listen(0, host, resolve));
   return (server.address() as AddressInfo).port;
 }
 
@@ -44,22 +47,24 @@ async function sendByTls({
       socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
     });
   });
-  const port = await listen(server);
+  const port = await listen(server, "0.0.0.0");
   const looks = [[publicPlace], ["127.0.0.2"]];
-  const fault = await send(`https://secure.example:${port}/a`, looks, authorities);
+  const resolve = () => Promise.resolve(looks.shift() ?? []);
+  const reach = { ...loopbackOnly, resolve, authorities };
+  const fault = await send(`https://secure.example:${port}/a`, reach);
   return { fault, names, places, requests };
 }
 
 /** Waits until our side has closed the connection. */
-async function sendTo(answer: (socket: Socket) => void) {
+async function sendTo(answer: (socket: Socket) => void, reach?: Reach, scheme = "http") {
   let ended: Promise<unknown> = Promise.resolve();
   const server = createServer((socket) => {
     ended = new Promise((resolve) => socket.on("close", resolve));
     socket.on("error", () => undefined);
     socket.once("data", () => answer(socket));
   });
-  const port = await listen(server);
-  const fault = await send(`http://a.example:${port}/`, [[publicPlace]]);
+  const port = await listen(server, publicPlace);
+  const fault = await send(`${scheme}://a.example:${port}/`, reach);
   await ended;
   return fault;
 }
@@ -117,12 +122,54 @@ describe("an answer without an end is not read on", () => {
     });
     expect(fault).toBe("status 404");
   });
+});
 
-  test.each(["SSH-2.0-OpenSSH_9.0\r\n", "HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n"])(
-    "another protocol: %j",
-    async (text) => {
-      const fault = await sendTo((socket) => socket.write(text));
-      expect(fault).toBe("the response could not be read");
+test.each(["SSH-2.0-OpenSSH_9.0\r\n", "HTTP/1.1 101 Switching\r\nupgrade: a\r\n\r\n", ""])(
+  "a receiver that answers no HTTP has not accepted the message: %j",
+  async (text) => {
+    const fault = await sendTo((socket) => socket.end(text));
+    expect(fault).toBe("the response could not be read");
+  },
+);
+
+test("a receiver that speaks no TLS has no valid certificate", async () => {
+  const fault = await sendTo((socket) => socket.end("no TLS"), loopbackOnly, "https");
+  expect(fault).toBe("its certificate is invalid");
+});
+
+test("a redirect is a failure that says redirects are not followed", async () => {
+  const head = "HTTP/1.1 307 Temporary Redirect\r\nlocation: /second\r\ncontent-length: 0\r\n\r\n";
+  const fault = await sendTo((socket) => socket.end(head));
+  expect(fault).toBe("status 307: redirects are not followed");
+});
+
+const reachBy = (addresses: readonly string[], networks = loopback): Reach => {
+  return { ...reachReceivers(networks), resolve: () => Promise.resolve(addresses) };
+};
+
+describe("a message is sent", () => {
+  test.each([
+    [["127.0.0.1"], []],
+    [["10.0.0.7"], loopback],
+    [["192.0.2.1", "127.0.0.1"], loopback],
+    [["::ffff:169.254.169.254"], loopback],
+    [[], loopback],
+  ])("to no private network that is not named: %j", async (addresses, networks) => {
+    const fault = await send("http://receiver.example/", reachBy(addresses, networks));
+    expect(fault).toBe("the host has no public address");
+  });
+
+  test("to the next IP address when nothing listens at the first", async () => {
+    const reach = reachBy(["127.0.0.2", publicPlace], [{ address: "127.0.0.0", prefix: 8 }]);
+    const answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+    expect(await sendTo((socket) => socket.end(answer), reach)).toBeNull();
+  });
+
+  test.each([[["93.184.216.34"]], [["127.0.0.1", "93.184.216.34"]]])(
+    "over plain http only to named networks: %j",
+    async (addresses) => {
+      const fault = await send("http://receiver.example/", reachBy(addresses));
+      expect(fault).toContain("must be an https address");
     },
   );
 });

@@ -1,21 +1,25 @@
 import { describe, expect, test } from "vitest";
-import { listDead, sendAgain, tidyOutboxes, type WebhookKey } from "../../src/store/webhooks.ts";
+import {
+  listDead,
+  queueEvents,
+  sendAgain,
+  tidyOutboxes,
+  type NewEvent,
+  type WebhookKey,
+} from "../../src/store/webhooks.ts";
 import { refuse, take, type TestReceiver } from "../support/receiver.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
 import type { World } from "../support/world.ts";
 
-/** Events are given up after a day of failed attempts, kept for a week, and can be sent again. */
+/** How long undelivered events are kept, and how many: they are given up after a day. */
 
 const hour_ms = 60 * 60 * 1000;
 
 let receiver: TestReceiver;
 let world: World;
 
-const { create, find, suspend } = openWithReceiver(
-  (opened) => ({ world, receiver } = opened),
-  refuse,
-);
+const { create, find } = openWithReceiver((opened) => ({ world, receiver } = opened), refuse);
 
 async function createLinks(count: number, name: string): Promise<void> {
   for (let each = 0; each < count; each += 1) await create(`${name}-${each}`);
@@ -76,7 +80,7 @@ describe("an event that fails for a day", () => {
   test("is kept for a week", async () => {
     const { webhook } = await giveUp();
     world.advance(6 * 24 * hour_ms);
-    await tidyOutboxes(world.store, world.now());
+    await tidy();
     expect(await find(webhook)).toMatchObject({ dead: 1 });
     world.advance(2 * 24 * hour_ms);
     const errors: unknown[] = [];
@@ -115,15 +119,62 @@ test("an event that waited two days for a process is retried for a day from then
   expect(await find(webhook)).toMatchObject({ waiting: 0, failing_since: null });
 });
 
-test("the events of a suspended project are kept until the suspension ends", async () => {
+const megabyte = "x".repeat(1_000_000);
+
+/** Queues events of a little more than a megabyte each, one after another. */
+async function fill(event: NewEvent["event"], count: number, projectId = world.project.id) {
+  for (let turn = 0; turn < count; turn += 1) {
+    const queued = { event, data: { turn, filler: megabyte } };
+    await world.store.write((db) => queueEvents({ db, projectId }, [queued], world.now()));
+    world.advance(1);
+  }
+}
+
+const tidy = () => tidyOutboxes(world.store, world.now());
+
+async function listEvents() {
+  const { db } = world.store;
+  const all = db.selectFrom("deliveries").select(["event", "body", "webhook_id"]);
+  const rows = await all.orderBy("created_at").execute();
+  return rows.map(({ event, body, webhook_id }) => {
+    const turn = Number(/"turn":(\d+)/.exec(body.slice(0, 200))?.[1] ?? -1);
+    return { event, webhook_id, bytes: Buffer.byteLength(body), turn };
+  });
+}
+
+test("a full outbox drops and counts its project's oldest click events only", async () => {
   const webhook = await addWebhook(world, receiver.url);
-  const { deliverDue } = deliverIn(world);
-  await createLinks(1, "early");
-  await deliverHourly(deliverDue, 3);
-  await createLinks(5, "late");
-  await deliverHourly(deliverDue, 21);
-  await suspend(1);
-  await deliverHourly(deliverDue, 2);
-  await suspend(0);
-  expect(await find(webhook)).toMatchObject({ waiting: 6, dead: 0 });
+  const project = await world.addProject();
+  const other = await addWebhook({ store: world.store, project }, receiver.url);
+  await fill("link.clicked", 15, project.id);
+  await fill("install.matched", 5);
+  await fill("link.clicked", 14);
+  await tidy();
+  expect(await find(webhook)).toMatchObject({ waiting: 19, dropped: 0 });
+  await fill("install.matched", 1);
+  await create("spring");
+  await tidy();
+  const left = (await listEvents()).filter(({ webhook_id }) => webhook_id === webhook.id);
+  expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(20_000_000);
+  expect(left.filter(({ event }) => event === "install.matched")).toHaveLength(6);
+  expect(left.filter(({ event }) => event === "link.created")).toHaveLength(1);
+  const clicked = left.filter(({ event }) => event === "link.clicked");
+  const dropped = 14 - clicked.length;
+  expect(dropped).toBeGreaterThan(0);
+  expect(clicked.map(({ turn }) => turn)).toEqual(clicked.map((_, at) => at + dropped));
+  expect(await find(webhook)).toMatchObject({ dropped, waiting: left.length });
+  expect(await find(other)).toMatchObject({ dropped: 0, waiting: 15 });
+});
+
+test("without click events, a full outbox drops the oldest others of each webhook", async () => {
+  const webhooks = [await addWebhook(world, receiver.url), await addWebhook(world, receiver.url)];
+  await fill("install.matched", 15);
+  await tidy();
+  const left = await listEvents();
+  expect(left.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(20_000_000);
+  for (const webhook of webhooks) {
+    const own = left.filter(({ webhook_id }) => webhook_id === webhook.id);
+    expect(own.at(-1)).toMatchObject({ turn: 14 });
+    expect((await find(webhook))?.dropped).toBe(15 - own.length);
+  }
 });
