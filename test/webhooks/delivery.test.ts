@@ -158,7 +158,7 @@ async function actWithinBatches(act: (webhook: WebhookKey) => Promise<unknown>) 
   return { webhook, deliverDue, errors };
 }
 
-test("a revoked webhook receives only the events on their way, and no event is kept", async () => {
+test("a revoked webhook receives only the events on their way and keeps none", async () => {
   const { store, project } = world;
   const revoked: boolean[] = [];
   const { deliverDue, errors } = await actWithinBatches(async ({ id }) => {
@@ -172,7 +172,7 @@ test("a revoked webhook receives only the events on their way, and no event is k
   expect(await store.db.selectFrom("deliveries").select("event_id").execute()).toEqual([]);
 });
 
-test("a suspended project's events wait until the suspension ends, for days if need be", async () => {
+test("a suspended project's events wait until the suspension ends, even for days", async () => {
   const { webhook, deliverDue } = await actWithinBatches(() => suspend(1));
   await deliverDue();
   world.advance(48 * hour_ms);
