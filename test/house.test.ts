@@ -58,7 +58,7 @@ const rooms: Readonly<Record<string, string>> = {
     mcp/approval mcp/previews mcp/access`,
   "mcp/protocol": `
     text contract state bulk/select mcp/results mcp/approval mcp/access mcp/tools`,
-  "mcp/transport": "text contract network mcp/results mcp/access mcp/tools",
+  "mcp/transport": "text contract network mcp/results mcp/access mcp/tools mcp/protocol",
 
   help: "",
   web: "text look contract network help",
@@ -69,7 +69,7 @@ const rooms: Readonly<Record<string, string>> = {
     text qr sql copies contract contract/rules network network/hosts client state store service host
     webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools
-    mcp/protocol help web config`,
+    mcp/protocol mcp/transport help web config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/connect/clients": "",
   "commands/terminal": "text contract state config commands/connect/clients",

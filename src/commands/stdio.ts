@@ -134,12 +134,12 @@ async function serve(serving: Serving): Promise<void> {
     // A client that is gone by now needs no news.
     connected?.sendToolListChanged().catch(() => undefined);
   });
-  const direct = assistant.createDirectCalls(keyContext);
+  const fast = assistant.createFastCalls(keyContext);
   try {
     await serveOverStdio({
       ...serving,
-      direct,
-      createServer: () => (connected = assistant.createServer(keyContext, direct)),
+      fast,
+      createServer: () => (connected = assistant.createServer(keyContext, fast.admit)),
       onRefused: (reason) => log.warn({ reason }, "rejected an input line"),
       onError: (error) => log.debug({ error: String(error) }, "protocol error"),
     });

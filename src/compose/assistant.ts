@@ -22,10 +22,10 @@ import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { createPreviewPages, type PreviewPages } from "../mcp/previews/preview-pages.ts";
 import { createPreviews } from "../mcp/access/saved-previews.ts";
 import { createClientMemory } from "../mcp/protocol/client-memory.ts";
-import { createDirectCalls, type DirectCalls } from "../mcp/protocol/direct-calls.ts";
-import { createServer } from "../mcp/protocol/server.ts";
+import { createServer, type OnCall } from "../mcp/protocol/server.ts";
 import { once } from "../mcp/schemas/once.ts";
 import { createToolbox, UnknownTool, type Toolbox } from "../mcp/tools/toolbox.ts";
+import { createFastCalls, type FastCalls } from "../mcp/transport/fast-path/fast-calls.ts";
 import { isUnusable } from "../sql/faults.ts";
 import { isClientToken } from "../text/client-token.ts";
 import { openAccessMemory } from "./access-memory.ts";
@@ -51,9 +51,9 @@ export type Assistant = {
   readonly createKeyContext: (caller: Caller, listeners: VisibleListeners) => KeyContext;
   readonly createServer: (
     keyContext: KeyContext,
-    direct?: Pick<DirectCalls, "admit">,
+    onCall?: OnCall,
   ) => ReturnType<typeof createServer>;
-  readonly createDirectCalls: (keyContext: KeyContext) => DirectCalls;
+  readonly createFastCalls: (keyContext: KeyContext) => FastCalls;
   readonly openPages: (
     options: Pick<PageOptions, "hostnames" | "onDecided" | "onRefused">,
   ) => Promise<ApprovalPages>;
@@ -106,8 +106,8 @@ export function createAssistant(options: AssistantOptions): Assistant {
   const createContext = prepareContexts(options, { life: life.signal, memory, bulk });
   return {
     createKeyContext: createContext,
-    createServer: (keyContext, direct) => createServer({ ...serving, keyContext }, direct),
-    createDirectCalls: (keyContext) => createDirectCalls({ ...serving, keyContext }),
+    createServer: (keyContext, onCall) => createServer({ ...serving, keyContext }, onCall),
+    createFastCalls: (keyContext) => createFastCalls({ ...serving, keyContext }),
     openPages: async (wanted) => {
       // A PIN that cannot be read is told at the start, and not when somebody is asked.
       await readPin();

@@ -61,14 +61,8 @@ export type HttpServer = Server & {
 
 export type McpCarrier = {
   readonly fetch: HttpFetch;
-  /** Answers from Node's own messages, or passes on to `fetch`. */
-  readonly answer: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    passOn: () => void,
-    /** Where it comes from. */
-    address: string | undefined,
-  ) => Promise<void>;
+  /** Watches a request until it is answered. */
+  readonly watch?: (request: IncomingMessage, response: ServerResponse) => void;
 };
 
 export type RequestHandlers = {
@@ -202,13 +196,10 @@ function createListener(handlers: RequestHandlers, unused: Set<Socket>) {
   const answerAnyMcp = mcp && listen(mcp.fetch);
   const answerMcp =
     answerAnyMcp &&
-    ((request: IncomingMessage, response: ServerResponse) =>
-      mcp.answer(
-        request,
-        response,
-        () => void answerAnyMcp(request, response),
-        findClientAddress(request, trusts),
-      ));
+    ((request: IncomingMessage, response: ServerResponse) => {
+      mcp.watch?.(request, response);
+      return answerAnyMcp(request, response);
+    });
   // Few processes are ever asked for a page, and what answers one takes long to load.
   const pages = Object.entries(handlers.pages).map(([start, fetch]) => {
     return { start, open: once(() => listen(fetch)) };

@@ -94,12 +94,10 @@ export function watchMcp(mcp: McpCarrier, watch: WatchHttp | undefined): McpCarr
   if (watch === undefined) return mcp;
   return {
     ...mcp,
-    answer: (request, response, ...rest) => {
-      if (request.method === "POST") {
-        const end = watch(request);
-        response.once("close", () => end(response.statusCode));
-      }
-      return mcp.answer(request, response, ...rest);
+    watch: (request, response) => {
+      if (request.method !== "POST") return;
+      const end = watch(request);
+      response.once("close", () => end(response.statusCode));
     },
   };
 }

@@ -38,8 +38,8 @@ export async function serveFixtures(): Promise<Serving> {
   const mcp = createMcpHttp({
     ...assistant,
     toolbox,
-    createServer: (keyContext, direct) =>
-      addFixtures(assistant.createServer(keyContext, direct), keyContext),
+    createServer: (keyContext, onCall) =>
+      addFixtures(assistant.createServer(keyContext, onCall), keyContext),
     identify: async (token) => {
       const known = await deployment.followKey(token)();
       return known && { key: token, known };

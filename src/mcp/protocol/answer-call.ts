@@ -9,19 +9,17 @@ import type {
 import type { Leaving } from "../../contract/leaving.ts";
 import type { AskedCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
-import { PersonAsked, type Person } from "../approval/person-asked.ts";
+import { nobodyToAsk, PersonAsked, type Person } from "../approval/person-asked.ts";
 import { canTakeTasks, type Task } from "../results/job-task.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { viewExtension, viewType } from "../tools/templates/view-resource.ts";
 import type { Progress, Tool } from "../tools/tool.ts";
 import { readRequestId, requestIdHeader } from "../../text/request-id.ts";
 import { openDialogue } from "./ask-person.ts";
-import type { Caller } from "./caller.ts";
+import { nameClient, type Caller } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** A call as a client makes it, with what that client can do: ask, show, wait, follow progress. */
-
-export type Notify = (notification: Notification) => Promise<void>;
 
 /** One try at a call, until its person has to be asked. */
 type Calling = {
@@ -68,7 +66,7 @@ export async function answerCall(
 }
 
 /** Throws the question that the client's person has to answer first, if there is one. */
-export async function callOnce(
+async function callOnce(
   tool: Tool,
   given: unknown,
   { caller, leaving, requestId, meta, person, tellProgress }: Calling,
@@ -96,6 +94,21 @@ export async function callOnce(
   return task === undefined ? result : answerTask(task);
 }
 
+/** A call of a tool that only reads, which asks nobody and reports no progress. */
+export async function callReading(
+  tool: Tool,
+  given: unknown,
+  calling: Omit<Calling, "person" | "tellProgress">,
+  options: ServerOptions,
+): Promise<CallToolResult> {
+  await readFresh(options.keyContext);
+  const person = { ...nobodyToAsk, client: nameClient(calling.caller) };
+  const result = callOnce(tool, given, { ...calling, person, tellProgress: () => {} }, options);
+  // Beside the call, as for every call.
+  void options.keyContext.explore();
+  return result;
+}
+
 /** Takes over what is known by now: where links open, and what the key may do. */
 export async function readFresh(keyContext: KeyContext): Promise<void> {
   // Addresses in the result are to name what listens by then.
@@ -116,7 +129,10 @@ function answerTask(task: Task): CallToolResult {
 }
 
 /** Only for a client that gave a token. That it may be gone by then does no harm. */
-export function prepareProgress(progressToken: ProgressToken | undefined, notify: Notify): Tell {
+function prepareProgress(
+  progressToken: ProgressToken | undefined,
+  notify: (notification: Notification) => Promise<void>,
+): Tell {
   let last = -1;
   return (progress) => {
     // It may only grow, and work begins anew after a person was waited for.

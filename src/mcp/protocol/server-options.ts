@@ -1,3 +1,4 @@
+import type { Implementation } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import type { Report, WatchCall } from "../../contract/watch.ts";
 import type { KeyContext } from "../access/key-context.ts";
@@ -21,3 +22,8 @@ export type ServerOptions = {
   readonly report: Report;
   readonly watchCall?: WatchCall | undefined;
 };
+
+/** What the server calls itself. */
+export function describeServer(version: string): Implementation {
+  return { name: "waypost", title: "Waypost", version };
+}

@@ -2,6 +2,7 @@ import {
   Server,
   type CallToolResult,
   type JsonSchemaValidatorResult,
+  type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../contract/clock.ts";
 import { writeLocalTime, type TimeZone } from "../../contract/local-time.ts";
@@ -12,12 +13,10 @@ import type { Tool } from "../tools/tool.ts";
 import { listVisible, type Toolbox } from "../tools/toolbox.ts";
 import { answerCall, readFresh } from "./answer-call.ts";
 import { readCaller } from "./caller.ts";
-import type { DirectCalls } from "./direct-calls.ts";
 import { servePrompts } from "./prompts.ts";
 import { createErrorHider, refuseParams } from "./protocol-errors.ts";
 import { serveResources } from "./resources.ts";
-import { describeServer } from "./server-info.ts";
-import type { ServerOptions } from "./server-options.ts";
+import { describeServer, type ServerOptions } from "./server-options.ts";
 import { serveTasks } from "./tasks.ts";
 
 const instructions = [
@@ -36,8 +35,10 @@ function describeTimes(zone: TimeZone, { now }: Clock): string {
   return `All times are UTC, including in filters. ${here}`;
 }
 
-/** `direct` learns of every call that the SDK lets through. */
-export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, "admit">): Server {
+/** Runs for each call of a tool that the SDK has let through. */
+export type OnCall = (server: Server, context: ServerContext) => void;
+
+export function createServer(options: ServerOptions, onCall?: OnCall): Server {
   const { toolbox, keyContext, version } = options;
   const { timeZone } = keyContext;
   const appliesPlans = toolbox.find("apply_plan") !== undefined;
@@ -84,7 +85,7 @@ export function createServer(options: ServerOptions, direct?: Pick<DirectCalls, 
         return refuseTool(toolbox, name);
       }
       const caller = readCaller(server, context.mcpReq.envelope);
-      direct?.admit(server, context);
+      onCall?.(server, context);
       await readFresh(keyContext);
       const answered = answerCall(caller, tool, given, context, options);
       // Beside the first call, never before it.

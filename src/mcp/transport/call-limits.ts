@@ -1,123 +1,139 @@
 import type { SetAlarm } from "../../contract/clock.ts";
-import { createLine, type Line, type Place, type Wanted } from "./line.ts";
-import { messageBytes } from "./message-size.ts";
-import { countBytes, megabyte, most_bytes, mostOfClient_bytes } from "./session-limits.ts";
+import type { Leaving } from "../../contract/leaving.ts";
 
 /**
- * How much calls over HTTP may hold and do at a time. By memory so many are begun, of a client and
- * in all; of a key some are worked on, and the others wait for their turn.
+ * How many messages this process works on at a time, of one key and of all keys. The others wait
+ * for a while, and keys take turns. A long message takes several places, because it is held in
+ * memory.
  */
-
-/** Where a call comes from. */
-export type CallOrigin = {
-  readonly key_print: string;
-  /** Who counts as one where it comes to memory. */
-  readonly client: string;
-  /** One that is open here. */
-  readonly session: string | undefined;
-};
-
 export type CallLimits = {
-  /** Undefined where there is no room for it; else to be called when it has ended. */
-  readonly admit: (from: CallOrigin) => (() => void) | undefined;
-  /**
-   * Room for a long message, by what it takes, for which keys take turns; undefined where there was
-   * none in time, or its client has left.
-   */
-  readonly awaitRoom: (wanted: Wanted, left: AbortSignal) => Promise<Place | undefined>;
+  /** Undefined where too many are open already. */
+  readonly open: (key_print: string) => OpenCall | undefined;
+  /** How many are open, of all keys or of one. */
+  readonly count: (key_print?: string) => number;
 };
 
-const most = most_bytes / countBytes(0);
-const mostOfClient = mostOfClient_bytes / countBytes(0);
-/**
- * What a handshake was admitted with has room for a call and for what its client sends meanwhile:
- * an answer to what it is asked, or that it gives the call up.
- */
-const mostOfSession = 2;
-/** However much others hold, each key may do something. */
+export type OpenCall = {
+  /** Waits for its place; false if none comes free in time, or the client leaves before. */
+  readonly begin: (left: Leaving, bytes?: number) => Promise<boolean>;
+  /** Gives back the places that it does not need for so many bytes. */
+  readonly shrink: (bytes: number) => void;
+  /** Leaves its place to others while the client is asked something. */
+  readonly rest: () => void;
+  readonly end: () => void;
+};
+
+const mostAtWork = 400;
+const mostAtWorkOfKey = 100;
+/** However busy other keys are, each key may do something. */
 const alwaysOfKey = 16;
+/** At work, waiting, or on their way. */
+const mostOpen = 2500;
+const mostOpenOfKey = 1200;
+/** Less than the time that a client has for its whole request. */
+const mostWait_ms = 10_000;
+/** Each time that many bytes take one more place. */
+export const place_bytes = 64 * 1024;
 
-/** Of one key's calls so many are worked on at a time. */
-const mostAtWork = 100;
-/** What takes longer than this waits for something else than the processor. */
-const atWork_ms = 1000;
-
-/** So much of a message is held as a part of its call. */
-export const long_bytes = 64 * 1024;
-const mostLong_bytes = 128 * megabyte;
-const mostLongOfKey_bytes = 64 * megabyte;
-/** Well within the time that a client has for its whole request. */
-const awaitRoom_ms = 10_000;
-
-/** One that does not tell its length may be. */
-export function isLong(length: string | undefined): boolean {
-  return Number(length ?? messageBytes) > long_bytes;
-}
-
-/** What a long message takes once it is parsed. */
-export function weighMessage(length: number | string | null | undefined): number {
-  const bytes = Number(length ?? messageBytes);
-  return countBytes(Math.min(bytes, messageBytes)) - countBytes(0);
-}
-
-/** Of the calls of one key, of which its clients take turns. */
-export function createWorkLine(setAlarm: SetAlarm): Line {
-  return createLine({ most: mostAtWork, lost: { after_ms: atWork_ms, setAlarm } });
-}
+type Key = { open: number; atWork: number; readonly waiting: Set<Waiting> };
+type Waiting = { readonly places: number; readonly letIn: () => void };
+type All = { open: number; atWork: number };
 
 export function createCallLimits(setAlarm: SetAlarm): CallLimits {
-  const [ofKeys, ofClients, ofSessions] = [createTally(), createTally(), createTally()];
-  const longMessages = createLine({
-    most: mostLong_bytes,
-    mostOfEach: mostLongOfKey_bytes,
-  });
-  let all = 0;
+  /** The key whose turn is next comes first. */
+  const keys = new Map<string, Key>();
+  const all: All = { open: 0, atWork: 0 };
 
   return {
-    awaitRoom: async (wanted, left) => {
-      const place = longMessages.enter(wanted);
-      if (place !== undefined) return place;
-      const late = new AbortController();
-      const stop = setAlarm(awaitRoom_ms, () => late.abort());
-      const givenUp = AbortSignal.any([left, late.signal]);
-      return longMessages.wait(wanted, givenUp).finally(stop);
-    },
-    admit: ({ key_print, client, session }) => {
-      if (session !== undefined && ofSessions.read(session) < mostOfSession) {
-        return endOnce(ofSessions.add(session));
-      }
-      const hasRoom = all < most && ofClients.read(client) < mostOfClient;
-      if (!hasRoom && ofKeys.read(key_print) >= alwaysOfKey) return undefined;
-      all += 1;
-      const removals = [ofKeys.add(key_print), ofClients.add(client)];
-      return endOnce(() => {
-        all -= 1;
-        for (const remove of removals) remove();
-      });
-    },
-  };
-}
-
-function createTally() {
-  const counts = new Map<string, number>();
-  const read = (name: string) => counts.get(name) ?? 0;
-  return {
-    read,
-    add: (name: string) => {
-      counts.set(name, read(name) + 1);
-      return () => {
-        const left = read(name) - 1;
-        if (left === 0) counts.delete(name);
-        else counts.set(name, left);
+    open: (key_print) => {
+      const key = keys.get(key_print) ?? { open: 0, atWork: 0, waiting: new Set() };
+      const isFull = all.open >= mostOpen && key.open >= alwaysOfKey;
+      if (isFull || key.open >= mostOpenOfKey) return undefined;
+      keys.set(key_print, key);
+      const onLeft = () => {
+        if (key.open === 0) keys.delete(key_print);
+        letIn();
       };
+      return openCall(key, all, { setAlarm, onLeft });
     },
+    count: (key_print) => (key_print === undefined ? all.open : (keys.get(key_print)?.open ?? 0)),
   };
+
+  /** A key that has its turn comes last afterwards, and is looked at once more. */
+  function letIn(): void {
+    for (const [key_print, key] of keys) {
+      // A long message lets short ones pass.
+      const next = [...key.waiting].find(({ places }) => fits(places, key, all));
+      if (next === undefined) continue;
+      keys.delete(key_print);
+      keys.set(key_print, key);
+      next.letIn();
+    }
+  }
 }
 
-function endOnce(end: () => void): () => void {
+type Surroundings = { readonly setAlarm: SetAlarm; readonly onLeft: () => void };
+
+function openCall(key: Key, all: All, { setAlarm, onLeft }: Surroundings): OpenCall {
+  let held = 0;
   let hasEnded = false;
-  return () => {
-    if (!hasEnded) end();
-    hasEnded = true;
+  key.open += 1;
+  all.open += 1;
+  return {
+    begin: async (left, bytes = 0) => {
+      if (held > 0) return true;
+      const places = countPlaces(bytes);
+      if (!fits(places, key, all)) return wait(places, left);
+      take(places);
+      return true;
+    },
+    shrink: (bytes) => give(held - countPlaces(bytes)),
+    rest: () => give(held),
+    end: () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      key.open -= 1;
+      all.open -= 1;
+      give(held);
+    },
   };
+
+  function take(places: number): void {
+    held += places;
+    key.atWork += places;
+    all.atWork += places;
+  }
+
+  function give(places: number): void {
+    take(-places);
+    onLeft();
+  }
+
+  function wait(places: number, left: Leaving): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (hasPlace: boolean) => {
+        key.waiting.delete(waiting);
+        left.removeEventListener("abort", giveUp);
+        stop();
+        if (hasPlace) take(places);
+        resolve(hasPlace);
+      };
+      const giveUp = () => end(false);
+      const waiting = { places, letIn: () => end(true) };
+      const stop = setAlarm(mostWait_ms, giveUp);
+      key.waiting.add(waiting);
+      left.addEventListener("abort", giveUp, { once: true });
+      if (left.aborted) giveUp();
+    });
+  }
+}
+
+function fits(places: number, key: Key, all: All): boolean {
+  const ofKey = key.atWork + places;
+  if (ofKey <= alwaysOfKey) return true;
+  return ofKey <= mostAtWorkOfKey && all.atWork + places <= mostAtWork;
+}
+
+function countPlaces(bytes: number): number {
+  return 1 + Math.floor(bytes / place_bytes);
 }

@@ -1,37 +1,46 @@
 import {
   hostHeaderValidationResponse,
   INTERNAL_ERROR,
+  INVALID_REQUEST,
+  isLegacyRequest,
   originValidationResponse,
+  PARSE_ERROR,
 } from "@modelcontextprotocol/server";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock, SetAlarm } from "../../contract/clock.ts";
+import type { Leaving } from "../../contract/leaving.ts";
 import { messages } from "../../contract/messages.ts";
 import { Problem } from "../../contract/problem.ts";
-import type { Incoming } from "../../network/read-at-most.ts";
+import {
+  readAtMost,
+  readLength,
+  type Incoming,
+  type WithBody,
+} from "../../network/read-at-most.ts";
 import { readBearer } from "../../text/bearer-token.ts";
 import { isClientToken } from "../../text/client-token.ts";
 import { describeFault } from "../results/tool-failure.ts";
-import { createCallLimits } from "./call-limits.ts";
-import { createDirectHttp, type AnswerOptions } from "./direct-http.ts";
+import { createCallLimits, place_bytes, type CallLimits, type OpenCall } from "./call-limits.ts";
 import {
   createConnections,
-  type ConnectionMeasures,
   type ConnectionOptions,
+  type Connections,
   type IdentifiedCaller,
   type KeyConnections,
 } from "./key-connections.ts";
-import { beginCall, endListening, readOrigin, receive, type Listening } from "./receive.ts";
-import { REFUSED, refuseForNow, refuseStopping, respondWithError } from "./refusals.ts";
-import { createSessionLimits } from "./session-limits.ts";
+import { isHandshake, isListen, listRequestIds, messageBytes } from "./messages.ts";
+import {
+  REFUSED,
+  refuseCalls,
+  refuseForNow,
+  refuseFull,
+  refuseStopping,
+  respondWithError,
+} from "./refusals.ts";
+import { answerUntilEnd } from "./response-end.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
 
 /** MCP over HTTP: whose request it is, and which revision of the protocol it speaks. */
 export type McpHttp = {
-  /** Answers from Node's own messages what it can, and passes on what `fetch` has to answer. */
-  readonly answer: (
-    incoming: IncomingMessage,
-    response: ServerResponse,
-    passOn: () => void,
-    address?: string,
-  ) => Promise<void>;
   readonly fetch: (request: Request, address?: string, incoming?: Incoming) => Promise<Response>;
   readonly measure: () => ConnectionMeasures;
   /** Ends what only listens, for good. Calls are answered as before. */
@@ -40,67 +49,56 @@ export type McpHttp = {
   readonly close: () => Promise<void>;
 };
 
-export type HttpOptions = Omit<ConnectionOptions, "limits"> &
-  AnswerOptions & {
-    /**
-     * The caller that this bearer token belongs to, or undefined. It fails with a `Problem` where
-     * nobody can tell for now.
-     */
-    readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
-    /** The host names that this server answers to; a page elsewhere could name any other one. */
-    readonly hostnames: readonly string[];
-  };
+/** Sessions of earlier revisions, streams of notifications, and calls to be answered. */
+type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", number>>;
+
+type HttpOptions = ConnectionOptions & {
+  /**
+   * The caller that this bearer token belongs to, or undefined. It fails with a `Problem` where
+   * that cannot be read for now.
+   */
+  readonly identify: (token: string) => Promise<IdentifiedCaller | undefined>;
+  /** The host names that this server answers to; a foreign web page could name any other one. */
+  readonly hostnames: readonly string[];
+  readonly clock: Clock;
+  readonly setAlarm: SetAlarm;
+  /** Notes an unexpected error where the operator looks, and answers its reference. */
+  readonly report: (error: unknown) => string;
+};
 
 export function createMcpHttp(options: HttpOptions): McpHttp {
-  const { identify, report } = options;
+  const { identify, report, setAlarm } = options;
   const hostnames = [...options.hostnames];
-  const limits = createSessionLimits(options.clock);
-  const connections = createConnections({ ...options, limits });
-  const callLimits = createCallLimits(options.setAlarm);
-  const direct = createDirectHttp({
-    ...options,
-    find,
-    begin: (connected, { address, session }) =>
-      beginCall(connected, readOrigin(connected, address, session), callLimits),
-  });
-  const listening: Listening = { isOver: false, endings: new Set() };
+  const limits = createCallLimits(setAlarm);
+  const sessions = createSessions(options.clock);
+  const connections = createConnections({ ...options, sessions, limits });
+  const parts = { limits, sessions, connections };
   let isClosed = false;
 
   return {
-    answer: async (incoming, response, passOn, address) => {
-      // Whatever goes wrong before an answer, `fetch` meets and tells of.
-      const isAnswered = await direct.answer(incoming, response, address).catch(() => false);
-      if (!isAnswered && !response.destroyed) passOn();
-    },
-    fetch: async (request, address, incoming) => {
+    fetch: async (request, _address, incoming) => {
       try {
-        return leaveConnection(await admit(request, address, incoming));
+        return leaveConnection(await admit(request, incoming));
       } catch (error) {
         if (error instanceof Problem) return refuseForNow(error.message);
         return respondWithError(500, INTERNAL_ERROR, describeFault(report(error)));
       }
     },
-    measure: connections.measure,
-    endListening: () => endListening(listening),
+    measure: () => ({
+      sessions: sessions.count(),
+      streams: connections.countListeners(),
+      calls: limits.count(),
+    }),
+    endListening: connections.endListening,
     close: async () => {
-      endListening(listening);
+      connections.endListening();
       isClosed = true;
-      await connections.close();
+      await Promise.all([sessions.close(), connections.close()]);
     },
   };
 
-  /** Undefined where the token is refused, or its calls are. */
-  async function find(token: string): Promise<KeyConnections | undefined> {
-    const caller = await identify(token);
-    return caller && !isClosed ? connections.find(caller) : undefined;
-  }
-
   /** Nothing of a request is read before it is known whose it is. */
-  async function admit(
-    request: Request,
-    address: string | undefined,
-    incoming: Incoming | undefined,
-  ): Promise<Response> {
+  async function admit(request: Request, incoming: Incoming | undefined): Promise<Response> {
     const refusal =
       hostHeaderValidationResponse(request, hostnames) ??
       originValidationResponse(request, hostnames);
@@ -109,11 +107,90 @@ export function createMcpHttp(options: HttpOptions): McpHttp {
     const caller = token === undefined ? undefined : await identify(token);
     if (caller === undefined) return refuseToken(token);
     if (isClosed) return refuseStopping();
-    const connected = connections.find(caller);
-    const from = readOrigin(connected, address, request.headers.get("mcp-session-id") ?? undefined);
-    const parts = { limits, callLimits, direct, listening };
-    return receive({ request, from, incoming, ...parts }, connected);
+    const key = connections.find(caller);
+    if (request.method === "POST") return receive(request, incoming, key, parts);
+    const answer = () => sessions.fetch({ owner: key, request });
+    return request.method === "GET" ? connections.listen(key, answer) : answer();
   }
+}
+
+type Received = {
+  readonly request: Request;
+  readonly key: KeyConnections;
+  readonly call: OpenCall;
+};
+
+type Parts = {
+  readonly limits: CallLimits;
+  readonly sessions: Sessions;
+  readonly connections: Connections;
+};
+
+async function receive(
+  request: Request,
+  incoming: Incoming | undefined,
+  key: KeyConnections,
+  parts: Parts,
+): Promise<Response> {
+  const call = parts.limits.open(key.key_print);
+  if (call === undefined) return refuseCalls();
+  return answerUntilEnd(async () => {
+    const read = await readMessage(incoming ?? request, request.signal, call);
+    return read instanceof Response ? read : answer(read, { request, key, call }, parts);
+  }, call.end);
+}
+
+async function answer(
+  { body, bytes }: Message,
+  { request, key, call }: Received,
+  { sessions, connections }: Parts,
+): Promise<Response> {
+  // It is kept for as long as the session or the stream.
+  if (bytes > place_bytes && (isListen(body) || isHandshake(body))) return refuseLongOpening();
+  if (await isLegacyRequest(request, body)) {
+    return sessions.fetch({ owner: key, request, body, call });
+  }
+  const answerModern = () => key.modern.fetch(request, { parsedBody: body });
+  if (isListen(body)) {
+    call.end();
+    return connections.canListen(key) ? connections.listen(key, answerModern) : refuseFull(body);
+  }
+  const hasToWait = listRequestIds(body).length > 0;
+  if (hasToWait && !(await call.begin(request.signal))) return refuseCalls();
+  return answerModern();
+}
+
+type Message = { readonly body: unknown; readonly bytes: number };
+
+const decoder = new TextDecoder();
+
+/** A long message is read once it has its place: the others are parts of their connections. */
+async function readMessage(
+  message: WithBody,
+  left: Leaving,
+  call: OpenCall,
+): Promise<Message | Response> {
+  const length = Number(readLength(message) ?? messageBytes);
+  let hasPlace: boolean | undefined;
+  const until = async () => (hasPlace = await call.begin(left, length));
+  try {
+    const read = await readAtMost(message, messageBytes, { after: place_bytes, until });
+    if (hasPlace === false) return refuseCalls();
+    if (read === undefined) return refuseTooLong("The body is longer than 4 MiB.");
+    // A message without a length took as many places as the longest.
+    if (hasPlace === true) call.shrink(read.length);
+    return { body: JSON.parse(decoder.decode(read)), bytes: read.length };
+  } catch {
+    return respondWithError(400, PARSE_ERROR, "The body is not JSON.");
+  }
+}
+
+function refuseTooLong(message: string): Response {
+  return respondWithError(413, INVALID_REQUEST, message);
+}
+
+function refuseLongOpening(): Response {
+  return refuseTooLong("A message that opens a session or a stream may have 64 KiB.");
 }
 
 function refuseToken(token: string | undefined): Response {
@@ -128,7 +205,7 @@ function explainRefusal(token: string | undefined): string {
   return isClientToken(token) ? messages.client_key_here : "This server does not accept the token.";
 }
 
-/** Whether it stays open the server says: one that is asked to stop lets it end. */
+/** The server decides whether the connection stays open: one that stops lets it end. */
 function leaveConnection(response: Response): Response {
   response.headers.delete("connection");
   return response;

@@ -1,76 +1,65 @@
-import {
-  createMcpHandler,
-  type McpHttpHandler,
-  type Server,
-  type ServerContext,
-} from "@modelcontextprotocol/server";
+import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
 import type { KnownKey } from "../../contract/access.ts";
-import type { Clock, SetAlarm } from "../../contract/clock.ts";
 import { printKey, type KeyContext, type VisibleListeners } from "../access/key-context.ts";
 import { watchVisible, type Toolbox } from "../tools/toolbox.ts";
-import { createWorkLine } from "./call-limits.ts";
-import { trackDirect, type DirectCalls, type DirectWay } from "./direct-calls.ts";
-import { createSessions, type Sessions } from "./earlier-sessions.ts";
-import { trackInFlight, type InFlight } from "./in-flight.ts";
-import type { Line } from "./line.ts";
-import { anyIds } from "./open-ids.ts";
-import { writeHeaders } from "./plain-post.ts";
-import type { SessionLimits } from "./session-limits.ts";
+import type { OnCall } from "../protocol/server.ts";
+import type { CallLimits } from "./call-limits.ts";
+import type { FastCalls } from "./fast-path/fast-calls.ts";
+import { refuseStopping } from "./refusals.ts";
+import { answerUntilEnd } from "./response-end.ts";
+import type { SessionOwner, Sessions } from "./sessions.ts";
 
 /** A caller that was identified: the API key that its calls use, and what is known of that key. */
 export type IdentifiedCaller = { readonly key: string | undefined; readonly known: KnownKey };
 
-/** Nothing of one key's connections is ever shared with another key. */
-export type KeyConnections = {
-  readonly key_print: string;
+/** What the calls of one key have in common. Nothing of it is shared with another key. */
+export type KeyConnections = SessionOwner & {
+  /** Answers calls of 2026-07-28, which belong to no session. */
   readonly modern: McpHttpHandler;
-  readonly sessions: Sessions;
-  /** For calls that belong to no session, and need no server. */
-  readonly direct: DirectWay;
-  /** Exchanges that are going to be answered, and those that only listen. */
-  readonly calls: InFlight<object>;
-  /** In which its calls wait for their turn. */
-  readonly work: Line;
-  readonly listeners: InFlight<object>;
-  /** Takes over what the service knows of the key by now, and tells who listens. */
+  /** Streams of notifications, each with what ends it. */
+  readonly listeners: Set<AbortController>;
+  /** Takes over what the service knows of the key by now, and reports changes to the listeners. */
   readonly renew: () => Promise<void>;
 };
 
 export type ConnectionOptions = {
   readonly toolbox: Toolbox;
   readonly createKeyContext: (caller: IdentifiedCaller, listeners: VisibleListeners) => KeyContext;
-  readonly createServer: (keyContext: KeyContext, direct: Admits) => Server;
-  readonly createDirectCalls: (keyContext: KeyContext) => Admits & DirectCalls;
-  readonly clock: Clock;
-  readonly setAlarm: SetAlarm;
-  readonly limits: SessionLimits;
+  readonly createServer: (keyContext: KeyContext, onCall?: OnCall) => Server;
+  readonly createFastCalls: (keyContext: KeyContext) => FastCalls;
   readonly onError: (error: unknown) => void;
 };
 
-/** Learns of each call that the SDK lets through. */
-type Admits = {
-  readonly admit: (server: Server, context: ServerContext, headers?: string) => void;
-};
+type Parts = { readonly sessions: Sessions; readonly limits: CallLimits };
 
 export type Connections = {
   readonly find: (caller: IdentifiedCaller) => KeyConnections;
-  readonly measure: () => ConnectionMeasures;
+  /** Opens a stream of notifications, which ends by a stop at the latest. */
+  readonly listen: (key: KeyConnections, open: () => Promise<Response>) => Promise<Response>;
+  /** False where no more of them may be open, of this key or of all keys. */
+  readonly canListen: (key: KeyConnections) => boolean;
+  readonly countListeners: () => number;
+  /** Ends all of them, for good. */
+  readonly endListening: () => void;
   readonly close: () => Promise<void>;
 };
 
-/** Sessions of earlier revisions, streams of notifications, and exchanges to be answered. */
-export type ConnectionMeasures = Readonly<Record<"sessions" | "streams" | "calls", number>>;
-
 const mostKeys = 1000;
-/** Who listens hears of what other processes have changed, though nobody calls here. */
+const mostListeners = 2500;
+const mostListenersOfKey = 1250;
+/** Other processes change what a key sees, though it calls nothing here. */
 const followEvery_ms = 1000;
 
-export function createConnections(options: ConnectionOptions): Connections {
-  // The key that was used last stands last.
+export function createConnections(options: ConnectionOptions & Parts): Connections {
+  const { sessions, limits } = options;
+  /** The key that was used last comes last. */
   const byKey = new Map<string, KeyConnections>();
+  let isListeningOver = false;
   const following = setInterval(() => {
-    for (const { listeners, renew } of byKey.values()) if (listeners.count() > 0) void renew();
+    for (const { listeners, renew } of byKey.values()) if (listeners.size > 0) void renew();
   }, followEvery_ms).unref();
+  const countListeners = () =>
+    [...byKey.values()].reduce((total, { listeners }) => total + listeners.size, 0);
 
   return {
     find: (caller) => {
@@ -81,91 +70,66 @@ export function createConnections(options: ConnectionOptions): Connections {
       if (byKey.size > mostKeys) closeIdle(found);
       return found;
     },
-    measure: () => {
-      const all = [...byKey.values()];
-      const sum = (read: (one: KeyConnections) => number) =>
-        all.reduce((total, one) => total + read(one), 0);
-      return {
-        sessions: sum(({ sessions }) => sessions.count()),
-        streams: sum(({ listeners }) => listeners.count()),
-        calls: sum(({ calls }) => calls.count()),
-      };
+    canListen: ({ listeners }) =>
+      listeners.size < mostListenersOfKey && countListeners() < mostListeners,
+    countListeners,
+    listen: async ({ listeners }, open) => {
+      if (isListeningOver) return refuseStopping();
+      const ending = new AbortController();
+      listeners.add(ending);
+      return answerUntilEnd(open, () => listeners.delete(ending), ending.signal);
+    },
+    endListening: () => {
+      isListeningOver = true;
+      for (const { listeners } of byKey.values()) for (const ending of listeners) ending.abort();
     },
     close: async () => {
       clearInterval(following);
-      await Promise.all([...byKey.values()].map(close));
+      await Promise.all([...byKey.values()].map(({ modern }) => modern.close()));
     },
   };
 
   /** Where every key is in use, more than `mostKeys` stay open. */
   function closeIdle(current: KeyConnections): void {
-    const [print, idle] = [...byKey].find(([, one]) => one !== current && isIdle(one)) ?? [];
-    if (print === undefined || idle === undefined) return;
-    byKey.delete(print);
-    void close(idle);
+    const idle = [...byKey.values()].find((one) => one !== current && isIdle(one));
+    if (idle === undefined) return;
+    byKey.delete(idle.key_print);
+    void idle.modern.close();
   }
-}
 
-function isIdle({ sessions, calls, listeners }: KeyConnections): boolean {
-  return calls.count() + listeners.count() + sessions.count() === 0;
+  function isIdle({ key_print, listeners }: KeyConnections): boolean {
+    return listeners.size + limits.count(key_print) + sessions.count(key_print) === 0;
+  }
 }
 
 function openConnections(
   caller: IdentifiedCaller,
   key_print: string,
-  options: ConnectionOptions,
+  options: ConnectionOptions & Parts,
 ): KeyConnections {
-  const { toolbox, createKeyContext, createServer, createDirectCalls, onError } = options;
+  const { toolbox, createKeyContext, createServer, createFastCalls, onError, sessions } = options;
   const keyContext = createKeyContext(caller, {
     onChange: () => visible.onChange(),
     onListed: () => visible.onListed(),
   });
-  const createOver = (direct: Admits) => {
-    return createServer(keyContext, {
-      admit: (server, context) => direct.admit(server, context, readHeaders(context)),
-    });
-  };
-  const ofModern = createDirectCalls(keyContext);
-  const modern = createMcpHandler(() => createOver(ofModern), {
+  const modern = createMcpHandler(() => createServer(keyContext), {
     legacy: "reject",
-    // `limits` refuses what is too much.
+    // `canListen` refuses what is too much.
     maxSubscriptions: Infinity,
     onerror: onError,
   });
-  const sessions = createSessions(() => {
-    const direct = createDirectCalls(keyContext);
-    return { server: createOver(direct), direct };
-  }, options);
   const visible = watchVisible(toolbox, keyContext, () => {
     modern.notify.toolsChanged();
-    sessions.notifyToolsChanged();
+    sessions.notifyToolsChanged(key_print);
   });
-  // Many clients call here, each with ids of its own.
-  const tracked = trackDirect(ofModern, () => Symbol("call"));
   return {
     key_print,
-    modern,
-    sessions,
-    direct: {
-      session: undefined,
-      calls: tracked,
-      ids: anyIds,
-      use: { begin: () => {}, end: () => {} },
+    openServer: () => {
+      const fast = createFastCalls(keyContext);
+      return { server: createServer(keyContext, fast.admit), fast };
     },
-    calls: trackInFlight(),
-    work: createWorkLine(options.setAlarm),
-    listeners: trackInFlight(),
+    modern,
+    listeners: new Set(),
     renew: () => keyContext.renew(),
   };
-}
-
-/** Of the request that a call came with. */
-function readHeaders({ http }: ServerContext): string {
-  const headers = http?.req?.headers;
-  return writeHeaders((name) => headers?.get(name));
-}
-
-async function close({ modern, sessions, direct }: KeyConnections): Promise<void> {
-  direct.calls.cancelAll();
-  await Promise.all([modern.close(), sessions.close()]);
 }

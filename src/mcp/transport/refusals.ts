@@ -1,4 +1,4 @@
-import { listRequestIds, type Id } from "./open-ids.ts";
+import { listRequestIds, type Id } from "./messages.ts";
 
 /** Answers over HTTP to requests that never reach a server of the protocol. */
 
@@ -35,18 +35,7 @@ export function refuseFull(body: unknown): Response {
 const fullFor_s = 30;
 
 export function refuseCalls(): Response {
-  return refuseForNow("Too many calls from this client are running. Wait until some of them end.");
-}
-
-export function refuseLong(): Response {
-  return refuseForNow(
-    "The server is reading too many long messages. Send less at a time, or wait a moment.",
-  );
-}
-
-/** The status by which the SDK ends what nobody waits for. */
-export function respondToNobody(): Response {
-  return new Response(null, { status: 499 });
+  return refuseForNow("Too many calls are running. Wait until some of them end.");
 }
 
 /** The status by which a client knows that it has to begin anew. */

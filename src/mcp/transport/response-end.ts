@@ -1,3 +1,5 @@
+import type { Leaving } from "../../contract/leaving.ts";
+
 /**
  * Answers, and calls `onEnd` once: after the last byte, or if client or answer breaks. It is told
  * whether the client has left before the end. A stream ends as soon as nobody waits for what is
@@ -6,7 +8,7 @@
 export async function answerUntilEnd(
   answer: () => Promise<Response>,
   onEnd: (hasLeft: boolean) => void,
-  givenUp?: AbortSignal,
+  givenUp?: Leaving,
 ): Promise<Response> {
   try {
     return watchEnd(await answer(), onEnd, givenUp);
@@ -20,7 +22,7 @@ export async function answerUntilEnd(
 function watchEnd(
   response: Response,
   onEnd: (hasLeft: boolean) => void,
-  givenUp: AbortSignal | undefined,
+  givenUp: Leaving | undefined,
 ): Response {
   const { body, headers } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") {
@@ -33,32 +35,36 @@ function watchEnd(
     if (!hasEnded) onEnd(hasLeft);
     hasEnded = true;
   };
-  const watched = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      const close = () => {
+  const watched = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        const close = () => {
+          if (hasEnded) return;
+          end();
+          controller.close();
+          // Nobody reads it any more, whatever comes of it.
+          reader.cancel().catch(() => undefined);
+        };
+        if (givenUp?.aborted === true) close();
+        else givenUp?.addEventListener("abort", close, { once: true });
+      },
+      pull: async (controller) => {
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          end();
+          throw error;
+        });
         if (hasEnded) return;
-        end();
+        if (!done) return controller.enqueue(value);
         controller.close();
-        // Nobody reads it any more, whatever comes of it.
-        reader.cancel().catch(() => undefined);
-      };
-      if (givenUp?.aborted === true) close();
-      else givenUp?.addEventListener("abort", close, { once: true });
-    },
-    pull: async (controller) => {
-      const { done, value } = await reader.read().catch((error: unknown) => {
         end();
-        throw error;
-      });
-      if (hasEnded) return;
-      if (!done) return controller.enqueue(value);
-      controller.close();
-      end();
+      },
+      cancel: async (reason) => {
+        end(true);
+        await reader.cancel(reason);
+      },
     },
-    cancel: async (reason) => {
-      end(true);
-      await reader.cancel(reason);
-    },
-  });
+    // Its end is seen without waiting for a client that reads slowly.
+    { highWaterMark: 1000 },
+  );
   return new Response(watched, response);
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { createGate } from "../../support/gate.ts";
-import { callOf } from "../../support/mcp-raw.ts";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
 /** Calls that come at once: whose turn it is, and how many there may be. */
@@ -29,24 +28,6 @@ describe("of a thousand clients that call with one key", () => {
     expect(begun.length).toBe(101);
     expect(begun.at(-1)).toBe("other");
     open();
-    expect(await readStatuses(calls)).toEqual(new Set([200]));
-  });
-
-  test("one that calls very often waits for itself, and the others do not", async () => {
-    const gates = Array.from({ length: 400 }, createGate);
-    const begun: string[] = [];
-    const { call, openSession } = openWay(async (tool) => {
-      await gates[begun.push(tool) - 1]?.opened;
-    });
-    const quiet = await openSession("one");
-    const calls = Array.from({ length: 300 }, () => call("one", "often"));
-    await settle();
-    calls.push(quiet.call(1, "seldom"), call("one", "elsewhere", { address: "192.0.2.1" }));
-    await settle();
-    for (const { open } of gates.slice(0, 3)) open();
-    await settle();
-    expect(begun.slice(100).toSorted()).toEqual(["elsewhere", "often", "seldom"]);
-    for (const { open } of gates) open();
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 });
@@ -83,21 +64,6 @@ describe("whoever waits for a person", () => {
     gate.open();
     expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
-
-  test("of what takes long for another reason others wait two seconds at most", async () => {
-    const { call, begun, open, advance } = openHeldWay();
-    const calls = Array.from({ length: 250 }, () => call("one"));
-    await settle();
-    expect(begun.length).toBe(100);
-    advance(1000);
-    await settle();
-    expect(begun.length).toBe(200);
-    advance(1000);
-    await settle();
-    expect(begun.length).toBe(250);
-    open();
-    expect(await readStatuses(calls)).toEqual(new Set([200]));
-  });
 });
 
 describe("a call that waits for its turn", () => {
@@ -132,49 +98,43 @@ describe("a call that waits for its turn", () => {
   });
 });
 
-test("of a batch that waits for its turn, what is given up is not begun", async () => {
-  const { call, openSession, begun, open } = openHeldWay();
-  const session = await openSession("one");
-  const calls = Array.from({ length: 100 }, () => call("one"));
-  await settle();
-  const batch = session.send([callOf(7, "given up"), callOf(8, "kept")]);
-  await settle();
-  const params = { requestId: 7 };
-  await session.send({ jsonrpc: "2.0", method: "notifications/cancelled", params });
-  open();
-  // It ends when what was kept is answered.
-  expect((await (await batch).text()).match(/"id":\d/g)).toEqual(['"id":8']);
-  expect(await readStatuses(calls)).toEqual(new Set([200]));
-  expect(begun.slice(100)).toEqual(["kept"]);
-});
-
-describe("of calls that are under way", () => {
-  test("a client may have so many, and each key some, whatever others have", async () => {
-    const { call, begun, open, openSession } = openHeldWay();
-    const session = await openSession("one");
-    const calls: Promise<Response>[] = [];
-    const fill = async (key: string, address: string) => {
-      for (let count = 0; count < 1500; count += 1) calls.push(call(key, "any", { address }));
-      await settle();
-      const last = await call(key, "any", { address });
-      expect([last.status, last.headers.get("retry-after")]).toEqual([503, "1"]);
-    };
-    await fill("one", "192.0.2.1");
-    calls.push(call("one", "elsewhere", { address: "192.0.2.2" }));
+describe("calls that are open", () => {
+  test("of one key are refused beyond 1,200, and others still get an answer", async () => {
+    const { call, open } = openHeldWay();
+    const calls = Array.from({ length: 1200 }, () => call("one"));
     await settle();
-    // What a session was let in with has room for its call.
-    calls.push(session.call(1));
-    await fill("one", "192.0.2.2");
-    await fill("another", "192.0.2.3");
-    for (const key of ["third", "fourth"]) calls.push(call(key, key));
-    await settle();
-    expect(begun).toEqual(expect.arrayContaining(["third", "fourth"]));
+    const refused = await call("one");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    calls.push(call("another"));
     open();
-    const all = (await Promise.all(calls)).map(({ status }) => status);
-    const answered = all.filter((status) => status === 200).length;
-    expect(new Set(all)).toEqual(new Set([200, 503]));
-    // 160 MB at 64 KB each, and sixteen for a key that comes later.
-    expect(answered).toBe(2560 + 16 + 1 + 2);
+    expect(await readStatuses(calls)).toEqual(new Set([200]));
+  });
+
+  test("of all keys are refused beyond 2,500, but each key may have a few", async () => {
+    const { call, begun, open } = openHeldWay();
+    const calls: Promise<Response>[] = [];
+    for (const key of ["one", "two", "three"]) {
+      for (let count = 0; count < 1000; count += 1) calls.push(call(key));
+    }
+    await settle();
+    calls.push(call("late", "of a late key"));
+    await settle();
+    expect(begun.at(-1)).toBe("of a late key");
+    open();
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    const answered = statuses.filter((status) => status === 200).length;
+    expect([answered, new Set(statuses)]).toEqual([2501, new Set([200, 503])]);
+  });
+
+  test("of one key beyond 100 wait for ten seconds, and are refused then", async () => {
+    const { call, open, advance } = openHeldWay();
+    const calls = Array.from({ length: 100 }, () => call("one"));
+    const late = call("one");
+    await settle();
+    advance(10_000);
+    expect((await late).status).toBe(503);
+    open();
+    expect(await readStatuses(calls)).toEqual(new Set([200]));
   });
 
   test("bodies on their way take nobody's place", async () => {

@@ -35,9 +35,9 @@ describe("who listens", () => {
     await streams.pop()?.body?.cancel();
     const again = await listen("one");
     expect(again.status).toBe(200);
-    // Another client has room of its own, at the same key or at another one.
-    streams.push(again, await listen("one", { address: "192.0.2.1" }), await listen("another"));
-    expect(streams.slice(-2).map(({ status }) => status)).toEqual([200, 200]);
+    // Another key has room of its own.
+    streams.push(again, await listen("another"));
+    expect(streams.at(-1)?.status).toBe(200);
     await Promise.all(streams.map(async ({ body }) => body?.cancel()));
   });
 });

@@ -3,8 +3,7 @@ import { PassThrough } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { Server } from "@modelcontextprotocol/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createStdioTransport } from "../../../src/mcp/transport/stdio-transport.ts";
-import { serveOverStdio } from "../../../src/mcp/transport/stdio.ts";
+import { createStdioTransport, serveOverStdio } from "../../../src/mcp/transport/stdio.ts";
 import { createGate } from "../../support/gate.ts";
 import { callOf, handshake } from "../../support/mcp-raw.ts";
 import { collectGarbage } from "../../support/measure-held.ts";
@@ -181,7 +180,7 @@ test("the end does not wait for a subscription, which has no answer before it", 
   expect(isSettled).toBe(true);
 });
 
-test("a call that is answered past the SDK ends with the connection", async () => {
+test("a call on the fast path ends with the connection", async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const left = createGate();
   const onLine = vi.fn<() => void>();
@@ -189,13 +188,15 @@ test("a call that is answered past the SDK ends with the connection", async () =
   const served = serveOverStdio({
     input,
     output,
-    direct: {
-      knows: () => true,
+    fast: {
+      admit: () => {},
       find: () => ({
         id: 1,
-        name: "a",
-        isFollowed: false,
-        begin: () => ({ result: left.opened.then(() => "cancelled"), leave: left.open }),
+        run: async (leaving) => {
+          leaving.addEventListener("abort", left.open);
+          await left.opened;
+          return { content: [] };
+        },
       }),
     },
     stopped: new Promise(() => undefined),

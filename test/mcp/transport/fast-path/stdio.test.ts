@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { viewExtension, viewType } from "../../../src/mcp/tools/templates/view-resource.ts";
-import { createUsedFolder, type Folder } from "../../support/command.ts";
-import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
-import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-raw.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/view-resource.ts";
+import { createUsedFolder, type Folder } from "../../../support/command.ts";
+import { answerEmpty, startDeployment } from "../../../support/mcp-deployment.ts";
+import { callOf, handshake, startRaw, type RawSession } from "../../../support/mcp-raw.ts";
+import { waitUntil } from "../../../support/wait-until.ts";
 
-/** Once a call was let through, those like it go to their tools at once: nobody can tell by it. */
+/**
+ * Every message gets the same answer both ways: as the first call of a connection, through the SDK,
+ * and after a call that the SDK has let through, on the fast path.
+ */
 
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -36,9 +39,9 @@ const eras = {
 
 const usual = [
   ["a list", "list_links", {}],
-  ["a link that is not there", "get_link", { id: "nothing" }],
-  ["an argument that there is not", "list_links", { colour: "red" }],
-  ["a tool that there is not", "list_linke", {}],
+  ["an unknown link", "get_link", { id: "nothing" }],
+  ["an unknown argument", "list_links", { colour: "red" }],
+  ["an unknown tool", "list_linke", {}],
   ["a write", "delete_link", { id: "nothing" }],
 ] as const;
 
@@ -56,10 +59,10 @@ const alterMeta = (more: object): Alter => {
 
 const claimInfo = (info: unknown) => alterMeta({ "io.modelcontextprotocol/clientInfo": info });
 
-/** More of them are in direct-http.test.ts. */
+/** http.test.ts has more of them. */
 const strange: readonly (readonly [what: string, alter: Alter])[] = [
-  ["a member more", (line) => ({ ...line, also: 1 })],
-  ["a parameter more", alterParams((params) => ({ ...params, also: 1 }))],
+  ["an additional member", (line) => ({ ...line, also: 1 })],
+  ["an additional parameter", alterParams((params) => ({ ...params, also: 1 }))],
   ["a client nested deeper than any stack", (line) => nestDeeply(claimInfo("nested")(line))],
 ];
 
@@ -88,17 +91,17 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     await itsFolder[Symbol.asyncDispose]();
   });
 
-  test.each(usual)("%s is answered later as at first", async (_what, name, args) => {
+  test.each(usual)("%s gets the same answer both ways", async (_what, name, args) => {
     const line = ask(7, name, args);
     expect(await sendLater(line)).toEqual(await sendFirst(line));
   });
 
-  test.each(strange)("%s is answered later as at first", async (_what, alter) => {
+  test.each(strange)("%s gets the same answer both ways", async (_what, alter) => {
     const line = alter(ask(7, "list_links"));
     expect(await sendLater(line)).toEqual(await sendFirst(line));
   });
 
-  test("a later call tells how far it is, where its client asks for that", async () => {
+  test("a call after the first reports its progress if the client asks for it", async () => {
     await using folder = await createUsedFolder();
     await using session = startRaw({ data: folder.path });
     await open(session);
@@ -116,7 +119,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
     });
   });
 
-  test("a later call that its client gives up ends, and is not answered", async () => {
+  test("a call on the fast path ends without an answer when its client cancels it", async () => {
     await using folder = await createUsedFolder();
     await using deployment = await startDeployment((request, response) => {
       if (deployment.requests.length === 1) return answerEmpty(request, response);
@@ -165,7 +168,7 @@ describe.concurrent.each(Object.entries(eras))("in %s", (_, { open, ask }) => {
   }
 });
 
-test("what a call of an earlier session says of a later revision changes no answer", async () => {
+test("a call in an earlier session is answered as in that, whatever it claims", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
@@ -179,7 +182,7 @@ test("what a call of an earlier session says of a later revision changes no answ
   expect(answers[2]).toEqual(answers[0]);
 });
 
-test("a client that initializes once more is answered by what it can do by then", async () => {
+test("a client that initializes again gets answers for its new capabilities", async () => {
   await using folder = await createUsedFolder();
   await using session = startRaw({ data: folder.path });
   await session.handshake();
