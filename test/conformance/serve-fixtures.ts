@@ -59,7 +59,9 @@ export async function serveFixtures(): Promise<Serving> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const key = readFileSync(deployment.own?.keyFile ?? "", "utf8").trim();
   // The suite has no way to show a key; nothing else of its requests is touched.
-  server.on("request", ({ rawHeaders }) => rawHeaders.push("authorization", `Bearer ${key}`));
+  server.prependListener("request", ({ rawHeaders }) =>
+    rawHeaders.push("authorization", `Bearer ${key}`),
+  );
   setRequestHandlers(server, {
     api: deployment.own?.http,
     mcp,
