@@ -20,7 +20,7 @@ const known: KnownKey = {
 };
 
 type From = Begun & { readonly signal?: AbortSignal };
-type Begun = { readonly bytes?: number; readonly address?: string };
+type Begun = { readonly bytes?: number };
 
 /** What a call of a tool does; none does anything where it is left out. */
 type Work = (tool: string, context: ServerContext) => unknown;
@@ -76,11 +76,11 @@ export function openWay(work: Work = () => undefined) {
     onError: () => {},
     report: String,
   });
-  const ask = (init: RequestInit, address?: string) => {
+  const ask = (init: RequestInit) => {
     const headers = { ...(init.headers as Record<string, string>), host: "127.0.0.1" };
-    return http.fetch(new Request("http://127.0.0.1/mcp", { ...init, headers }), address);
+    return http.fetch(new Request("http://127.0.0.1/mcp", { ...init, headers }));
   };
-  const post = (init: RequestInit, address?: string) => ask({ method: "POST", ...init }, address);
+  const post = (init: RequestInit) => ask({ method: "POST", ...init });
   return {
     http,
     advance: (milliseconds: number) => {
@@ -88,15 +88,15 @@ export function openWay(work: Work = () => undefined) {
       alarms.ringDue();
     },
     /** `bytes` are what comes besides, without a length before it. */
-    call: (key: string, tool = "any", { address, signal, bytes }: From = {}) =>
-      post({ ...lengthen(modernCall(key, 1, tool), bytes), ...(signal && { signal }) }, address),
+    call: (key: string, tool = "any", { signal, bytes }: From = {}) =>
+      post({ ...lengthen(modernCall(key, 1, tool), bytes), ...(signal && { signal }) }),
     /** As clients of the earlier revisions call, each request with an id of its own. */
-    openSession: async (key: string, address?: string) => {
-      const opened = await post(withSession(key, undefined, handshakeWithForms), address);
+    openSession: async (key: string) => {
+      const opened = await post(withSession(key, undefined, handshakeWithForms));
       expect(opened.status).toBe(200);
       const session = opened.headers.get("mcp-session-id") ?? undefined;
       const send = (message: object, bytes?: number) =>
-        post(lengthen(withSession(key, session, message), bytes), address);
+        post(lengthen(withSession(key, session, message), bytes));
       await opened.text();
       await send(handshake[1]);
       return {
@@ -104,10 +104,9 @@ export function openWay(work: Work = () => undefined) {
         call: (id: number, tool = "any", bytes?: number) => send(callOf(id, tool), bytes),
       };
     },
-    listen: (key: string, { address, bytes }: Begun = {}) =>
-      post(lengthen(listenRequest(key), bytes), address),
+    listen: (key: string, { bytes }: Begun = {}) => post(lengthen(listenRequest(key), bytes)),
     /** A call whose body comes when the test says so, but for the first part of a long one. */
-    begin: (key: string, { bytes, address }: Begun = {}) => {
+    begin: (key: string, { bytes }: Begun = {}) => {
       let end: (() => void) | undefined;
       let pulls = 0;
       const body = new ReadableStream<Uint8Array>(
@@ -127,7 +126,7 @@ export function openWay(work: Work = () => undefined) {
       // The types of the platform do not know what its own requests need for a stream.
       const init: RequestInit & { readonly duplex: "half" } = { headers, body, duplex: "half" };
       return {
-        answered: post(init, address),
+        answered: post(init),
         isRead: () => pulls > 1,
         end: () => end?.(),
       };
