@@ -4,7 +4,7 @@ import { limitHosts } from "./limit-hosts.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./projects.ts";
 import type { Db, Tenant } from "./tables.ts";
-import { describeClicks, queueEvents } from "./webhooks.ts";
+import { queueEvents, type NewEvent } from "./webhooks.ts";
 
 /** Counts visits in the caller's transaction, together with the clicks that links show. */
 export async function countVisits(
@@ -38,6 +38,17 @@ function listDays(visits: readonly LinkVisits[]): readonly number[] {
   const kinds = visits.flatMap((visit) => visit.kinds.map(({ kind }) => kind));
   const referred = kinds.filter(({ referrer }) => referrer !== undefined);
   return [...new Set(referred.map(({ hour }) => Math.floor(hour / dayHours)))];
+}
+
+/** The reference promises at most this many links in an event. */
+const clickedAtOnce = 500;
+
+function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
+  const links = visits.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
+  return Array.from({ length: Math.ceil(links.length / clickedAtOnce) }, (_, part) => {
+    const some = links.slice(part * clickedAtOnce, (part + 1) * clickedAtOnce);
+    return { event: "link.clicked", data: { links: some } };
+  });
 }
 
 /** Two processes that write in one order never deadlock. */

@@ -15,7 +15,7 @@ import {
   type Tenant,
 } from "./tables.ts";
 import { indexLink, unindexLink } from "./trigram-index.ts";
-import { describeUpdate, queueEvents } from "./webhooks.ts";
+import { queueEvents, type NewEvent } from "./webhooks.ts";
 
 /** Links and their addresses: reading, writing, deleting and restoring one, detaching an app. */
 
@@ -120,6 +120,15 @@ export async function updateLink(
   const link = toLink(row);
   await queueEvents(tenant, describeUpdate(before, link), now, tally);
   return link;
+}
+
+/** No event if nothing has changed but clicks, which have an event of their own. */
+function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
+  const changed = Object.entries(before).filter(([field, value]) => {
+    return field !== "clicks" && link[field] !== value;
+  });
+  const data = { link, previous: Object.fromEntries(changed) };
+  return changed.length === 0 ? [] : [{ event: "link.updated", data }];
 }
 
 /** Puts a link into the bin and frees its addresses; false when there was none. */

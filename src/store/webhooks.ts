@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expressionBuilder, sql } from "kysely";
 import type { JsonObject } from "../contract/json.ts";
-import type { Link } from "../contract/links.ts";
 import type { WebhookEvent } from "../contract/webhook-events.ts";
 import type { Sql } from "../sql/sql.ts";
-import type { LinkVisits } from "../stats/visit.ts";
 import type { Tally } from "./projects.ts";
 import type { Db, DeliveryTable, Tables, Tenant, WebhookTable } from "./tables.ts";
 
@@ -128,37 +126,14 @@ export async function queueEvents(
   for (const { id: webhook_id, events: subscribed } of webhooks) {
     const own = rows.filter(({ event }) => subscribed.includes(`"${event}"`));
     if (own.length === 0) continue;
-    const insert = db.insertInto("deliveries");
     const values = own.map((row) => ({ ...row, webhook_id, ...state }));
-    await insert
-      .values(values)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    const insert = db.insertInto("deliveries").values(values);
+    await insert.onConflict((conflict) => conflict.doNothing()).execute();
   }
 }
 
 export function createEventId(): string {
   return `evt_${randomUUID()}`;
-}
-
-/** No event if nothing has changed but clicks, which have an event of their own. */
-export function describeUpdate(before: Link, link: Link): readonly NewEvent[] {
-  const changed = Object.entries(before).filter(([field, value]) => {
-    return field !== "clicks" && link[field] !== value;
-  });
-  const data = { link, previous: Object.fromEntries(changed) };
-  return changed.length === 0 ? [] : [{ event: "link.updated", data }];
-}
-
-/** The reference promises at most this many links in an event. */
-const clickedAtOnce = 500;
-
-export function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
-  const links = visits.flatMap(({ linkId: id, clicks }) => (clicks > 0 ? [{ id, clicks }] : []));
-  return Array.from({ length: Math.ceil(links.length / clickedAtOnce) }, (_, part) => {
-    const some = links.slice(part * clickedAtOnce, (part + 1) * clickedAtOnce);
-    return { event: "link.clicked", data: { links: some } };
-  });
 }
 
 /** Webhooks with due events, and when the oldest of these was created. */
@@ -194,18 +169,13 @@ export async function claimWebhook(
   now: number,
   limit: number,
 ): Promise<Claim | undefined> {
-  const update = db
-    .updateTable("webhooks")
-    .set({ next_at: now + claim_ms })
-    .where(isWebhook(key));
+  const change = { next_at: now + claim_ms };
+  const update = db.updateTable("webhooks").set(change).where(isWebhook(key));
   const webhook = await update.where(isFree(now)).returningAll().executeTakeFirst();
   if (webhook === undefined) return undefined;
-  const waiting = db
-    .selectFrom("deliveries")
-    .selectAll()
-    .where(isFor(key, { state: "waiting" }));
-  const due = waiting.where("next_at", "<=", now).orderBy("created_at").limit(limit);
-  return { webhook, due: await due.execute() };
+  const waiting = isFor(key, { state: "waiting" });
+  const query = db.selectFrom("deliveries").selectAll().where(waiting).where("next_at", "<=", now);
+  return { webhook, due: await query.orderBy("created_at").limit(limit).execute() };
 }
 
 function isFree(now: number) {

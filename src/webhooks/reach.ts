@@ -13,14 +13,11 @@ import { isPublicAddress } from "../network/public-address.ts";
 
 export function reachReceivers(networks: readonly Network[]): Reach {
   const isNamed = matchNetworks(networks);
-  return {
-    resolve: resolveHost,
-    isPublic: (text) => {
-      const address = normalizeAddress(text);
-      if (address === undefined) return false;
-      return isPublicAddress(address) || isNamed(address);
-    },
+  const isPublic = (text: string) => {
+    const address = normalizeAddress(text);
+    return address !== undefined && (isPublicAddress(address) || isNamed(address));
   };
+  return { resolve: resolveHost, isPublic };
 }
 
 /**
