@@ -14,7 +14,7 @@ const mostBytes = 30_000_000;
 const bundled = `
   @hono/node-server @modelcontextprotocol/core @modelcontextprotocol/server
   @opentelemetry/api @photostructure/sqlite @pinojs/redact atomic-sleep bintrees css-tree
-  diff entities hono isbot jsonc-parser kysely liquidjs maxmind mdn-data mmdb-lib
+  csv-parse diff entities hono isbot jsonc-parser kysely liquidjs maxmind mdn-data mmdb-lib
   node-gyp-build on-exit-leak-free parse5 pg pg-cloudflare pg-connection-string pg-int8
   pg-pool pg-protocol pg-types pgpass pino pino-std-serializers postgres-array
   postgres-bytea postgres-date postgres-interval prom-client quick-format-unescaped

@@ -105,9 +105,14 @@ export function createExploration(options: ExplorationOptions): Exploration {
 
   return {
     explore: async (age_ms) => {
-      await running;
-      await explore(age_ms);
-      await memory.write();
+      try {
+        await running;
+        await explore(age_ms);
+        await memory.write();
+      } catch (error) {
+        // Most callers go on meanwhile.
+        report(error);
+      }
     },
     exploreForList: async () => {
       void explore();

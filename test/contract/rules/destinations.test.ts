@@ -168,7 +168,10 @@ describe("an address", () => {
   });
 
   test("of a host that is listed is always allowed, and one below it never is", () => {
-    const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z]$/).filter((text) => text !== "any");
+    const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z]$/).filter((text) => {
+      // A browser decodes what begins with xn--, and refuses what it can't decode.
+      return text !== "any" && !text.startsWith("xn--");
+    });
     fc.assert(
       fc.property(label, label, label, (below, name, end) => {
         const exact = read(`${name}.${end}`);
