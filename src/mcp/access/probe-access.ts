@@ -13,7 +13,8 @@ import type { KnownTool, LearnedAccess } from "./learned-access.ts";
 export type Exploration = {
   /**
    * Recalls what was learned within a day, and asks for the rest, all side by side. With an age it
-   * asks again what this process last asked that long ago.
+   * asks again what this process last asked that long ago. A fault of ours is reported: most
+   * callers go on meanwhile.
    */
   readonly explore: (age_ms?: number) => Promise<void>;
   /** The same for a list of tools, which waits no longer than 1.5 seconds. */
@@ -80,9 +81,7 @@ export function createExploration(options: ExplorationOptions): Exploration {
     );
     // A key that may do again what it might not was changed, and perhaps in more than was asked.
     const isHealed = denied.some(({ endpoint }) => learned.find(endpoint)?.state === "granted");
-    const isStale = ({ tool, state }: KnownTool) =>
-      isHealed && state === "denied" && !due.some(({ endpoint }) => endpoint.tool === tool);
-    learned.forget(isStale);
+    if (isHealed) learned.forget(({ tool, state }) => state === "denied" && !isAmong(due, tool));
   }
 
   function explore(age_ms?: number): Promise<void> {
@@ -110,7 +109,6 @@ export function createExploration(options: ExplorationOptions): Exploration {
         await explore(age_ms);
         await memory.write();
       } catch (error) {
-        // Most callers go on meanwhile.
         report(error);
       }
     },
@@ -119,6 +117,10 @@ export function createExploration(options: ExplorationOptions): Exploration {
       await waited;
     },
   };
+}
+
+function isAmong(probes: readonly Probe[], tool: string): boolean {
+  return probes.some(({ endpoint }) => endpoint.tool === tool);
 }
 
 /** Lists of one, an id that nothing has, and `PATCH` of that without a single field. */
