@@ -1,6 +1,7 @@
 import type { Awaitable } from "../contract/awaitable.ts";
 import type { Clock, SetAlarm } from "../contract/clock.ts";
 import {
+  compareLinks,
   describeVisit,
   withOtherReferrer,
   type LinkVisits,
@@ -136,7 +137,7 @@ function createMemory(onLost: (clicks: number) => unknown) {
     add,
     collect: () => {
       // Those of one batch lie beside each other in the tables: fewer pages are written.
-      collected = [...waiting.values()].toSorted(compareIds);
+      collected = [...waiting.values()].toSorted(compareLinks);
       waiting = new Map();
     },
     next: () => collected.slice(0, linksAtOnce),
@@ -157,10 +158,6 @@ function createMemory(onLost: (clicks: number) => unknown) {
       );
     },
   };
-}
-
-function compareIds({ linkId: one }: WaitingLink, { linkId: other }: WaitingLink): number {
-  return one < other ? -1 : 1;
 }
 
 function addKind({ kinds }: WaitingLink, kind: VisitKind, count: number): void {

@@ -78,6 +78,14 @@ export type LinkVisits = {
   readonly kinds: readonly { readonly kind: VisitKind; readonly count: number }[];
 };
 
+/** The order in which links are written: two processes that keep to it never deadlock. */
+export function compareLinks(
+  { linkId: one }: Pick<LinkVisits, "linkId">,
+  { linkId: other }: Pick<LinkVisits, "linkId">,
+): number {
+  return one < other ? -1 : 1;
+}
+
 export function describeVisit({ projectId, what, at, ...facts }: Omit<Visit, "linkId">): VisitKind {
   const hour = Math.floor(at / hour_ms);
   const isPress = what === "click" && facts.source === pressSource;

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from "kysely";
-import { dayHours, hourColumns, type LinkVisits } from "../stats/visit.ts";
+import { compareLinks, dayHours, hourColumns, type LinkVisits } from "../stats/visit.ts";
 import { limitHosts } from "./limit-hosts.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./projects.ts";
@@ -9,9 +9,10 @@ import { queueEvents, type NewEvent } from "./webhooks.ts";
 /** Counts visits in the caller's transaction, together with the clicks that links show. */
 export async function countVisits(
   db: Db,
-  visits: readonly LinkVisits[],
+  unsorted: readonly LinkVisits[],
   now: number,
 ): Promise<void> {
+  const visits = unsorted.toSorted(compareLinks);
   const projects = [...new Set(visits.map(({ projectId }) => projectId))].toSorted();
   for (const projectId of projects) {
     const tenant = { db, projectId };
@@ -21,23 +22,22 @@ export async function countVisits(
     if (tally === undefined) continue;
     await queueEvents(tenant, describeClicks(own), now, tally);
     await addCounters(tenant, own);
-    for (const day of listDays(own)) {
-      await limitHosts(
-        tenant,
-        day,
-        own.map(({ linkId }) => linkId),
-      );
-    }
+    for (const [day, linkIds] of listReferred(own)) await limitHosts(tenant, day, linkIds);
   }
-  const clicked = visits.filter(({ clicks }) => clicks > 0).toSorted(compareIds);
+  const clicked = visits.filter(({ clicks }) => clicks > 0);
   if (clicked.length > 0) await addClicks(db, clicked);
 }
 
-/** The days of visits with a referring host. */
-function listDays(visits: readonly LinkVisits[]): readonly number[] {
-  const kinds = visits.flatMap((visit) => visit.kinds.map(({ kind }) => kind));
-  const referred = kinds.filter(({ referrer }) => referrer !== undefined);
-  return [...new Set(referred.map(({ hour }) => Math.floor(hour / dayHours)))];
+/** By day, the links with visits from a referring host. */
+function listReferred(visits: readonly LinkVisits[]): ReadonlyMap<number, readonly string[]> {
+  const byDay = new Map<number, Set<string>>();
+  for (const { linkId, kinds } of visits) {
+    for (const { kind } of kinds.filter(({ kind }) => kind.referrer !== undefined)) {
+      const day = Math.floor(kind.hour / dayHours);
+      byDay.set(day, (byDay.get(day) ?? new Set()).add(linkId));
+    }
+  }
+  return new Map([...byDay].map(([day, linkIds]) => [day, [...linkIds]]));
 }
 
 /** The reference promises at most this many links in an event. */
@@ -49,11 +49,6 @@ function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
     const some = links.slice(part * clickedAtOnce, (part + 1) * clickedAtOnce);
     return { event: "link.clicked", data: { links: some } };
   });
-}
-
-/** Two processes that write in one order never deadlock. */
-function compareIds({ linkId: one }: LinkVisits, { linkId: other }: LinkVisits): number {
-  return one < other ? -1 : 1;
 }
 
 /** Counts the visits of each link, and those of all together. */
@@ -77,7 +72,7 @@ async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisit
     "",
     visits.flatMap(({ kinds }) => kinds),
   );
-  for (const { linkId, kinds } of visits.toSorted(compareIds)) add(linkId, kinds);
+  for (const { linkId, kinds } of visits) add(linkId, kinds);
   for (const [hour, groups] of [...hours].toSorted(([one], [other]) => one - other)) {
     const sorted = [...groups].toSorted(([one], [other]) => (one < other ? -1 : 1));
     await findUpsert(hour % dayHours)(
