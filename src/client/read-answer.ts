@@ -51,7 +51,7 @@ function readResource(
     const isOther = normalizeId(String(record["id"])) !== normalizeId(String(input["id"]));
     if (isOther) return unread("with another id");
   } else {
-    // An id beside fields that are none of this API's is of something else.
+    // A record with an id and only unknown fields is not one of this API.
     const [, ...others] = Object.keys(record);
     const isKnown = others.some((name) => name !== "id" && name in schema.shape);
     if (others.length > 0 && !isKnown) return unread(describeBody(body));

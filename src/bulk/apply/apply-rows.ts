@@ -284,7 +284,7 @@ function write(
 
 /**
  * Whether a row that was sent before came through, and to which link; the client knows how to look.
- * A path or an id names one link, so that it need not be told from another's work by its age.
+ * A path or an id names one link, so that its age need not show whose work it is.
  */
 async function findEarlierWrite(asking: Asking, row: PlanRow): Promise<EarlierWrite> {
   const { action, link_id, path, fields } = row;

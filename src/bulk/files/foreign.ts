@@ -123,7 +123,7 @@ export function detectFormat(names: readonly string[]): Format | undefined {
 export type ForeignLink = readonly ForeignValue[];
 
 type ForeignValue = {
-  /** As it stands in the file: a column, or the members that lead to it (`data.$og_title`). */
+  /** Its name in the file: a column, or the path of a JSON member (`data.$og_title`). */
   readonly name: string;
   readonly key: string;
   readonly text: string;

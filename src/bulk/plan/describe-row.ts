@@ -10,7 +10,7 @@ export type RowText = {
   /** The link by its path, or else by its id. */
   readonly target: string;
   readonly name: string | undefined;
-  /** What hangs on a link that is there: its name and its clicks. */
+  /** What an existing link has to lose: its name and its clicks. */
   readonly about: readonly string[];
   readonly changes: Readonly<Record<string, Change>>;
 };

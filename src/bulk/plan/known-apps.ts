@@ -242,7 +242,7 @@ function chooseApp(
   return { message: explainUnregistered(app, text, registered) };
 }
 
-/** One of an app that is not registered is told of with the link that it is for. */
+/** The identifier of an app that isn't registered is reported with the link that needs it. */
 function isIdentifier({ member, check }: AppChoice): boolean {
   const key = member === "ios_app" ? "bundle_id" : "package_name";
   return !check().problems.some(({ field }) => field === key);

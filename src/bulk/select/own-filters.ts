@@ -112,7 +112,7 @@ export async function readAppNames(
   return names;
 }
 
-/** Whoever asked for links is told which scope was missing, where the refusal names none. */
+/** A refusal that names no scope gets the missing one, for the caller who asked for links. */
 async function readNamed<Apps>({ scope }: Endpoint, read: () => Promise<Apps>): Promise<Apps> {
   try {
     return await read();

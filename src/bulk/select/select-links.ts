@@ -242,8 +242,8 @@ export type ReadWithin = {
 };
 
 /**
- * A part that was not read to its end is read once more by whoever goes on: links do not tell when
- * they were made, so nothing names the rest of it.
+ * The next call reads a part again that was not read to its end: links don't show when they were
+ * created, so that no filter selects only the rest.
  */
 const mostAtATime = 2000;
 

@@ -7,7 +7,7 @@ export type Id = string | number;
 /** More than any honest message needs, and little enough to be read whole. */
 export const messageBytes = 4 * 1024 * 1024;
 
-/** Answers are told apart by their ids: of two requests with one id, each got the other's. */
+/** The id matches an answer to its request: two open requests with one id would swap answers. */
 export const idIsOpen =
   "Another request with this id is still running. Each request in a session needs its own id. " +
   "Nothing was done.";

@@ -42,7 +42,7 @@ function watchEnd(
           if (hasEnded) return;
           end();
           controller.close();
-          // Nobody reads it any more, whatever comes of it.
+          // The rest of the body has no reader; a failure to cancel it changes nothing.
           reader.cancel().catch(() => undefined);
         };
         if (givenUp?.aborted === true) close();

@@ -262,7 +262,7 @@ const otherJobSchema = z.looseObject({
 
 /** Of a job, so many at a time. */
 const receiptsPerPage = 50;
-/** However large a job is, what is told of it can be read at a glance. */
+/** The report on a job stays short, however large the job is. */
 const mostBytes = 1400;
 const mostFailures = 10;
 const mostCharacters = 160;

@@ -179,8 +179,8 @@ function describeLoss(endpoint: Endpoint): string | undefined {
 }
 
 /**
- * The links that an app's deletion takes the app away from. Our own service puts it back on them by
- * itself; elsewhere the app is registered anew, and each link has to be given it again.
+ * The links that lose an app when it is deleted. Our own service puts the app back on them by
+ * itself. On another server, undo registers the app again and sets it on each link.
  */
 
 type Detached = { readonly detached: readonly Effect[]; readonly note?: string };
