@@ -61,7 +61,7 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools mcp/protocol",
 
   help: "",
-  web: "text look contract network help",
+  console: "text look contract network help",
 
   start: "",
   config: "text contract contract/rules network mcp/approval start",
@@ -69,7 +69,7 @@ const rooms: Readonly<Record<string, string>> = {
     text qr sql copies contract contract/rules network network/hosts client state store service host
     webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools
-    mcp/protocol mcp/transport help web config`,
+    mcp/protocol mcp/transport help console config`,
   "compose/listening": "text sql service mcp/access config compose",
   "commands/connect/clients": "",
   "commands/terminal": "text contract state config commands/connect/clients",
@@ -155,11 +155,11 @@ describe("data flows one way", () => {
 
 test("nothing of the console is loaded before somebody asks for it", () => {
   const eager = files
-    .filter(({ path }) => findRoom(path) !== "web")
+    .filter(({ path }) => findRoom(path) !== "console")
     .flatMap(({ path }) => readEager(path).map((name) => join(path, "..", name)))
-    .filter((path) => findRoom(path) === "web");
+    .filter((path) => findRoom(path) === "console");
   // By its addresses alone it is known whether somebody does.
-  expect([...new Set(eager)]).toEqual(["src/web/asset-path.ts"]);
+  expect([...new Set(eager)]).toEqual(["src/console/asset-path.ts"]);
 });
 
 test("the contract stands on zod alone, and no pure part reaches for more", () => {

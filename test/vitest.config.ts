@@ -27,7 +27,7 @@ const onBoth = [
   "test/service/{shortened-queries,stats-*,store-fallbacks,told-late}.test.ts",
   "test/service/errors.test.ts",
   "test/state/*.test.ts",
-  "test/web/session.test.ts",
+  "test/console/session.test.ts",
   "test/store/{bin,chores,store,visits}.test.ts",
   "test/compose/primary-keys.test.ts",
   "test/webhooks/{delivery,events,jobs,outbox}.test.ts",

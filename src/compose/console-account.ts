@@ -24,7 +24,7 @@ import type {
   LinksFile,
   RecordKind,
   WantedRows,
-} from "../web/account.ts";
+} from "../console/account.ts";
 import type { Acting, ConsoleAct } from "./console-act.ts";
 import { binActs } from "./console-bin.ts";
 import { describeConsole } from "./console-facts.ts";

@@ -11,8 +11,8 @@ export async function makeConsoleAddress(
   url: string,
 ): Promise<string> {
   const secret = readSecret(config);
-  const { createSessions } = await import("../web/session.ts");
-  const { writeSignInAddress } = await import("../web/sign-in.ts");
+  const { createSessions } = await import("../console/session.ts");
+  const { writeSignInAddress } = await import("../console/sign-in.ts");
   const openRows = async () => (await state.open()).kept;
   const token = await createSessions({ openRows, clock }).makeAddress(secret);
   return writeSignInAddress(url, token);

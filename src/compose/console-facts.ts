@@ -3,7 +3,7 @@ import { resolve, sep } from "node:path";
 import type { KnownKey } from "../contract/access.ts";
 import type { Mode } from "../mcp/approval/mode.ts";
 import { describeKeyAccess } from "../text/name-key.ts";
-import type { Account } from "../web/account.ts";
+import type { Account } from "../console/account.ts";
 import { isOperator, isOwnKey, type Acting } from "./console-act.ts";
 import { readDatabaseUrl } from "./secrets.ts";
 

@@ -5,7 +5,7 @@ import { needsYes } from "../mcp/tools/bulk/jobs.ts";
 import { previewPlan } from "../mcp/tools/bulk/preview-plan.ts";
 import type { Job } from "../state/jobs.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../state/plans.ts";
-import type { Question, ShownPart, ShownPlan } from "../web/account.ts";
+import type { Question, ShownPart, ShownPlan } from "../console/account.ts";
 import { clock } from "./embedded.ts";
 import type { LazyState } from "./lazy-state.ts";
 

@@ -15,7 +15,7 @@ import type {
   Question,
   Typed,
   Waiting,
-} from "../web/account.ts";
+} from "../console/account.ts";
 import type { Acting } from "./console-act.ts";
 import { clock } from "./embedded.ts";
 import { checkPin } from "./pin-file.ts";

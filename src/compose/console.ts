@@ -2,7 +2,7 @@ import { nobodyListens, printKey, type KeyContext } from "../mcp/access/key-cont
 import { createRequireApproval } from "../mcp/approval/require-approval.ts";
 import { once } from "../mcp/schemas/once.ts";
 import type { HttpFetch } from "../service/http-carrier.ts";
-import type { SignInOptions } from "../web/sign-in.ts";
+import type { SignInOptions } from "../console/sign-in.ts";
 import { createAccount } from "./console-account.ts";
 import type { ConsoleParts } from "./console-parts.ts";
 import { clock } from "./embedded.ts";
@@ -23,7 +23,7 @@ export function createConsolePages(parts: ConsoleParts): HttpFetch | undefined {
 
 async function openConsole(parts: ConsoleParts) {
   const { config, state, hostnames, consoleCommand, report } = parts;
-  const { createConsole } = await import("../web/console.ts");
+  const { createConsole } = await import("../console/console.ts");
   const readPin = once(() => openOwnPin(config));
   const identify = createIdentify(parts, readPin);
   return createConsole({

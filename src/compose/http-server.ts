@@ -18,7 +18,7 @@ import { isRead } from "../network/read-method.ts";
 import { createTrust, type TrustedProxies } from "../network/trusted-proxies.ts";
 import type { HttpCarrier, HttpFetch } from "../service/http-carrier.ts";
 import { readRequestId, requestIdHeader } from "../text/request-id.ts";
-import { assetPath } from "../web/asset-path.ts";
+import { assetPath } from "../console/asset-path.ts";
 import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
 import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
 import { respondJson } from "./respond-json.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readPlace } from "../../src/web/place.ts";
+import { readPlace } from "../../src/console/place.ts";
 import { browse, type Browsing } from "../support/browse.ts";
 import { createServed } from "../support/command.ts";
 import { readFormToken, signInAt } from "../support/console-http.ts";

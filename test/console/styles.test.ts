@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { style as approvalStyle } from "../../src/mcp/approval/page-style.ts";
 import { ownStyle, pageStyle } from "../../src/template/page-style.ts";
 import { starterStyle } from "../../src/template/starter-style.ts";
-import { devices } from "../../src/web/style-devices.ts";
-import { editor } from "../../src/web/style-editor.ts";
-import { style as consoleStyle } from "../../src/web/style.ts";
+import { devices } from "../../src/console/style-devices.ts";
+import { editor } from "../../src/console/style-editor.ts";
+import { style as consoleStyle } from "../../src/console/style.ts";
 
 /** A browser passes over what it cannot read of a style sheet, and says nothing. */
 

@@ -6,7 +6,7 @@ import {
   isFormToken,
   writeFormToken,
   type Sessions,
-} from "../../src/web/session.ts";
+} from "../../src/console/session.ts";
 import { openStateForEach } from "../support/state-folder.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 

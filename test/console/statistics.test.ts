@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
-import type { Visit } from "../../src/web/page.ts";
-import { renderLinkStats, statisticsPage } from "../../src/web/pages/statistics.ts";
+import type { Visit } from "../../src/console/page.ts";
+import { renderLinkStats, statisticsPage } from "../../src/console/pages/statistics.ts";
 import type { Browsing } from "../support/browse.ts";
 import { createServed, runJson } from "../support/command.ts";
 import { callTool } from "../support/console-ground.ts";

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { Browser, Page, Response } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { pages } from "../../src/web/pages.ts";
+import { pages } from "../../src/console/pages.ts";
 import { browse, type Browsing } from "../support/browse.ts";
 import { launchBrowser, openTab } from "../support/browser.ts";
 import { createServed } from "../support/command.ts";
