@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listFiles } from "./support/list-files.ts";
+import { listFiles } from "./support/folders.ts";
 
 /**
  * The house (design.md, house.md) as a test: which room a file is in, who may import whom, types

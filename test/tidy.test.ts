@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listFiles } from "./support/list-files.ts";
+import { listFiles } from "./support/folders.ts";
 
 /** Form: how long things get, how they are named, who may speak. */
 

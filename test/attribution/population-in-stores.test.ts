@@ -4,10 +4,9 @@ import { limits } from "../../src/contract/limits.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { iosFirstLaunch } from "../sdk/recorded.ts";
 import { readAnswer, type Read } from "../sdk/readers.ts";
-import { neverRing } from "../support/alarms.ts";
-import { openInstallWorld, type InstallWorld } from "../support/install-world.ts";
+import { neverRing, waitUntil } from "../support/clock.ts";
+import { openInstallWorld, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
-import { waitUntil } from "../support/wait-until.ts";
 import {
   hasClearVisit,
   makePopulation,

@@ -4,7 +4,7 @@ import { createBulk, type Bulk } from "../../src/bulk/bulk.ts";
 import type { Owner } from "../../src/bulk/owner.ts";
 import { Problem } from "../../src/contract/problem.ts";
 import { createTraveller } from "../client/traveller.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { openBulk, type TimelessBulk } from "./timeless-bulk.ts";
 

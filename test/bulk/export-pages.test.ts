@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { findExportPage, saveExportPages } from "../../src/bulk/export-pages.ts";
 import type { KeptValues } from "../../src/state/kept-values.ts";
-import { openStateForEach } from "../support/state-folder.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** Exported files of links: whose they are, and for how long. */
 

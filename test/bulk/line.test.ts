@@ -2,8 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LineBusy, WorkCancelled } from "../../src/bulk/bulk-errors.ts";
 import { createLine } from "../../src/bulk/line.ts";
-import { createGate } from "../support/gate.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createGate, createTestClock } from "../support/clock.ts";
 
 /** Who is at work and who waits, step by step, by a clock that the test moves. */
 

@@ -6,7 +6,7 @@ import { openDataFile, type DataFile } from "../bench/ground/data-file.ts";
 import { addPlot, type Plot } from "../bench/ground/plots.ts";
 import { seedPlot } from "../bench/ground/seed.ts";
 import { createFolder, type Folder } from "../support/command.ts";
-import { buildProgram, type Program } from "../support/program.ts";
+import { buildProgram, type Program } from "./program.ts";
 
 /**
  * A plan of very many links needs no more memory than one of a few: a process with a heap that all

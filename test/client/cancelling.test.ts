@@ -8,7 +8,7 @@ import { openRemoteSender } from "../../src/client/carriers.ts";
 import { sleep } from "../../src/compose/open-client.ts";
 import { listUnread } from "../../src/contract/unread.ts";
 import { contract } from "../../src/contract/index.ts";
-import { sendByFetch } from "../support/by-fetch.ts";
+import { sendByFetch } from "../support/stage.ts";
 import type { Misdeed } from "../support/hostile.ts";
 import { createExpedition, createTraveller, type Expedition } from "./traveller.ts";
 

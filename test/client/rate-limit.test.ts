@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { contract } from "../../src/contract/index.ts";
-import { createGate } from "../support/gate.ts";
+import { createGate } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createTraveller, type Traveller } from "./traveller.ts";
 

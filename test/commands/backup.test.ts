@@ -17,9 +17,9 @@ import {
   type Serving,
 } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
-import { plantEmbedded } from "../support/plant-embedded.ts";
-import { readFolder } from "../support/read-all-rows.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { plantEmbedded } from "./plant-embedded.ts";
+import { readFolder } from "./read-all-rows.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** `waypost backup` writes all data of a folder to one file, while other processes write. */
 

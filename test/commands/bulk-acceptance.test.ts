@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-runs.ts";
-import { setClockAhead } from "../support/clock-ahead.ts";
+import { setClockAhead } from "../support/clock.ts";
 import { createUsedFolder } from "../support/command.ts";
 import { connectV1, connectV2, type Connected, type Reply } from "../support/mcp-clients.ts";
-import { plantEmbedded } from "../support/plant-embedded.ts";
+import { plantEmbedded } from "./plant-embedded.ts";
 
 /**
  * "Every link whose name contains spring gets this url", in a project of five thousand links, by

@@ -12,7 +12,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { startDeployment } from "../support/mcp-deployment.ts";
+import { startDeployment } from "../support/remote.ts";
 
 /** `waypost export`: every link as one file, which gives back the same when it is imported. */
 

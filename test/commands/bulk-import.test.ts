@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { begin, createUsedFolder, run, startServe, type Folder } from "../support/command.ts";
 import { openForEach } from "../support/open-for.ts";
-import { listEmbedded } from "../support/plant-embedded.ts";
+import { listEmbedded } from "./plant-embedded.ts";
 
 /** `waypost import FILE`: the plan is shown, confirmed, and applied to the last row. */
 

@@ -3,12 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { lease_ms } from "../../src/state/job-runs.ts";
 import { updateProject } from "../../src/store/projects.ts";
-import { setClockAhead } from "../support/clock-ahead.ts";
+import { setClockAhead, createGate, type Gate } from "../support/clock.ts";
 import { begin, createUsedFolder, run, type Folder } from "../support/command.ts";
-import { createGate, type Gate } from "../support/gate.ts";
 import { openHostile, type Fault, type Hostile } from "../support/hostile.ts";
 import { openForEach } from "../support/open-for.ts";
-import { listEmbedded } from "../support/plant-embedded.ts";
+import { listEmbedded } from "./plant-embedded.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** `waypost jobs`: what was stopped half way is seen, gone on with, called off and undone. */

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
-import { startRaw, type RawSession } from "../support/mcp-raw.ts";
+import { startRaw, type RawSession } from "../support/mcp-http.ts";
 
 /** What a session keeps of the program for those that come after it. */
 

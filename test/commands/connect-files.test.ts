@@ -8,7 +8,7 @@ import {
   type Client,
   type Machine,
 } from "../../src/commands/connect/clients.ts";
-import { parse, startsHere, useHome } from "../support/client-home.ts";
+import { parse, startsHere, useHome } from "./client-home.ts";
 import { runProcess } from "../support/command.ts";
 
 /** `waypost connect` finds the files of clients, and keeps what people have written in them. */

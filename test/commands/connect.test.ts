@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, test } from "vitest";
-import { bundle, runProcess } from "../support/command.ts";
-import { runHere } from "../support/run-here.ts";
-import { parse, startsHere, useHome } from "../support/client-home.ts";
+import { bundle, runProcess, runHere } from "../support/command.ts";
+import { parse, startsHere, useHome } from "./client-home.ts";
 
 /** `waypost connect` edits the file of a client, which people edit as well. */
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
-import { listEmbedded } from "../support/plant-embedded.ts";
+import { listEmbedded } from "./plant-embedded.ts";
 
 /** WAYPOST_DESTINATIONS and `projects update --destinations` from the command line. */
 

@@ -8,9 +8,8 @@ import type { Finding } from "../../src/compose/findings/finding.ts";
 import type { KnownKey } from "../../src/contract/access.ts";
 import { nobodyLeaves } from "../../src/contract/leaving.ts";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
-import { noPublicFiles } from "../support/no-public-files.ts";
+import { noPublicFiles, ownerFacts } from "../support/stage.ts";
 import { openPublicHost, publicName } from "../support/public-host.ts";
-import { ownerFacts } from "../support/stage.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** `waypost doctor --public`: what phones find at the links' hosts. */

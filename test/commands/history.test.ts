@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createUsedFolder, run, runJson } from "../support/command.ts";
-import { callDone, callRefused } from "../support/call-tool.ts";
-import { connectV1 } from "../support/mcp-clients.ts";
+import { callDone, callRefused, connectV1 } from "../support/mcp-clients.ts";
 
 /** What the operator does at the terminal stands in the history that an assistant reads. */
 

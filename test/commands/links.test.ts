@@ -7,8 +7,9 @@ import {
   untilSeen,
   type Serving,
 } from "../support/command.ts";
-import agents from "../host/user-agents.json" with { type: "json" };
 import { visitAt, type Visited } from "../support/link-host.ts";
+
+import agents from "../host/user-agents.json" with { type: "json" };
 
 /** The links of the built command: what is created works at once, and its visits are kept. */
 

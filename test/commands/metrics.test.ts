@@ -3,18 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFolder, run, startServe } from "../support/command.ts";
-import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
-import { callDone, callRefused } from "../support/call-tool.ts";
-import { modernCall, post } from "../support/mcp-post.ts";
+import { approve, connectV1, connectV2, callDone, callRefused } from "../support/mcp-clients.ts";
+import { modernCall, post } from "../support/mcp-http.ts";
 import { visit } from "../support/listening.ts";
-import {
-  measured,
-  parseSeries,
-  readSeries,
-  scrape,
-  token,
-  type Series,
-} from "../support/scrape.ts";
+import { measured, parseSeries, readSeries, scrape, token, type Series } from "./scrape.ts";
 
 /** What `waypost serve` shows of itself to who has the token, at `/metrics`. */
 

@@ -11,9 +11,9 @@ import {
   type Folder,
 } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
-import { plantShortPaths } from "../support/plant-short-paths.ts";
-import { readFolder } from "../support/read-all-rows.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { plantShortPaths } from "./plant-embedded.ts";
+import { readFolder } from "./read-all-rows.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** `waypost migrate` copies a folder that no process uses into another one. */
 

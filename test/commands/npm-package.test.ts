@@ -5,7 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
 import { createFolder } from "../support/command.ts";
-import { listFiles } from "../support/list-files.ts";
+import { listFiles } from "../support/folders.ts";
 import { findFreePort, visit } from "../support/listening.ts";
 
 const mostBytes = 30_000_000;

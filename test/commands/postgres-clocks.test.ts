@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { setClockAhead } from "../support/clock-ahead.ts";
+import { setClockAhead } from "../support/clock.ts";
 import { createFolder, run, startServe, type Folder } from "../support/command.ts";
 import { takeDatabase, type TestDatabase } from "../support/postgres.ts";
 

@@ -8,11 +8,11 @@ import {
   type Folder,
 } from "../support/command.ts";
 import { openForAll } from "../support/open-for.ts";
-import { plantShortPaths } from "../support/plant-short-paths.ts";
+import { plantShortPaths } from "./plant-embedded.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
 import { query, takeDatabase, takeEmptyDatabase } from "../support/postgres.ts";
-import { readDatabase, readFolder } from "../support/read-all-rows.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { readDatabase, readFolder } from "./read-all-rows.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** `waypost migrate` between a folder and a PostgreSQL database. */
 

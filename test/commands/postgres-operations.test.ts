@@ -1,14 +1,13 @@
 import { expect, test } from "vitest";
-import { browse } from "../support/browse.ts";
+import { browse } from "../support/console.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
-import { modernCall, post, withSession } from "../support/mcp-post.ts";
-import { handshake } from "../support/mcp-raw.ts";
+import { modernCall, post, withSession, handshake } from "../support/mcp-http.ts";
 import { openPostgresProxy } from "../support/postgres-proxy.ts";
 import { query, takeDatabase } from "../support/postgres.ts";
-import { measured, readSeries } from "../support/scrape.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { measured, readSeries } from "./scrape.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** What an operator sees of `waypost serve` on PostgreSQL, and while that is away. */
 

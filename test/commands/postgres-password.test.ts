@@ -2,8 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bundle, createFolder, run, startServe } from "../support/command.ts";
-import { query, takeDatabase } from "../support/postgres.ts";
-import { askedForPassword } from "../support/postgres-server.ts";
+import { query, takeDatabase, askedForPassword } from "../support/postgres.ts";
 
 /** A server that asks for a password, which nothing that is said tells. */
 

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
-import { createGate } from "../support/gate.ts";
+import { createGate } from "../support/clock.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import { takeDatabase } from "../support/postgres.ts";

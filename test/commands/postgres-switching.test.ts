@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawPng } from "../../src/qr/draw-qr.ts";
-import { callDone, callRefused, type Args } from "../support/call-tool.ts";
-import { signInAt } from "../support/console-http.ts";
+import { callDone, callRefused, type Args } from "../support/mcp-clients.ts";
+import { signInAt } from "../support/console.ts";
 import { visitAt } from "../support/link-host.ts";
 import { visit } from "../support/listening.ts";
-import { decideOnPage } from "../support/mcp-ground.ts";
-import { openTransactionPooler, type TransactionPooler } from "../support/transaction-pooler.ts";
-import { connectTo, makeKey, startOnPostgres, type Two } from "../support/two-servers.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { decideOnPage } from "../support/mcp-http.ts";
+import { openTransactionPooler, type TransactionPooler } from "../support/postgres-proxy.ts";
+import { connectTo, makeKey, startOnPostgres, type Two } from "./two-servers.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /**
  * All that a client asks for goes to the other process with every call, and what a person opens is

@@ -7,7 +7,7 @@ import { applicationId } from "../../src/compose/embedded.ts";
 import { openDatabase, type Database } from "../../src/sql/engine.ts";
 import { begin, createFolder, createServed, run, startServe } from "../support/command.ts";
 import { findFreePort } from "../support/listening.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** What a balancer asks of `waypost serve`: whether it lives, and whether it is ready. */
 

@@ -3,9 +3,15 @@ import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { createFolder, createServed, startServe, type Serving } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
-import { answerEmpty, startDeployment } from "../support/mcp-deployment.ts";
-import { modernCall, post, withSession, type Posting } from "../support/mcp-post.ts";
-import { callOf, handshake } from "../support/mcp-raw.ts";
+import { answerEmpty, startDeployment } from "../support/remote.ts";
+import {
+  modernCall,
+  post,
+  withSession,
+  type Posting,
+  callOf,
+  handshake,
+} from "../support/mcp-http.ts";
 
 /** One id from a request to its answer, its lines in the log, and the deployment behind. */
 

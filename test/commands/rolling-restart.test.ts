@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { pickTurn } from "../bench/ring.ts";
 import { checkText } from "../support/api-description.ts";
-import { callDone } from "../support/call-tool.ts";
+import { callDone, connectV2 } from "../support/mcp-clients.ts";
 import {
   createFolder,
   createUsedFolder,
@@ -20,10 +20,8 @@ import {
   startServes,
   type Serving,
 } from "../support/command.ts";
-import { connectV2 } from "../support/mcp-clients.ts";
-import { modernCall, withSession } from "../support/mcp-post.ts";
-import { callOf, handshake } from "../support/mcp-raw.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { modernCall, withSession, callOf, handshake } from "../support/mcp-http.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** Processes of one folder that are stopped and started in turn, while clients go on. */
 

@@ -7,7 +7,7 @@ import { text as readText } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { checkText } from "../support/api-description.ts";
 import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** `waypost serve` as a process: how it starts, what it says, and how it ends. */
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { createFolder, run, runJson, startServe, type Folder } from "../support/command.ts";
 import { visitAt } from "../support/link-host.ts";
-import { startDeployment } from "../support/mcp-deployment.ts";
+import { startDeployment } from "../support/remote.ts";
 
 /** How links did, at a terminal: with a real server that real visits came to before. */
 

@@ -12,8 +12,7 @@ import {
   startServe,
   type Folder,
 } from "../support/command.ts";
-import { callTool } from "../support/console-ground.ts";
-import { signInAt } from "../support/console-http.ts";
+import { callTool, signInAt } from "../support/console.ts";
 import { connectV2 } from "../support/mcp-clients.ts";
 
 /** Whose clocks the command goes by: those that the machine shows, however that is set. */

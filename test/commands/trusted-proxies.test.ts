@@ -10,8 +10,8 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { startDnsServer } from "../support/dns-server.ts";
-import { signInAt } from "../support/console-http.ts";
+import { startDnsServer } from "./dns-server.ts";
+import { signInAt } from "../support/console.ts";
 import { startSession } from "../support/listening.ts";
 import { connectV1 } from "../support/mcp-clients.ts";
 

@@ -1,14 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { startBalancer, stickToSessions } from "../support/balancer.ts";
+import { startBalancer, stickToSessions, connectTo, makeKey, startTwo } from "./two-servers.ts";
 import { run, untilSeen } from "../support/command.ts";
 import { visit } from "../support/listening.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
-import { decideOnPage } from "../support/mcp-ground.ts";
-import { post, withSession } from "../support/mcp-post.ts";
-import { handshake } from "../support/mcp-raw.ts";
+import { decideOnPage, post, withSession, handshake } from "../support/mcp-http.ts";
 import { isOnPostgres } from "../support/store-place.ts";
-import { connectTo, makeKey, startTwo } from "../support/two-servers.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /**
  * Two `serve` processes of one store, and clients that go to another one with every request: what

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createUsedFolder, run, runJson } from "../support/command.ts";
-import { startDnsServer } from "../support/dns-server.ts";
+import { startDnsServer } from "./dns-server.ts";
 
 /** `waypost projects update --verify-domain` looks for the project's TXT record. */
 

@@ -9,11 +9,11 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
+import { readFormToken, signInAt } from "../support/console.ts";
 import { findFreePort, startSession } from "../support/listening.ts";
 import { refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
-import { measured, readSeries } from "../support/scrape.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { measured, readSeries } from "./scrape.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** What an operator is told of webhooks: by the metrics, the doctor, and where nothing serves. */
 

@@ -12,9 +12,9 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { callTool } from "../support/console-ground.ts";
+import { callTool } from "../support/console.ts";
 import { expectSigned, hang, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** `waypost webhooks` beside `serve`, which delivers to a real receiver. */
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { followCountryFile, openCountryFile } from "../../src/compose/country-file.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 import { writeCountries } from "../support/write-countries.ts";
 
 /** Real files of MaxMind's format, read by the real library. */

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { removeEndedFiles, saveExportFile } from "../../src/compose/export-files.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { memoryFolder } from "../support/folders.ts";
 
 /** Exports as files for a client on the same machine. */
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { prepareFirstStart } from "../../src/compose/first-start.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { neverRing } from "../support/alarms.ts";
+import { neverRing } from "../support/clock.ts";
 import { createPlace } from "../support/store-place.ts";
 
 test("of two first starts the one whose project is there already makes nothing", async () => {

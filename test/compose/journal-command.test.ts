@@ -3,7 +3,7 @@ import { CallFailure } from "../../src/client/call-failure.ts";
 import { journalAct } from "../../src/compose/journal-command.ts";
 import { outcomeUnknown, Problem } from "../../src/contract/problem.ts";
 import { DiskFailed, OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";
-import { openStateForEach } from "../support/state-folder.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** What is done by hand, and fails: the history forgets it only where nothing can have happened. */
 

@@ -6,9 +6,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { closeHttpServer, createHttpServer, listenAt } from "../../src/compose/http-server.ts";
 import { mostHeld, mostUnanswered } from "../../src/network/limit-unanswered.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
-import { serveApi } from "../support/api-server.ts";
-import { createGate } from "../support/gate.ts";
-import { createWorld } from "../support/world.ts";
+import { serveApi, createWorld } from "../support/world.ts";
+import { createGate } from "../support/clock.ts";
 
 /** Clients that send requests before they have the answers to earlier ones. */
 

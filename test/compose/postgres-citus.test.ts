@@ -5,7 +5,7 @@ import { openState } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { neverRing } from "../support/alarms.ts";
+import { neverRing } from "../support/clock.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 
 /** The script of docs/postgresql.md, compared with the tables of a database. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { sql as raw, type Kysely } from "kysely";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/store.ts";
-import { neverRing } from "../support/alarms.ts";
+import { neverRing } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "../support/store-place.ts";
 

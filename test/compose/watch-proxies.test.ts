@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createProxyWatch } from "../../src/compose/watch-proxies.ts";
 import { readTrustedProxies } from "../../src/network/trusted-proxies.ts";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock } from "../support/clock.ts";
 
 /** Whether requests come through a proxy that is not trusted (README, "Behind a proxy"). */
 

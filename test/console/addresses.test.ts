@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readPlace } from "../../src/console/place.ts";
-import { browse, type Browsing } from "../support/browse.ts";
+import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import { createServed } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
 
 /** What an address of the console says: what is listed, where somebody came from, and how. */
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { served } from "../../src/contract/index.ts";
 import { createFolder, run, startServe } from "../support/command.ts";
-import { signInAt } from "../support/console-http.ts";
+import { signInAt } from "../support/console.ts";
 
 /** The description of the REST API, in the console and from the command. */
 

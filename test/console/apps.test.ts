@@ -1,6 +1,13 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser } from "../support/browser.ts";
+import {
+  launchBrowser,
+  openConsole,
+  pressEnter,
+  pressOnto,
+  tabTo,
+  lookAtPage,
+} from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -8,9 +15,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { openConsole, pressEnter, pressOnto, tabTo } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
+import { readFormToken, signInAt } from "../support/console.ts";
 
 /** Apps in the console: registered, changed and deleted as by an assistant. */
 

@@ -1,9 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser } from "../support/browser.ts";
+import { launchBrowser, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
-import { openConsole, pressOnto } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
 
 /** The audit in the console: what is wrong, with the links that it is about and what mends it. */
 

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Browsing } from "../support/browse.ts";
+import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, runJson, startServe } from "../support/command.ts";
-import { callTool } from "../support/console-ground.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** What was deleted, at the console: whoever did it, and the way back. */
 

@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
-import { launchBrowser } from "../support/browser.ts";
+import { launchBrowser, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
 import { createServed } from "../support/command.ts";
-import { signInAt } from "../support/console-http.ts";
-import { openConsole, pressOnto } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
+import { signInAt } from "../support/console.ts";
 
 /** The domain in the console. The host here is one of this machine alone: nothing is asked. */
 

@@ -2,14 +2,27 @@ import { gzipSync } from "node:zlib";
 import type { Browser, Page, Response } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { pages } from "../../src/console/pages.ts";
-import { browse, type Browsing } from "../support/browse.ts";
-import { launchBrowser, openTab } from "../support/browser.ts";
+import {
+  browse,
+  type Browsing,
+  callTool,
+  hostile,
+  plantConsole,
+  type ConsoleGround,
+} from "../support/console.ts";
+import {
+  launchBrowser,
+  openTab,
+  openConsole,
+  pressEnter,
+  tabTo,
+  type ConsoleTab,
+  lookAtPage,
+  sizes,
+} from "../support/browser.ts";
 import { createServed } from "../support/command.ts";
-import { callTool, hostile, plantConsole, type ConsoleGround } from "../support/console-ground.ts";
-import { openConsole, pressEnter, tabTo, type ConsoleTab } from "../support/console-tab.ts";
-import { lookAtPage, sizes } from "../support/look-at-page.ts";
-import { waitUntil } from "../support/wait-until.ts";
-import { walkPage } from "../support/walk-page.ts";
+import { waitUntil } from "../support/clock.ts";
+import { walkPage } from "./walk-page.ts";
 
 /**
  * What holds for every page of the console, whoever has made it: how it looks on each screen, what

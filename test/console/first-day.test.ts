@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openTab } from "../support/browser.ts";
+import { launchBrowser, openTab, saveShot, sizes } from "../support/browser.ts";
 import { visitAt } from "../support/link-host.ts";
-import { saveShot, sizes } from "../support/look-at-page.ts";
-import { openTerminal, type Terminal } from "../support/terminal.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
 
 /**
  * Somebody's first day, on a phone: from what the terminal shows to a link, a changed destination,

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser } from "../support/browser.ts";
+import { launchBrowser, openConsole, lookAtPage } from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -8,8 +8,6 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { openConsole } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
 
 /** Forms of the console in a real browser: their errors, and what a person has not saved. */
 

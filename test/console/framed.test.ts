@@ -1,10 +1,9 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAlteringProxy, type AlteringProxy } from "../support/altering-proxy.ts";
-import { browse } from "../support/browse.ts";
-import { launchBrowser } from "../support/browser.ts";
+import { startAlteringProxy, type AlteringProxy } from "../support/remote.ts";
+import { browse } from "../support/console.ts";
+import { launchBrowser, openConsole } from "../support/browser.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
-import { openConsole } from "../support/console-tab.ts";
 
 /**
  * What the console puts into a frame is markup of others: here a deployment elsewhere answers with

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Browsing } from "../support/browse.ts";
+import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, runJson } from "../support/command.ts";
-import { callTool } from "../support/console-ground.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** The history at the console: all of it, page by page, and each change taken back where it is. */
 

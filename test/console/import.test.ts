@@ -1,11 +1,15 @@
 import { request } from "node:http";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { browse } from "../support/browse.ts";
-import { launchBrowser } from "../support/browser.ts";
+import { browse } from "../support/console.ts";
+import {
+  launchBrowser,
+  openConsole,
+  pressOnto,
+  type ConsoleTab,
+  lookAtPage,
+} from "../support/browser.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
-import { openConsole, pressOnto, type ConsoleTab } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
 
 /** A file of links shown in the console: dropped or chosen, planned, mended and applied. */
 

@@ -1,8 +1,14 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { browse } from "../support/browse.ts";
-import { launchBrowser } from "../support/browser.ts";
-import { callTool } from "../support/console-ground.ts";
+import { browse, callTool } from "../support/console.ts";
+import {
+  launchBrowser,
+  openConsole,
+  pressOnto,
+  type ConsoleTab,
+  lookAtPage,
+  saveShot,
+} from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -10,8 +16,6 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { openConsole, pressOnto, type ConsoleTab } from "../support/console-tab.ts";
-import { lookAtPage, saveShot } from "../support/look-at-page.ts";
 
 /** Plans and jobs in the console: applied by hand, followed, stopped, gone on with and undone. */
 

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser } from "../support/browser.ts";
+import { launchBrowser, openConsole, pressOnto, tabTo, lookAtPage } from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -12,9 +12,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { openConsole, pressOnto, tabTo } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
+import { readFormToken, signInAt } from "../support/console.ts";
 
 /** Keys in the console: made within what their maker may do, shown once, and revoked. */
 

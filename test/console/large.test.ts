@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Browsing } from "../support/browse.ts";
+import { type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
 import { createServed } from "../support/command.ts";
-import { callTool } from "../support/console-ground.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { createScribbler } from "../support/fill-console.ts";
+import { createScribbler } from "./fill-console.ts";
 
 /** What is more than one page of the console holds, and is reached all the same. */
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser, FrameLocator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { drawPng, drawSvg } from "../../src/qr/draw-qr.ts";
-import { launchBrowser } from "../support/browser.ts";
+import { launchBrowser, openConsole, type ConsoleTab, lookAtPage } from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -10,9 +10,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { openConsole, type ConsoleTab } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
+import { readFormToken, signInAt } from "../support/console.ts";
 
 /** What a visitor of a link meets, on a phone on the link's page, in a real browser. */
 

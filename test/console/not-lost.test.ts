@@ -6,7 +6,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
+import { readFormToken, signInAt } from "../support/console.ts";
 
 /** What is typed in a form stays there, whatever becomes of it. */
 

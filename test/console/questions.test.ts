@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Browsing } from "../support/browse.ts";
+import { type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import { createServed, runJson } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
 
 /** What a page of the console asks before it acts: a yes, a no, one too late, and one twice. */
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { browse, type Browsing } from "../support/browse.ts";
+import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
 
 /** What becomes of a form that was sent when its session was over. */
 

@@ -7,8 +7,7 @@ import {
   writeFormToken,
   type Sessions,
 } from "../../src/console/session.ts";
-import { openStateForEach } from "../support/state-folder.ts";
-import { isOnPostgres } from "../support/store-place.ts";
+import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
 /** Sessions and one-time addresses: how long they last, and what they leave behind at rest. */
 

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createFolder, run, runJson, startServe } from "../support/command.ts";
-import { signInAt } from "../support/console-http.ts";
+import { signInAt } from "../support/console.ts";
 
 /** What the console tells of how its process is set, and to whom. */
 

@@ -1,15 +1,16 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { launchBrowser } from "../support/browser.ts";
-import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
 import {
+  launchBrowser,
   openConsole,
   pressEnter,
   pressOnto,
   tabTo,
   type ConsoleTab,
-} from "../support/console-tab.ts";
-import { lookAtPage, saveShot } from "../support/look-at-page.ts";
+  lookAtPage,
+  saveShot,
+} from "../support/browser.ts";
+import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
 
 /** Several links at once in the console: ticked or found, planned, looked at and applied. */
 

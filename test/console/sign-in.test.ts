@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { browse, type Browsing } from "../support/browse.ts";
+import { browse, type Browsing, readFormToken, signInAt } from "../support/console.ts";
 import {
   createFolder,
   run,
@@ -10,8 +10,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { openTerminal } from "../support/terminal.ts";
+import { openTerminal } from "./terminal.ts";
 
 /** Who gets into the console, and who does not: over the network, as browsers and others ask. */
 

@@ -1,8 +1,7 @@
 import { request, type ClientRequest } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { browse } from "../support/browse.ts";
+import { browse, readFormToken, signInAt } from "../support/console.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
 
 /** What the console reads of visitors who are not signed in. */
 

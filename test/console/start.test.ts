@@ -1,11 +1,9 @@
 import { basename, dirname } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openTab } from "../support/browser.ts";
-import { callTool } from "../support/console-ground.ts";
+import { launchBrowser, openTab, openConsole, pressOnto, lookAtPage } from "../support/browser.ts";
+import { callTool } from "../support/console.ts";
 import { createFolder, startServe, type Folder, type Serving } from "../support/command.ts";
-import { openConsole, pressOnto } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
 
 /** Signing in and the first page, in a real browser. */
 

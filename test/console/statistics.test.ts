@@ -3,10 +3,8 @@ import type { JsonObject } from "../../src/contract/json.ts";
 import { utc, writeLocalTime } from "../../src/contract/local-time.ts";
 import type { Visit } from "../../src/console/page.ts";
 import { renderLinkStats, statisticsPage } from "../../src/console/pages/statistics.ts";
-import type { Browsing } from "../support/browse.ts";
+import { type Browsing, callTool, signInAt } from "../support/console.ts";
 import { createServed, runJson } from "../support/command.ts";
-import { callTool } from "../support/console-ground.ts";
-import { signInAt } from "../support/console-http.ts";
 import { visit } from "../support/listening.ts";
 
 /** Clicks over time at the console: the days up to today, of a project and of a link. */

@@ -1,7 +1,15 @@
 import type { Browser, FrameLocator, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { browse } from "../support/browse.ts";
-import { launchBrowser } from "../support/browser.ts";
+import { browse } from "../support/console.ts";
+import {
+  launchBrowser,
+  openConsole,
+  pressEnter,
+  pressOnto,
+  tabTo,
+  type ConsoleTab,
+  lookAtPage,
+} from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -9,14 +17,6 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import {
-  openConsole,
-  pressEnter,
-  pressOnto,
-  tabTo,
-  type ConsoleTab,
-} from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
 
 /** The page of all links in the console, in a real browser: written, seen, published, restored. */
 

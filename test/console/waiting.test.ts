@@ -2,10 +2,15 @@ import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { browse, type Browsing } from "../support/browse.ts";
-import { decideInTab, launchBrowser, openTab } from "../support/browser.ts";
-import { callTool } from "../support/console-ground.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
+import { browse, type Browsing, callTool, readFormToken, signInAt } from "../support/console.ts";
+import {
+  decideInTab,
+  launchBrowser,
+  openTab,
+  openConsole,
+  pressOnto,
+  lookAtPage,
+} from "../support/browser.ts";
 import {
   createFolder,
   runJson,
@@ -13,9 +18,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { openConsole, pressOnto } from "../support/console-tab.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
-import { modernCall, post } from "../support/mcp-post.ts";
+import { modernCall, post } from "../support/mcp-http.ts";
 
 /** What assistants wait for, answered in the console: as on its own page, and only once. */
 

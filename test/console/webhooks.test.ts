@@ -8,7 +8,7 @@ import {
   type Folder,
   type Serving,
 } from "../support/command.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
+import { readFormToken, signInAt } from "../support/console.ts";
 import {
   expectSigned,
   refuse,
@@ -16,7 +16,7 @@ import {
   take,
   type TestReceiver,
 } from "../support/receiver.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** Webhooks in the console: made, tried, looked after and revoked by an owner. */
 

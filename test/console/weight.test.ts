@@ -1,10 +1,15 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { browse, type Browsing, type Shown } from "../support/browse.ts";
+import {
+  browse,
+  type Browsing,
+  type Shown,
+  callTool,
+  readFormToken,
+  signInAt,
+} from "../support/console.ts";
 import { createServed } from "../support/command.ts";
-import { callTool } from "../support/console-ground.ts";
-import { readFormToken, signInAt } from "../support/console-http.ts";
-import { createScribbler, fillConsole, type Filled } from "../support/fill-console.ts";
+import { createScribbler, fillConsole, type Filled } from "./fill-console.ts";
 
 /** What the console's pages weigh on the network, and what their weight must not tell. */
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { served } from "../../src/contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
-import { listFiles } from "../support/list-files.ts";
+import { listFiles } from "../support/folders.ts";
 import { checkExchange, description } from "../support/api-description.ts";
 
 /** The OpenAPI document against the contract, and against Redocly's rules. */
@@ -95,7 +95,7 @@ test("every body has an example, in requests, responses and errors", () => {
 describe("the check of the REST tests", () => {
   test("is between every test and the service, and every fetch of its API", () => {
     const past = listFiles("test").filter((path) => {
-      const isMeasured = path.startsWith("test/bench/") || path.endsWith("/described-service.ts");
+      const isMeasured = path.startsWith("test/bench/") || path.endsWith("/api-description.ts");
       if (!path.endsWith(".ts") || isMeasured) return false;
       const code = readFileSync(path, "utf8");
       return passes.test(code) || (asks.test(code) && !code.includes("checkText("));

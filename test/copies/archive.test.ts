@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { extractArchive, writeArchive } from "../../src/copies/archive.ts";
 import { CopyFault } from "../../src/copies/copy-fault.ts";
 import { readHeader, writeHeader } from "../../src/copies/ustar.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { memoryFolder } from "../support/folders.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findFreePort } from "../support/listening.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 import { makeHeaders, noCertificate, type Answer, type Proxy, type Sent } from "./proxy.ts";
 
 /** The installed Caddy with deploy/Caddyfile, at other ports and with certificates of its own. */

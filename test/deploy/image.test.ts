@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { createCall } from "../support/api-call.ts";
+import { createCall } from "../support/world.ts";
 import { fetchDescribed } from "../support/api-description.ts";
 import { findFreePort } from "../support/listening.ts";
 

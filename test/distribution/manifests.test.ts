@@ -8,7 +8,7 @@ import { parse } from "yaml";
 import { settings } from "../../src/config/settings.ts";
 import { modes } from "../../src/mcp/approval/mode.ts";
 import { createFolder, createUsedFolder, startServe } from "../support/command.ts";
-import { listFiles } from "../support/list-files.ts";
+import { listFiles } from "../support/folders.ts";
 
 /** The files by which MCP clients and registries find and install Waypost. */
 

@@ -7,7 +7,7 @@ import { formats } from "../../src/bulk/files/foreign.ts";
 import { renderHelp } from "../../src/commands/help.ts";
 import { settingList } from "../../src/config/settings.ts";
 import { bundle, createFolder, startServe } from "../support/command.ts";
-import { listFiles } from "../support/list-files.ts";
+import { listFiles } from "../support/folders.ts";
 import { answering, openStage, ownerFacts } from "../support/stage.ts";
 import { renderManifest } from "../tools/manifest.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { listFiles } from "../support/list-files.ts";
+import { listFiles } from "../support/folders.ts";
 
 /** The pages that people read: README.md and everything in docs/. */
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { listFiles } from "../support/list-files.ts";
+import { listFiles } from "../support/folders.ts";
 import { pages } from "./pages.ts";
 
 /** The pictures that `npm run pictures` takes. */

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createServed, run } from "../support/command.ts";
-import { signInAt } from "../support/console-http.ts";
-import { listFiles } from "../support/list-files.ts";
+import { signInAt } from "../support/console.ts";
+import { listFiles } from "../support/folders.ts";
 
 /** The documentation within the program. */
 

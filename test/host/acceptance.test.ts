@@ -3,8 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sha256 } from "../contract/sample-link.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { createFolder, startServe, type Serving } from "../support/command.ts";
-import { look, type Device } from "../support/look.ts";
+import { look, type Device } from "./look.ts";
 import { approve, connectV2, type Connected } from "../support/mcp-clients.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The whole way: an assistant over MCP, a person who approves, and a visitor's browser. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { android_app, ios_app } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /** Who is told apart by what they say of themselves, and who of them is counted. */

@@ -2,9 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createClicks } from "../../src/host/clicks.ts";
 import { OutcomeUnknown, StoreBusy } from "../../src/store/store.ts";
-import { createGate } from "../support/gate.ts";
-import { neverRing } from "../support/alarms.ts";
-import { noteClick } from "../support/note-click.ts";
+import { createGate, neverRing } from "../support/clock.ts";
+import { noteClick } from "../support/rows.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 

@@ -7,6 +7,7 @@ import { decideVisit, type Platform } from "../../src/visit/decide-visit.ts";
 import { updateProject } from "../../src/store/projects.ts";
 import { sha1, sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost, type Visited } from "../support/link-host.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /**

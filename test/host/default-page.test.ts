@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openLinkHost, type LinkHost, type Visiting } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 import { addApps } from "./add-apps.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The page of a project that has published none: what it says, to whom, and in which language. */

@@ -3,6 +3,7 @@ import type { LinkTable } from "../../src/store/tables.ts";
 import { sha256 } from "../contract/sample-link.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /**

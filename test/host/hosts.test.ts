@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { updateProject, type ProjectChanges } from "../../src/store/projects.ts";
 import { StoreBusy } from "../../src/store/store.ts";
-import agents from "./user-agents.json" with { type: "json" };
 import {
   elsewhere,
   openLinkHost,
@@ -10,6 +9,8 @@ import {
   type Visiting,
 } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
+
+import agents from "./user-agents.json" with { type: "json" };
 
 /** Whose links a host name shows, and that whatever is not there looks the same. */
 

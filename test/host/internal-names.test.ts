@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { androidOpened, iosOpened } from "../sdk/recorded.ts";
 import { agents } from "../attribution/agents.ts";
-import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/install-world.ts";
+import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** A link's `name` is for the people who manage it: no visitor and no app receives it. */

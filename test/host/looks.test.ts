@@ -1,10 +1,10 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openTab } from "../support/browser.ts";
+import { launchBrowser, openTab, lookAtPage } from "../support/browser.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
-import { look } from "../support/look.ts";
-import { lookAtPage } from "../support/look-at-page.ts";
+import { look } from "./look.ts";
 import { addApps } from "./add-apps.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The default page before people's eyes and axe's, whichever way they hold their phone. */

@@ -2,10 +2,8 @@ import { expect, test } from "vitest";
 import { createNotedWriter } from "../../src/host/write-noted-visits.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { agents } from "../attribution/agents.ts";
-import { createAlarms } from "../support/alarms.ts";
-import { createGate } from "../support/gate.ts";
-import { openInstallWorld } from "../support/install-world.ts";
-import { openLinkHost } from "../support/link-host.ts";
+import { createAlarms, createGate } from "../support/clock.ts";
+import { openInstallWorld, openLinkHost } from "../support/link-host.ts";
 
 /** How visits of pages are written to the store, a few at a time. */
 

@@ -4,8 +4,9 @@ import { updateProject } from "../../src/store/projects.ts";
 import { starter } from "../../src/template/starter-template.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 import { addApps } from "./add-apps.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /** The page that people meet before an app or a store: whose design it has, and where it leads. */

@@ -6,6 +6,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 import { addApps } from "./add-apps.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /** Pictures of links' addresses, for whoever wants to print one. */

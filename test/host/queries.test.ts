@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
+
 import agents from "./user-agents.json" with { type: "json" };
 
 /** What a visit brings along behind the link's path, and where that goes. */

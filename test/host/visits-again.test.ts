@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { describeVisit } from "../../src/stats/visit.ts";
 import { now } from "../support/rows.ts";
-import { openVisitedLinks } from "../support/visited-links.ts";
+import { openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
 /** Visits wait in memory for a second, and are put together in it. */

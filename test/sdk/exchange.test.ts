@@ -3,11 +3,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { agents } from "../attribution/agents.ts";
 import { launchBrowser, openTab } from "../support/browser.ts";
 import { createFolder, run, startServe, type Folder, type Serving } from "../support/command.ts";
-import { visitAt } from "../support/link-host.ts";
-import { startFirst } from "../support/install-world.ts";
+import { visitAt, startFirst } from "../support/link-host.ts";
 import { takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/store-place.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 import { readAnswer, readRefusal, type SdkAnswer } from "./readers.ts";
 import {
   androidOpened,

@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
-import { serveApi } from "../support/api-server.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { serveApi, createWorld, type World } from "../support/world.ts";
 
 /** A read is answered in a quicker way than the rest; nobody may be able to tell. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import { createGate } from "../support/gate.ts";
+import { createGate } from "../support/clock.ts";
 import { createWorld } from "../support/world.ts";
 
 /** What a caller is told of a write whose end is not known in time. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
-import { noteClick } from "../support/note-click.ts";
+import { noteClick } from "../support/rows.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Reply, type World } from "../support/world.ts";
 

@@ -7,7 +7,7 @@ import { issueClientKey } from "../../src/service/issue-key.ts";
 import { deleteClientKey, listClientKeys } from "../../src/store/keys.ts";
 import { deleteProject, updateProject } from "../../src/store/projects.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";
-import { noteClick } from "../support/note-click.ts";
+import { noteClick } from "../support/rows.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, origin, type World } from "../support/world.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";

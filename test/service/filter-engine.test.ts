@@ -1,8 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { indexBatch, createIndex } from "../../src/store/trigram-index.ts";
-import { selectIds, type Kind, type Kinds, type Pair, type Row } from "../support/filter-model.ts";
-import { day, plantLinks, readCreation, type Seed } from "../support/planting.ts";
+import {
+  selectIds,
+  type Kind,
+  type Kinds,
+  type Pair,
+  type Row,
+  day,
+  plantLinks,
+  readCreation,
+  type Seed,
+} from "../support/planting.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 

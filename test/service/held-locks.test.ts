@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { openDatabase } from "../../src/sql/engine.ts";
-import { createGate } from "../support/gate.ts";
+import { createGate } from "../support/clock.ts";
 import { serverVariable } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";

@@ -4,7 +4,7 @@ import { updateProject } from "../../src/store/projects.ts";
 import { agents } from "../attribution/agents.ts";
 import { readAnswer } from "../sdk/readers.ts";
 import { iosOpened } from "../sdk/recorded.ts";
-import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/install-world.ts";
+import { home, openInstallWorld, startFirst, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Installs and visits from different addresses, and from those that many strangers share. */

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listMethods, type Endpoint } from "../../src/contract/endpoint.ts";
 import { listEndpoints } from "../../src/contract/index.ts";
-import { readProjectRows } from "../support/project-rows.ts";
+import { readProjectRows } from "../support/rows.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 
 /** A project never learns of another and never touches it, whatever it is asked for. */

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { random } from "../../src/compose/embedded.ts";
 import { createKeyCache } from "../../src/service/key-cache.ts";
 import { deleteKey, listKeys } from "../../src/store/keys.ts";
-import { createGate } from "../support/gate.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { createGate, waitUntil } from "../support/clock.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** How long a key may be remembered after it was revoked. */

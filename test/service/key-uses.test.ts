@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createKeyUses } from "../../src/service/key-uses.ts";
 import { listKeys } from "../../src/store/keys.ts";
-import { createAlarms } from "../support/alarms.ts";
+import { createAlarms } from "../support/clock.ts";
 import { createWorld } from "../support/world.ts";
 
 /** When a key was last used: told soon, to five minutes, and without a write for each request. */

@@ -5,8 +5,7 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
 import { issueClientKey } from "../../src/service/issue-key.ts";
-import { serveApi } from "../support/api-server.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { serveApi, createWorld, type World } from "../support/world.ts";
 
 /** What the API reads of senders without a valid secret key. */
 

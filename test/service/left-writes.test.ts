@@ -5,10 +5,9 @@ import { expect, test } from "vitest";
 import { sendEmbedded } from "../../src/client/carriers.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
-import { createService } from "../support/described-service.ts";
-import { serveApi } from "../support/api-server.ts";
-import { createGate } from "../support/gate.ts";
-import { createWorld, readLinkOrigin } from "../support/world.ts";
+import { createService } from "../support/api-description.ts";
+import { serveApi, createWorld, readLinkOrigin } from "../support/world.ts";
+import { createGate } from "../support/clock.ts";
 
 /** A caller that leaves before its turn to write: nothing is written for it. */
 

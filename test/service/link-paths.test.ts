@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createService } from "../support/described-service.ts";
+import { createService } from "../support/api-description.ts";
 import { createWorld, readLinkOrigin, origin, type World } from "../support/world.ts";
 
 /** Paths: one form for each address, one namespace for paths and shortened paths. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { listClicks, openVisitedLinks } from "../support/visited-links.ts";
+import { listClicks, openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
 /** How often links were visited, asked for as any client would. The world's today is 2026-01-15. */

@@ -12,18 +12,16 @@ import {
 } from "../../src/contract/filters.ts";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { carryOverHttp } from "../../src/service/http-carrier.ts";
-import { createService } from "../support/described-service.ts";
+import { createService } from "../support/api-description.ts";
 import { deleteLink } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createIndex } from "../../src/store/trigram-index.ts";
-import { serveApi } from "../support/api-server.ts";
-import { countForEver } from "../support/count-for-ever.ts";
-import { createGate } from "../support/gate.ts";
+import { serveApi, createWorld, readLinkOrigin, type World } from "../support/world.ts";
+import { countForEver, isOnPostgres } from "../support/store-place.ts";
+import { createGate } from "../support/clock.ts";
 import { openLinkHost } from "../support/link-host.ts";
 import { openForAll } from "../support/open-for.ts";
 import { addLink, addLinks, now } from "../support/rows.ts";
-import { isOnPostgres } from "../support/store-place.ts";
-import { createWorld, readLinkOrigin, type World } from "../support/world.ts";
 
 /** Lists that may take long: read beside everything else, with the same answers as any other. */
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { updateProject } from "../../src/store/projects.ts";
 import { iosFirstLaunch, iosOpened } from "../sdk/recorded.ts";
 import { readAnswer } from "../sdk/readers.ts";
-import { home, openInstallWorld, type InstallWorld } from "../support/install-world.ts";
+import { home, openInstallWorld, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** An app that asks again, for it has not heard the answer. */

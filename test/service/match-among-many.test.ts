@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { takeVisit } from "../../src/store/installs.ts";
 import { agents } from "../attribution/agents.ts";
-import { openInstallWorld, told, type InstallWorld } from "../support/install-world.ts";
+import { openInstallWorld, told, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
 
 /** Phones that are not alone behind their address. */

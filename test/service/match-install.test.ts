@@ -6,17 +6,16 @@ import { insertWebhook } from "../../src/store/webhooks.ts";
 import { agents } from "../attribution/agents.ts";
 import { iosFirstLaunch, iosFirstLaunchBare, iosOpened } from "../sdk/recorded.ts";
 import { readAnswer, readRefusal } from "../sdk/readers.ts";
-import { createGate } from "../support/gate.ts";
-import { openLinkHost } from "../support/link-host.ts";
-import { openForEach } from "../support/open-for.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { createGate, waitUntil } from "../support/clock.ts";
 import {
+  openLinkHost,
   home,
   openInstallWorld,
   told,
   type From,
   type InstallWorld,
-} from "../support/install-world.ts";
+} from "../support/link-host.ts";
+import { openForEach } from "../support/open-for.ts";
 
 /** A phone visits a link's page, and the app that is installed next asks for it, once. */
 

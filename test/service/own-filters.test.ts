@@ -1,9 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createIndex } from "../../src/store/trigram-index.ts";
-import { selectIds, type Kinds, type Pair, type Row } from "../support/filter-model.ts";
+import {
+  selectIds,
+  type Kinds,
+  type Pair,
+  type Row,
+  plantLinks,
+  type Seed,
+} from "../support/planting.ts";
 import { openForAll } from "../support/open-for.ts";
-import { plantLinks, type Seed } from "../support/planting.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** What only our own service filters by: `f[field_condition]` and `f[search]`. */

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { messages } from "../../src/contract/messages.ts";
 import { starter } from "../../src/template/starter-template.ts";
-import { createGate } from "../support/gate.ts";
+import { createGate } from "../support/clock.ts";
 import { openForEach } from "../support/open-for.ts";
 import { createWorld, type Given, type Reply, type World } from "../support/world.ts";
 

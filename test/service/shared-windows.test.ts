@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { createAddressCounter } from "../../src/service/count-addresses.ts";
-import { createService } from "../support/described-service.ts";
+import { createService } from "../support/api-description.ts";
 import { createTell } from "../../src/service/shared-windows.ts";
 import { createWorld, linkOrigin, origin, type World } from "../support/world.ts";
 

@@ -5,8 +5,7 @@ import { readVisitSums, type SumsQuery } from "../../src/service/link-stats.ts";
 import { isStep, listSteps } from "../../src/stats/steps.ts";
 import { hour_ms } from "../../src/stats/visit.ts";
 import { allLinks, chooseLinks, matchLinks } from "../../src/store/link-lists.ts";
-import { noteClick } from "../support/note-click.ts";
-import { addLinks } from "../support/rows.ts";
+import { noteClick, addLinks } from "../support/rows.ts";
 import { createWorld } from "../support/world.ts";
 
 /** Sums of more links than are looked up one by one. */

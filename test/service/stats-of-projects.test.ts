@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listClicks, openVisitedLinks } from "../support/visited-links.ts";
+import { listClicks, openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
 /** A project's sums by referring host, while strangers make up hosts. */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Visit } from "../../src/stats/visit.ts";
-import { openVisitedLinks } from "../support/visited-links.ts";
+import { openVisitedLinks } from "../support/link-host.ts";
 import type { World } from "../support/world.ts";
 
 /** What is told of a period is what was in it, and all of it, beside all of the one before. */

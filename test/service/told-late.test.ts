@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { home, openInstallWorld, told, type InstallWorld } from "../support/install-world.ts";
+import { home, openInstallWorld, told, type InstallWorld } from "../support/link-host.ts";
 import { openForEach } from "../support/open-for.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** What a page's script tells of a visit long after the page was asked for. */
 

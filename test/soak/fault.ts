@@ -1,5 +1,5 @@
 import type { Chance } from "../bulk/simulator/chance.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import type { PostgresServer } from "../support/postgres.ts";
 import type { Check } from "./check.ts";
 import type { Site } from "./site.ts";
 

@@ -1,7 +1,7 @@
 import { messages } from "../../src/contract/messages.ts";
 import type { Answer, Question } from "../bench/load/ask.ts";
 import { createRing } from "../bench/ring.ts";
-import { modernCall } from "../support/mcp-post.ts";
+import { modernCall } from "../support/mcp-http.ts";
 import { none, note, type Check } from "./check.ts";
 import { describeAnswer } from "./keep-asking.ts";
 

@@ -6,8 +6,7 @@ import type { Store } from "../../src/store/store.ts";
 import { addPlot, type Plot } from "../bench/ground/plots.ts";
 import { makeFolder } from "../bench/leftovers.ts";
 import { serve, type Server, type Starting } from "../bench/servers/http-server.ts";
-import { query } from "../support/postgres.ts";
-import type { PostgresServer } from "../support/postgres-server.ts";
+import { query, type PostgresServer } from "../support/postgres.ts";
 
 /** A store of its own, and the built command's servers on it. */
 export type Site = {

@@ -1,5 +1,5 @@
 import { createChance } from "../bulk/simulator/chance.ts";
-import { startPostgres, type PostgresServer } from "../support/postgres-server.ts";
+import { startPostgres, type PostgresServer } from "../support/postgres.ts";
 import type { Check } from "./check.ts";
 import type { Engine, Fault } from "./fault.ts";
 import { openSite } from "./site.ts";

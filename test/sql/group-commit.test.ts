@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openDatabase, type Database } from "../../src/sql/engine.ts";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { createGroupCommit } from "../../src/sql/group-commit.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { memoryFolder } from "../support/folders.ts";
 import { createCaller } from "../support/rows.ts";
 
 /** Which writers share a transaction, in which order they come, and what each of them is told. */

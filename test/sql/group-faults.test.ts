@@ -5,7 +5,7 @@ import { assert, asyncProperty, array, boolean, constantFrom, nat, record } from
 import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sql/engine.ts";
 import { createGroupCommit } from "../../src/sql/group-commit.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { memoryFolder } from "../support/folders.ts";
 
 /** Whatever fails, and whenever: what a writer is told is true, and the next one is served. */
 

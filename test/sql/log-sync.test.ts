@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { DiskFailed } from "../../src/sql/faults.ts";
 import { openLogSync, type LogSync } from "../../src/sql/sqlite-log.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { memoryFolder } from "../support/folders.ts";
 
 /** Who waits for the disk, and what a disk that fails means for those who come later. */
 

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import type { Sql } from "../../src/sql/sql.ts";
-import { countForEver } from "../support/count-for-ever.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { countForEver } from "../support/store-place.ts";
+import { memoryFolder } from "../support/folders.ts";
 import { createCaller, staying } from "../support/rows.ts";
 
 /** Reads in a thread of their own: whom they wait for, what ends them, and what they see. */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { staying } from "../support/rows.ts";
-import { openTransactionPooler, type TransactionPooler } from "../support/transaction-pooler.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { openTransactionPooler, type TransactionPooler } from "../support/postgres-proxy.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /** What stands between two processes and their database finds whatever they leave in a session. */
 

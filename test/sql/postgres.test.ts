@@ -12,11 +12,10 @@ import {
 import { migrate } from "../../src/sql/migrate.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import type { ReadSignal, Sql } from "../../src/sql/sql.ts";
-import { createGate } from "../support/gate.ts";
+import { createGate, waitUntil } from "../support/clock.ts";
 import { markDatabase, query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { createCaller, staying } from "../support/rows.ts";
-import { waitUntil } from "../support/wait-until.ts";
 
 /** What the engine for PostgreSQL promises, on a real server and a way to it that breaks. */
 

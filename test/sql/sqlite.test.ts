@@ -21,9 +21,8 @@ import { StoreUnusable } from "../../src/sql/faults.ts";
 import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { neverRing } from "../support/alarms.ts";
+import { neverRing, waitUntil } from "../support/clock.ts";
 import { addLink, addProject, createCaller } from "../support/rows.ts";
-import { waitUntil } from "../support/wait-until.ts";
 import { createWorld } from "../support/world.ts";
 
 /** How a SQLite file is opened, and what becomes of one that cannot be used. */

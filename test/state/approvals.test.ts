@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { State } from "../../src/state/state.ts";
-import { openStateForEach } from "../support/state-folder.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** Approvals in the state's own file: each lets its act through once, whichever process asks. */
 

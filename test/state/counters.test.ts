@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { readTries } from "../../src/mcp/approval/check-pin.ts";
 import type { State } from "../../src/state/state.ts";
-import { openStateForEach } from "../support/state-folder.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** Limits on how often something may be done, which all processes share. */
 

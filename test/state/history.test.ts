@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import type { Change, Effect } from "../../src/state/history.ts";
 import type { State } from "../../src/state/state.ts";
-import { openStateForEach } from "../support/state-folder.ts";
-import { isOnPostgres } from "../support/store-place.ts";
+import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
 /** Changes as they are noted: whose they are, what they undo, and for how long they are kept. */
 

@@ -3,7 +3,7 @@ import { lease_ms, type Run, type RowEnd } from "../../src/state/job-runs.ts";
 import type { Job, Jobs } from "../../src/state/jobs.ts";
 import type { Plan, PlanAction, PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
-import { openStateForEach } from "../support/state-folder.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** Who may note what of a job, when several processes have its file open. */
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { State } from "../../src/state/state.ts";
-import { openStateForEach } from "../support/state-folder.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** Values that all processes share, and forget after a while. */
 

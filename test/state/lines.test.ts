@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { readSpan } from "../../src/contract/budgets.ts";
 import type { State } from "../../src/state/state.ts";
-import { openStateForEach } from "../support/state-folder.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** Lines in which the calls of a key wait for each other, in whichever process they are. */
 

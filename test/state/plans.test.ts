@@ -3,9 +3,8 @@ import type { Sql } from "../../src/sql/sql.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
-import { createGate } from "../support/gate.ts";
-import { openStateForEach } from "../support/state-folder.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { createGate, waitUntil } from "../support/clock.ts";
+import { openStateForEach } from "../support/store-place.ts";
 
 /** Plans that are not whole: nobody sees them, and nothing of them stays. */
 

@@ -3,9 +3,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openStateFile, type State } from "../../src/state/state.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
-import { openStateForEach } from "../support/state-folder.ts";
-import { isOnPostgres } from "../support/store-place.ts";
+import { memoryFolder } from "../support/folders.ts";
+import { openStateForEach, isOnPostgres } from "../support/store-place.ts";
 
 /** What Waypost itself remembers: private, its own, shared by every process. */
 

@@ -5,10 +5,9 @@ import { runChores, type ChoreWork } from "../../src/store/chores.ts";
 import { deleteProject, readTally } from "../../src/store/projects.ts";
 import { openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import { createIndex, wholeIndex } from "../../src/store/trigram-index.ts";
-import { openWith, watchChores } from "../support/chore-stores.ts";
-import { createGate } from "../support/gate.ts";
-import { readProjectRows } from "../support/project-rows.ts";
-import { addLink, addLinks, makeId } from "../support/rows.ts";
+import { openWith, watchChores } from "./chore-stores.ts";
+import { createGate } from "../support/clock.ts";
+import { readProjectRows, addLink, addLinks, makeId } from "../support/rows.ts";
 import { isOnPostgres } from "../support/store-place.ts";
 import { createWorld, type World } from "../support/world.ts";
 

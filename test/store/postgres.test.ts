@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listSlow } from "../../src/store/trigram-index.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { neverRing } from "../support/alarms.ts";
+import { neverRing } from "../support/clock.ts";
 import { query, takeDatabase, type TestDatabase } from "../support/postgres.ts";
 
 describe("the tables on PostgreSQL", () => {

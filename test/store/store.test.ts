@@ -25,7 +25,7 @@ import {
 } from "../../src/store/projects.ts";
 import { Duplicate, openStore, StoreBusy, type Store } from "../../src/store/store.ts";
 import type { Tenant } from "../../src/store/tables.ts";
-import { neverRing } from "../support/alarms.ts";
+import { neverRing } from "../support/clock.ts";
 import { openForAll } from "../support/open-for.ts";
 import {
   addLink,

@@ -3,9 +3,8 @@ import { createClicks } from "../../src/host/clicks.ts";
 import { day_ms, hour_ms, hourColumns } from "../../src/stats/visit.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { neverRing } from "../support/alarms.ts";
-import { addLink, addLinks, addProject, now } from "../support/rows.ts";
-import { noteClick } from "../support/note-click.ts";
+import { neverRing } from "../support/clock.ts";
+import { addLink, addLinks, addProject, now, noteClick } from "../support/rows.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 /** The counters of visits: none is lost or counted twice, whoever writes them. */

@@ -1,3 +1,6 @@
+import { andThen } from "../../src/contract/awaitable.ts";
+import type { AnswerApi } from "../../src/contract/api-message.ts";
+import * as plain from "../../src/service/service.ts";
 import { Ajv2020, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import { uuidPattern } from "../../src/contract/fields.ts";
 import { internalLinkFilters } from "../../src/contract/filters.ts";
@@ -6,9 +9,31 @@ import { isJsonObject, type JsonObject } from "../../src/contract/json.ts";
 import { describeApi } from "../../src/contract/openapi/openapi.ts";
 
 /**
- * Checks requests and responses against the OpenAPI document. Each response must be as described,
- * and so must each request that was accepted. The header `Warning` may name what was ignored.
+ * Use these where requests to the API are sent: each is checked against the OpenAPI document, and
+ * so is its response. The header `Warning` may name what was ignored.
  */
+
+/** The service of a test: everything that it answers is checked against the OpenAPI document. */
+export const createService: typeof plain.createService = (options) => {
+  const service = plain.createService(options);
+  return { ...service, answer: checkEach(service.answer) };
+};
+
+function checkEach(answer: AnswerApi): AnswerApi {
+  return (request) => {
+    // Only within a process can a budget alone be asked for.
+    if (request.onlyBudget === true) return answer(request);
+    const { method, url, body } = request;
+    let sent = typeof body === "string" ? body : "";
+    const read = async (sender: "holder" | "keyless") =>
+      (sent = typeof body === "function" ? await body(sender) : sent);
+    const noted = typeof body === "function" ? { ...request, body: read } : request;
+    return andThen(answer(noted), (reply) => {
+      checkExchange({ method, url, body: sent }, reply);
+      return reply;
+    });
+  };
+}
 
 type Sent = { readonly method: string; readonly url: string; readonly body: string };
 

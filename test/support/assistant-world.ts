@@ -18,22 +18,33 @@ import { createApproveOverwrite } from "../../src/mcp/approval/approve-overwrite
 import { createKeyContext, type KeyContextOptions } from "../../src/mcp/access/key-context.ts";
 import { createAwaitDecision } from "../../src/mcp/approval/await-decision.ts";
 import type { Mode } from "../../src/mcp/approval/mode.ts";
-import { approvalPath } from "../../src/mcp/approval/page.ts";
+import {
+  approvalPath,
+  createApprovalPages,
+  type PageOptions,
+} from "../../src/mcp/approval/page.ts";
 import { createRequireApproval } from "../../src/mcp/approval/require-approval.ts";
 import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
-import { createService } from "./described-service.ts";
+import { createService } from "./api-description.ts";
 import type { State } from "../../src/state/state.ts";
-import { createPages } from "./create-pages.ts";
-import { readResult, type Reply, type ToolResult } from "./mcp-clients.ts";
-import { noPublicFiles } from "./no-public-files.ts";
-import { self, speakRaw, type RawCall, type RawResult } from "./speak-raw.ts";
-import { createTestClock, type TestClock } from "./test-clock.ts";
-import { validatorV1, validatorV2 } from "./validators.ts";
-import { watchCarrier, type WatchedCarrier } from "./watched-carrier.ts";
+import {
+  readResult,
+  type Reply,
+  type ToolResult,
+  validatorV1,
+  validatorV2,
+} from "./mcp-clients.ts";
+import { noPublicFiles } from "./stage.ts";
+import { self, speakRaw, type RawCall, type RawResult } from "./mcp-http.ts";
+import { createTestClock, type TestClock } from "./clock.ts";
 import { createWorld, readLinkOrigin, readListening, type World } from "./world.ts";
+import type { ApiRequest } from "../../src/contract/api-message.ts";
+import { createPreviewPages, previewPath } from "../../src/mcp/previews/preview-pages.ts";
+
+/** Use this for what an assistant sees of a local service, with no process and no socket. */
 
 /**
  * An assistant before a real service: our server over the service's own seam, its memory in a real
@@ -399,5 +410,79 @@ function presentClient(client: ClientV1 | ClientV2): Omit<AssistantClient, "comp
     listTools: async () => (await client.listTools()).tools as readonly ListedTool[],
     readResource: (uri) => client.readResource({ uri }),
     readInstructions: () => client.getInstructions(),
+  };
+}
+
+/** The way from an assistant's client to the API, where a test may look on and step in. */
+type WatchedCarrier = {
+  readonly send: Send;
+  /** Requests let through to the API that change something, and previews, which cost budget. */
+  readonly writes: readonly string[];
+  /** How many requests the API was asked in all. */
+  readonly countAsked: () => number;
+  /** Lets another writer come at that moment, once: nothing of the call happens meanwhile. */
+  readonly interrupt: (moment: Moment, edit: Edit) => void;
+  readonly reach: (moment: Moment) => Promise<void>;
+};
+
+/** Right after a person's yes was counted, or right before a request that changes something. */
+type Moment = "approved" | "write";
+type Edit = () => Promise<unknown>;
+
+/** What many a framework says where there is no route: a page of its own. */
+const notThere = {
+  status: 404,
+  headers: {},
+  readBody: () => Promise.resolve(undefined),
+  discard: () => {},
+};
+
+function watchCarrier(carry: Send, lacks: readonly string[]): WatchedCarrier {
+  const writes: string[] = [];
+  const waiting = new Map<Moment, Edit>();
+  let asked = 0;
+  const reach = async (moment: Moment) => {
+    const edit = waiting.get(moment);
+    waiting.delete(moment);
+    await edit?.();
+  };
+  return {
+    send: async (request, signal) => {
+      if (request.onlyBudget === true) return carry(request, signal);
+      const { pathname } = new URL(request.url);
+      asked += 1;
+      if (changesSomething(request) || pathname.endsWith("/preview")) {
+        writes.push(`${request.method} ${pathname}`);
+      }
+      if (lacks.some((path) => pathname === `/api/v1${path}`)) return notThere;
+      if (changesSomething(request)) await reach("write");
+      return carry(request, signal);
+    },
+    writes,
+    countAsked: () => asked,
+    interrupt: (moment, edit) => void waiting.set(moment, edit),
+    reach,
+  };
+}
+
+/** POST also renders previews and resolves addresses. An empty save reads a draft. */
+function changesSomething({ method, url, body }: ApiRequest): boolean {
+  return method !== "GET" && !/\/(?:preview|resolve)$/.test(url) && body !== "{}";
+}
+
+/** What a person opens in a browser: approvals and previews, as one server has both. */
+
+type Options = Omit<PageOptions, "hostnames" | "onDecided">;
+
+const hostnames = ["127.0.0.1", "localhost"];
+
+function createPages(options: Options): (request: Request) => Promise<Response> {
+  const { openState, report } = options;
+  const approvals = createApprovalPages({ ...options, hostnames, onDecided: () => {} });
+  const openPreviews = async () => createPreviews((await openState()).kept);
+  const previews = createPreviewPages({ openPreviews, hostnames, report });
+  return (request) => {
+    const isPreview = new URL(request.url).pathname.startsWith(previewPath);
+    return (isPreview ? previews : approvals).fetch(request);
   };
 }

@@ -1,6 +1,6 @@
 import chromium from "@sparticuz/chromium";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -10,8 +10,22 @@ import {
   type Page,
 } from "playwright-core";
 import { expect } from "vitest";
+import type { Serving } from "./command.ts";
+import axe from "axe-core";
+import {
+  type AssistantClient,
+  createAssistantWorld,
+  type AssistantOptions,
+  type AssistantWorld,
+} from "./assistant-world.ts";
+import { callDone, type Args } from "./mcp-clients.ts";
+import { createPageServer } from "../../src/mcp/approval/page-server.ts";
+import { approvalPath } from "../../src/mcp/approval/page.ts";
 
-/** The real Chromium that comes inside its package: nothing is downloaded. */
+/**
+ * Use this for what only a real browser shows: layout, script, keyboard and colors. It is the
+ * Chromium of its package, so nothing is downloaded.
+ */
 
 /** They let pages do what a person's browser forbids, or crowd all of it into one process. */
 const careless = new Set([
@@ -84,4 +98,167 @@ async function unpack(): Promise<string> {
   // Another run may have been faster.
   await rename(draft, folder).catch(() => rm(draft, { recursive: true }));
   return program;
+}
+
+/** A tab in which somebody is signed in at the console, and what the browser complained of. */
+export type ConsoleTab = {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+  /** Those since they were last asked for. */
+  readonly takeComplaints: () => readonly string[];
+};
+
+export async function openConsole(
+  browser: Browser,
+  { places, key }: Pick<Serving, "places" | "key">,
+  options?: BrowserContextOptions,
+): Promise<ConsoleTab> {
+  const page = await openTab(browser, options);
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(places.url)) complaints.push(`asked ${request.url()}`);
+  });
+  await page.goto(places.url);
+  // By the keyboard alone: the field has the focus, soon after it is there.
+  await page.locator("#key:focus").waitFor();
+  await page.keyboard.type(key);
+  await pressEnter(page);
+  return {
+    page,
+    complaints,
+    takeComplaints: () => complaints.splice(0),
+  };
+}
+
+/** Goes on with the keyboard until something of this name has the focus, and presses Enter. */
+export async function pressOnto(page: Page, name: RegExp): Promise<void> {
+  await tabTo(page, name);
+  await pressEnter(page);
+}
+
+/** Whoever looks before the next page is there may look at one that is going. */
+export async function pressEnter(page: Page): Promise<void> {
+  const loaded = page.waitForEvent("load");
+  await page.keyboard.press("Enter");
+  await loaded;
+}
+
+const mostTabs = 80;
+
+export async function tabTo(page: Page, name: RegExp): Promise<void> {
+  for (let turn = 0; turn < mostTabs; turn += 1) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate<string>(nameFocused);
+    if (name.test(focused)) return;
+  }
+  throw new Error(`nothing that is called ${String(name)} has the focus`);
+}
+
+const nameFocused = `(() => {
+  const element = document.activeElement;
+  const label = element.labels?.[0]?.textContent ?? "";
+  return (element.getAttribute("aria-label") ?? (label || element.textContent)).trim();
+})()`;
+
+/**
+ * A page before axe, on a phone either way, a tablet and a desk, and there in the dark too. With
+ * SCREENSHOTS=FOLDER each look is a picture there, to be looked at.
+ */
+
+const { SCREENSHOTS: shots } = process.env;
+export const sizes = {
+  phone: { width: 360, height: 740 },
+  desktop: { width: 1440, height: 900 },
+};
+const screens = {
+  ...sizes,
+  landscape: { width: 740, height: 360 },
+  tablet: { width: 768, height: 1024 },
+};
+/** In other colours all else is the same. */
+const coloured = { runOnly: ["color-contrast", "link-in-text-block"] };
+/** What is all right need not be described, and what is not is found by its HTML. */
+const described = { resultTypes: ["violations"], selectors: false };
+/** Taller ones are more than the browser draws at once. */
+const mostHeight = 8000;
+const light = Object.entries(screens).map(([name, size]) => {
+  return { name, size, colorScheme: "light" } as const;
+});
+/** Colors do not depend on the screen. */
+const looks = [...light, { name: "desktop", size: sizes.desktop, colorScheme: "dark" } as const];
+
+/** Nothing that axe finds, and nothing that is wider than the screen. */
+export async function lookAtPage(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe.source);
+  for (const { name: screen, size, colorScheme } of looks) {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme });
+    await saveShot(page, `${name} ${screen} ${colorScheme}`);
+    const only = colorScheme === "dark" ? coloured : {};
+    const options = JSON.stringify({ iframes: false, ...described, ...only });
+    const run = `axe.run(document, ${options}).then(({ violations }) => violations)`;
+    const found = await page.evaluate<readonly Violation[]>(run);
+    expect(describeFound(found), `${screen}, ${colorScheme}`).toEqual([]);
+    const [wide, seen] = await page.evaluate<[number, number]>(
+      "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+    );
+    expect(wide, screen).toBeLessThanOrEqual(seen);
+  }
+}
+
+type Violation = {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+};
+
+function describeFound(violations: readonly Violation[]): readonly string[] {
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** With SCREENSHOTS=FOLDER alone. */
+export async function saveShot(page: Page, name: string): Promise<void> {
+  if (shots === undefined) return;
+  await mkdir(shots, { recursive: true });
+  const path = join(shots, `${name.replace(/\W+/g, "-")}.png`);
+  const { width } = page.viewportSize() ?? sizes.desktop;
+  // A frame that nobody could see is not painted.
+  const height = await page.evaluate<number>("document.documentElement.scrollHeight");
+  await page.setViewportSize({ width, height: Math.min(height, mostHeight) });
+  await page.waitForTimeout(300);
+  await page.screenshot({ path, fullPage: true });
+}
+
+/**
+ * A call as an assistant makes it: where a person is asked they say yes in their browser, and it
+ * calls again. `text` is what the person read; it is undefined where nobody was asked.
+ */
+export async function approveInTab(
+  tab: Page,
+  client: AssistantClient,
+  tool: string,
+  args: Args = {},
+) {
+  const { error, ...done } = (await client.callTool(tool, args)).structured;
+  if (error === undefined) return { text: undefined, done };
+  expect(error).toMatchObject({ code: "approval_required", effect: "none" });
+  const text = await decideInTab(tab, error.approval.url, "approve");
+  return { text, done: await callDone(client, tool, args) };
+}
+
+/** An assistant's world whose approval pages are at a port, where a browser can open them. */
+export async function createPagedWorld(options: AssistantOptions = {}): Promise<AssistantWorld> {
+  const listener = createPageServer((request) => assistant.fetchPage(request));
+  const openPage = (id: string) => listener.open(approvalPath, id);
+  const assistant = await createAssistantWorld({ ...options, openPage });
+  return {
+    ...assistant,
+    [Symbol.asyncDispose]: async () => {
+      listener.close();
+      await assistant[Symbol.asyncDispose]();
+    },
+  };
 }

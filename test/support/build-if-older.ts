@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
+/** Runs once before the tests, many of which start the built command. */
+
 const root = join(import.meta.dirname, "../..");
 
 /** What the command is built from. */

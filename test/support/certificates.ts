@@ -1,4 +1,7 @@
-/** Certificates of names that nobody has, good until 2126; each vouches for itself. */
+/**
+ * Use these where a test speaks TLS. They name hosts that nobody has, are good until 2126, and each
+ * vouches for itself.
+ */
 
 type Certificate = { readonly cert: string; readonly key: string };
 

@@ -4,9 +4,10 @@ import type { AddressInfo } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { apiPrefix } from "../../src/contract/index.ts";
 import { messages } from "../../src/contract/messages.ts";
-import type { Gate } from "./gate.ts";
+import { type Gate, waitUntil } from "./clock.ts";
 import type { World } from "./world.ts";
-import { waitUntil } from "./wait-until.ts";
+
+/** Use this for a client whose remote server breaks its word in ways that are planned ahead. */
 
 /**
  * A deployment that breaks its word: a real HTTP server before a real service. It does to each

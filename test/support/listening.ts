@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { callOf, startRaw, type RawSession } from "./mcp-raw.ts";
+import { callOf, startRaw, type RawSession } from "./mcp-http.ts";
 
-/** Processes of one data folder at one port, as a person's clients start and end them. */
+/** Use this for several processes that share a data folder and a port, as clients start them. */
 
 export type Session = RawSession & {
   /** The address of a link, as the assistant is told it; and what it is told of addresses. */

@@ -7,11 +7,13 @@ import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { ChildProcess } from "node:child_process";
 import { setTimeout } from "node:timers/promises";
 import { bundle } from "./command.ts";
-import { validatorV1, validatorV2 } from "./validators.ts";
+import { expect } from "vitest";
+import { AjvJsonSchemaValidator as AjvV2 } from "@modelcontextprotocol/client/validators/ajv";
+import { AjvJsonSchemaValidator as AjvV1 } from "@modelcontextprotocol/sdk/validation/ajv";
 
 /**
- * The official clients of both lines, connected to the built command. Closing one that speaks over
- * stdio proves that its process said nothing but JSON-RPC on stdout.
+ * Use this for the official clients of both lines, connected to the built command. Closing one that
+ * speaks over stdio proves that its process said nothing but JSON-RPC on stdout.
  */
 
 /** A command of its own on a data folder, or a server that is there. */
@@ -290,3 +292,44 @@ export function listen(child: ChildProcess): Spoken {
     ended: new Promise((resolve) => child.once("close", resolve)),
   };
 }
+
+/** A call of a tool whose end is known beforehand: its result, or why it failed. */
+
+export type Args = Readonly<Record<string, unknown>>;
+
+type Client = { readonly callTool: (tool: string, args: Args) => Promise<ToolResult> };
+
+export async function callDone({ callTool }: Client, tool: string, args: Args = {}) {
+  const { structured } = await callTool(tool, args);
+  expect(structured.error, `${tool} ${JSON.stringify(structured.error)}`).toBeUndefined();
+  return structured;
+}
+
+export async function callRefused({ callTool }: Client, tool: string, args: Args = {}) {
+  const { structured } = await callTool(tool, args);
+  expect(structured.error, JSON.stringify(structured)).toBeDefined();
+  return structured.error;
+}
+
+/**
+ * What the official clients hold results against. By themselves they compile every tool's schema
+ * for each client anew, which is most of the work of a short test; here each text of a schema is
+ * compiled once.
+ */
+
+type Provider = { readonly getValidator: (schema: object) => unknown };
+
+function compileOnce<Given extends Provider>(provider: Given): Given {
+  const known = new Map<string, unknown>();
+  const getValidator = (schema: object): unknown => {
+    const text = JSON.stringify(schema);
+    const validator = known.get(text) ?? provider.getValidator(schema);
+    known.set(text, validator);
+    return validator;
+  };
+  // Its one method answers what the provider's own has answered.
+  return { getValidator } as unknown as Given;
+}
+
+export const validatorV1: Provider & AjvV1 = compileOnce(new AjvV1());
+export const validatorV2: Provider & AjvV2 = compileOnce(new AjvV2());

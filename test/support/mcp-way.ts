@@ -7,10 +7,8 @@ import { createLearnedAccess } from "../../src/mcp/access/learned-access.ts";
 import type { KeyContext } from "../../src/mcp/access/key-context.ts";
 import { createToolbox } from "../../src/mcp/tools/toolbox.ts";
 import { createMcpHttp } from "../../src/mcp/transport/http.ts";
-import { createAlarms } from "./alarms.ts";
-import { createGate } from "./gate.ts";
-import { listenRequest, modernCall, withSession } from "./mcp-post.ts";
-import { callOf, handshake } from "./mcp-raw.ts";
+import { createAlarms, createGate } from "./clock.ts";
+import { listenRequest, modernCall, withSession, callOf, handshake } from "./mcp-http.ts";
 
 const known: KnownKey = {
   facts: undefined,

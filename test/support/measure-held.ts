@@ -2,6 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
+/** Use this to measure what memory an act leaves behind. */
+
 setFlagsFromString("--expose-gc");
 // The flag gives a function to contexts that are made after it.
 const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;

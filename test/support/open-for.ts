@@ -1,5 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 
+/**
+ * Use these to open something before the tests of a file, or before each, and to close it after
+ * them.
+ */
+
 /** What has to be put away again, and perhaps notes what it reports as unexpected. */
 type Opened = {
   readonly reported?: readonly unknown[];

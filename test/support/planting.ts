@@ -1,8 +1,7 @@
 import { expect } from "vitest";
-import type { Row } from "./filter-model.ts";
 import type { World } from "./world.ts";
 
-/** Links for lists to be tried on. */
+/** Use this for many links that differ, and for which of them a filter should select. */
 
 export const day = 86_400_000;
 
@@ -66,4 +65,147 @@ export async function readCreation(
     .where("id", "=", id)
     .executeTakeFirstOrThrow();
   return created_at;
+}
+
+/**
+ * What a list must answer, said a second time and in the plainest way: rows in memory, the raw
+ * `q[...]` pairs, the ids in their order. It follows link-services.md §2 and shares no code with
+ * the engine, not even the folding, so that an error would have to be made twice.
+ */
+
+export type Kind = "text" | "path" | "integer" | "time";
+export type Kinds = Readonly<Record<string, Kind>>;
+type Value = string | number | null;
+export type Row = { readonly id: string; readonly [field: string]: Value };
+/** `["q[name_eq]", "Spring"]`: a parameter before it is percent-encoded. */
+export type Pair = readonly [name: string, value: string];
+
+/** Undefined where the question is refused. */
+export function selectIds(
+  rows: readonly Row[],
+  kinds: Kinds,
+  query: readonly Pair[],
+): string[] | undefined {
+  const given = collect(query);
+  if ([...given.keys()].some((name) => isRefused(name, kinds))) return undefined;
+  const filters = [...given].flatMap(([name, texts]) => readFilter(name, texts, kinds) ?? []);
+  const sorts = (given.get("s") ?? []).map((text) => text.split(/\s+(.*)/s));
+  const known = sorts.filter(([field = ""]) => Object.hasOwn(kinds, field));
+  return rows
+    .filter((row) => filters.every((isKept) => isKept(row)))
+    .toSorted(orderBy(known.length > 0 ? known : [["created_at", "desc"]]))
+    .map((row) => row.id);
+}
+
+function collect(query: readonly Pair[]): ReadonlyMap<string, readonly string[]> {
+  const all = new Map<string, string[]>();
+  for (const [parameter, value] of query) {
+    const name = parameter.replace(/^q\[(.*?)\](\[\])?$/, "$1");
+    const before = parameter.endsWith("[]") ? (all.get(name) ?? []) : [];
+    all.set(name, [...before, value.trim()].filter(Boolean));
+  }
+  return new Map([...all].filter(([, texts]) => texts.length > 0));
+}
+
+/** A listed field with a condition that it has not; such a name may be another field's, too. */
+function isRefused(name: string, kinds: Kinds): boolean {
+  const last = name.replace(/^.*_(?:and|or)_/, "");
+  const field = Object.keys(kinds).find((known) => new RegExp(`^${known}(_|$)`).test(last));
+  const asked = field === undefined ? "eq" : last.slice(field.length + 1);
+  const isAnOther = /_(?:eq|cont|start|in|gteq|gt|lteq|lt|null|present)$/.test(asked);
+  const isOne = /^(?:(?:not_)?eq|cont|start|in|gteq|gt|lteq|lt|null|present)$/.test(asked);
+  const isStrange = !isOne && (!isAnOther || /^(?:not|i|does_not)_/.test(asked));
+  return isStrange && name !== "s";
+}
+
+function readFilter(name: string, texts: readonly string[], kinds: Kinds) {
+  const pattern = /^(.+?)_(not_eq|eq|cont|start|in|gteq|gt|lteq|lt|null|present)$/;
+  const [, subject = "", condition = ""] = pattern.exec(name) ?? [];
+  const parts = subject.split(/_and_|_or_/).map((field) => {
+    const kind = Object.hasOwn(kinds, field) ? kinds[field] : undefined;
+    const holds = kind === undefined ? undefined : readCondition(kind, condition, texts);
+    return holds && ((row: Row) => holds(row[field] ?? null));
+  });
+  if (parts.includes(undefined)) return undefined;
+  return /_(and|or)_/.exec(subject)?.[1] === "or"
+    ? (row: Row) => parts.some((holds) => holds?.(row))
+    : (row: Row) => parts.every((holds) => holds?.(row));
+}
+
+function readCondition(kind: Kind, condition: string, texts: readonly string[]) {
+  const [text = ""] = texts;
+  if (condition === "null" || condition === "present") {
+    const word = /^(?:([1tT]|true|TRUE)|[0fF]|false|FALSE)$/.exec(text);
+    const lacks = (value: Value) => value === null || (condition === "present" && value === "");
+    const isLack = (condition === "null") === (word?.[1] !== undefined);
+    return word ? (value: Value) => lacks(value) === isLack : undefined;
+  }
+  if (condition === "cont" || condition === "start") {
+    const part = fold(kind === "path" && condition === "start" ? decode(text) : text);
+    const has = condition === "cont" ? "includes" : "startsWith";
+    return (value: Value) => value !== null && fold(print(value, kind))[has](part);
+  }
+  const wanted = (condition === "in" ? texts : [text]).map((item) => cast(item, kind));
+  return (value: Value) => value !== null && wanted.some((item) => stands(value, condition, item));
+}
+
+/** A value as the API prints it. */
+function print(value: string | number, kind: Kind): string {
+  return kind === "time" ? new Date(value).toISOString() : String(value);
+}
+
+/** What could not be read is null: it equals nothing, and differs from everything that is there. */
+function stands(value: Value, condition: string, wanted: Value): boolean {
+  if (wanted === null) return condition === "not_eq";
+  const order = compare(value, wanted);
+  if (condition === "not_eq") return order !== 0;
+  if (order === 0) return condition === "in" || condition.endsWith("eq");
+  return condition.startsWith(order > 0 ? "gt" : "lt");
+}
+
+function cast(text: string, kind: Kind): Value {
+  if (kind === "integer") {
+    return Number((/^[+-]?\d+(_\d+)*/.exec(text)?.[0] ?? "0").replaceAll("_", ""));
+  }
+  if (kind === "path") return decode(text).replace(/\/+$/, "");
+  if (kind === "text") return text;
+  const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?(Z|[+-]\d\d:\d\d)?$/;
+  const [, day = "", clock = "00:00", zone = "Z"] = pattern.exec(text) ?? [];
+  const time = Date.parse(`${day}T${clock}${zone}`);
+  // Some engines take the 30th of February for the 2nd of March.
+  const isReal = !Number.isNaN(time) && new Date(day).toISOString().startsWith(day);
+  return isReal ? time : null;
+}
+
+/** A path is kept without its slash, decoded and composed; what cannot be decoded is itself. */
+function decode(text: string): string {
+  const path = text.replace(/^\//, "");
+  try {
+    return decodeURIComponent(path).normalize("NFC");
+  } catch {
+    return text.normalize("NFC");
+  }
+}
+
+function fold(text: string): string {
+  return text.toLowerCase().normalize("NFC").replaceAll("ς", "σ");
+}
+
+/** Nulls stand last going up; the id settles what is equal, in the direction of the last key. */
+function orderBy(sorts: readonly (readonly string[])[]) {
+  const keys = [...sorts, ["id", sorts.at(-1)?.[1]]];
+  return (one: Row, other: Row): number => {
+    for (const [field = "", direction = ""] of keys) {
+      const order = compare(one[field] ?? null, other[field] ?? null, fold);
+      if (order !== 0) return direction.toLowerCase() === "desc" ? -order : order;
+    }
+    return 0;
+  };
+}
+
+/** Null is greater than everything; texts go by code point, as UTF-8 sorts them. */
+function compare(one: Value, other: Value, read = (text: string) => text): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  if (typeof one === "number" && typeof other === "number") return Math.sign(one - other);
+  return Buffer.compare(Buffer.from(read(String(one))), Buffer.from(read(String(other))));
 }

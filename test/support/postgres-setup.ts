@@ -1,6 +1,5 @@
-import { query, serverVariable } from "./postgres.ts";
-import { startPostgres } from "./postgres-server.ts";
-import { openTransactionPooler } from "./transaction-pooler.ts";
+import { query, serverVariable, startPostgres } from "./postgres.ts";
+import { openTransactionPooler } from "./postgres-proxy.ts";
 
 /**
  * Run once before the tests on PostgreSQL: where the operator names no server, one is started. With

@@ -10,10 +10,12 @@ import {
   type FetchFile,
 } from "../../src/network/hosts/fetch-file.ts";
 import { updateProject } from "../../src/store/projects.ts";
-import { ringSoon } from "./alarms.ts";
+import { ringSoon } from "./clock.ts";
 import { createAssistantWorld, type AssistantWorld } from "./assistant-world.ts";
 import { secureExample } from "./certificates.ts";
 import { linkOrigin, type World } from "./world.ts";
+
+/** Use this for a project whose verified domain is read from the internet. */
 
 /**
  * A verified domain of a world's project on the public internet: a link host of ours behind a real

@@ -3,7 +3,9 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { expect } from "vitest";
 
-/** A receiver of webhooks, as somebody else would write it: on loopback, over plain http. */
+/**
+ * Use this for a receiver of webhooks, written as its owner would: on loopback, over plain HTTP.
+ */
 
 export type Received = {
   readonly headers: IncomingHttpHeaders;

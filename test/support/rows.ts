@@ -12,9 +12,12 @@ import {
   type NewLink,
 } from "../../src/store/links.ts";
 import type { Store } from "../../src/store/store.ts";
-import { foldTexts, type Db, type Tenant } from "../../src/store/tables.ts";
+import { foldTexts, type Db, type Tenant, storeCopy } from "../../src/store/tables.ts";
+import { sql } from "kysely";
+import type { Clicks } from "../../src/host/clicks.ts";
+import { describeVisit, type Visit } from "../../src/stats/visit.ts";
 
-/** Rows made straight in a store, for tests of what lies below the API or needs thousands. */
+/** Use these for rows made straight in a store, below the API or by the thousand. */
 
 export const now = Date.UTC(2026, 0, 15, 12);
 export const maker = {
@@ -138,4 +141,34 @@ const atOnce = 500;
 export async function restoreDeleted(tenant: Tenant, id: string) {
   const deleted: DeletedLink | undefined = await findInBin(tenant, "link", id, now);
   return deleted && restoreLink(tenant, deleted, now);
+}
+
+const withProject = storeCopy.tables.filter(({ key }) => key.includes("project_id"));
+/** A key is found before its project is known, and no copy takes visits that are soon over. */
+const tables = [...withProject.map(({ name }) => name), "api_keys", "deferred_visits"];
+
+/** All that the store has of a project but its own row, by the tables that have any of it. */
+export async function readProjectRows(
+  { db }: Pick<Store, "db">,
+  projectId: string,
+): Promise<ReadonlyMap<string, readonly unknown[]>> {
+  const found = new Map<string, readonly unknown[]>();
+  for (const table of tables) {
+    const { rows } = await sql`
+      select * from ${sql.table(table)} where project_id = ${projectId}
+    `.execute(db);
+    if (rows.length > 0) found.set(table, rows);
+  }
+  return found;
+}
+
+/** A click of a person at a desk, of whom nothing else is told. */
+export function noteClick(
+  clicks: Pick<Clicks, "note">,
+  projectId: string,
+  linkId: string,
+  otherwise: Partial<Visit> = {},
+): void {
+  const visit = { what: "click", at: now, platform: "desktop", source: "address" } as const;
+  clicks.note(linkId, describeVisit({ projectId, ...visit, ...otherwise }));
 }

@@ -7,9 +7,8 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createBulk } from "../../src/bulk/bulk.ts";
 import { createClient, type Sleep } from "../../src/client/client.ts";
-import type { SetTimer } from "../../src/client/send-once.ts";
-import type { KeyFacts } from "../../src/contract/access.ts";
-import type { KnownKey } from "../../src/contract/access.ts";
+import type { SetTimer, Send } from "../../src/client/send-once.ts";
+import type { KeyFacts, KnownKey } from "../../src/contract/access.ts";
 import type { Clock } from "../../src/contract/clock.ts";
 import type { Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createKeyContext, type SaveFile } from "../../src/mcp/access/key-context.ts";
@@ -23,11 +22,13 @@ import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
 import type { KeptAccess } from "../../src/mcp/access/probe-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
-import { sendByFetch } from "./by-fetch.ts";
-import { memoryFolder } from "./memory-folder.ts";
-import { readResult, type ToolResult } from "./mcp-clients.ts";
-import { noPublicFiles } from "./no-public-files.ts";
-import { validatorV1, validatorV2 } from "./validators.ts";
+import { memoryFolder } from "./folders.ts";
+import { readResult, type ToolResult, validatorV1, validatorV2 } from "./mcp-clients.ts";
+import type { World } from "./world.ts";
+import { readContent } from "../../src/client/carriers.ts";
+import type { PublicFiles } from "../../src/network/hosts/fetch-file.ts";
+
+/** Use this for an assistant in front of a remote server that is scripted, with no socket. */
 
 /**
  * Our server before any deployment at all, of whose key nothing is known unless it is said here,
@@ -268,3 +269,75 @@ export function ringAtOnce(ring: () => void): () => void {
 export function answering(status: number, body: unknown): Deployment {
   return () => Promise.resolve(Response.json(body, { status }));
 }
+
+/** What a stage's key may do, as a client reads it, and deployments that are like no other. */
+
+export async function explainAccess(stage: Stage) {
+  const { structured } = await stage.callTool("explain_access");
+  return readAccess(structured.access);
+}
+
+/** Tool by tool, as the answer's lists tell it. */
+export function readAccess({ kind, asks = [], ...told }: Told) {
+  const { granted = [], denied = [], unknown = [], refused = [] } = told;
+  const whys = new Map(
+    refused.flatMap(({ tools, ...why }) => tools.map((tool) => [tool, why] as const)),
+  );
+  const described = [
+    ...granted.map((tool) => ({ tool, state: "granted" })),
+    ...denied.flatMap(({ tools, ...why }) => {
+      return tools.map((tool) => ({ tool, state: "denied", ...why }));
+    }),
+    ...unknown.map((tool) => ({ tool, state: "unknown", ...whys.get(tool) })),
+  ];
+  const names = denied.flatMap(({ tools }) => tools);
+  return { kind, tools: described, granted, denied: names, unknown, asks };
+}
+
+type Told = {
+  readonly kind: string;
+  readonly granted?: readonly string[];
+  readonly denied?: readonly Group[];
+  readonly unknown?: readonly string[];
+  readonly refused?: readonly Group[];
+  readonly asks?: readonly string[];
+};
+
+type Group = {
+  readonly tools: readonly string[];
+  readonly reason: string;
+  readonly since?: string;
+};
+
+/** The world, but for what is said to one kind of request. */
+export function unlike(world: World, pattern: RegExp, answer: Deployment): Deployment {
+  return (request) => {
+    const { pathname } = new URL(request.url);
+    const isMeant = pattern.test(`${request.method} ${pathname}`);
+    return isMeant ? answer(request) : world.fetch(request);
+  };
+}
+
+/** A deployment that a test writes as a function of the platform's own Request and Response. */
+export type Fetch = (request: Request, signal: AbortSignal) => Promise<Response>;
+
+export function sendByFetch(fetch: Fetch): Send {
+  return async ({ url, method, headers, body }, readSignal) => {
+    const content = body === undefined ? {} : { body };
+    const request = new Request(url, { method, headers, ...content });
+    const response = await fetch(request, readSignal());
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      readBody: async (form) =>
+        readContent(await response.text(), form, response.headers.get("content-type")),
+      discard: () => void response.body?.cancel(),
+    };
+  };
+}
+
+/** An internet on which nothing is: no test reaches the one that is there. */
+export const noPublicFiles: PublicFiles = {
+  fetchFile: () => Promise.resolve({ kind: "not_public" }),
+  mayAsk: () => Promise.resolve(true),
+};

@@ -6,8 +6,16 @@ import { openSqlite } from "../../src/sql/sqlite.ts";
 import { openState, type State } from "../../src/state/state.ts";
 import type { StateTables } from "../../src/state/tables.ts";
 import type { Tables } from "../../src/store/tables.ts";
-import { memoryFolder } from "./memory-folder.ts";
+import { memoryFolder } from "./folders.ts";
 import { takeDatabase } from "./postgres.ts";
+import { randomBytes } from "node:crypto";
+import { afterEach, beforeEach } from "vitest";
+import { sql, type Kysely } from "kysely";
+import { whileAwaited } from "../../src/sql/long-reads.ts";
+
+/**
+ * Use this for a store or state by itself, in a file or in PostgreSQL as the run of the tests says.
+ */
 
 /**
  * Where a test's store is: in a file, or where this run of the tests says so in PostgreSQL. The
@@ -72,3 +80,65 @@ function createWatch() {
     isUnderWay: () => underWay > 0,
   };
 }
+
+/** A place for the state of each test, and clocks that the test moves. */
+export type StateFolder = {
+  /** The time of day. */
+  now: number;
+  /** What the clock that never jumps has counted. */
+  elapsed: number;
+  /** Where the state is in a file. */
+  readonly file: () => string;
+  /** As another process opens it; what was opened is closed after the test. */
+  readonly open: () => Promise<State>;
+  /** Its tables alone, which are closed after the test as well. */
+  readonly openSql: () => Promise<Sql<StateTables>>;
+};
+
+export function openStateForEach(): StateFolder {
+  let place: StorePlace | undefined;
+  let opened: { readonly close: () => Promise<void> }[] = [];
+  const requirePlace = () => {
+    if (place === undefined) throw new Error("a place is there in tests alone");
+    return place;
+  };
+  const at: StateFolder = {
+    now: 0,
+    elapsed: 0,
+    file: () => join(requirePlace().folder, "state.db"),
+    open: async () => {
+      const clock = { now: () => at.now, monotonic: () => at.elapsed };
+      const random = { bytes: (count: number) => randomBytes(count) };
+      const state = await requirePlace().openState({ clock, random });
+      opened.push(state);
+      return state;
+    },
+    openSql: async () => {
+      const sql = await requirePlace().openStateSql();
+      opened.push(sql);
+      return sql;
+    },
+  };
+  beforeEach(async () => {
+    [at.now, at.elapsed, opened] = [Date.UTC(2026, 0, 15, 12), 0, []];
+    place = await createPlace();
+  });
+  afterEach(async () => {
+    for (const { close } of opened) await close();
+    await place?.[Symbol.asyncDispose]();
+  });
+  return at;
+}
+
+/** A statement that ends only because nobody waits for it any more. */
+export async function countForEver<Tables>(db: Kysely<Tables>): Promise<void> {
+  await (isOnPostgres ? sleeping : counting).execute(db);
+}
+
+/** The server can end any statement. */
+const sleeping = sql`select pg_sleep(3600)`;
+
+const counting = sql`
+  with recursive numbers(number) as (select 1 union all select number + 1 from numbers)
+  select count(*) from numbers where ${whileAwaited(sql`number`)}
+`;

@@ -6,17 +6,24 @@ import { apiPrefix } from "../../src/contract/index.ts";
 import type { ProjectFields } from "../../src/contract/projects.ts";
 import type { Role, Scope } from "../../src/contract/scopes-and-roles.ts";
 import { createClicks, type Clicks } from "../../src/host/clicks.ts";
-import { carryOverHttp } from "../../src/service/http-carrier.ts";
+import { carryOverHttp, type HttpCarrier } from "../../src/service/http-carrier.ts";
 import { issueKey } from "../../src/service/issue-key.ts";
 import { makeProject } from "../../src/service/write-project.ts";
 import type { ProjectSettings, StoredProject } from "../../src/store/projects.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { createAlarms, neverRing } from "./alarms.ts";
-import { createCall, type Call } from "./api-call.ts";
-import { createService } from "./described-service.ts";
+import { createAlarms, neverRing } from "./clock.ts";
+import { createService } from "./api-description.ts";
 import { createPlace, isOnPostgres, type StorePlace } from "./store-place.ts";
+import { requestIdHeader } from "../../src/text/request-id.ts";
+import {
+  closeHttpServer,
+  createHttpServer,
+  listenAt,
+  setRequestHandlers,
+  type RequestHandlers,
+} from "../../src/compose/http-server.ts";
 
-export type { Given, Reply } from "./api-call.ts";
+/** Use this for the API: a whole small service in this process, reached through its public door. */
 
 /**
  * A whole small service on a real store: a project with its owner's key, a clock that the
@@ -162,4 +169,79 @@ async function makeEmptyFile(): Promise<Buffer> {
   const store = await openStore(await place.open(), neverRing);
   await store.close();
   return readFile(place.file);
+}
+
+/** A call of the API as a test words it, over whichever way to a server. */
+export type Call = (method: string, path: string, given?: Given) => Promise<Reply>;
+
+export type Given = {
+  /** A token, or null for a call without a key; the owner's by default. */
+  readonly key?: string | null;
+  /** An object travels as JSON, a text as it is. */
+  readonly body?: unknown;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type Reply = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // Tests read replies as freely as a client in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+};
+
+/** Calls of the API at this address, with this key unless a call names another. */
+export function createCall(
+  api: string,
+  key: string,
+  send: (request: Request) => Promise<Response>,
+): Call {
+  return async (method, path, given = {}) =>
+    readReply(await send(buildRequest(api + path, method, { key, ...given })));
+}
+
+function buildRequest(address: string, method: string, given: Given): Request {
+  const { key, body, query, headers = {} } = given;
+  const request = new Request(query === undefined ? address : `${address}?${query}`, {
+    method,
+    headers: {
+      ...(key !== null && key !== undefined && { authorization: `Token ${key}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  // A test may write their names in any case.
+  for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+  return request;
+}
+
+async function readReply(response: Response): Promise<Reply> {
+  const text = await response.text();
+  const isPage = response.headers.get("content-type")?.startsWith("text/html") === true;
+  const body = text === "" ? null : isPage ? text : JSON.parse(text);
+  const headers = new Headers(response.headers);
+  // Each request has one of its own; answers that are the same are so but for it.
+  headers.delete(requestIdHeader);
+  return { status: response.status, headers, text, body };
+}
+
+/** A server with these handlers only answers its probes. */
+export const noHandlers: RequestHandlers = {
+  api: undefined,
+  mcp: undefined,
+  pages: {},
+  links: undefined,
+  hostnames: [],
+  readUnready: () => Promise.resolve(undefined),
+  trustedProxies: undefined,
+};
+
+/** The API alone at a port of its own, as the one port of a data folder has it. */
+export async function serveApi(api: HttpCarrier) {
+  const server = createHttpServer();
+  setRequestHandlers(server, { ...noHandlers, api });
+  const port = await listenAt(server, { host: "127.0.0.1", port: 0 });
+  return { server, port, close: () => closeHttpServer(server) };
 }

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 
-/** Writes small files of MaxMind's format (.mmdb), as its specification has it, version 2.0. */
+/** Use this for a small country database (.mmdb), written as its specification 2.0 has it. */
 
 type Value = string | number | bigint | { readonly [key: string]: Value };
 export type CountryRecords = Readonly<Record<string, Value>>;

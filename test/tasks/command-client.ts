@@ -1,6 +1,6 @@
 import { createUsedFolder } from "../support/command.ts";
 import { approve, connectV1, connectV2 } from "../support/mcp-clients.ts";
-import { decideOnPage } from "../support/mcp-ground.ts";
+import { decideOnPage } from "../support/mcp-http.ts";
 import type { Seat } from "./run-task.ts";
 import type { Line, Setting } from "./task.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Ground } from "../support/mcp-ground.ts";
+import type { Ground } from "../support/mcp-http.ts";
 import { connectCommand } from "./command-client.ts";
 import type { Seat } from "./run-task.ts";
 import type { Line, Place, Setting } from "./task.ts";

@@ -1,4 +1,4 @@
-import type { Ground } from "../support/mcp-ground.ts";
+import type { Ground } from "../support/mcp-http.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";
 import { openRemoteSeat } from "./remote-seat.ts";
 import { runTask, type Seat, type Spent } from "./run-task.ts";

@@ -1,5 +1,5 @@
 import type { AssistantClient, AssistantWorld } from "../support/assistant-world.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock.ts";
 
 /**
  * A client whose jobs take a while: `apply_plan` answers when the first row is done, with how far

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { openGround, type Ground } from "../support/mcp-ground.ts";
+import { openGround, type Ground } from "../support/mcp-http.ts";
 import { openForAll } from "../support/open-for.ts";
 import { tasks } from "./all-tasks.ts";
 import { openEmbeddedSeat } from "./embedded-seat.ts";

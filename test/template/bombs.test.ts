@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compileTemplate, renderLinkPage, TemplateRefused } from "../../src/template/link-page.ts";
 import { sampleButtons, samples } from "../../src/template/sample-links.ts";
 import { starter } from "../../src/template/starter-template.ts";
-import { openStepCounter, type StepCounter } from "../support/count-steps.ts";
+import { openStepCounter, type StepCounter } from "./count-steps.ts";
 import { bombs, type Bomb } from "./bombs.ts";
 import { lookOver } from "./look-over.ts";
 

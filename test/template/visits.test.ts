@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLinkHost, type LinkHost } from "../support/link-host.ts";
 import { measureHeld } from "../support/measure-held.ts";
-import agents from "../host/user-agents.json" with { type: "json" };
 import { bombs } from "./bombs.ts";
+
+import agents from "../host/user-agents.json" with { type: "json" };
 
 /** What a visitor can be shown by the worst template there is. */
 

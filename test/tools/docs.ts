@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { format } from "prettier";
-import { listFiles } from "../support/list-files.ts";
+import { listFiles } from "../support/folders.ts";
 import { writePlans, writeRoles, writeScopes, writeToolAccess } from "./reference/access.ts";
 import { writeCommandFlags, writeCommands, writeExitCodes } from "./reference/commands.ts";
 import { writeErrors } from "./reference/errors.ts";

@@ -12,8 +12,8 @@ import {
   openExampleShop,
   publicUrl,
   type ExampleShop,
-} from "../support/example-shop.ts";
-import { openPublicProxy } from "../support/public-proxy.ts";
+} from "./example-shop.ts";
+import { openPublicProxy } from "./public-proxy.ts";
 import { shrinkPng } from "./shrink-png.ts";
 import { renderAd, renderConversation } from "./picture-parts.ts";
 

@@ -2,11 +2,9 @@ import { describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../src/store/store.ts";
 import type { Db } from "../../src/store/tables.ts";
 import { claimWebhook, deleteWebhook, type WebhookKey } from "../../src/store/webhooks.ts";
-import { neverRing } from "../support/alarms.ts";
-import { createGate } from "../support/gate.ts";
+import { neverRing, createGate, waitUntil } from "../support/clock.ts";
 import { hang, refuse, startReceiver, take, type TestReceiver } from "../support/receiver.ts";
-import { waitUntil } from "../support/wait-until.ts";
-import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
 /** How events are delivered and retried, by one process and by several. */

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import type { Source } from "../../src/stats/visit.ts";
 import { deleteProject } from "../../src/store/projects.ts";
 import { listWebhooks } from "../../src/store/webhooks.ts";
-import { noteClick } from "../support/note-click.ts";
+import { noteClick } from "../support/rows.ts";
 import { expectSigned, type TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
 /** Events of links and installs are queued with the change, and sent over HTTP. */

@@ -5,7 +5,7 @@ import { lease_ms } from "../../src/state/job-runs.ts";
 import type { PlanRow } from "../../src/state/plans.ts";
 import type { State } from "../../src/state/state.ts";
 import type { TestReceiver } from "../support/receiver.ts";
-import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
 /** What webhooks receive of jobs that are cancelled. */

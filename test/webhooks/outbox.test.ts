@@ -8,8 +8,8 @@ import {
   type WebhookKey,
 } from "../../src/store/webhooks.ts";
 import { refuse, take, type TestReceiver } from "../support/receiver.ts";
-import { waitUntil } from "../support/wait-until.ts";
-import { addWebhook, deliverIn, openWithReceiver } from "../support/webhook-world.ts";
+import { waitUntil } from "../support/clock.ts";
+import { addWebhook, deliverIn, openWithReceiver } from "./webhook-world.ts";
 import type { World } from "../support/world.ts";
 
 /** How long undelivered events are kept, and how many: they are given up after a day. */

@@ -5,7 +5,7 @@ import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
 import { reachReceivers } from "../../src/webhooks/reach.ts";
 import { createSecret, sendMessage } from "../../src/webhooks/send-message.ts";
 import { otherExample, secureExample } from "../support/certificates.ts";
-import { loopback } from "../support/webhook-world.ts";
+import { loopback } from "./webhook-world.ts";
 
 /** One attempt to deliver a message, to real servers that break rules. */
 

@@ -1,6 +1,6 @@
 import { openPostgres } from "../../../src/sql/postgres.ts";
 import type { Tables } from "../../../src/store/tables.ts";
-import { startPostgres } from "../../support/postgres-server.ts";
+import { startPostgres } from "../../support/postgres.ts";
 import { makeFolder } from "../leftovers.ts";
 import { serve } from "../servers/http-server.ts";
 import type { Access } from "./data-file.ts";

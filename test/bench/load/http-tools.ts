@@ -1,4 +1,4 @@
-import { modernRequest } from "../../support/mcp-post.ts";
+import { modernRequest } from "../../support/mcp-http.ts";
 import { ask, type Question } from "./ask.ts";
 
 /** An MCP server over HTTP, asked by messages that are written by hand. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startDeployment } from "../../support/mcp-deployment.ts";
+import { startDeployment } from "../../support/remote.ts";
 import { fire } from "./fire.ts";
 import { runStreams } from "./streams.ts";
 

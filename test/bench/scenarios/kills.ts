@@ -1,5 +1,5 @@
 import { openSite } from "../../soak/site.ts";
-import { startPostgres, type PostgresServer } from "../../support/postgres-server.ts";
+import { startPostgres, type PostgresServer } from "../../support/postgres.ts";
 import { createNamer } from "../ground/names.ts";
 import { killWhileWriting } from "../load/kill-while-writing.ts";
 import type { Finding } from "../results/finding.ts";

@@ -7,7 +7,7 @@ import type { Client } from "../../../src/client/client.ts";
 import { Problem } from "../../../src/contract/problem.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { openBulk, type TimelessBulk } from "../timeless-bulk.ts";
 

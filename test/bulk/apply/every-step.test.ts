@@ -8,7 +8,7 @@ import type { Job, Jobs } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
 import { createTraveller } from "../../client/traveller.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { waitForEnd } from "../wait-for-end.ts";

@@ -10,9 +10,9 @@ import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import { createFolder } from "../../support/command.ts";
-import { openGround, type Ground } from "../../support/mcp-ground.ts";
-import { buildProgram, type Program } from "../../support/program.ts";
-import { openWriteLog, type WriteLog } from "../../support/write-log.ts";
+import { openGround, type Ground } from "../../support/mcp-http.ts";
+import { buildProgram, type Program } from "../program.ts";
+import { openWriteLog, type WriteLog } from "./write-log.ts";
 import { createChance, type Chance } from "../simulator/chance.ts";
 import { openDesk, type UnpacedDesk } from "../unpaced-bulk.ts";
 

@@ -9,9 +9,13 @@ import { contract } from "../../../src/contract/index.ts";
 import { lease_ms } from "../../../src/state/job-runs.ts";
 import type { State } from "../../../src/state/state.ts";
 import { createTraveller } from "../../client/traveller.ts";
-import { createGate, type Gate } from "../../support/gate.ts";
-import { createTestClock, type TestClock } from "../../support/test-clock.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import {
+  createGate,
+  type Gate,
+  createTestClock,
+  type TestClock,
+  waitUntil,
+} from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
 /** A process that has a job keeps it, however long its deployment takes to answer. */

@@ -4,7 +4,7 @@ import { contract } from "../../../src/contract/index.ts";
 import type { Job } from "../../../src/state/jobs.ts";
 import type { Plan } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
-import { sendByFetch } from "../../support/by-fetch.ts";
+import { sendByFetch } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 import { createChance } from "../simulator/chance.ts";
 import { startInstance, type Instance } from "../simulator/instance.ts";

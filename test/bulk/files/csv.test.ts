@@ -7,7 +7,7 @@ import {
   type CsvRecord,
   type TextSource,
 } from "../../../src/bulk/files/csv.ts";
-import { countTurns } from "../../support/count-turns.ts";
+import { countTurns } from "./count-turns.ts";
 import { cut, drain, pour } from "../streams.ts";
 
 /** Reading and writing CSV: RFC 4180, and what spreadsheets and people make of it. */

@@ -5,7 +5,7 @@ import { CallFailure } from "../../../src/client/call-failure.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { androidApps } from "../../../src/contract/apps.ts";
 import { createTraveller } from "../../client/traveller.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 import { createWorld } from "../../support/world.ts";
 
 test("a list of apps that fails beside the other one is told, and strays nowhere", async () => {

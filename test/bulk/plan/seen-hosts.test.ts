@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findUnseenHosts } from "../../../src/bulk/plan/seen-hosts.ts";
 import type { Client } from "../../../src/client/client.ts";
-import { createTestClock } from "../../support/test-clock.ts";
+import { createTestClock } from "../../support/clock.ts";
 
 /** Which links vouch for their host on a remote server. */
 

@@ -3,7 +3,7 @@ import type { Asking } from "../../../src/bulk/owner.ts";
 import { limitTime } from "../../../src/bulk/select/limit-time.ts";
 import { readWithin } from "../../../src/bulk/select/select-links.ts";
 import type { FilterInput } from "../../../src/contract/filters.ts";
-import { createTestClock } from "../../support/test-clock.ts";
+import { createTestClock } from "../../support/clock.ts";
 import { openPlanner } from "../planner.ts";
 
 /** What one call reads of a long list where the deployment is slow. */

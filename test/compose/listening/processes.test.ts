@@ -5,8 +5,8 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bundle, createUsedFolder, startServe } from "../../support/command.ts";
 import { findFreePort, listen, opens, startSession, visit } from "../../support/listening.ts";
-import { decideOnPage } from "../../support/mcp-ground.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { decideOnPage } from "../../support/mcp-http.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** Addresses that open while processes of a data folder come and go. */
 

@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { UsageFault } from "../../../src/config.ts";
 import { openDatabase } from "../../../src/sql/engine.ts";
-import { createDataFolder, isServed, openServing, openSession } from "../../support/listeners.ts";
+import { createDataFolder, isServed, openServing, openSession } from "./listeners.ts";
 import { findFreePort, listen } from "../../support/listening.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** Ports of other programs, folders with invalid files, and folders without a server. */
 

@@ -5,9 +5,9 @@ import {
   openServing,
   openSession,
   type Listener,
-} from "../../support/listeners.ts";
+} from "./listeners.ts";
 import { findFreePort } from "../../support/listening.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** One address that opens, in whichever order the processes of a data folder start and end. */
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { quoteAnswer } from "../../../src/contract/server-answer.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate, createTestClock, waitUntil } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 import {
   answering,
@@ -10,12 +10,10 @@ import {
   type Deployment,
   type Stage,
   type Staging,
+  explainAccess,
 } from "../../support/stage.ts";
-import { openStateForEach } from "../../support/state-folder.ts";
-import { createTestClock } from "../../support/test-clock.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { openStateForEach } from "../../support/store-place.ts";
 import { createWorld, type World } from "../../support/world.ts";
-import { explainAccess } from "../../support/explain-access.ts";
 
 /** When a deployment elsewhere is asked what a key may do, and what later processes know of it. */
 

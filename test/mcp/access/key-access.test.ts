@@ -7,9 +7,14 @@ import { messages } from "../../../src/contract/messages.ts";
 import { roles, scopes, type Scope } from "../../../src/contract/scopes-and-roles.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForAll } from "../../support/open-for.ts";
-import { openStage, ownerFacts, type Stage } from "../../support/stage.ts";
+import {
+  openStage,
+  ownerFacts,
+  type Stage,
+  explainAccess,
+  readAccess,
+} from "../../support/stage.ts";
 import type { Reply } from "../../support/world.ts";
-import { explainAccess, readAccess } from "../../support/explain-access.ts";
 
 /** What is known of a key from the start: by the embedded service, or by the operator's word. */
 

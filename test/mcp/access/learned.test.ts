@@ -2,10 +2,9 @@ import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { openStage, type Deployment, type Stage } from "../../support/stage.ts";
-import { createTestClock } from "../../support/test-clock.ts";
+import { openStage, type Deployment, type Stage, explainAccess } from "../../support/stage.ts";
+import { createTestClock } from "../../support/clock.ts";
 import { createWorld, type World } from "../../support/world.ts";
-import { explainAccess } from "../../support/explain-access.ts";
 
 /** What a refusal at run time teaches, and what it does not. */
 

@@ -1,10 +1,15 @@
 import { beforeEach, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { quoteAnswer } from "../../../src/contract/server-answer.ts";
-import { explainAccess } from "../../support/explain-access.ts";
+import {
+  explainAccess,
+  answering,
+  openStage,
+  type Deployment,
+  type Staging,
+} from "../../support/stage.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { answering, openStage, type Deployment, type Staging } from "../../support/stage.ts";
-import { openStateForEach } from "../../support/state-folder.ts";
+import { openStateForEach } from "../../support/store-place.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
 /** What only Waypost has: there in front of another Waypost, and in front of nobody else. */

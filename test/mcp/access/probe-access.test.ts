@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { quoteAnswer } from "../../../src/contract/server-answer.ts";
 import type { Role, Scope } from "../../../src/contract/scopes-and-roles.ts";
-import { explainAccess } from "../../support/explain-access.ts";
-import { openForEach } from "../../support/open-for.ts";
 import {
+  explainAccess,
   answering,
   openStage,
   ownerFacts,
@@ -14,6 +13,7 @@ import {
   type Stage,
   type Staging,
 } from "../../support/stage.ts";
+import { openForEach } from "../../support/open-for.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
 /** What is found out of a remote key, by which requests, and that none of them changes anything. */

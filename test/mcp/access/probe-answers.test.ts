@@ -1,7 +1,12 @@
 import { expect, describe, test } from "vitest";
-import { explainAccess, unlike } from "../../support/explain-access.ts";
+import {
+  explainAccess,
+  unlike,
+  answering,
+  openStage,
+  type Deployment,
+} from "../../support/stage.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { answering, openStage, type Deployment } from "../../support/stage.ts";
 import { createWorld, type World } from "../../support/world.ts";
 
 /** What each answer of a deployment says of its key, and what it does not. */

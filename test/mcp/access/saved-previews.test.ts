@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createPreviews } from "../../../src/mcp/access/saved-previews.ts";
-import { openStateForEach } from "../../support/state-folder.ts";
+import { openStateForEach } from "../../support/store-place.ts";
 
 /** Pages that a person looks at: who can find them, and for how long. */
 

@@ -3,8 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { createPageServer, type PageServer } from "../../../src/mcp/approval/page-server.ts";
 import { approvalPath } from "../../../src/mcp/approval/page.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab } from "../../support/browser.ts";
-import { lookAtPage, sizes } from "../../support/look-at-page.ts";
+import { launchBrowser, openTab, lookAtPage, sizes } from "../../support/browser.ts";
 
 /** Every act that asks, as a person meets it on the page, whose states are in states.test.ts. */
 

@@ -10,7 +10,7 @@ import {
 } from "../../support/assistant-world.ts";
 import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
-import type { RawCall, RawResult } from "../../support/speak-raw.ts";
+import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 /** A client that opens the approval page: the call waits, and goes on by itself. */
 

@@ -8,7 +8,7 @@ import {
   readToken,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
-import type { RawCall, RawResult } from "../../support/speak-raw.ts";
+import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 /**
  * Ways round an approval (security-reliability.md §1, 16): whatever is forged, replayed, swapped,

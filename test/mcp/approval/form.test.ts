@@ -6,9 +6,9 @@ import {
   type AssistantWorld,
   type Elicit,
 } from "../../support/assistant-world.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
-import type { RawCall, RawResult } from "../../support/speak-raw.ts";
+import type { RawCall, RawResult } from "../../support/mcp-http.ts";
 
 /** The client's own form: what is a yes, what is a no, and what is no answer of ours at all. */
 

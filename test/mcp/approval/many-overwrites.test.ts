@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { createStrangeWorld } from "../../support/strange-world.ts";
+import { createStrangeWorld } from "../../support/remote.ts";
 
 /** What counts toward the limit of overwrites without approval, and how long an approval lasts. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { createStrangeWorld } from "../../support/strange-world.ts";
+import { createStrangeWorld } from "../../support/remote.ts";
 
 /** A person approves before a path moves that visitors may know. */
 

@@ -1,9 +1,9 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decideInTab, launchBrowser, openTab } from "../../support/browser.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 import { connectV1, connectV2, type Connecting, type Reply } from "../../support/mcp-clients.ts";
-import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
+import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /**

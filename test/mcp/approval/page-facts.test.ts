@@ -8,9 +8,8 @@ import { hashToken } from "../../../src/service/ids.ts";
 import { findKeyHolder } from "../../../src/store/keys.ts";
 import { starter } from "../../../src/template/starter-template.ts";
 import { createAssistantWorld, eras, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab } from "../../support/browser.ts";
+import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { createPagedWorld } from "../../support/paged-world.ts";
 
 /** What the approval page shows of an act: who asks, what changes, and how a page looks. */
 

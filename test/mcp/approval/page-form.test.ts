@@ -10,7 +10,7 @@ import {
   type AssistantWorld,
   type Page,
 } from "../../support/assistant-world.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** The approval page as it answers over HTTP: what it says, and what it takes. */

@@ -3,11 +3,10 @@ import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab } from "../../support/browser.ts";
+import { launchBrowser, openTab, createPagedWorld } from "../../support/browser.ts";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
-import { createPagedWorld } from "../../support/paged-world.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** The approval page before a person: a real Chromium, on a phone and on a desk. */
 

@@ -9,7 +9,7 @@ import {
   readToken,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
-import { memoryFolder } from "../../support/memory-folder.ts";
+import { memoryFolder } from "../../support/folders.ts";
 
 /** The operator's PIN: what an assistant that can press a button itself does not know. */
 

@@ -5,7 +5,7 @@ import {
   type AssistantOptions,
   type AssistantWorld,
 } from "../../support/assistant-world.ts";
-import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
+import { callDone, callRefused, type Args } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 
 /** What no yes is asked for, because it is refused: each official client is told why. */

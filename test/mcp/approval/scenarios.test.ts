@@ -1,12 +1,16 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { AssistantClient, AssistantWorld } from "../../support/assistant-world.ts";
-import { approveInTab } from "../../support/approve-in-tab.ts";
-import { decideInTab, launchBrowser, openTab, pressButton } from "../../support/browser.ts";
-import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
-import { approve } from "../../support/mcp-clients.ts";
+import {
+  approveInTab,
+  decideInTab,
+  launchBrowser,
+  openTab,
+  pressButton,
+  createPagedWorld,
+} from "../../support/browser.ts";
+import { callDone, callRefused, type Args, approve } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { createPagedWorld } from "../../support/paged-world.ts";
 
 /**
  * What a person's yes is worth, from end to end: each official client asks, and a person reads the

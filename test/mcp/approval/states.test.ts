@@ -5,8 +5,7 @@ import { createPageServer, type PageServer } from "../../../src/mcp/approval/pag
 import { approvalPath, createApprovalPages } from "../../../src/mcp/approval/page.ts";
 import { digestOf } from "../../../src/text/digest.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab, pressButton } from "../../support/browser.ts";
-import { lookAtPage, sizes } from "../../support/look-at-page.ts";
+import { launchBrowser, openTab, pressButton, lookAtPage, sizes } from "../../support/browser.ts";
 
 /** Every state of the approval page; acts.test.ts has every act that asks. */
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { approvalRules } from "../../../src/contract/approval-rules.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { readAccess } from "../../support/explain-access.ts";
+import { readAccess } from "../../support/stage.ts";
 
 /** What a person is asked about, and what happens at once (design.md, "Approval"). */
 

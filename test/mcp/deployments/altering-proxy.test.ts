@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { replyWith, withBody } from "../../support/altering-proxy.ts";
-import { callDone, callRefused } from "../../support/call-tool.ts";
-import { createStrangeWorld } from "../../support/strange-world.ts";
+import { replyWith, withBody, createStrangeWorld } from "../../support/remote.ts";
+import { callDone, callRefused } from "../../support/mcp-clients.ts";
 
 test("a deployment whose replies are left as they are is any deployment over HTTP", async () => {
   await using strange = await createStrangeWorld();

@@ -1,13 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withBody, type Alter } from "../../support/altering-proxy.ts";
+import {
+  withBody,
+  type Alter,
+  beSlow,
+  ignoreOwn,
+  createStrangeWorld,
+  type StrangeWorld,
+} from "../../support/remote.ts";
 import { eras } from "../../support/assistant-world.ts";
-import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
+import { callDone, callRefused, type Args } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { day, plantLinks, type Seed } from "../../support/planting.ts";
 import { addLink } from "../../support/rows.ts";
-import { beSlow, ignoreOwn } from "../../support/slow-deployment.ts";
-import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
 /** Links are found by anything also where a deployment knows the specification's filters alone. */
 

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { callDone, callRefused, type Args } from "../../support/call-tool.ts";
+import { callDone, callRefused, type Args } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
 import { plantLinks } from "../../support/planting.ts";
-import { beSlow, ignoreOwn } from "../../support/slow-deployment.ts";
-import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
+import { beSlow, ignoreOwn, createStrangeWorld, type StrangeWorld } from "../../support/remote.ts";
 
 /** What is read in one call where a deployment does not answer: 20 s from the first question on. */
 

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { Alter, ProxiedReply } from "../../support/altering-proxy.ts";
+import {
+  type Alter,
+  type ProxiedReply,
+  createStrangeWorld,
+  type StrangeWorld,
+} from "../../support/remote.ts";
 import { eras, type AssistantClient } from "../../support/assistant-world.ts";
-import { callDone } from "../../support/call-tool.ts";
+import { callDone } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 import { sha256 } from "../../contract/sample-link.ts";
 
 /**

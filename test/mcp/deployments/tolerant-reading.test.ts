@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { replyWith, withBody, type Alter } from "../../support/altering-proxy.ts";
+import {
+  replyWith,
+  withBody,
+  type Alter,
+  createStrangeWorld,
+  type StrangeWorld,
+} from "../../support/remote.ts";
 import { eras } from "../../support/assistant-world.ts";
-import { callDone, callRefused } from "../../support/call-tool.ts";
+import { callDone, callRefused } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
 /** What a deployment answers a little differently is read as far as it can be. */
 

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { replyWith, withBody, type Alter } from "../../support/altering-proxy.ts";
-import { callDone, callRefused } from "../../support/call-tool.ts";
+import {
+  replyWith,
+  withBody,
+  type Alter,
+  createStrangeWorld,
+  type StrangeWorld,
+} from "../../support/remote.ts";
+import { callDone, callRefused } from "../../support/mcp-clients.ts";
 import { openForEach } from "../../support/open-for.ts";
-import { createStrangeWorld, type StrangeWorld } from "../../support/strange-world.ts";
 
 /** What cannot be read, or is not shown, is never written back, and proves nothing. */
 

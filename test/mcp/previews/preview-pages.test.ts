@@ -6,8 +6,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPreviews } from "../../../src/mcp/access/saved-previews.ts";
 import { createAssistantWorld, type AssistantWorld } from "../../support/assistant-world.ts";
-import { launchBrowser, openTab } from "../../support/browser.ts";
-import { saveShot, sizes } from "../../support/look-at-page.ts";
+import { launchBrowser, openTab, saveShot, sizes } from "../../support/browser.ts";
 
 /** The page at `preview_url`, in a real Chromium: to be looked at, and nothing else. */
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messages } from "../../../src/contract/messages.ts";
 import { createAssistantWorld } from "../../support/assistant-world.ts";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 
 /** What an assistant is told where more is written than the store can take. */
 

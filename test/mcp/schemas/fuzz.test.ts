@@ -7,7 +7,7 @@ import {
   type AssistantWorld,
   type ListedTool,
 } from "../../support/assistant-world.ts";
-import { memoryFolder } from "../../support/memory-folder.ts";
+import { memoryFolder } from "../../support/folders.ts";
 
 /**
  * Arguments that nobody would send, to every tool, before the real service. The 1.x client holds

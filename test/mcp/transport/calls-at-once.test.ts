@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createGate } from "../../support/gate.ts";
+import { createGate } from "../../support/clock.ts";
 import { openHeldWay, openWay, readStatuses, readUntil, settle } from "../../support/mcp-way.ts";
 
 /** Calls that come at once: whose turn it is, and how many there may be. */

@@ -8,13 +8,9 @@ import {
   expectFailure,
   runAcceptance,
   runOnce,
-} from "../../support/mcp-flow.ts";
-import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
-import {
-  connectAiSdk,
-  connectThroughBridge,
-  openInspector,
-} from "../../support/mcp-other-clients.ts";
+} from "./mcp-flow.ts";
+import { openGround, type Ground, type Tenant } from "../../support/mcp-http.ts";
+import { connectAiSdk, connectThroughBridge, openInspector } from "./mcp-other-clients.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /**

@@ -5,8 +5,7 @@ import { describe, expect, test } from "vitest";
 import { createHttpServer } from "../../../src/compose/http-server.ts";
 import { untilSeen } from "../../support/command.ts";
 import { connectV1 } from "../../support/mcp-clients.ts";
-import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
-import { modernCall, post } from "../../support/mcp-post.ts";
+import { openGround, type Ground, type Tenant, modernCall, post } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /** Who gets in at `/mcp`, and who does not. */

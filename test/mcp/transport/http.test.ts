@@ -10,12 +10,19 @@ import {
   holdAnswers,
   startDeployment,
   type Deployment,
-} from "../../support/mcp-deployment.ts";
-import { expectFailure } from "../../support/mcp-flow.ts";
-import { openGround, type Ground, type Tenant } from "../../support/mcp-ground.ts";
-import { listenInSession, listenModern, modernCall, post } from "../../support/mcp-post.ts";
+} from "../../support/remote.ts";
+import { expectFailure } from "./mcp-flow.ts";
+import {
+  openGround,
+  type Ground,
+  type Tenant,
+  listenInSession,
+  listenModern,
+  modernCall,
+  post,
+} from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** MCP over HTTP: what each key sees, how many calls it may have at once, and how it all ends. */
 

@@ -4,10 +4,16 @@ import { expect, test } from "vitest";
 import { openSqlite } from "../../../src/sql/sqlite.ts";
 import type { StateTables } from "../../../src/state/tables.ts";
 import { createFolder } from "../../support/command.ts";
-import { openGround } from "../../support/mcp-ground.ts";
-import { modernCall, post, withSession } from "../../support/mcp-post.ts";
-import { callOf, handshake, startRaw } from "../../support/mcp-raw.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import {
+  openGround,
+  modernCall,
+  post,
+  withSession,
+  callOf,
+  handshake,
+  startRaw,
+} from "../../support/mcp-http.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** Work ends when nobody waits for it any more, and leaves nothing behind. */
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFolder, startServe, type Folder, type Serving } from "../../support/command.ts";
-import { modernCall, post } from "../../support/mcp-post.ts";
-import { startRaw } from "../../support/mcp-raw.ts";
+import { modernCall, post, startRaw } from "../../support/mcp-http.ts";
 
 /** Arguments that are nested without an end: refused as arguments, by whichever way they come. */
 

@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { createFolder, startServe } from "../../support/command.ts";
-import { createGate, type Gate } from "../../support/gate.ts";
-import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
-import { modernCall, post, withSession } from "../../support/mcp-post.ts";
-import { callOf, handshake, startRaw } from "../../support/mcp-raw.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { createGate, type Gate, waitUntil } from "../../support/clock.ts";
+import { answerEmpty, startDeployment } from "../../support/remote.ts";
+import {
+  modernCall,
+  post,
+  withSession,
+  callOf,
+  handshake,
+  startRaw,
+} from "../../support/mcp-http.ts";
 
 /** Two requests of one client with one id, the second before the first is answered. */
 

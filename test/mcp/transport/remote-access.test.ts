@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createUsedFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
-import { startDeployment } from "../../support/mcp-deployment.ts";
-import { openGround, type Ground } from "../../support/mcp-ground.ts";
+import { startDeployment } from "../../support/remote.ts";
+import { openGround, type Ground } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 import { openStage } from "../../support/stage.ts";
-import { openStateForEach } from "../../support/state-folder.ts";
+import { openStateForEach } from "../../support/store-place.ts";
 
 /** A key that may only read links, in front of a deployment of which nothing is known. */
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createUsedFolder, startServe, type Serving } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** A deployment that is killed in the middle of a call: what is told of it, and what comes next. */
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFolder, startServe } from "../../support/command.ts";
 import { connectV1, connectV2, type Connected } from "../../support/mcp-clients.ts";
-import { answerEmpty, startDeployment } from "../../support/mcp-deployment.ts";
+import { answerEmpty, startDeployment } from "../../support/remote.ts";
 import {
   addLimitedTenant,
   approveIfOnPage,
@@ -11,9 +11,8 @@ import {
   expectFailure,
   type Person,
   runAcceptance,
-} from "../../support/mcp-flow.ts";
-import { openGround, type Ground } from "../../support/mcp-ground.ts";
-import { modernCall, post } from "../../support/mcp-post.ts";
+} from "./mcp-flow.ts";
+import { openGround, type Ground, modernCall, post } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
 
 /** In front of another Waypost: the same as with one's own store, and the key stays with us. */

@@ -2,9 +2,7 @@ import { Server } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { createSessions } from "../../../src/mcp/transport/sessions.ts";
 import { connectV1, connectV2 } from "../../support/mcp-clients.ts";
-import { openGround } from "../../support/mcp-ground.ts";
-import { modernCall, post, withSession } from "../../support/mcp-post.ts";
-import { handshake } from "../../support/mcp-raw.ts";
+import { openGround, modernCall, post, withSession, handshake } from "../../support/mcp-http.ts";
 
 /** Sessions of the earlier revisions over HTTP: how many, how long, and whose. */
 

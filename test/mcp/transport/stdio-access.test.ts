@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createUsedFolder, untilSeen } from "../../support/command.ts";
 import { approve, connectV1, connectV2 } from "../../support/mcp-clients.ts";
-import { expectFailure } from "../../support/mcp-flow.ts";
-import { openGround, type Ground } from "../../support/mcp-ground.ts";
-import { startRaw } from "../../support/mcp-raw.ts";
+import { expectFailure } from "./mcp-flow.ts";
+import { openGround, type Ground, startRaw } from "../../support/mcp-http.ts";
 import { openForAll } from "../../support/open-for.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** Over stdio: what a key shows, and what of the key or of our insides is shown to nobody. */
 

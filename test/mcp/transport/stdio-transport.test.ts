@@ -4,8 +4,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Server } from "@modelcontextprotocol/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createStdioTransport, serveOverStdio } from "../../../src/mcp/transport/stdio.ts";
-import { createGate } from "../../support/gate.ts";
-import { callOf, handshake } from "../../support/mcp-raw.ts";
+import { createGate } from "../../support/clock.ts";
+import { callOf, handshake } from "../../support/mcp-http.ts";
 import { collectGarbage } from "../../support/measure-held.ts";
 
 /** Lines without a process around them: what is kept of them, and what an end waits for. */

@@ -2,9 +2,9 @@ import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFolder, run, type Folder } from "../../support/command.ts";
 import { connectV1 } from "../../support/mcp-clients.ts";
-import { answerNever, holdAnswers, startDeployment } from "../../support/mcp-deployment.ts";
-import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-raw.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { answerNever, holdAnswers, startDeployment } from "../../support/remote.ts";
+import { callOf, handshake, startRaw, type RawSession } from "../../support/mcp-http.ts";
+import { waitUntil } from "../../support/clock.ts";
 
 /** Our command over stdin and stdout: what it makes of odd lines, and how it ends. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { waitUntil } from "../../../support/wait-until.ts";
+import { waitUntil } from "../../../support/clock.ts";
 
 /** What one key may ask for: how much at once, and how often at the same time. */
 

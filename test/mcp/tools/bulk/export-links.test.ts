@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { saveExportFile } from "../../../../src/compose/export-files.ts";
 import { link } from "../../../contract/sample-link.ts";
-import { memoryFolder } from "../../../support/memory-folder.ts";
+import { memoryFolder } from "../../../support/folders.ts";
 import { answering, openStage, type Deployment, type Stage } from "../../../support/stage.ts";
 
 /** `export_links` for a client on this machine: a file beside the resource, with the same text. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { waitUntil } from "../../../support/wait-until.ts";
+import { waitUntil } from "../../../support/clock.ts";
 
 /**
  * Every way in which the tools of many links can fail, through the 1.x client, which holds each

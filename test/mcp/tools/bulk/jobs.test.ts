@@ -5,8 +5,8 @@ import {
   type AssistantWorld,
 } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import type { RawCall } from "../../../support/speak-raw.ts";
-import { waitUntil } from "../../../support/wait-until.ts";
+import type { RawCall } from "../../../support/mcp-http.ts";
+import { waitUntil } from "../../../support/clock.ts";
 
 /** Jobs as a client meets them: told of while they run, asked for, stopped, and gone on with. */
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { waitUntil } from "../../../support/wait-until.ts";
+import { waitUntil } from "../../../support/clock.ts";
 
 /** The undo of a job that its process left unfinished. */
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
-import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
-import { approve } from "../../../support/mcp-clients.ts";
+import { callDone, callRefused, type Args, approve } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** What an undo asks a person first, and what it never does unasked. */

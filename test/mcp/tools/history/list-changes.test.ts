@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
-import { callDone, type Args } from "../../../support/call-tool.ts";
+import { callDone, type Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** Who is shown which changes, and how much of them. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
-import { callDone, callRefused } from "../../../support/call-tool.ts";
+import { callDone, callRefused } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** An owner sees the changes of all keys, and still undoes in its own name only. */

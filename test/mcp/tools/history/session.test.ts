@@ -1,11 +1,14 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { approveInTab } from "../../../support/approve-in-tab.ts";
+import {
+  approveInTab,
+  launchBrowser,
+  openTab,
+  createPagedWorld,
+} from "../../../support/browser.ts";
 import type { AssistantClient, AssistantWorld } from "../../../support/assistant-world.ts";
-import { launchBrowser, openTab } from "../../../support/browser.ts";
-import type { Args } from "../../../support/call-tool.ts";
+import type { Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
-import { createPagedWorld } from "../../../support/paged-world.ts";
 
 /** An assistant's session in guarded mode, whose person answers in a real browser. */
 

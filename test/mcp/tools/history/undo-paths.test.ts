@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
-import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
+import { callDone, callRefused, type Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** The short path of an existing link cannot be taken back, and only its change says so. */

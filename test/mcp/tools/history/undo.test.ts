@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
-import { callDone, callRefused, type Args } from "../../../support/call-tool.ts";
+import { callDone, callRefused, type Args } from "../../../support/mcp-clients.ts";
 import { openForEach } from "../../../support/open-for.ts";
 
 /** Changes put back, one kind after another. */

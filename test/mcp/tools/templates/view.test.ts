@@ -2,8 +2,7 @@ import type { Browser, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createAssistantWorld, type AssistantWorld } from "../../../support/assistant-world.ts";
-import { launchBrowser, openTab } from "../../../support/browser.ts";
-import { saveShot } from "../../../support/look-at-page.ts";
+import { launchBrowser, openTab, saveShot } from "../../../support/browser.ts";
 
 /** The view of `preview_template` (MCP Apps), in a real Chromium before a client's own page. */
 

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { openGround, type Ground, type Tenant } from "../../../support/mcp-ground.ts";
-import { post, withSession, type Posting } from "../../../support/mcp-post.ts";
-import { callOf, handshake } from "../../../support/mcp-raw.ts";
+import {
+  openGround,
+  type Ground,
+  type Tenant,
+  post,
+  withSession,
+  type Posting,
+  callOf,
+  handshake,
+} from "../../../support/mcp-http.ts";
 import { openForAll } from "../../../support/open-for.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { viewExtension, viewType } from "../../../../src/mcp/tools/templates/view-resource.ts";
 import { createUsedFolder, type Folder } from "../../../support/command.ts";
-import { answerEmpty, startDeployment } from "../../../support/mcp-deployment.ts";
-import { callOf, handshake, startRaw, type RawSession } from "../../../support/mcp-raw.ts";
-import { waitUntil } from "../../../support/wait-until.ts";
+import { answerEmpty, startDeployment } from "../../../support/remote.ts";
+import { callOf, handshake, startRaw, type RawSession } from "../../../support/mcp-http.ts";
+import { waitUntil } from "../../../support/clock.ts";
 
 /**
  * Every message gets the same answer both ways: as the first call of a connection, through the SDK,

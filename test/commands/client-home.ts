@@ -1,0 +1,55 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { parse as parseJson } from "jsonc-parser";
+import { parse as parseToml } from "smol-toml";
+import { afterEach, beforeEach } from "vitest";
+import { bundle, runHere } from "../support/command.ts";
+
+/** Gives each test of a file an empty home folder, in which MCP clients keep their files. */
+export function useHome() {
+  let home = "";
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), "waypost-connect-"));
+  });
+  afterEach(() => rmSync(home, { recursive: true }));
+  return {
+    home: () => home,
+    run: (words: readonly string[], typed?: Iterable<string>) =>
+      runHere(["connect", ...words], { HOME: home, XDG_CONFIG_HOME: "" }, typed),
+    fill: (file: string, text: string | Buffer) => {
+      const path = join(home, file);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+      return path;
+    },
+    read: (file: string) => readFileSync(join(home, file), "utf8"),
+    /** The backups of a file, the oldest first. */
+    listBackups: (file: string) => {
+      const folder = dirname(file);
+      const names = existsSync(join(home, folder)) ? readdirSync(join(home, folder)) : [];
+      const start = `${basename(file)}.waypost-backup-`;
+      return names
+        .filter((name) => name.startsWith(start))
+        .toSorted()
+        .map((name) => join(folder, name));
+    },
+  };
+}
+
+// The files of clients are read as freely as by the clients.
+// oxlint-disable-next-line typescript/no-explicit-any
+export function parse(file: string, text: string): any {
+  return file.endsWith(".toml") ? parseToml(text) : parseJson(text, []);
+}
+
+/** How a client starts the command that was built here. */
+export const startsHere = { command: process.execPath, args: [bundle] };

@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { knownDatabases } from "../../src/compose/copied-databases.ts";
+import { openDatabase } from "../../src/sql/engine.ts";
+import { memoryFolder } from "../support/folders.ts";
+import { query } from "../support/postgres.ts";
+
+/** All rows that `waypost migrate` copies, by table, without the columns that it leaves out. */
+export type AllRows = Readonly<Record<string, readonly string[]>>;
+
+type Read = (table: string) => Promise<readonly object[]>;
+
+/** From copies of the files: a connection of this process may stay open for a while. */
+export async function readFolder(data: string): Promise<AllRows> {
+  const all: Record<string, readonly string[]> = {};
+  const copies = await mkdtemp(join(memoryFolder, "waypost-rows-"));
+  for (const known of knownDatabases) {
+    for (const file of [known.file, `${known.file}-wal`]) {
+      if (existsSync(join(data, file))) await copyFile(join(data, file), join(copies, file));
+    }
+    if (!existsSync(join(copies, known.file))) continue;
+    const database = openDatabase(join(copies, known.file));
+    const read: Read = async (table) =>
+      database.prepare(`select * from ${table}`).all() as readonly object[];
+    Object.assign(all, await readTables(known, read));
+    database.close();
+  }
+  await rm(copies, { recursive: true });
+  return all;
+}
+
+export async function readDatabase(url: string): Promise<AllRows> {
+  const all: Record<string, readonly string[]> = {};
+  const read: Read = (table) => query(url, `select * from ${table}`);
+  for (const known of knownDatabases) Object.assign(all, await readTables(known, read));
+  return all;
+}
+
+async function readTables({ tables }: (typeof knownDatabases)[number], read: Read) {
+  const all: Record<string, readonly string[]> = {};
+  for (const { name, leaves = [] } of tables) {
+    const rows = await read(name);
+    all[name] = rows.map((row) => writeRow(row, leaves)).toSorted();
+  }
+  return all;
+}
+
+/** The driver of PostgreSQL reads a bigint as a text. */
+function writeRow(row: object, leaves: readonly string[]): string {
+  const cells = Object.entries(row)
+    .filter(([column]) => !leaves.includes(column))
+    .map(([column, cell]) => `${column}: ${cell === null ? "null" : JSON.stringify(String(cell))}`);
+  return cells.toSorted().join(", ");
+}

@@ -1,0 +1,146 @@
+import { createFolder, run, startServe, type Serving } from "../support/command.ts";
+import { connectV2 } from "../support/mcp-clients.ts";
+import { takeDatabase } from "../support/postgres.ts";
+import { isOnPostgres } from "../support/store-place.ts";
+import { createServer, request as openRequest, type IncomingMessage } from "node:http";
+import { listen } from "../support/listening.ts";
+
+/** Two `serve` processes of one store, and a way that leads to the other one with each request. */
+export type Two = {
+  readonly one: Serving;
+  readonly other: Serving;
+  readonly data: string;
+  /** The settings of another process of theirs. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A client of the revision 2026-07-28 that switches with every request. */
+  readonly connect: (key?: string) => ReturnType<typeof connectV2>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** What stands between processes and their database, which is asked by its address. */
+type Between = AsyncDisposable & { readonly url: string };
+
+/** On the engine of this run. */
+export function startTwo(): Promise<Two> {
+  return isOnPostgres ? startOnPostgres() : startOnSqlite();
+}
+
+/** On two machines, as far as the folders are concerned. */
+export async function startOnPostgres(
+  openBetween?: (url: string) => Promise<Between>,
+): Promise<Two> {
+  const database = await takeDatabase();
+  const between = await openBetween?.(database.url);
+  const folders = [await createFolder(), await createFolder()] as const;
+  const env = { WAYPOST_DATABASE_URL: between?.url ?? database.url };
+  const [one, other] = await Promise.all(folders.map(({ path }) => startServe(path, [], { env })));
+  if (one === undefined || other === undefined) throw new Error("there are two folders");
+  const key = one.key + other.key;
+  const place = { data: folders[0].path, env };
+  return open({ ...one, key }, { ...other, key }, place, async () => {
+    await Promise.all(folders.map((folder) => folder[Symbol.asyncDispose]()));
+    await between?.[Symbol.asyncDispose]();
+    await database.giveBack();
+  });
+}
+
+/** In one data folder. */
+async function startOnSqlite(): Promise<Two> {
+  const folder = await createFolder();
+  const one = await startServe(folder.path);
+  const other = await startServe(folder.path);
+  return open(one, other, { data: folder.path, env: {} }, () => folder[Symbol.asyncDispose]());
+}
+
+async function open(
+  one: Serving,
+  other: Serving,
+  place: Pick<Two, "data" | "env">,
+  close: () => Promise<void>,
+): Promise<Two> {
+  const balancer = await startBalancer(takeTurns([one.places.url, other.places.url]));
+  const url = `${balancer.url}/mcp`;
+  return {
+    one,
+    other,
+    ...place,
+    connect: (token = one.key) => connectV2({ transport: "http", url, token }),
+    [Symbol.asyncDispose]: async () => {
+      await balancer[Symbol.asyncDispose]();
+      await Promise.all([one.stop("SIGKILL"), other.stop("SIGKILL")]);
+      await close();
+    },
+  };
+}
+
+/** One that stays with its server. */
+export function connectTo({ places, key }: Serving) {
+  return connectV2({ transport: "http", url: places.mcp, token: key });
+}
+
+/** One that neither of the two has been shown yet. */
+export async function makeKey({ data, env }: Two, words: readonly string[]): Promise<string> {
+  const { stdout } = await run(["keys", "create", ...words, "--json", "--data", data], { env });
+  return JSON.parse(stdout).token;
+}
+
+/** A balancer of a few lines, in front of processes that serve the same data. */
+export type Balancer = {
+  readonly url: string;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** Which of the processes, by its address, gets a request. */
+type Rule = {
+  readonly pick: (request: IncomingMessage) => string;
+  /** Told of each answer, and whom it is from. */
+  readonly learn?: (from: string, answer: IncomingMessage) => void;
+};
+
+export async function startBalancer({ pick, learn }: Rule): Promise<Balancer> {
+  const server = createServer((request, response) => {
+    const target = pick(request);
+    const { method, url = "/", headers } = request;
+    const passed = openRequest(new URL(url, target), { method, headers, agent: false });
+    passed.once("response", (answer) => {
+      learn?.(target, answer);
+      response.writeHead(answer.statusCode ?? 0, answer.headers).flushHeaders();
+      answer.pipe(response);
+    });
+    passed.once("error", () => response.destroy());
+    response.once("close", () => passed.destroy());
+    request.pipe(passed);
+  });
+  const port = await listen(server, 0);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Every request goes to another one than the one before. */
+function takeTurns(targets: readonly string[]): Rule {
+  let turn = 0;
+  return {
+    pick: () => {
+      turn += 1;
+      return targets[turn % targets.length] ?? "";
+    },
+  };
+}
+
+/** Pins a session to the process that gave its id, as the README says under Many processes. */
+export function stickToSessions(targets: readonly string[]): Rule {
+  const { pick } = takeTurns(targets);
+  const owners = new Map<string, string>();
+  return {
+    pick: (request) => owners.get(String(request.headers["mcp-session-id"])) ?? pick(request),
+    learn: (from, { headers }) => {
+      const id = headers["mcp-session-id"];
+      if (typeof id === "string") owners.set(id, from);
+    },
+  };
+}

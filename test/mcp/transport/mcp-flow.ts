@@ -1,0 +1,209 @@
+import { setTimeout } from "node:timers/promises";
+import { expect } from "vitest";
+import type { Scope } from "../../../src/contract/scopes-and-roles.ts";
+import type { Reply, ToolResult } from "../../support/mcp-clients.ts";
+import { decideOnPage, type Ground, type Tenant } from "../../support/mcp-http.ts";
+
+/** What every client must be able to do (issue 3, "Accept when"), whatever carries its calls. */
+
+export type Seat = {
+  readonly listNames: () => Promise<readonly string[]>;
+  readonly callTool: (name: string, args?: Record<string, unknown>) => Promise<ToolResult>;
+};
+
+/** Whoever approves: in the client's own form, or on the page where the client has none. */
+export type Person = {
+  readonly elicit: ((message: string) => Promise<Reply>) | undefined;
+  /** What the form's message said, each time. */
+  readonly asked: string[];
+  decision: "approve" | "decline";
+};
+
+const scopes: readonly Scope[] = [
+  "links.index",
+  "links.show",
+  "links.create",
+  "links.destroy",
+  "ios_apps.index",
+  "ios_apps.create",
+];
+
+export function createPerson({ hasForm }: { readonly hasForm: boolean }): Person {
+  const asked: string[] = [];
+  const person: Person = {
+    asked,
+    decision: "decline",
+    elicit: hasForm
+      ? async (message) => {
+          asked.push(message);
+          // What comes back at once was shown to nobody.
+          await setTimeout(400);
+          return person.decision === "approve"
+            ? { action: "accept", content: { approve: true } }
+            : { action: "decline" };
+        }
+      : undefined,
+  };
+  return person;
+}
+
+/** A key that is refused for every reason but its own invalidity, once its role is viewer. */
+export function addLimitedTenant({ addTenant }: Ground): Promise<Tenant> {
+  return addTenant({ plan: "free", role: "manager", scopes });
+}
+
+export async function runAcceptance(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
+  await runOnce(seat, tenant, person);
+  await isNotFooled(seat, person);
+}
+
+/** The same without what only a client that keeps a connection can find out cheaply. */
+export async function runOnce(seat: Seat, tenant: Tenant, person: Person): Promise<void> {
+  await lists(seat);
+  await createsAndReads(seat);
+  await isRefused(seat);
+  await isToldWhyTheKeyIsRefused(seat, tenant);
+  await deletesWhatAPersonApproves(seat, person);
+}
+
+async function lists({ listNames }: Seat): Promise<void> {
+  const names = await listNames();
+  // A gateway whose key was a viewer's at first has learned not to show this tool.
+  expect(names.filter((name) => name !== "register_ios_app").toSorted()).toEqual([
+    "apply_plan",
+    "audit_links",
+    "cancel_job",
+    "check_domain",
+    "create_link",
+    "delete_link",
+    "explain_access",
+    "explain_link",
+    "export_links",
+    "get_job",
+    "get_link",
+    "link_stats",
+    "list_changes",
+    "list_ios_apps",
+    "list_jobs",
+    "list_links",
+    "plan_links",
+    "resolve_short_link",
+    "undo",
+    "upsert_link",
+  ]);
+}
+
+async function createsAndReads({ callTool }: Seat): Promise<void> {
+  const created = await callTool("create_link", { path: "spring", url: "https://example.com/a" });
+  expect(created.structured).toMatchObject({ link: { path: "spring" } });
+  expect(JSON.parse(created.text)).toEqual(created.structured);
+  const { id } = created.structured.link;
+  expect((await callTool("get_link", { id: "spring" })).structured.link.id).toBe(id);
+}
+
+async function isRefused(seat: Seat): Promise<void> {
+  await expectFailure(seat, "create_link", { path: "spring" }, "validation_failed", {
+    status: 422,
+    problems: [{ field: "path" }],
+  });
+  const nobody = "00000000-0000-4000-8000-000000000000";
+  await expectFailure(seat, "get_link", { id: nobody }, "not_found", { status: 404 });
+}
+
+async function isToldWhyTheKeyIsRefused(seat: Seat, tenant: Tenant): Promise<void> {
+  // Where the operator has declared the scopes, nobody was asked, and there is no status.
+  await expectFailure(seat, "list_android_apps", {}, "scope_missing");
+  const app = { bundle_id: "com.example.app", team_id: "ABCDE12345" };
+  await tenant.setRole("viewer");
+  await expectFailure(seat, "register_ios_app", app, "role_required", { status: 401 });
+  await tenant.setRole("manager");
+  const pro = { provider_token: "one", campaign_token: "spring" };
+  await expectFailure(seat, "create_link", pro, "plan_required", { status: 401 });
+  await tenant.suspend(true);
+  await expectFailure(seat, "list_links", {}, "account_suspended", { status: 401 });
+  await tenant.suspend(false);
+}
+
+async function deletesWhatAPersonApproves(seat: Seat, person: Person): Promise<void> {
+  await tryToDelete(seat, person, "decline");
+  const { structured } = await tryToDelete(seat, person, "approve");
+  expect(structured).toMatchObject({ deleted: { path: "spring" } });
+}
+
+/** Around an approval: what changes nothing, and that it counts once. */
+async function isNotFooled(seat: Seat, person: Person): Promise<void> {
+  const remove = { id: "spring" };
+  await expectFailure(seat, "get_link", remove, "not_found");
+  await expectFailure(seat, "delete_link", remove, "not_found");
+  // The approval was for the link that was there before, and is used up.
+  await seat.callTool("create_link", { path: "spring" });
+  if (person.elicit === undefined) {
+    const asked = await expectFailure(seat, "delete_link", remove, "approval_required");
+    const again = await expectFailure(seat, "delete_link", remove, "approval_required");
+    expect(readUrl(again)).toEqual(readUrl(asked));
+  } else {
+    person.decision = "decline";
+    await expectFailure(seat, "delete_link", remove, "approval_declined");
+    expect(person.asked).toHaveLength(3);
+    expect(person.asked.every((message) => message.includes("spring"))).toBe(true);
+  }
+  expect((await seat.callTool("list_links")).structured).toMatchObject({
+    links: [{ path: "spring" }],
+  });
+}
+
+async function tryToDelete(
+  seat: Seat,
+  person: Person,
+  decision: Person["decision"],
+): Promise<ToolResult> {
+  person.decision = decision;
+  const remove = { id: "spring" };
+  await decideIfOnPage(seat, person, "delete_link", remove);
+  if (decision === "approve") return seat.callTool("delete_link", remove);
+  return expectFailure(seat, "delete_link", remove, "approval_declined");
+}
+
+/** A person without a form decides on the page, before the call that then goes on. */
+async function decideIfOnPage(
+  seat: Seat,
+  person: Person,
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<void> {
+  if (person.elicit !== undefined) return;
+  const asking = { effect: "none", retry: "later", approval: { url: expect.any(String) } };
+  const asked = await expectFailure(seat, tool, args, "approval_required", asking);
+  await decideOnPage(readUrl(asked), person.decision);
+}
+
+/** Says yes to the call that comes next, wherever it is asked. */
+export async function approveIfOnPage(
+  seat: Seat,
+  person: Person,
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<void> {
+  person.decision = "approve";
+  await decideIfOnPage(seat, person, tool, args);
+}
+
+function readUrl({ structured }: ToolResult): string {
+  return structured.error.approval.url;
+}
+
+/** A failure as design.md, "Results", has it: the same in both places. */
+export async function expectFailure(
+  { callTool }: Seat,
+  name: string,
+  args: Record<string, unknown>,
+  code: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<ToolResult> {
+  const result = await callTool(name, args);
+  const parts = { effect: expect.any(String), retry: expect.any(String), ...more };
+  const error = { code, message: expect.any(String), next: expect.any(String), ...parts };
+  expect(result).toMatchObject({ isError: true, structured: { error } });
+  expect(JSON.parse(result.text)).toEqual(result.structured);
+  return result;
+}

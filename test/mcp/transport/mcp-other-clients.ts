@@ -1,0 +1,111 @@
+import { createMCPClient, ElicitationRequestSchema } from "@ai-sdk/mcp";
+import { Experimental_StdioMCPTransport as StdioTransport } from "@ai-sdk/mcp/mcp-stdio";
+import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import {
+  closeCleanly,
+  connectV1,
+  describeCommand,
+  describeHeaders,
+  readResult,
+  record,
+  type Connecting,
+} from "../../support/mcp-clients.ts";
+import type { Seat } from "./mcp-flow.ts";
+
+/** Clients that others have made, in the shape of the official ones. */
+
+type Other = Seat & { readonly [Symbol.asyncDispose]: () => Promise<void> };
+
+const run = promisify(execFile);
+const require = createRequire(import.meta.url);
+const inspector = require.resolve("@modelcontextprotocol/inspector-cli/build/cli.js");
+const bridge = require.resolve("mcp-remote/dist/proxy.js");
+
+/** The client of the AI SDK, of the line that runs on Node 20: revisions before 2026-07-28. */
+export async function connectAiSdk(given: Connecting): Promise<Other> {
+  const { elicit } = given;
+  const { transport, readProcess } = openTransport(given);
+  const client = await createMCPClient({
+    transport,
+    capabilities: elicit === undefined ? {} : { elicitation: {} },
+  });
+  if (elicit !== undefined) {
+    client.onElicitationRequest(ElicitationRequestSchema, ({ params }) => elicit(params.message));
+  }
+  return {
+    listNames: async () => (await client.listTools()).tools.map(({ name }) => name),
+    callTool: async (name, args = {}) => {
+      // Whether it is on the list or not: a model may call what it saw once.
+      const tools = [{ name, inputSchema: { type: "object" as const } }];
+      const tool = client.toolsFromDefinitions({ tools })[name];
+      if (tool === undefined) throw new Error(`the AI SDK makes no tool of ${name}`);
+      return readResult(await tool.execute(args, { toolCallId: name, messages: [] }));
+    },
+    [Symbol.asyncDispose]: closeCleanly(client, readProcess?.()),
+  };
+}
+
+function openTransport(given: Connecting) {
+  if (given.transport === "http") {
+    const headers = describeHeaders(given);
+    return { transport: { type: "http", url: given.url, headers } as const };
+  }
+  const transport = new StdioTransport(describeCommand(given));
+  return { transport, readProcess: record(transport, "process") };
+}
+
+/** The inspector's command line: a process for each call, and nobody to ask. */
+export function openInspector({ url, token }: Connecting & { readonly transport: "http" }): Seat {
+  const target = [url, "--header", `Authorization: Bearer ${token}`];
+
+  // The first call takes the whole way of `--cli`, which starts the second program here.
+  let start: readonly string[] = [inspector, "--cli"];
+  async function ask(method: string, words: readonly string[] = []) {
+    const args = [...start, ...target, "--method", method, ...words];
+    start = [join(dirname(inspector), "index.js")];
+    const { stdout } = await run(process.execPath, args, {
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    return JSON.parse(stdout);
+  }
+  return {
+    listNames: async () => {
+      const { tools } = await ask("tools/list");
+      return tools.map(({ name }: { readonly name: string }) => name);
+    },
+    callTool: async (name, args = {}) => {
+      const pairs = Object.entries(args).map(([field, value]) => `${field}=${String(value)}`);
+      const given = pairs.length === 0 ? [] : ["--tool-arg", ...pairs];
+      return readResult(await ask("tools/call", ["--tool-name", name, ...given]));
+    },
+  };
+}
+
+/** A client that speaks stdio alone, and the bridge that carries it to a server over HTTP. */
+export async function connectThroughBridge(
+  given: Connecting & { readonly transport: "http" },
+): Promise<Other> {
+  const { url, token, elicit } = given;
+  const folder = await mkdtemp(join(tmpdir(), "waypost-bridge-"));
+  const client = await connectV1({
+    transport: "stdio",
+    program: bridge,
+    words: [url, "--header", `Authorization: Bearer ${token}`, "--transport", "http-only"],
+    // It keeps a folder of its own, at home if it is not told where.
+    env: { MCP_REMOTE_CONFIG_DIR: folder },
+    ...(elicit !== undefined && { elicit }),
+  });
+  return {
+    ...client,
+    [Symbol.asyncDispose]: async () => {
+      await client.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

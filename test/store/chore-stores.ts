@@ -1,0 +1,63 @@
+import { setImmediate } from "node:timers/promises";
+import type { KyselyPlugin } from "kysely";
+import { expect } from "vitest";
+import type { SetAlarm } from "../../src/contract/clock.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import type { World } from "../support/world.ts";
+
+/** A world's store opened once more, as by another process, to follow its chores step by step. */
+
+/** With something that is done after each of its transactions. */
+export async function openWith(
+  { openSql, setAlarm }: World,
+  afterWrite: () => void | Promise<void>,
+): Promise<Store> {
+  const sql = await openSql();
+  const write: typeof sql.write = async (work, options) => {
+    const result = await sql.write(work, options);
+    await afterWrite();
+    return result;
+  };
+  return openStore({ ...sql, write }, setAlarm);
+}
+
+export type Watcher = {
+  readonly errors: readonly unknown[];
+  /** It looks once more after that time; resolves when all that it found is done. */
+  readonly lookAgain: (after_ms?: number) => Promise<void>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** Looks for chores as a serving process does, and has done so once. */
+export async function watchChores({ openSql, clock, setAlarm, advance }: World): Promise<Watcher> {
+  const sql = await openSql();
+  let reads = 0;
+  const counter: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      reads += 1;
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
+  let rest: (() => void) | undefined;
+  const set: SetAlarm = (milliseconds, ring) => {
+    rest?.();
+    return setAlarm(milliseconds, ring);
+  };
+  const store = await openStore({ ...sql, db: sql.db.withPlugin(counter) }, set);
+  const look = async (begin: () => void) => {
+    const before = reads;
+    const isDone = new Promise<void>((resolve) => (rest = resolve));
+    begin();
+    await setImmediate();
+    expect(reads).toBeGreaterThan(before);
+    await isDone;
+  };
+  const errors: unknown[] = [];
+  await look(() => store.watchChores(clock, (error) => errors.push(error)));
+  return {
+    errors,
+    lookAgain: (after_ms = 1000) => look(() => advance(after_ms)),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}

@@ -1,0 +1,129 @@
+import type { Clock, SetAlarm } from "../../src/contract/clock.ts";
+import { setTimeout } from "node:timers/promises";
+
+/** Use these wherever a test depends on time: none of them waits for the time of the machine. */
+
+/** Time that passes when the test says so, for whoever looks at it and whoever sleeps by it. */
+export type TestClock = Clock & {
+  /** Moves both clocks forward, and wakes whoever has slept long enough by then. */
+  readonly advance: (milliseconds: number) => void;
+  /** Moves the time of day alone: forward, or back where it is negative. */
+  readonly setClock: (milliseconds: number) => void;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** Resolves as soon as so many sleep at once. */
+  readonly untilAsleep: (count?: number) => Promise<void>;
+  /** Whether somebody sleeps who meant to sleep so long at most. */
+  readonly isAsleepFor: (most_ms: number) => boolean;
+};
+
+type Sleeper = { readonly until: number; readonly asked_ms: number; readonly wake: () => void };
+
+export function createTestClock(): TestClock {
+  let now = Date.UTC(2026, 0, 15, 12);
+  let monotonic = 0;
+  const sleepers = new Set<Sleeper>();
+  const watchers = new Set<() => void>();
+
+  return {
+    now: () => now,
+    monotonic: () => monotonic,
+    advance: (milliseconds) => {
+      now += milliseconds;
+      monotonic += milliseconds;
+      for (const { until, wake } of sleepers) if (until <= monotonic) wake();
+    },
+    setClock: (milliseconds) => {
+      now += milliseconds;
+    },
+    sleep: async (milliseconds, signal) => {
+      signal.throwIfAborted();
+      if (milliseconds <= 0) return;
+      await new Promise<void>((resolve, reject) => {
+        const end = (leave: () => void) => () => {
+          sleepers.delete(sleeper);
+          signal.removeEventListener("abort", onAbort);
+          leave();
+        };
+        const onAbort = end(() => reject(new DOMException("Nobody waits.", "AbortError")));
+        const until = monotonic + milliseconds;
+        const sleeper = { until, asked_ms: milliseconds, wake: end(resolve) };
+        sleepers.add(sleeper);
+        for (const look of watchers) look();
+        signal.addEventListener("abort", onAbort);
+      });
+    },
+    untilAsleep: (count = 1) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (sleepers.size < count) return;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+      }),
+    isAsleepFor: (most_ms) => [...sleepers].some(({ asked_ms }) => asked_ms <= most_ms),
+  };
+}
+
+/** Alarms that ring when the test has moved its clock so far, and never by themselves. */
+export type Alarms = {
+  readonly setAlarm: SetAlarm;
+  /** Rings those that are due, in the order of their times. */
+  readonly ringDue: () => void;
+};
+
+/** For those of whom nobody wants to know what they do when their time is over. */
+export const neverRing: SetAlarm = () => () => undefined;
+
+/** What is gathered for a moment is written in the next one: no test waits for it. */
+export const ringSoon: SetAlarm = (_milliseconds, ring) => {
+  const waiting = setImmediate(ring);
+  return () => clearImmediate(waiting);
+};
+
+type Waiting = { readonly due: number; readonly ring: () => void };
+
+export function createAlarms({ monotonic }: Pick<Clock, "monotonic">): Alarms {
+  const waiting = new Set<Waiting>();
+  return {
+    setAlarm: (milliseconds, ring) => {
+      const alarm = { due: monotonic() + milliseconds, ring };
+      waiting.add(alarm);
+      return () => void waiting.delete(alarm);
+    },
+    ringDue: () => {
+      const due = [...waiting].filter((alarm) => alarm.due <= monotonic());
+      for (const alarm of due.toSorted((one, other) => one.due - other.due)) {
+        // One of those before it may have taken it back.
+        if (waiting.delete(alarm)) alarm.ring();
+      }
+    },
+  };
+}
+
+/** A moment that others wait for, from before or after it came. */
+export type Gate = {
+  readonly opened: Promise<void>;
+  readonly open: () => void;
+};
+
+export function createGate(): Gate {
+  let open: (() => void) | undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open?.() };
+}
+
+/** For what others do in their own time; the test's own limit ends a wait in vain. */
+export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await setTimeout(10);
+}
+
+/**
+ * The environment of a command whose clock goes ahead of the machine's: for it the lease of a
+ * process that was killed is over already, and need not be waited for.
+ */
+export function setClockAhead(milliseconds: number): { readonly NODE_OPTIONS: string } {
+  const program = `const { now } = Date; Date.now = () => now() + ${milliseconds};`;
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(program)}` };
+}

@@ -1,0 +1,197 @@
+import { request } from "node:http";
+import { gunzipSync } from "node:zlib";
+import { type Serving, runJson, type Folder } from "./command.ts";
+import { modernCall, post } from "./mcp-http.ts";
+import { expect } from "vitest";
+
+/**
+ * Use this for console pages where no browser is needed: it sends forms and keeps cookies as one
+ * does.
+ */
+
+/** A browser as far as the network sees it: it keeps cookies, and names where a form comes from. */
+export type Browsing = {
+  readonly open: (path: string, headers?: Headers) => Promise<Shown>;
+  /** Fills in the first form of the page that is there, with its hidden fields, and sends it. */
+  readonly submit: (fields: Fields, headers?: Headers) => Promise<Shown>;
+  /** Sends a form that no page has. */
+  readonly post: (path: string, fields: Fields, headers?: Headers) => Promise<Shown>;
+  /** The same for one in which several fields have one name. */
+  readonly postForm: (path: string, form: URLSearchParams, headers?: Headers) => Promise<Shown>;
+  readonly cookies: Map<string, string>;
+};
+
+export type Shown = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+  /** As it came over the network, packed or not. */
+  readonly bytes: number;
+  /** Where it was in the end. */
+  readonly path: string;
+};
+
+type Headers = Readonly<Record<string, string>>;
+type Fields = Readonly<Record<string, string>>;
+
+/** Redirects are followed, as a browser does. */
+export function browse(origin: string): Browsing {
+  const cookies = new Map<string, string>();
+  let last: Shown = { status: 0, headers: {}, text: "", bytes: 0, path: "/" };
+
+  async function ask(path: string, headers: Headers, body?: string): Promise<Shown> {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const sent = { accept: "text/html", ...(cookie !== "" && { cookie }), ...headers };
+    last = { ...(await send(new URL(path, origin), sent, body)), path };
+    for (const line of [last.headers["set-cookie"] ?? []].flat()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === "") cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    const { location } = last.headers;
+    return typeof location === "string" ? ask(location, {}) : last;
+  }
+
+  const post: Browsing["post"] = (path, fields, headers = {}) => {
+    return ask(path, { ...formHeaders, origin, ...headers }, String(new URLSearchParams(fields)));
+  };
+  return {
+    open: (path, headers = {}) => ask(path, headers),
+    post,
+    postForm: (path, form, headers = {}) =>
+      ask(path, { ...formHeaders, origin, ...headers }, String(form)),
+    submit: (fields, headers) => {
+      const { text, path } = last;
+      const [form = "", attributes = ""] =
+        /<form([^>]*method="post"[^>]*)>[^]*?<\/form>/.exec(
+          text.replace(/<header[^]*?<\/header>/, ""),
+        ) ?? [];
+      const action = /action="([^"]*)"/.exec(attributes)?.[1] ?? path;
+      return post(action, { ...readHidden(form), ...fields }, headers);
+    },
+    cookies,
+  };
+}
+
+const formHeaders = { "content-type": "application/x-www-form-urlencoded" };
+
+function readHidden(form: string): Fields {
+  const found = [...form.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([tag]) => {
+    const read = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(tag)?.[1] ?? "";
+    return [read("name"), readMarkup(read("value"))] as const;
+  });
+  return Object.fromEntries(found);
+}
+
+function readMarkup(text: string): string {
+  const signs: Readonly<Record<string, string>> = { quot: '"', lt: "<", gt: ">", "#39": "'" };
+  return text
+    .replace(/&(quot|lt|gt|#39);/g, (_, name: string) => signs[name] ?? "")
+    .replaceAll("&amp;", "&");
+}
+
+/** By Node's own client, which sends whatever host and origin it is given. */
+function send(url: URL, headers: Headers, body?: string): Promise<Omit<Shown, "path">> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? "GET" : "POST";
+    const sent = request(url, { method, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => {
+        const { statusCode: status = 0, headers: answered } = response;
+        const sent = Buffer.concat(chunks);
+        const isPacked = answered["content-encoding"] === "gzip";
+        const text = (isPacked ? gunzipSync(sent) : sent).toString("utf8");
+        resolve({ status, headers: answered, text, bytes: sent.byteLength });
+      });
+      response.on("error", reject);
+    });
+    sent.on("error", reject).end(body);
+  });
+}
+
+/** The console as the network sees it, for somebody who is signed in. */
+
+export async function signInAt(
+  { places, key }: Pick<Serving, "places" | "key">,
+  shown = key,
+): Promise<Browsing> {
+  const tab = browse(places.url);
+  await tab.open("/sign-in");
+  await tab.submit({ key: shown });
+  return tab;
+}
+
+/** What each form of the session has. */
+export async function readFormToken(tab: Browsing): Promise<string> {
+  const { text } = await tab.open("/");
+  return /name="form_token" value="([^"]+)"/.exec(text.replace(/\s+/g, " "))?.[1] ?? "";
+}
+
+/** A project with one of everything that the console shows, some of it of strangers. */
+export type ConsoleGround = {
+  readonly link: string;
+  readonly app: string;
+  readonly key: string;
+  readonly webhook: string;
+  /** Whose key is `master`. */
+  readonly project: string;
+  readonly master: string;
+  /** The address of a page on which an approval waits. */
+  readonly approval: string;
+};
+
+type Served = { readonly serving: Serving; readonly folder: Folder };
+
+/** More than a page of them. */
+const mostApps = 60;
+
+/** Whatever runs or loads of it says so in the page. */
+export const hostile =
+  `"><script>window.hacked=1</script><img src=x onerror=window.hacked=1>` +
+  `'&lt;\u202e${"x".repeat(60)}{{ project.name }} مرحبا`;
+
+export async function plantConsole({ serving, folder }: Served): Promise<ConsoleGround> {
+  const plant = async (path: string, body: object) => {
+    const made = await serving.call("POST", path, { body });
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    return made.body;
+  };
+  const { id } = await plant("/links", {
+    path: "größe/'\"<b>",
+    name: hostile,
+    url: "https://example.com/a?<script>",
+  });
+  for (let week = 1; week <= 25; week += 1) {
+    const name = week % 5 === 0 ? hostile : `Week ${week}`;
+    await plant("/links", { path: `week-${week}`, name, url: "https://example.com/week" });
+  }
+  const bundle_id = "com.example.app";
+  const app = { bundle_id, team_id: "ABCDE12345", name: hostile, app_store_id: "1" };
+  const { id: appId } = await plant("/ios_apps", { ios_app: app });
+  for (let turn = 0; turn < mostApps; turn += 1) {
+    const fingerprints = [Array.from({ length: 32 }, () => "AB").join(":")];
+    const package_name = `com.example.a${turn}`;
+    await plant("/android_apps", { android_app: { package_name, fingerprints } });
+  }
+  const inFolder = ["--data", folder.path];
+  const { token: master } = await runJson(["keys", "create", "--master", ...inFolder]);
+  const { id: key } = await runJson(["keys", "create", "--scopes", "links.show", ...inFolder]);
+  // Of what it is told of nothing comes about.
+  const told = ["--url", "https://example.com/'<b>hook", "--events", "install.matched"];
+  const { id: webhook } = await runJson(["webhooks", "create", ...told, ...inFolder]);
+  const named = ["--name", hostile, "--subdomain", "strange"];
+  const { id: project } = await runJson(["projects", "create", ...named, ...inFolder]);
+  await callTool(serving, "update_link", { id, social_title: hostile });
+  await callTool(serving, "create_link", { path: "gone", name: hostile });
+  const asked = await callTool(serving, "delete_link", { id: "week-1" });
+  const approval = asked.error.approval.url;
+  return { link: id, app: appId, key, webhook, project, master, approval };
+}
+
+/** As an assistant with the same key. */
+export async function callTool({ places, key }: Serving, name: string, args: object) {
+  const { text } = await post(places.mcp, modernCall(key, 1, name, args));
+  const [, json = text] = /^data: (.*"result".*)$/m.exec(text) ?? [];
+  return JSON.parse(json).result.structuredContent;
+}

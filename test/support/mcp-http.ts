@@ -1,0 +1,378 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { setAlarm } from "../../src/compose/embedded.ts";
+import type { Role, Scope } from "../../src/contract/scopes-and-roles.ts";
+import { issueKey } from "../../src/service/issue-key.ts";
+import { makeProject } from "../../src/service/write-project.ts";
+import { openSqlite } from "../../src/sql/sqlite.ts";
+import { deleteKey } from "../../src/store/keys.ts";
+import { updateProject, type ProjectSettings } from "../../src/store/projects.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { Tables } from "../../src/store/tables.ts";
+import { createUsedFolder, startServe, untilSeen, type Serving } from "./command.ts";
+import { Agent, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
+import { checkText } from "./api-description.ts";
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { describeCommand, findStrayLines, listen, type Spoken } from "./mcp-clients.ts";
+import { waitUntil } from "./clock.ts";
+import type { InMemoryTransport } from "@modelcontextprotocol/client";
+
+/** Use this for MCP over HTTP or stdio, message by message, in front of the built command. */
+
+/** The built command serving a data folder, and a hand on its store beside it. */
+export type Ground = {
+  readonly data: string;
+  readonly serving: Serving;
+  readonly addTenant: (wanted?: WantedTenant) => Promise<Tenant>;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+/** A project of its own with one key. */
+export type Tenant = {
+  readonly key: string;
+  readonly subdomain: string;
+  /** What another process changes is seen after a moment; these wait for it. */
+  readonly suspend: (isSuspended: boolean) => Promise<void>;
+  readonly setRole: (role: Role) => Promise<void>;
+  readonly revoke: () => Promise<void>;
+};
+
+type WantedTenant = Partial<ProjectSettings> & {
+  readonly scopes?: readonly Scope[];
+  readonly role?: Role;
+};
+
+export async function openGround(): Promise<Ground> {
+  const folder = await createUsedFolder();
+  const data = folder.path;
+  const serving = await startServe(data);
+  const file = join(data, "waypost.db");
+  const sqlite = await openSqlite<Tables>(file, { applicationId: 0x57415950 });
+  const store = await openStore(sqlite, setAlarm);
+  const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+  const maker = { clock, random: { bytes: (count: number) => randomBytes(count) } };
+  let tenants = 0;
+
+  const addTenant: Ground["addTenant"] = async (wanted = {}) => {
+    const { scopes = [], role = "owner", ...settings } = wanted;
+    tenants += 1;
+    const subdomain = `tenant-${tenants}`;
+    const fields = { name: `Tenant ${tenants}`, subdomain, custom_domain: null };
+    const { project, key } = await store.write(async (db) => {
+      const project = await makeProject(db, maker, fields, settings);
+      const wantedKey = { project_id: project.id, scopes, role };
+      return { project, key: await issueKey(db, maker, wantedKey) };
+    });
+    return {
+      key: key.token,
+      subdomain,
+      suspend: async (suspended) => {
+        await store.write((db) => updateProject(db, project.id, { suspended }, clock.now()));
+        await untilSeen();
+      },
+      setRole: async (role) => {
+        await store.write((db) =>
+          db.updateTable("api_keys").set({ role }).where("id", "=", key.id).execute(),
+        );
+        await untilSeen();
+      },
+      revoke: async () => {
+        await store.write((db) => deleteKey(db, key.id));
+        await untilSeen();
+      },
+    };
+  };
+
+  return {
+    data,
+    serving,
+    addTenant,
+    [Symbol.asyncDispose]: async () => {
+      await serving.stop("SIGKILL");
+      await store.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Opens an approval's page and presses a button, as a browser would. */
+export async function decideOnPage(url: string, decision: "approve" | "decline"): Promise<void> {
+  const page = await (await fetch(url)).text();
+  const hidden = [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
+  const fields = hidden.map(([, name = "", value = ""]): [string, string] => [name, value]);
+  expect(fields.length).toBeGreaterThan(0);
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { origin: new URL(url).origin },
+    body: new URLSearchParams([...fields, ["decision", decision]]),
+  });
+  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+}
+
+/** Requests to `/mcp` as no client library would send them: any header, any body. */
+export type Posted = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+};
+
+export type Posting = {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** A text travels as it is; several are sent one after another, without a length. */
+  readonly body?: string | readonly string[];
+  readonly agent?: Agent;
+};
+
+const revision = "2026-07-28";
+
+export async function post(url: string, given: Posting): Promise<Posted> {
+  if (given.agent !== undefined) return postOver(given.agent, url, given);
+  // After a refusal in the middle of a body, its connection is of no use to the next request.
+  const own = new Agent({ keepAlive: true });
+  return postOver(own, url, given).finally(() => own.destroy());
+}
+
+function postOver(agent: Agent, url: string, given: Posting): Promise<Posted> {
+  const { method = "POST", headers = {}, body = "" } = given;
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method, headers, agent });
+    request.on("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () => {
+        const posted = { status: response.statusCode ?? 0, headers: response.headers, text };
+        const sent = { method, url, body: typeof body === "string" ? body : body.join("") };
+        try {
+          checkText(sent, posted);
+          resolve(posted);
+        } catch (error) {
+          reject(error);
+        }
+      });
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+    if (typeof body === "string") {
+      request.end(body);
+    } else {
+      for (const part of body) request.write(part);
+      request.end();
+    }
+  });
+}
+
+/** One call in 2026-07-28: nothing comes before it and nothing stays after it. */
+export function modernCall(token: string, id: number | string, name: string, args: object = {}) {
+  const { method, params } = callOf(id, name, args);
+  return modernRequest(token, id, method, params);
+}
+
+export function modernRequest(token: string, id: number | string, method: string, params: object) {
+  const envelope = {
+    "io.modelcontextprotocol/protocolVersion": revision,
+    "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  return {
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": revision,
+      "mcp-method": method,
+      ...("name" in params && { "mcp-name": String(params.name) }),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope } }),
+  };
+}
+
+/** A message of the earlier revisions, in a session or to open one. */
+export function withSession(token: string, id: string | undefined, message?: object) {
+  return {
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...(id !== undefined && { "mcp-session-id": id }),
+    },
+    body: message === undefined ? "" : JSON.stringify(message),
+  };
+}
+
+/** A stream of news in a session of its own, which lasts until the server ends it. */
+export async function listenInSession(url: string, token: string): Promise<Response> {
+  const opened = await post(url, withSession(token, undefined, handshake[0]));
+  const id = String(opened.headers["mcp-session-id"]);
+  await post(url, withSession(token, id, handshake[1]));
+  const { headers } = withSession(token, id);
+  return fetch(url, { headers: { ...headers, accept: "text/event-stream" } });
+}
+
+/** The same in 2026-07-28. */
+export async function listenModern(url: string, token: string): Promise<Response> {
+  return fetch(url, { method: "POST", ...listenRequest(token) });
+}
+
+export function listenRequest(token: string) {
+  const notifications = { toolsListChanged: true };
+  return modernRequest(token, "listen", "subscriptions/listen", { notifications });
+}
+
+/** Our command over stdio without a client between: lines go in as they are written. */
+export type RawSession = Spoken & {
+  /** An object travels as JSON; every line gets its end. */
+  readonly send: (...lines: readonly unknown[]) => void;
+  /**
+   * Resolves with the message that has this id, null for those that answer nobody; where it ends
+   * without one, what came instead is thrown.
+   */
+  readonly answer: (id: number | string | null) => Promise<Message>;
+  /** Sends lines that are answered as they are read, and resolves with all that came by then. */
+  readonly exchange: (...lines: readonly unknown[]) => Promise<readonly Message[]>;
+  /** All that came by now. */
+  readonly heard: () => readonly Message[];
+  /** How many messages came with this id. */
+  readonly count: (id: number | string | null) => number;
+  readonly handshake: () => Promise<void>;
+  readonly child: ChildProcess;
+  /** Ends it by force, whatever it does, and looks at what it said. */
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Message = {
+  readonly id?: number | string | null;
+  // Tests read messages as freely as a client in any language would.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly result?: any;
+  readonly error?: { readonly code: number; readonly message: string };
+};
+
+type Options = {
+  readonly data: string;
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+export function startRaw(options: Options): RawSession {
+  const { command, args, env } = describeCommand({ transport: "stdio", ...options });
+  const child = spawn(command, args, { env: { PATH: process.env["PATH"], ...env } });
+  const spoken = listen(child);
+  const messages: Message[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => messages.push(JSON.parse(line)));
+  // A process that is gone has no input; what it said tells the rest.
+  child.stdin.on("error", () => undefined);
+
+  const find = (id: Message["id"]) => messages.filter((message) => message.id === id);
+  const send: RawSession["send"] = (...lines) => {
+    const texts = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+    child.stdin.write(texts.map((text) => `${text}\n`).join(""));
+  };
+  let isOver = false;
+  void spoken.ended.then(() => (isOver = true));
+  const answer: RawSession["answer"] = async (id) => {
+    await waitUntil(() => isOver || find(id).length > 0);
+    const [found] = find(id);
+    if (found !== undefined) return found;
+    throw new Error(`it ended without an answer to ${id}, but with ${JSON.stringify(messages)}`);
+  };
+  let exchanges = 0;
+  const exchange: RawSession["exchange"] = async (...lines) => {
+    const before = messages.length;
+    const id = `exchange ${(exchanges += 1)}`;
+    // What is answered as it is read was answered before this is.
+    send(...lines, { jsonrpc: "2.0", id, method: "ping" });
+    const last = await answer(id);
+    return messages.slice(before, messages.indexOf(last));
+  };
+  return {
+    ...spoken,
+    child,
+    send,
+    answer,
+    exchange,
+    heard: () => messages,
+    count: (id) => find(id).length,
+    handshake: async () => {
+      send(...handshake);
+      await answer("handshake");
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await spoken.ended;
+      const strays = findStrayLines(spoken.stdout());
+      if (strays.length > 0) throw new Error(`not JSON-RPC on stdout: ${strays.join("\n")}`);
+    },
+  };
+}
+
+/** How a session of the earlier revisions begins. */
+export const handshake = [
+  {
+    jsonrpc: "2.0",
+    id: "handshake",
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    },
+  },
+  { jsonrpc: "2.0", method: "notifications/initialized" },
+] as const;
+
+export function callOf(id: number | string, name: string, args: object = {}) {
+  return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } };
+}
+
+/** JSON-RPC of 2026-07-28 by hand: what no honest client would send. */
+
+export type RawCall = {
+  /** A call of a tool, unless it says so. */
+  readonly method?: string;
+  readonly name?: string;
+  readonly taskId?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  readonly key?: string;
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  readonly clientInfo?: Readonly<Record<string, unknown>>;
+  readonly inputResponses?: unknown;
+  readonly requestState?: unknown;
+};
+
+// Tests read replies as freely as a client in any language would.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type RawResult = any;
+
+/** As the official clients in the tests call themselves. */
+export const self = { name: "waypost-tests", version: "1.0.0" };
+
+const aForm = { elicitation: { form: {} } };
+
+export function speakRaw(transport: InMemoryTransport): (call: RawCall) => Promise<RawResult> {
+  const waiting = new Map<unknown, (message: RawResult) => void>();
+  let calls = 0;
+  // A transport of the protocol is no event target: it has this one listener.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener
+  transport.onmessage = (message: RawResult) => waiting.get(message.id)?.(message);
+  const started = transport.start();
+  return async ({ method = "tools/call", capabilities = aForm, clientInfo = self, ...params }) => {
+    await started;
+    const id = (calls += 1);
+    const answered = new Promise<RawResult>((resolve) => waiting.set(id, resolve));
+    const envelope = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": clientInfo,
+      "io.modelcontextprotocol/clientCapabilities": capabilities,
+    };
+    const asked = { ...params, ["_meta"]: envelope };
+    // Whatever a test wants to send is sent, whether it is a message of the protocol or not.
+    const message = { jsonrpc: "2.0", id, method, params: asked };
+    await transport.send(message as unknown as Parameters<InMemoryTransport["send"]>[0]);
+    const { result, error } = await answered;
+    waiting.delete(id);
+    return result ?? { protocolError: error };
+  };
+}

@@ -1,0 +1,239 @@
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { getRequestListener } from "@hono/node-server";
+import { openRemoteSender } from "../../src/client/carriers.ts";
+import {
+  createAssistantWorld,
+  type AssistantOptions,
+  type AssistantWorld,
+} from "./assistant-world.ts";
+import { createWorld } from "./world.ts";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createGate } from "./clock.ts";
+
+/**
+ * Use these for a remote server: one that a test scripts, or a real service whose replies it
+ * alters.
+ */
+
+/** Stands before a real deployment, and lets a test change what that answers. */
+export type AlteringProxy = {
+  /** The base address to use in place of the target's. */
+  readonly url: string;
+  /** What came so far, in its order. */
+  readonly requests: readonly ProxiedRequest[];
+  /** From now on this is done with each reply. */
+  readonly setAlter: (alter: Alter) => void;
+  /** And this with each request before the target gets it. */
+  readonly setTurn: (turn: Turn) => void;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type ProxiedRequest = {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+export type ProxiedReply = {
+  readonly status: number;
+  /** Names in lower case; without a length, which follows from the body. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** What is answered in place of the target's reply; undefined breaks the connection off. */
+export type Alter = (
+  request: ProxiedRequest,
+  reply: ProxiedReply,
+) => ProxiedReply | undefined | Promise<ProxiedReply | undefined>;
+
+type Turn = (request: ProxiedRequest) => ProxiedRequest;
+
+const keep: Turn = (request) => request;
+
+/** `target` is a base address. The target has always done what it was asked before `alter` runs. */
+export async function startAlteringProxy(target: string, alter: Alter): Promise<AlteringProxy> {
+  const requests: ProxiedRequest[] = [];
+  let current = alter;
+  let turn = keep;
+  const deployment = await startDeployment(async (incoming, response) => {
+    const request = await readRequest(incoming);
+    requests.push(request);
+    // A target that is closed meanwhile leaves nothing to alter.
+    const reply = await forward(target, turn(request)).catch(() => undefined);
+    const altered = reply && (await current(request, reply));
+    if (altered === undefined) response.destroy();
+    else write(response, altered);
+  });
+  return {
+    url: deployment.url,
+    requests,
+    setAlter: (next) => (current = next),
+    setTurn: (next) => (turn = next),
+    [Symbol.asyncDispose]: () => deployment[Symbol.asyncDispose](),
+  };
+}
+
+/** A reply as an API would give it, whatever the target said. */
+export function replyWith(body: unknown, status = 200): ProxiedReply {
+  const headers = { "content-type": "application/json" };
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+/** The same reply with another JSON body. */
+export function withBody(reply: ProxiedReply, change: (body: never) => unknown): ProxiedReply {
+  if (reply.body === "") return reply;
+  // The test knows what the target answers.
+  return { ...reply, body: JSON.stringify(change(JSON.parse(reply.body) as never)) };
+}
+
+async function readRequest(incoming: IncomingMessage): Promise<ProxiedRequest> {
+  const { method = "GET", url: path = "/" } = incoming;
+  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);
+  return { method, path, headers: Object.fromEntries(headers), body: await text(incoming) };
+}
+
+/** Names that belong to one connection and not to the message. */
+const ofConnection = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "transfer-encoding",
+]);
+
+async function forward(target: string, request: ProxiedRequest): Promise<ProxiedReply> {
+  const { method, path, headers, body } = request;
+  const reply = await fetch(new URL(path, target), {
+    method,
+    headers: ofMessage(Object.entries(headers)),
+    redirect: "manual",
+    ...(body !== "" && { body }),
+  });
+  return { status: reply.status, headers: ofMessage([...reply.headers]), body: await reply.text() };
+}
+
+function ofMessage(headers: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries(headers.filter(([name]) => !ofConnection.has(name)));
+}
+
+function write(response: ServerResponse, { status, headers, body }: ProxiedReply): void {
+  response.writeHead(status, headers).end(body);
+}
+
+/** An assistant over HTTP before a real service whose replies a test alters. */
+export type StrangeWorld = Omit<AssistantWorld, "writes" | "countAsked" | "interrupt"> & {
+  readonly proxy: AlteringProxy;
+  /** What came to the deployment so far that could change something. */
+  readonly listWrites: () => readonly string[];
+};
+
+export async function createStrangeWorld(
+  alter: Alter = (_, reply) => reply,
+  options: AssistantOptions = {},
+): Promise<StrangeWorld> {
+  const world = await createWorld();
+  const target = await startDeployment(getRequestListener((request) => world.fetch(request)));
+  const proxy = await startAlteringProxy(target.url, alter);
+  const { send, close } = openRemoteSender();
+  const remote = { url: proxy.url, send };
+  const assistant = await createAssistantWorld({ mode: "full", ...options, beside: world, remote });
+  return {
+    ...assistant,
+    proxy,
+    listWrites: () =>
+      proxy.requests
+        // What a key may do is asked with changes of nothing.
+        .filter(({ method, body }) => method !== "GET" && !/^\{("\w+":\{\})?\}$/.test(body))
+        .map(({ method, path }) => `${method} ${path}`),
+    [Symbol.asyncDispose]: async () => {
+      await assistant[Symbol.asyncDispose]();
+      await close();
+      await proxy[Symbol.asyncDispose]();
+      await target[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A deployment that knows no filters of ours, and takes long. */
+
+/** As an API that takes no notice of parameters that it does not know. */
+export function ignoreOwn({ proxy }: StrangeWorld): void {
+  proxy.setTurn((request) => {
+    const [path = "", query] = request.path.split("?");
+    if (query === undefined) return request;
+    const known = [...new URLSearchParams(query)].filter(([name]) => !name.startsWith("f["));
+    return { ...request, path: `${path}?${new URLSearchParams(known).toString()}` };
+  });
+}
+
+/** Pages of four links, each of which takes six seconds. */
+export function beSlow({ proxy, advance }: StrangeWorld): void {
+  proxy.setAlter((request, reply) => {
+    if (request.path.startsWith("/api/v1/links?")) advance(6000);
+    return reply;
+  });
+  proxy.setTurn((request) => ({
+    ...request,
+    path: request.path.replace(/&?f%5B[^&]*/g, "").replace("limit=100", "limit=4"),
+  }));
+}
+
+/** Something in the place of a deployment, that answers as a test needs it and counts. */
+export type Deployment = {
+  readonly url: string;
+  readonly requests: readonly IncomingMessage[];
+  readonly connections: () => number;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+
+export async function startDeployment(answer: Answer): Promise<Deployment> {
+  const requests: IncomingMessage[] = [];
+  let connections = 0;
+  const server = createServer((request, response) => {
+    requests.push(request);
+    void answer(request, response);
+  });
+  server.on("connection", () => (connections += 1)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    connections: () => connections,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A project without links. */
+export const answerEmpty: Answer = (_, response) => {
+  const meta = { page: 1, limit: 25, count: 0, last: 1, from: 0, to: 0 };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ links: [], meta }));
+};
+
+/** The same, but nobody is answered before that is let go. */
+export function holdAnswers(): { readonly answer: Answer; readonly letGo: () => void } {
+  const gate = createGate();
+  const answer: Answer = async (request, response) => {
+    await gate.opened;
+    await answerEmpty(request, response);
+  };
+  return { answer, letGo: gate.open };
+}
+
+export const answerNever: Answer = () => undefined;

@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { secureExample } from "../support/certificates.ts";
+
+/**
+ * A browser that uses this proxy reaches a server on this machine by its public https addresses, as
+ * if a proxy in front of the server ended TLS.
+ */
+export type PublicProxy = {
+  readonly url: string;
+  readonly [Symbol.asyncDispose]: () => Promise<void>;
+};
+
+type ProxyOptions = {
+  /** Of the server. */
+  readonly port: number;
+  readonly origins: readonly string[];
+  /** The answer of every other host. */
+  readonly answerOther: (response: ServerResponse) => void;
+};
+
+export async function openPublicProxy(options: ProxyOptions): Promise<PublicProxy> {
+  const { port, origins, answerOther } = options;
+  const hosts = new Set(origins.map((origin) => new URL(origin).host));
+  const site = createSecureServer(secureExample, (received, response) => {
+    if (hosts.has(received.headers.host ?? "")) forward(received, response, port);
+    else answerOther(response);
+  });
+  const proxy = createServer();
+  // A server that closes waits for them.
+  const tunnels = new Set<Duplex>();
+  proxy.on("connect", (_request, socket) => {
+    tunnels.add(socket);
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    site.emit("connection", socket);
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  // A listening TCP server has an address with a port.
+  const { port: own } = proxy.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${own}`,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of tunnels) socket.destroy();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+}
+
+function forward(received: IncomingMessage, response: ServerResponse, port: number): void {
+  const { method, url, headers } = received;
+  const added = { "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.7" };
+  const sent = request(
+    { host: "127.0.0.1", port, method, path: url, headers: { ...headers, ...added } },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    },
+  );
+  sent.on("error", (error) => response.destroy(error));
+  received.pipe(sent);
+}

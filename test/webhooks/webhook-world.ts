@@ -1,0 +1,83 @@
+import { makeWebhook } from "../../src/compose/webhooks.ts";
+import { webhookEvents, type WebhookEvent } from "../../src/contract/webhook-events.ts";
+import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
+import type { Store } from "../../src/store/store.ts";
+import { listWebhooks, type Webhook, type WebhookKey } from "../../src/store/webhooks.ts";
+import { createDeliverer } from "../../src/webhooks/deliverer.ts";
+import { reachReceivers } from "../../src/webhooks/reach.ts";
+import { openForAll, openForEach } from "../support/open-for.ts";
+import { startReceiver, take, type Answer, type TestReceiver } from "../support/receiver.ts";
+import { createWorld, type World } from "../support/world.ts";
+
+/** Webhooks of a world's project, and a deliverer that runs by the clock of the test. */
+
+export const loopback = [{ address: "127.0.0.1", prefix: 32 }];
+
+/**
+ * A world for each test of a file, and one receiver for all of them. Returns functions that cause
+ * events in the world of the running test.
+ */
+export function openWithReceiver(
+  keep: (opened: { readonly world: World; readonly receiver: TestReceiver }) => unknown,
+  answer: Answer = take,
+) {
+  let receiver: TestReceiver;
+  let world: World;
+  openForAll(startReceiver, (opened) => (receiver = opened));
+  openForEach(createWorld, (opened) => {
+    world = opened;
+    receiver.received.length = 0;
+    receiver.doing(answer);
+    return keep({ world, receiver });
+  });
+  return {
+    create: async (path: string): Promise<string> =>
+      (await world.call("POST", "/links", { body: { path } })).body.id,
+    rename: (id: string, name: string) => world.call("PATCH", `/links/${id}`, { body: { name } }),
+    find: async ({ project_id, id }: WebhookKey): Promise<Webhook | undefined> =>
+      (await listWebhooks(world.store.db, { project_id, id }))[0],
+    suspend: (suspended: 0 | 1) =>
+      world.store.db
+        .updateTable("projects")
+        .set({ suspended })
+        .where("id", "=", world.project.id)
+        .execute(),
+  };
+}
+
+export async function addWebhook(
+  { store, project }: Pick<World, "store" | "project">,
+  url: string,
+  events: readonly WebhookEvent[] = webhookEvents,
+) {
+  const made = await store.write((db) => makeWebhook(db, { project_id: project.id, url, events }));
+  if (made === undefined) throw new Error("there are too many");
+  return made;
+}
+
+export function deliverIn(
+  world: Pick<World, "store" | "clock" | "setAlarm">,
+  { reach = reachReceivers(loopback), store = world.store, collect = nothing }: Given = {},
+) {
+  const { clock, setAlarm } = world;
+  const errors: unknown[] = [];
+  const deliverer = createDeliverer({
+    store,
+    clock,
+    setAlarm,
+    reach,
+    collect,
+    report: (error) => errors.push(error),
+  });
+  return { ...deliverer, errors };
+}
+
+type Given = {
+  readonly reach?: Reach;
+  readonly store?: Store;
+  readonly collect?: () => Promise<void>;
+};
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}
