@@ -55,7 +55,14 @@ export const usualValues = {
   referrer: "direct",
 } as const;
 export type Fact = keyof typeof usualValues;
-export type Dimension = Fact | "total";
+/** The total of each month is counted beside that of each day: a report reads fewer rows. */
+export type Dimension = Fact | "total" | "month";
+
+/** The first day of a month of UTC, given any of its days. Days are counted since 1970. */
+export function findMonth(day: number): number {
+  const date = new Date(day * day_ms);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / day_ms;
+}
 
 /** Equal visits of one hour, which are counted together. */
 export type VisitKind = Pick<Visit, "projectId" | "what" | "referrer"> & {

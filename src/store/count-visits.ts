@@ -1,5 +1,12 @@
 import { sql, type RawBuilder } from "kysely";
-import { compareLinks, dayHours, hourColumns, type LinkVisits } from "../stats/visit.ts";
+import {
+  compareLinks,
+  dayHours,
+  findMonth,
+  hourColumns,
+  type Dimension,
+  type LinkVisits,
+} from "../stats/visit.ts";
 import { limitHosts } from "./limit-hosts.ts";
 import { prepareBatches } from "./prepared-query.ts";
 import { findTally } from "./projects.ts";
@@ -54,17 +61,25 @@ function describeClicks(visits: readonly LinkVisits[]): readonly NewEvent[] {
 /** Counts the visits of each link, and those of all together. */
 async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisits[]) {
   /** The values of rows, by the hour and then by dimension. */
-  const hours = new Map<number, Map<string, (string | number)[]>>();
+  const hours = new Map<number, Map<Dimension, Cell[]>>();
+
+  function findRows(hour: number, dimension: Dimension): Cell[] {
+    const groups = hours.get(hour) ?? new Map<Dimension, Cell[]>();
+    hours.set(hour, groups);
+    const rows = groups.get(dimension) ?? [];
+    groups.set(dimension, rows);
+    return rows;
+  }
 
   function add(linkId: string, kinds: LinkVisits["kinds"]): void {
     for (const { kind, dimension, value, count } of addUpKinds(kinds)) {
       const { hour, what } = kind;
-      const groups = hours.get(hour) ?? new Map<string, (string | number)[]>();
-      hours.set(hour, groups);
-      const rows = groups.get(dimension) ?? [];
-      groups.set(dimension, rows);
       const day = Math.floor(hour / dayHours);
+      const rows = findRows(hour, dimension);
       rows.push(projectId, dimension, day, linkId, value, what, count, count);
+      if (dimension !== "total") continue;
+      const months = findRows(hour, "month");
+      months.push(projectId, "month", findMonth(day), linkId, value, what, count, null);
     }
   }
 
@@ -82,9 +97,11 @@ async function addCounters({ db, projectId }: Tenant, visits: readonly LinkVisit
   }
 }
 
+type Cell = string | number | null;
+
 type ValueCount = {
   readonly kind: LinkVisits["kinds"][number]["kind"];
-  readonly dimension: string;
+  readonly dimension: Dimension;
   readonly value: string;
   count: number;
 };

@@ -18,10 +18,12 @@ export async function limitHosts(
   day: number,
   linkIds: readonly string[],
 ): Promise<void> {
-  for (const [links, most] of [[[""], mostOfProject] as const, [linkIds, mostOfLink] as const]) {
-    const beyond = await findHostsBeyond(tenant, day, links, most);
-    if (beyond.length > 0) await joinHosts(tenant, day, beyond);
-  }
+  // A link has no hosts that its project lacks, so on most days no link has to be looked at.
+  const hosts = await findHostsBeyond(tenant, day, [""], mostOfLink);
+  if (hosts.length === 0) return;
+  const ofLinks = await findHostsBeyond(tenant, day, linkIds, mostOfLink);
+  const beyond = [...hosts.slice(mostOfProject - mostOfLink), ...ofLinks];
+  if (beyond.length > 0) await joinHosts(tenant, day, beyond);
 }
 
 type LinkHost = { readonly link_id: string; readonly value: string };
@@ -41,7 +43,7 @@ async function findHostsBeyond(
         and link_id in (${sql.join(linkIds)}) and value <> ${otherReferrers}
       group by link_id, value
     ) as hosts
-    where place > ${most} limit ${mostRemoved}
+    where place > ${most} order by place limit ${mostRemoved}
   `.execute(db);
   return rows;
 }

@@ -3,6 +3,7 @@ import { addUp, isNone, noVisits, subtract, type Sum } from "../stats/sums.ts";
 import {
   day_ms,
   dayHours,
+  findMonth,
   hour_ms,
   hourColumns,
   pressSource,
@@ -93,7 +94,7 @@ const sums = sql.join(
   ),
 );
 
-/** Whole days by their sums, and of the days that the period cuts the hours that are in it. */
+/** Of days that the period cuts, the hours that are in it; of whole days and months their sums. */
 function selectCounters(
   { projectId }: Tenant,
   dimension: Dimension,
@@ -102,9 +103,13 @@ function selectCounters(
 ): RawBuilder<unknown> {
   const days = listDays({ from, to });
   const isWhole = (day: number) => from <= day * day_ms && (day + 1) * day_ms <= to;
-  const select = (visits: RawBuilder<unknown>, some: readonly number[]) => sql`
+  const select = (
+    visits: RawBuilder<unknown>,
+    some: readonly number[],
+    unit: Dimension = dimension,
+  ) => sql`
     select link_id, value, event, ${visits} as visits from visit_counts
-    where project_id = ${projectId} and dimension = ${dimension}
+    where project_id = ${projectId} and dimension = ${unit}
       and day in (${sql.join(some)}) and ${areMeant}
   `;
   const parts = days.flatMap((day) => {
@@ -117,8 +122,21 @@ function selectCounters(
     return [select(visits.length === 0 ? sql`0` : sql.join(visits, sql` + `), [day])];
   });
   const whole = days.filter(isWhole);
-  if (whole.length > 0) parts.push(select(sql`visits`, whole));
+  const months = dimension === "total" ? listWholeMonths(whole) : [];
+  const others = whole.filter((day) => !months.includes(findMonth(day)));
+  if (others.length > 0) parts.push(select(sql`visits`, others));
+  if (months.length > 0) parts.push(select(sql`visits`, months, "month"));
   return sql`(${sql.join(parts, sql` union all `)}) as counters`;
+}
+
+/** By their first days. */
+function listWholeMonths(days: readonly number[]): readonly number[] {
+  const isThere = new Set(days);
+  const mostDays = 31;
+  return days.filter((day) => {
+    const last = findMonth(day + mostDays) - 1;
+    return day === findMonth(day) && isThere.has(last);
+  });
 }
 
 /** Those that have some of the period. */

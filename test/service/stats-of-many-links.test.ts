@@ -121,3 +121,36 @@ test("the visits of many links are added up, whichever part of them is asked for
   );
   expect((await ask({ links: chooseLinks([]) })).total.click).toBe(0);
 });
+
+test("by link, any period adds up the visits whose hours begin in it", async () => {
+  await using world = await createWorld();
+  const { clicks, project, store } = world;
+  const tenant = { db: store.db, projectId: project.id };
+  const ids = await store.write((db) => addLinks({ db, projectId: project.id }, 7));
+  const start = Date.UTC(2023, 11, 20) / hour_ms;
+  const visits = Array.from({ length: 900 }, (_, turn) => ({
+    // 37 hours apart, in four years' months, a leap day among them.
+    hour: start + turn * 37,
+    id: ids[(turn * turn) % ids.length] ?? "",
+  }));
+  for (const { hour, id } of visits) noteClick(clicks, project.id, id, { at: hour * hour_ms });
+  await clicks.flush(project.id);
+
+  const months = ["2024-01-01", "2024-02-01", "2024-02-29", "2024-03-01", "2025-01-01"];
+  const times = [...months, "2023-12-31T23:00Z", "2024-04-01T05:00Z", "2026-02-03", "2027-11-04"];
+  const hours = times.map((time) => Date.parse(time) / hour_ms).toSorted((one, two) => one - two);
+  for (const [place, from] of hours.entries()) {
+    for (const to of hours.slice(place + 1)) {
+      const own = visits.filter(({ hour }) => hour >= from && hour < to);
+      const expected = new Map<string, number>();
+      for (const { id } of own) expected.set(id, (expected.get(id) ?? 0) + 1);
+      const period = { from: from * hour_ms, to: to * hour_ms, days: undefined };
+      for (const links of [allLinks, chooseLinks(ids)]) {
+        const query = { links, by: "link", most: 10, asked: { period, steps: [] } } as const;
+        const { total, rows } = (await readVisitSums(tenant, query)).found;
+        expect(total).toEqual({ click: own.length, open: 0, install: 0 });
+        expect(new Map(rows.map(([id, { click }]) => [id, click]))).toEqual(expected);
+      }
+    }
+  }
+});
