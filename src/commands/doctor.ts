@@ -12,7 +12,7 @@ import { noteCountries } from "../compose/findings/note-countries.ts";
 import { noteProxies } from "../compose/findings/note-proxies.ts";
 import { noteStore } from "../compose/findings/note-store.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
-import { findStatement } from "../compose/listening/find-statement.ts";
+import { findStatement } from "../compose/listening/ask-listener.ts";
 import { createLog, createReport } from "../compose/log.ts";
 import { checkPinFile } from "../compose/pin-file.ts";
 import { readDatabaseUrl, readGivenToken } from "../compose/secrets.ts";

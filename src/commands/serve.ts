@@ -23,7 +23,14 @@ import { findOnlyProject } from "../compose/find-project.ts";
 import { findOwnerKey } from "../compose/first-start.ts";
 import { openGatewayToken } from "../compose/gateway-token.ts";
 import { createLazyState } from "../compose/lazy-state.ts";
-import { claimPort, joinFolder } from "../compose/listening/serve-port.ts";
+import {
+  createAnswerProcess,
+  noteServedPlace,
+  type AnswerProcess,
+  type Statement,
+} from "../compose/listening/ask-listener.ts";
+import { openSigner } from "../compose/listening/folder-signer.ts";
+import { claimPort } from "../compose/listening/serve-port.ts";
 import { createLog, createReport, type Log } from "../compose/log.ts";
 import { openMetrics, readSources, type OpenMetrics } from "../compose/open-metrics.ts";
 import { readApiKey } from "../compose/secrets.ts";
@@ -134,7 +141,6 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   const parts = { ...serving, state, assistant, hostnames, readServedBy };
   const approvals = await assistant.openPages({ hostnames, ...noteAnswers(log, "approval page") });
   const readiness = createReadiness(own === undefined ? [state] : [own.store, state], setAlarm);
-  const folder = own && joinFolder({ ...parts, listening });
   const host = own && openHost(own, serving);
   const deliverer = own && openDeliverer(own.store, { config, state, report });
   setRequestHandlers(server, {
@@ -155,9 +161,8 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
     answerTlsAsk: createTlsAsk({ host, publicUrl: config.public_url, report }),
     trustedProxies: config.trusted_proxies,
     lookAtFirst: proxies.look,
-    answerProcess: folder?.answer,
+    answerProcess: own && prepareAnswers(serving, () => ({ ...listening, ...readServedBy() })),
   });
-  await folder?.announce();
   own?.store.watchChores(clock, report);
   deliverer?.watch();
   const isSeen = openScreen().isTTY;
@@ -166,8 +171,25 @@ async function serveDeployment(server: HttpServer, serving: Serving): Promise<vo
   assistant.resumeRecent();
   await serving.stopped;
   readiness.stop();
-  const leaveFolder = () => folder?.end();
-  await finish(server, assistant, { mcp, deliverer, leaveFolder });
+  await finish(server, assistant, { mcp, deliverer });
+}
+
+/**
+ * Lets other processes of the folder find this one. Undefined where nothing can be read or written
+ * there: links are served all the same.
+ */
+function prepareAnswers(
+  { config: { data, host }, port, report }: Serving,
+  readStatement: () => Statement,
+): AnswerProcess | undefined {
+  try {
+    const signer = openSigner(data);
+    noteServedPlace(data, { host, port });
+    return createAnswerProcess({ signer, port, readStatement });
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
 }
 
 function openHost(
@@ -190,20 +212,18 @@ function openHost(
 type Ending = {
   readonly mcp: McpHttp;
   readonly deliverer: Deliverer | undefined;
-  readonly leaveFolder: () => void;
 };
 
 async function finish(
   server: HttpServer,
   assistant: Assistant,
-  { mcp, deliverer, leaveFolder }: Ending,
+  { mcp, deliverer }: Ending,
 ): Promise<void> {
   const endsAt = clock.monotonic() + finish_ms;
   assistant.stop();
   // A client that listens to the server's notifications never ends its request by itself.
   mcp.endListening();
   const closed = closeHttpServer(server, { besides: deliverer?.close(), most_ms: finish_ms });
-  leaveFolder();
   await closed;
   // Until then calls may have come over connections that were still open.
   await mcp.close();

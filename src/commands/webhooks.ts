@@ -1,7 +1,7 @@
 import { describeReceiver, describeWebhookChange } from "../compose/by-hand.ts";
 import { clock, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
-import { findStatement } from "../compose/listening/find-statement.ts";
+import { findStatement } from "../compose/listening/ask-listener.ts";
 import { journalCommand } from "../compose/journal-command.ts";
 import { readDatabaseUrl } from "../compose/secrets.ts";
 import { readTimeZone } from "../compose/time-zone.ts";

@@ -21,6 +21,7 @@ import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { assetPath } from "../console/asset-path.ts";
 import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
 import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
+import type { AnswerProcess } from "./listening/ask-listener.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
@@ -88,8 +89,7 @@ export type RequestHandlers = {
   /** Looks at the first request of each connection. */
   readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
   /** Answers other processes of the data folder, and tells whether it was one that asked. */
-  readonly answerProcess?:
-    ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  readonly answerProcess?: AnswerProcess | undefined;
 };
 
 /** Listens a moment before the store is open; until then it asks clients to come back. */

@@ -168,7 +168,7 @@ test("no token is in a list, a log, a message, or the bytes of the data", async 
   });
 
   const names = readdirSync(folder.path).filter((name) => name !== "owner.key");
-  const listening = ["listener.json", "listener.key", "listener.lock"];
+  const listening = ["listener.json", "listener.key"];
   const stored = ["state.db", "waypost.db", "waypost.db-shm", "waypost.db-wal"];
   // Jobs of other processes are looked for now and then: meanwhile its log is there.
   const lasting = names.filter((name) => !/^state\.db-(?:shm|wal)$/.test(name));

@@ -12,7 +12,7 @@ import { waitUntil } from "../support/clock.ts";
 /** `waypost serve` as a process: how it starts, what it says, and how it ends. */
 
 /** What a folder holds that was served, and in which nothing was approved or changed. */
-const servedFiles = ["listener.json", "listener.key", "listener.lock", "owner.key", "waypost.db"];
+const servedFiles = ["listener.json", "listener.key", "owner.key", "waypost.db"];
 
 test("a start without its database exits with 1, and may be tried again", async () => {
   await using folder = await createFolder();

@@ -1,159 +1,139 @@
 import { randomBytes } from "node:crypto";
-import { request, type IncomingMessage } from "node:http";
-import {
-  followPath,
-  handedOver,
-  headerNames,
-  leavePath,
-  type Statement,
-} from "./answer-processes.ts";
-import type { Place } from "./folder-note.ts";
-import type { Signer } from "./signer.ts";
+import { readFileSync, writeFileSync } from "node:fs";
+import { request, type IncomingMessage, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import type { Config } from "../../config.ts";
+import type { Listening } from "../../mcp/access/listening.ts";
+import { readCode } from "../data-folder.ts";
+import { respondJson } from "../respond-json.ts";
+import type { ServedBy } from "../watch-proxies.ts";
+import { findSigner, type Signer } from "./folder-signer.ts";
 
-/** Asks who listens at a place, and stays connected to a process of ours until it ends. */
+/** How a process asks whether one of its own data folder listens on a port, and is answered. */
 
-export type FoundListener = {
-  readonly statement: Statement;
-  /** Resolves when it listens no more, and says whether the port is for `serve` now. */
-  readonly ended: Promise<Ending>;
-  /** Asks it to give the port to `serve`. */
-  readonly askToLeave: () => Promise<void>;
-  readonly letGo: () => void;
-};
+/** What the process that listens says of itself. */
+export type Statement = Listening & ServedBy;
 
-type Ending = {
-  readonly isHandedOver: boolean;
-  /** Whether it was ended as it was meant to be: one of ours has said who it is by then. */
-  readonly isWhole: boolean;
-};
+export type Place = { readonly host: string; readonly port: number };
 
-/** Unclear is who is about to begin or to end, silent who is very busy: both are asked again. */
-export type Found = FoundListener | "nobody" | "foreign" | "unclear" | "silent";
+export type Found = Statement | "starting" | "nobody" | "foreign";
 
-type Asking = {
-  readonly signer: Signer;
-  readonly signal?: AbortSignal | undefined;
-};
+const noteFile = "listener.json";
+const askPath = "/listener/ask";
+const leavePath = "/listener/leave";
+const nonceHeader = "waypost-nonce";
+const proofHeader = "waypost-proof";
 
 /** One of ours answers at once, unless its machine is very busy; a stranger may never answer. */
-const answerWithin_ms = 1000;
+const answerWithin_ms = 3000;
 const mostCharacters = 4096;
 
-export function askListener(place: Place, { signer, signal }: Asking): Promise<Found> {
+export async function askListener(place: Place, signer: Signer): Promise<Found> {
+  const { port } = place;
   const nonce = randomBytes(16).toString("base64url");
-  const proof = signer.sign("ask", place.port, nonce);
-  return new Promise((resolve) => {
-    const asked = openRequest(place, followPath, { nonce, proof }, signal);
-    const settle = (found: Found) => {
-      clearTimeout(timer);
-      resolve(found);
-    };
-    const giveUp = (found: Found) => {
-      settle(found);
-      asked.destroy();
-    };
-    const timer = setTimeout(() => giveUp("silent"), answerWithin_ms);
-    asked.on("error", (error) => settle(explainError(error)));
-    asked.once("response", (response) => {
-      const { statusCode } = response;
-      if (statusCode !== 200) return giveUp(statusCode === 503 ? "unclear" : "foreign");
-      const ended = readLines(response, (line) => {
-        const read = readStatement(line, place, { nonce, signer });
-        if (read === undefined) return giveUp("foreign");
-        const { challenge, statement } = read;
-        // To know of its end must not keep a process alive that has nothing else to do.
-        response.socket.unref();
-        settle({
-          statement,
-          ended,
-          askToLeave: () => askToLeave(place, challenge, signer),
-          letGo: () => asked.destroy(),
-        });
-      });
-      void ended.then(({ isWhole }) => settle(isWhole ? "foreign" : "unclear"));
-    });
-    asked.end();
-  });
-}
-
-function openRequest(
-  { host, port }: Place,
-  path: string,
-  { nonce, proof }: { readonly nonce: string; readonly proof: string },
-  signal?: AbortSignal,
-) {
-  const headers = { [headerNames.nonce]: nonce, [headerNames.proof]: proof };
-  return request({
-    host,
-    port,
-    path,
-    method: "POST",
-    headers,
-    agent: false,
-    ...(signal !== undefined && { signal }),
-  });
-}
-
-/** A connection that breaks may have been to one of ours that ends. */
-function explainError(error: NodeJS.ErrnoException): Found {
-  const { code = "" } = error;
-  if (code === "ECONNRESET" || code === "EPIPE") return "unclear";
-  return code.startsWith("HPE_") ? "foreign" : "nobody";
-}
-
-/** Calls back with the first line; resolves when no more comes. */
-function readLines(response: IncomingMessage, onFirst: (line: string) => void): Promise<Ending> {
-  return new Promise((resolve) => {
-    let text = "";
-    let isRead = false;
-    response.setEncoding("utf8").on("data", (chunk: string) => {
-      text += chunk;
-      if (text.length > mostCharacters) response.destroy();
-      const end = text.indexOf("\n");
-      if (isRead || end < 0) return;
-      isRead = true;
-      onFirst(text.slice(0, end));
-    });
-    // A listener that was killed breaks the connection.
-    response.on("error", () => undefined);
-    response.once("close", () => {
-      resolve({
-        isHandedOver: text.endsWith(`\n${handedOver}`),
-        isWhole: response.complete,
-      });
-    });
-  });
-}
-
-type Read = { readonly statement: Statement; readonly challenge: string };
-
-/** Undefined for what only the folder's secret could have signed, and was not. */
-function readStatement(
-  line: string,
-  { port }: Place,
-  { nonce, signer }: { readonly nonce: string; readonly signer: Signer },
-): Read | undefined {
   try {
-    const { said, proof } = JSON.parse(line);
-    if (typeof said !== "string" || !signer.isSigned(proof, "answer", port, nonce, said)) {
-      return undefined;
-    }
-    // createProcessAnswers wrote it, in another process.
-    const { challenge, ...statement } = JSON.parse(said) as Statement & { challenge: string };
-    return { statement, challenge };
+    const { status, text } = await post(place, askPath, {
+      [nonceHeader]: nonce,
+      [proofHeader]: signer.sign("ask", port, nonce),
+    });
+    // Waypost answers so while it starts.
+    if (status === 503) return "starting";
+    const { said, proof } = JSON.parse(text);
+    const isOurs = signer.isSigned(proof, "answer", port, nonce, said);
+    // createAnswerProcess wrote it, in another process.
+    return isOurs ? (JSON.parse(said) as Statement) : "foreign";
+  } catch (error) {
+    // A listener that ends may reset the connection.
+    const isGone = ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(readCode(error));
+    return isGone ? "nobody" : "foreign";
+  }
+}
+
+/** Only for a place where one of ours has answered: a stranger must never have this signature. */
+export async function askToLeave(place: Place, signer: Signer): Promise<void> {
+  const nonce = randomBytes(16).toString("base64url");
+  const proof = signer.sign("leave", place.port, nonce);
+  // Whether the port is free then, the next try to listen shows.
+  await post(place, leavePath, { [nonceHeader]: nonce, [proofHeader]: proof }).catch(() => {});
+}
+
+/** What the process of the folder says of itself that serves it, if one does. */
+export async function findStatement({
+  data,
+  host,
+  port,
+}: Pick<Config, "data" | "host" | "port">): Promise<Statement | undefined> {
+  const signer = findSigner(data);
+  if (signer === undefined) return undefined;
+  for (const place of [readServedPlace(data), { host, port }]) {
+    const found = place && (await askListener(place, signer));
+    if (typeof found === "object") return found;
+  }
+  return undefined;
+}
+
+/** `serve` notes where it listens: a command is seldom given the same port. */
+export function noteServedPlace(data: string, place: Place): void {
+  writeFileSync(join(data, noteFile), `${JSON.stringify(place)}\n`, { mode: 0o600 });
+}
+
+/** It may be long left. Only an answer that is signed tells that one of ours listens there. */
+function readServedPlace(data: string): Place | undefined {
+  try {
+    return JSON.parse(readFileSync(join(data, noteFile), "utf8"));
   } catch {
     return undefined;
   }
 }
 
-/** Resolves when it was heard; whether the port is free then, the next try to listen shows. */
-function askToLeave(place: Place, challenge: string, signer: Signer): Promise<void> {
-  const proof = signer.sign("leave", place.port, challenge);
-  return new Promise((resolve) => {
-    const asked = openRequest(place, leavePath, { nonce: challenge, proof });
-    asked.setTimeout(answerWithin_ms, () => asked.destroy());
-    asked.once("response", (response) => response.resume());
-    asked.on("error", () => undefined).once("close", resolve);
-    asked.end();
+export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+type AnswerOptions = {
+  readonly signer: Signer;
+  readonly port: number;
+  readonly readStatement: () => Statement;
+  /** Gives the port to `serve`; left out where it is not given away. */
+  readonly leave?: () => void;
+};
+
+/** Its answer is whether the request was one of another process of the folder. */
+export function createAnswerProcess(options: AnswerOptions): AnswerProcess {
+  const { signer, port, readStatement, leave } = options;
+  return ({ method, url, headers }, response) => {
+    const nonce = headers[nonceHeader];
+    const proof = headers[proofHeader];
+    if (method !== "POST" || typeof nonce !== "string") return false;
+    if (url === askPath && signer.isSigned(proof, "ask", port, nonce)) {
+      const said = JSON.stringify(readStatement());
+      respondJson(response, 200, { said, proof: signer.sign("answer", port, nonce, said) });
+      return true;
+    }
+    if (url !== leavePath || !signer.isSigned(proof, "leave", port, nonce)) return false;
+    response.writeHead(leave === undefined ? 409 : 204).end();
+    leave?.();
+    return true;
+  };
+}
+
+/** Where others on this machine reach a server that listens everywhere. */
+const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+type Answer = { readonly status: number | undefined; readonly text: string };
+
+function post({ host, port }: Place, path: string, headers: Record<string, string>) {
+  const place = { host: reachable[host] ?? host, port, path, method: "POST", headers };
+  const signal = AbortSignal.timeout(answerWithin_ms);
+  return new Promise<Answer>((resolve, reject) => {
+    request({ ...place, agent: false, signal }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+        if (text.length > mostCharacters) response.destroy();
+      });
+      response.on("error", reject);
+      response.once("close", () => resolve({ status: response.statusCode, text }));
+    })
+      .on("error", reject)
+      .end();
   });
 }

@@ -1,19 +1,23 @@
 import { UsageFault, type Config } from "../../config.ts";
-import type { ReadListening } from "../../mcp/access/listening.ts";
+import type { Listening, ReadListening } from "../../mcp/access/listening.ts";
 import { describeLinkOrigin } from "../addresses.ts";
+import { readCode } from "../data-folder.ts";
 import { clock } from "../embedded.ts";
-import type { MakeHandlers } from "./hold-port.ts";
 import {
-  checkNote,
-  leavePort,
-  lookOrListen,
-  readCurrent,
-  type ListenerState,
-} from "./look-or-listen.ts";
+  closeHttpServer,
+  createHttpServer,
+  setRequestHandlers,
+  type HttpServer,
+  type RequestHandlers,
+} from "../http-server.ts";
+import { listenOnBoth } from "../listen-on-both.ts";
+import { sleep } from "../open-client.ts";
+import { askListener, createAnswerProcess } from "./ask-listener.ts";
+import { findSigner, openSigner, type Signer } from "./folder-signer.ts";
 
 /**
- * A stdio process's part in its data folder's listening: one process of the folder listens,
- * whichever came first. The others stay connected to it, and one of them takes over at its end.
+ * A stdio process's part in serving links and pages. Of the processes of a folder with the same
+ * port, the first that gets it serves them; the others try again every few seconds.
  */
 export type FolderListener = {
   /** From now on this process may listen itself. */
@@ -27,6 +31,8 @@ export type FolderListener = {
   readonly close: () => Promise<void>;
 };
 
+type MakeHandlers = (listening: Listening) => RequestHandlers;
+
 type Options = {
   readonly config: Config;
   /** What a person types to have the links served. */
@@ -35,76 +41,165 @@ type Options = {
   readonly report: (error: unknown) => unknown;
 };
 
-/** How long another process's note may stay unseen: each look at it reads a file. */
-const noteHolds_ms = 20;
+const loopback = "127.0.0.1";
+const tryEvery_ms = 2000;
+/** What another process said of itself holds so long. */
+const fresh_ms = 1000;
+/** `serve` has so long to come after it asked for the port. */
+const reservedFor_ms = 1500;
+const lookAgain_ms = 25;
+/** Whoever starts on the port, or leaves it, is waited for so long. */
+const settleWithin_ms = 3000;
 
 export function createFolderListener(options: Options): FolderListener {
-  const { config, report } = options;
+  const { config } = options;
   const life = new AbortController();
-  const { signal } = life;
-  let settling: Promise<void> | undefined;
-  let checkedAt = -Infinity;
-  let fault: string | undefined;
-  const state: ListenerState = {
-    config,
-    report,
-    signal,
-    settle,
+  const state: State = {
+    ...options,
+    signal: life.signal,
     leaving: new Set(),
-    makeHandlers: undefined,
-    held: undefined,
-    followed: undefined,
-    signer: undefined,
-    silent: new Set(),
-    reservedUntil: 0,
+    settledAt: -Infinity,
+    reservedUntil: -Infinity,
   };
   // A deployment elsewhere has its own link host, and this folder needs no listener.
   const isElsewhere = config.base_url !== undefined;
-
-  function settle(): Promise<void> {
-    fault = undefined;
-    settling ??= lookOrListen(state)
-      .catch((error: unknown) => {
-        fault = error instanceof UsageFault ? error.message : "no port is free";
-        if (!(error instanceof UsageFault)) report(error);
-      })
-      .finally(() => (settling = undefined));
-    return settling;
-  }
-
+  const readCurrent = () => state.held?.listening ?? state.other;
   return {
     setHandlers: (makeHandlers) => {
       state.makeHandlers = makeHandlers;
     },
     read: async () => {
-      const isOver = signal.aborted || isElsewhere;
-      if (isOver) return undefined;
-      const now = clock.monotonic();
-      if (now - checkedAt >= noteHolds_ms) {
-        checkedAt = now;
-        await checkNote(state).catch(report);
-      }
-      if (readCurrent(state) === undefined) await settle();
-      return readCurrent(state);
+      if (state.signal.aborted || isElsewhere) return undefined;
+      const isFresh = clock.monotonic() - state.settledAt < fresh_ms;
+      if (state.held === undefined && !(isFresh && state.other)) await settle(state);
+      return readCurrent();
     },
     readLinkOrigin: () => {
-      const links = config.link_origin ?? readCurrent(state)?.links;
+      const links = config.link_origin ?? readCurrent()?.links;
       return links ?? describeLinkOrigin(config, config.port);
     },
     describeAddresses: () => {
       // Then the operator, or a deployment elsewhere, serves them in a way of its own.
       if (config.link_origin !== undefined || isElsewhere) return undefined;
-      const listening = readCurrent(state);
-      if (listening === undefined) return describeNobody(options, fault);
+      const listening = readCurrent();
+      if (listening === undefined) return describeNobody(options, state.fault);
       return listening.isTemporary ? describeTemporary(config) : undefined;
     },
     close: async () => {
       life.abort();
-      if (state.held !== undefined) leavePort(state, state.held);
-      await settling;
+      clearTimeout(state.timer);
+      leave(state);
+      await state.settling;
       await Promise.all(state.leaving);
     },
   };
+}
+
+type State = Options & {
+  /** Aborted when the process ends. */
+  readonly signal: AbortSignal;
+  /** Servers that listen no more, and answer what was asked before. */
+  readonly leaving: Set<Promise<void>>;
+  makeHandlers?: MakeHandlers;
+  held?: { readonly server: HttpServer; readonly listening: Listening } | undefined;
+  /** Who listens instead of this process. */
+  other?: Listening | undefined;
+  /** Why nobody is known to listen. */
+  fault?: string | undefined;
+  settling?: Promise<void> | undefined;
+  timer?: NodeJS.Timeout;
+  /** By the monotonic clock, as is the next. */
+  settledAt: number;
+  /** Until then the port is for `serve`. */
+  reservedUntil: number;
+};
+
+function settle(state: State): Promise<void> {
+  clearTimeout(state.timer);
+  state.settling ??= listenOrAsk(state)
+    .then(
+      () => (state.fault = undefined),
+      (error: unknown) => {
+        state.other = undefined;
+        state.fault = error instanceof UsageFault ? error.message : "no port is free";
+        if (!(error instanceof UsageFault)) state.report(error);
+      },
+    )
+    .then(() => {
+      state.settling = undefined;
+      state.settledAt = clock.monotonic();
+      if (state.held !== undefined || state.signal.aborted) return;
+      state.timer = setTimeout(() => void settle(state), tryEvery_ms).unref();
+    });
+  return state.settling;
+}
+
+async function listenOrAsk(state: State): Promise<void> {
+  const { config, signal } = state;
+  const { data, port, serve } = config;
+  const signer = serve ? openSigner(data) : findSigner(data);
+  const until = clock.monotonic() + settleWithin_ms;
+  while (signer !== undefined && !signal.aborted) {
+    const handlers = serve ? state.makeHandlers : undefined;
+    const isReserved = clock.monotonic() < state.reservedUntil;
+    if (handlers && !isReserved && (await tryPort(state, port, signer, handlers))) return;
+    const found = await askListener({ host: loopback, port }, signer);
+    state.other = typeof found === "string" ? undefined : found;
+    if (state.other !== undefined || handlers === undefined) return;
+    const isOver = clock.monotonic() > until;
+    if (isOver && found === "starting") throw new UsageFault("no port became free in time");
+    if (isOver || found === "foreign") return hold(state, 0, signer, handlers);
+    await sleep(lookAgain_ms, signal).catch(() => undefined);
+  }
+}
+
+/** Whether this process listens now. */
+async function tryPort(...[state, port, signer, handlers]: Parameters<typeof hold>) {
+  try {
+    await hold(state, port, signer, handlers);
+  } catch (error) {
+    if (readCode(error) === "EADDRINUSE") return false;
+    // The port is not for this user, for instance: no other process of the folder has it either.
+    await hold(state, 0, signer, handlers);
+  }
+  return true;
+}
+
+async function hold(
+  state: State,
+  wanted: number,
+  signer: Signer,
+  makeHandlers: MakeHandlers,
+): Promise<void> {
+  const { config } = state;
+  const server = createHttpServer();
+  const port = await listenOnBoth(server, { host: loopback, port: wanted, hasLocalLinks: true });
+  const listening: Listening = {
+    url: `http://${loopback}:${port}`,
+    links: describeLinkOrigin(config, port),
+    isTemporary: config.port !== 0 && port !== config.port,
+  };
+  const answerProcess = createAnswerProcess({
+    signer,
+    port,
+    readStatement: () => ({ kind: "stdio", ...listening }),
+    leave: () => {
+      state.reservedUntil = clock.monotonic() + reservedFor_ms;
+      leave(state);
+      void settle(state);
+    },
+  });
+  setRequestHandlers(server, { ...makeHandlers(listening), answerProcess });
+  state.other = undefined;
+  state.held = { server, listening };
+  if (state.signal.aborted) leave(state);
+}
+
+function leave(state: State): void {
+  if (state.held === undefined) return;
+  const closed = closeHttpServer(state.held.server).finally(() => state.leaving.delete(closed));
+  state.leaving.add(closed);
+  state.held = undefined;
 }
 
 function describeNobody(

@@ -6,7 +6,9 @@ import {
   setRequestHandlers,
 } from "../../../src/compose/http-server.ts";
 import { createFolderListener } from "../../../src/compose/listening/folder-listener.ts";
-import { claimPort, joinFolder } from "../../../src/compose/listening/serve-port.ts";
+import { createAnswerProcess } from "../../../src/compose/listening/ask-listener.ts";
+import { openSigner } from "../../../src/compose/listening/folder-signer.ts";
+import { claimPort } from "../../../src/compose/listening/serve-port.ts";
 import { noHandlers } from "../../support/world.ts";
 import { createFolder, type Folder } from "../../support/command.ts";
 import { visit } from "../../support/listening.ts";
@@ -61,21 +63,12 @@ export async function openServing(settings: Settings): Promise<Listener> {
   const port = await claimPort(server, config);
   const url = `http://127.0.0.1:${port}`;
   const links = `http://{subdomain}.localhost:${port}`;
-  const folder = joinFolder({
-    config,
-    port,
-    listening: { url, links, isTemporary: false },
-    readServedBy: () => ({ kind: "serve", hasMetProxy: false }),
-    report: () => undefined,
-  });
-  setRequestHandlers(server, { ...noHandlers, answerProcess: folder?.answer });
-  await folder?.announce();
+  const statement = { kind: "serve", url, links, isTemporary: false } as const;
+  const signer = openSigner(config.data);
+  const answerProcess = createAnswerProcess({ signer, port, readStatement: () => statement });
+  setRequestHandlers(server, { ...noHandlers, answerProcess });
   let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= closeHttpServer(server);
-    folder?.end();
-    return closed;
-  };
+  const close = () => (closed ??= closeHttpServer(server));
   return {
     read: () => Promise.resolve(url),
     describe: () => undefined,

@@ -65,35 +65,4 @@ describe.concurrent("serve and two sessions", () => {
     }
     expect(await isServed(url)).toBe(false);
   });
-
-  test("a session follows serve to its port, leaves its own, and takes it again", async () => {
-    await using folder = await createDataFolder();
-    const place = { data: folder.path, port: await findFreePort() };
-    await using session = openSession(place);
-    const url = await session.read();
-    await using serving = await openServing({ ...place, port: 0 });
-    const served = await serving.read();
-    expect(served).not.toBe(url);
-    await waitUntil(async () => (await session.read()) === served);
-    expect(await isServed(url)).toBe(false);
-    await serving.close();
-    await waitUntil(() => isServed(url));
-    expect(await session.read()).toBe(url);
-  });
-});
-
-test("two sessions without a port of their own find one, which stays the folder's", async () => {
-  await using folder = await createDataFolder();
-  const place = { data: folder.path, port: 0 };
-  await using first = openSession(place);
-  await using second = openSession(place);
-  const read = () => Promise.all([first.read(), second.read()]);
-  await read();
-  await waitUntil(async () => {
-    const [one, other] = await read();
-    return one === other && (await isServed(one));
-  });
-  const [url] = await read();
-  await first.close();
-  await waitUntil(() => isServed(url));
 });

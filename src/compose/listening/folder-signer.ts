@@ -1,0 +1,48 @@
+import { createHmac } from "node:crypto";
+import { createToken } from "../../service/ids.ts";
+import { isSameSecret } from "../../text/same-secret.ts";
+import { checkToken, findListenerKeyFile, keepToken } from "../data-folder.ts";
+import { random } from "../embedded.ts";
+import { readIfThere } from "../secrets.ts";
+
+/**
+ * Processes of one data folder know each other by signatures that need the folder's secret. The
+ * secret itself is never sent, and a signature is good for one purpose at one port.
+ */
+export type Signer = {
+  readonly sign: (purpose: Purpose, ...signed: readonly Signed[]) => string;
+  readonly isSigned: (
+    signature: unknown,
+    purpose: Purpose,
+    ...signed: readonly Signed[]
+  ) => boolean;
+};
+
+/** To ask who listens, to answer that, and to ask a stdio process to leave the port. */
+type Purpose = "ask" | "answer" | "leave";
+type Signed = string | number;
+
+/** Makes the folder's secret where no process of the folder has listened before. */
+export function openSigner(folder: string): Signer {
+  return (
+    findSigner(folder) ?? createSigner(keepToken(findListenerKeyFile(folder), createToken(random)))
+  );
+}
+
+/** Undefined where no process of the folder has ever listened. */
+export function findSigner(folder: string): Signer | undefined {
+  const path = findListenerKeyFile(folder);
+  const secret = readIfThere(path);
+  // With a secret that can be guessed, any program on this machine could pass for one of ours.
+  return secret === undefined ? undefined : createSigner(checkToken(path, secret));
+}
+
+function createSigner(secret: string): Signer {
+  const sign: Signer["sign"] = (...signed) =>
+    createHmac("sha256", secret).update(JSON.stringify(signed)).digest("base64url");
+  return {
+    sign,
+    isSigned: (signature, ...signed) =>
+      typeof signature === "string" && isSameSecret(signature, sign(...signed)),
+  };
+}
