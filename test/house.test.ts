@@ -70,7 +70,7 @@ const rooms: Readonly<Record<string, string>> = {
     webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools
     mcp/protocol mcp/transport help console config`,
-  "compose/listening": "text sql service mcp/access config compose",
+  "compose/listening": "text service mcp/access config compose",
   "commands/connect/clients": "",
   "commands/terminal": "text contract state config commands/connect/clients",
   "commands/bulk": `

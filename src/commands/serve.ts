@@ -15,6 +15,7 @@ import {
   closeHttpServer,
   createHttpServer,
   setRequestHandlers,
+  type AnswerProcess,
   type HttpServer,
 } from "../compose/http-server.ts";
 import { tellOutages } from "../compose/explain-store-fault.ts";
@@ -26,7 +27,6 @@ import { createLazyState } from "../compose/lazy-state.ts";
 import {
   createAnswerProcess,
   noteServedPlace,
-  type AnswerProcess,
   type Statement,
 } from "../compose/listening/ask-listener.ts";
 import { openSigner } from "../compose/listening/folder-signer.ts";

@@ -21,7 +21,6 @@ import { readRequestId, requestIdHeader } from "../text/request-id.ts";
 import { assetPath } from "../console/asset-path.ts";
 import { answerProbe, isProbeOfAddress, type ReadUnready } from "./answer-probes.ts";
 import { tlsAskPath, type AnswerTlsAsk } from "./answer-tls-ask.ts";
-import type { AnswerProcess } from "./listening/ask-listener.ts";
 import { respondJson } from "./respond-json.ts";
 
 /**
@@ -66,6 +65,9 @@ export type McpCarrier = {
   readonly watch?: (request: IncomingMessage, response: ServerResponse) => void;
 };
 
+/** Its answer is whether the request was one of another process of the data folder. */
+export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
+
 export type RequestHandlers = {
   /** The REST API; undefined where it is not for this process to answer. */
   readonly api: HttpCarrier | undefined;
@@ -88,7 +90,6 @@ export type RequestHandlers = {
   readonly trustedProxies: TrustedProxies | undefined;
   /** Looks at the first request of each connection. */
   readonly lookAtFirst?: ((request: IncomingMessage) => void) | undefined;
-  /** Answers other processes of the data folder, and tells whether it was one that asked. */
   readonly answerProcess?: AnswerProcess | undefined;
 };
 

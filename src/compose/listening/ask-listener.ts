@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { request, type IncomingMessage, type ServerResponse } from "node:http";
+import { request } from "node:http";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import type { Listening } from "../../mcp/access/listening.ts";
 import { readCode } from "../data-folder.ts";
+import type { AnswerProcess } from "../http-server.ts";
 import { respondJson } from "../respond-json.ts";
 import type { ServedBy } from "../watch-proxies.ts";
 import { findSigner, type Signer } from "./folder-signer.ts";
@@ -86,8 +87,6 @@ function readServedPlace(data: string): Place | undefined {
   }
 }
 
-export type AnswerProcess = (request: IncomingMessage, response: ServerResponse) => boolean;
-
 type AnswerOptions = {
   readonly signer: Signer;
   readonly port: number;
@@ -96,7 +95,6 @@ type AnswerOptions = {
   readonly leave?: () => void;
 };
 
-/** Its answer is whether the request was one of another process of the folder. */
 export function createAnswerProcess(options: AnswerOptions): AnswerProcess {
   const { signer, port, readStatement, leave } = options;
   return ({ method, url, headers }, response) => {
