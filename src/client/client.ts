@@ -11,18 +11,13 @@ import {
   describeFailure,
   failCancelled,
   failLimited,
+  isRepeatable,
   type CallSoFar,
   type Outcome,
   type Unanswered,
 } from "./outcome.ts";
-import {
-  createBudgetLedger,
-  createRateLimiter,
-  type BudgetLedger,
-  type RateLimiter,
-} from "./rate-limit.ts";
+import { createBudgetLedger, type BudgetLedger } from "./rate-limit.ts";
 import { buildRequest, type RequestOptions, type Target } from "./request.ts";
-import { readRetryPolicy } from "./retry-policy.ts";
 import { sendOnce, type Send, type SetTimer } from "./send-once.ts";
 
 /** How a call is made: one try after another, until its end is known or the time is up. */
@@ -64,7 +59,7 @@ export type ClientOptions = {
 type State = ClientOptions & {
   /** Whether the service of this process answers: by the same clock, and without a network. */
   readonly isOwn: boolean;
-  readonly rateLimiter: RateLimiter;
+  readonly ledger: BudgetLedger;
   repeatsLeft: number;
   /** How far the server's clock is ahead, once one of its replies has shown it. */
   skew_ms: number | undefined;
@@ -103,9 +98,8 @@ const toleratedSkew_ms = 2000;
 export function createClient(options: ClientOptions): Client {
   const { clock, ledger = createBudgetLedger(clock), target } = options;
   const isOwn = target.checksConditions === true;
-  const rateLimiter = createRateLimiter(clock, ledger);
   const skew_ms = isOwn ? 0 : undefined;
-  const state: State = { ...options, isOwn, rateLimiter, repeatsLeft: mostRepeats, skew_ms };
+  const state: State = { ...options, isOwn, ledger, repeatsLeft: mostRepeats, skew_ms };
   return {
     call: (endpoint, input, signal = nobodyLeaves, asked) => {
       const deadline = clock.monotonic() + callDeadline_ms;
@@ -139,7 +133,7 @@ function beginCall(state: State, endpoint: Endpoint, input: JsonObject, limits: 
 
 async function perform(state: State, call: Call): Promise<unknown> {
   const { endpoint, input } = call;
-  const policy = readRetryPolicy(endpoint, input);
+  const isSafe = isRepeatable(endpoint, input);
   state.repeatsLeft = Math.min(mostRepeats, state.repeatsLeft + earnedPerCall);
   for (let tries = 1; ; tries += 1) {
     const outcome = await tryInTurn(state, call);
@@ -151,35 +145,31 @@ async function perform(state: State, call: Call): Promise<unknown> {
       throw failCancelled(call);
     }
     const wait_ms = chooseWait(state, outcome, tries);
-    const mayRepeat = () =>
-      tries < mostTries &&
-      hasTime(state, call, wait_ms) &&
-      (kind === "limited" || state.repeatsLeft >= 1);
-    const isSafe = endpoint.effect === "read" || policy === "safe";
-    const isUndone = kind === "unsent" || kind === "limited";
-    if (!((isUndone || (kind === "doubtful" && isSafe)) && mayRepeat())) {
-      const finding = await settle(state, call, outcome);
-      if (finding.kind === "done") return finding.body;
-      const isHarmless = policy === "after_look" && finding.kind === "undone";
-      if (!(isHarmless && mayRepeat())) throw describeFailure(call, outcome, finding.checked);
+    const isHarmless = isUndone(outcome) || (kind === "doubtful" && isSafe);
+    const isLeft = kind === "limited" || state.repeatsLeft >= 1;
+    if (!isHarmless || !isLeft || tries === mostTries || !hasTime(state, call, wait_ms)) {
+      return settle(state, call, outcome);
     }
     if (kind !== "limited") state.repeatsLeft -= 1;
     await pause(state, call, wait_ms);
   }
 }
 
-/** Only a write that may have been carried out is looked for. */
-async function settle(state: State, call: Call, outcome: Unanswered): Promise<Finding> {
-  const isUndone = outcome.kind === "unsent" || outcome.kind === "limited";
-  if (call.doubt === undefined || isUndone) throw describeFailure(call, outcome);
+function isUndone({ kind }: Outcome): boolean {
+  return kind === "unsent" || kind === "limited";
+}
+
+/** The end of a call that failed. Only a write that may have been carried out is looked for. */
+async function settle(state: State, call: Call, outcome: Unanswered): Promise<unknown> {
+  if (call.doubt === undefined || isUndone(outcome)) throw describeFailure(call, outcome);
   const refusal = outcome.kind === "refused" ? outcome.problem : undefined;
   // An earlier try may have deleted what this one did not find.
-  const isGone = refusal?.status === 404 && call.endpoint.method === "DELETE";
-  if (isGone) return { kind: "done", body: null };
+  if (refusal?.status === 404 && call.endpoint.method === "DELETE") return null;
   const finding = await lookForWrite(state, call);
+  if (finding.kind === "done") return finding.body;
   // The earlier try was the same call, and nothing is there of it: it was refused as well.
-  if (refusal !== undefined && finding.kind === "undone") throw refusal;
-  return finding;
+  const isRefused = refusal !== undefined && finding.kind === "undone";
+  throw isRefused ? refusal : describeFailure(call, outcome, finding.checked);
 }
 
 /** Tries once, when the endpoint's budget has a place, or refuses when that takes too long. */
@@ -187,7 +177,7 @@ async function tryInTurn(state: State, call: Call): Promise<Outcome> {
   const { budget } = call.endpoint;
   const isFree = call.options?.isFree === true && state.isOwn;
   if (budget === undefined || isFree) return tryNow(state, call);
-  const place = state.rateLimiter.queue(budget);
+  const place = state.ledger.queue(budget);
   let isSpent = false;
   try {
     for (;;) {
@@ -199,9 +189,7 @@ async function tryInTurn(state: State, call: Call): Promise<Outcome> {
       await pause(state, call, wait_ms);
     }
     isSpent = true;
-    const outcome = await tryNow(state, call);
-    if (outcome.kind === "limited") state.rateLimiter.yieldHalf(budget);
-    return outcome;
+    return await tryNow(state, call);
   } finally {
     await place.leave(isSpent);
   }
@@ -240,7 +228,7 @@ async function requireBudget(state: State, endpoint: Endpoint): Promise<void> {
   const deadline = state.clock.monotonic() + tryDeadline_ms;
   const options = { onlyBudget: true };
   const call = beginCall(state, endpoint, {}, { signal: nobodyLeaves, deadline, options });
-  const place = state.rateLimiter.queue(endpoint.budget);
+  const place = state.ledger.queue(endpoint.budget);
   try {
     const wait_ms = await place.readWait_ms();
     if (wait_ms >= callDeadline_ms) throw failLimited(call, wait_ms);
@@ -278,7 +266,7 @@ function isSameTime({ skew_ms }: State): boolean {
 async function lookForWrite(state: State, call: Call): Promise<Finding> {
   let finding: Finding = { kind: "unclear", checked: "nothing, because no time was left" };
   // Where nothing is sent again, what is not there yet may still come.
-  const isPatient = readRetryPolicy(call.endpoint, call.input) === "never";
+  const isPatient = !isRepeatable(call.endpoint, call.input);
   for (const wait_ms of isPatient ? lookAfter_ms : lookAfter_ms.slice(0, 1)) {
     if (!hasTime(state, call, wait_ms)) break;
     await pause(state, call, wait_ms);

@@ -1,8 +1,9 @@
 import type { Endpoint } from "../contract/endpoint.ts";
+import { contract } from "../contract/index.ts";
+import type { LinkFields } from "../contract/links.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Problem } from "../contract/problem.ts";
 import { CallFailure, describeCode } from "./call-failure.ts";
-import { readRetryPolicy } from "./retry-policy.ts";
 
 /** How one try ended, and with which failure a call then ends. */
 
@@ -38,6 +39,19 @@ export type CallSoFar = {
   doubt: Doubt | undefined;
 };
 
+const { links, projects } = contract;
+
+/** Whether a call may be sent again while its first try may have been, or still be, carried out. */
+export function isRepeatable({ tool, effect, idempotent }: Endpoint, input: JsonObject): boolean {
+  if (effect === "read") return true;
+  // Each time another shortened path might be made. The cast holds, because the types of `call`
+  // hold its callers to this entry's own fields.
+  const isShortening = (input as LinkFields).options?.shorten === true;
+  if (tool === links.upsert.tool && isShortening) return false;
+  // A project's deletion deletes so much that a person confirms each attempt.
+  return idempotent && tool !== projects.destroy.tool;
+}
+
 /** A 429 names no time, so we name one: the window of the budgets. */
 const limitedFor_ms = 60_000;
 
@@ -68,7 +82,7 @@ export function failCancelled({ endpoint, input, doubt }: CallSoFar): CallFailur
   return new CallFailure(
     "cancelled",
     "The call was cancelled while it was running. It may have been carried out.",
-    { effect: "unknown", retry: readRetryPolicy(endpoint, input) === "never" ? "never" : "now" },
+    { effect: "unknown", retry: isRepeatable(endpoint, input) ? "now" : "never" },
   );
 }
 
@@ -125,6 +139,6 @@ function failUnknown(
     ...(again === undefined ? [] : [again]),
     ...(checked === undefined ? [] : [`Checked: ${checked}.`]),
   ].join(" ");
-  const retry = readRetryPolicy(endpoint, input) === "never" ? "never" : "later";
+  const retry = isRepeatable(endpoint, input) ? "later" : "never";
   return new CallFailure("outcome_unknown", message, { effect: "unknown", retry });
 }

@@ -1,5 +1,5 @@
 import { createBudgetLedger, type BudgetLedger } from "../client/rate-limit.ts";
-import { readSpan } from "../contract/budgets.ts";
+import { budgets, readSpan } from "../contract/budgets.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { State } from "../state/state.ts";
 
@@ -25,9 +25,9 @@ export function shareBudgets(
       const line = { kind: budget, subject: keyPrint, window_ms: readSpan(budget) };
       const opening = openState().then(({ counters }) => counters.queue(line));
       return {
-        readWait_ms: async (limit) => {
-          const shared = opening.then((place) => place.readWait_ms(limit));
-          return Math.max(await own.readWait_ms(limit), await shared.catch(ignore));
+        readWait_ms: async () => {
+          const shared = opening.then((place) => place.readWait_ms(budgets[budget].limit));
+          return Math.max(await own.readWait_ms(), await shared.catch(ignore));
         },
         leave: async (isSpent) => {
           await own.leave(isSpent);

@@ -286,19 +286,6 @@ describe("somebody else on the same key", () => {
     await expect(traveller.client.call(links.index, {})).rejects.toThrow();
     expect(tries).toBe(4);
   });
-
-  test("a 429 halves the rate for a minute", async () => {
-    for (let turn = 0; turn < 600; turn += 1) await spendElsewhere();
-    traveller.advance(59_000);
-    await traveller.client.call(links.create, { path: "x" });
-    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
-    // Two of the three hundred are spent: the refused try and the one that went through.
-    await writeMany(298);
-    await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
-    traveller.advance(61_000);
-    await writeMany(600);
-    await expect(traveller.client.call(links.create, {})).rejects.toMatchObject(spent);
-  });
 });
 
 test("two clients with different keys do not wait for each other", async () => {

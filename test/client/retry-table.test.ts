@@ -141,21 +141,6 @@ const repeated: readonly Row[] = [
   },
 ];
 
-const lookedFor: readonly Row[] = [
-  {
-    name: "register_ios_app",
-    act: () => at.client.call(iosApps.create, { bundle_id: "c.d", team_id: "TEAM000001" }),
-    asked: /^POST \/ios_apps/,
-    done: { bundle_id: "c.d", team_id: "TEAM000001" },
-  },
-  {
-    name: "register_android_app",
-    act: () => at.client.call(androidApps.create, { package_name: "c.d", fingerprints: ["aa:bb"] }),
-    asked: /^POST \/android_apps/,
-    done: { package_name: "c.d", fingerprints: ["AA:BB"] },
-  },
-];
-
 const neverRepeated: readonly Row[] = [
   {
     name: "create_link",
@@ -174,6 +159,18 @@ const neverRepeated: readonly Row[] = [
     act: () => at.client.call(shortLinks.create, { url: "https://example.com/1", prefix: "s-" }),
     asked: /^POST \/short_links/,
     done: { url: "https://example.com/1", shortened_path: expect.stringMatching(/^s-/) },
+  },
+  {
+    name: "register_ios_app",
+    act: () => at.client.call(iosApps.create, { bundle_id: "c.d", team_id: "TEAM000001" }),
+    asked: /^POST \/ios_apps/,
+    done: { bundle_id: "c.d", team_id: "TEAM000001" },
+  },
+  {
+    name: "register_android_app",
+    act: () => at.client.call(androidApps.create, { package_name: "c.d", fingerprints: ["aa:bb"] }),
+    asked: /^POST \/android_apps/,
+    done: { package_name: "c.d", fingerprints: ["AA:BB"] },
   },
 ];
 
@@ -214,35 +211,6 @@ describe.each(place(repeated))("$name", ({ act, asked, done, pick }) => {
       facts: { effect: "unknown", retry: "later" },
     });
     expect(countCarriedOut(asked)).toBe(0);
-  });
-});
-
-describe.each(place(lookedFor))("$name", ({ act, asked, done, pick }) => {
-  test.each(pick(doubts))("is sent again after %s when a look shows nothing", async (misdeed) => {
-    await passThrough([misdeed], { act, done });
-    expect(countCarriedOut(asked)).toBe(1);
-    expect(countWrites()).toBe(2);
-  });
-
-  test("is done after a 200 whatever a look shows, and sent once", async () => {
-    at.hostile.plan({ writes: ["html_200"] });
-    await act();
-    expect(countWrites()).toBe(1);
-  });
-
-  test.each(pick([...doubts, ...losses]))(
-    "is found after %s that did it, and not sent again",
-    async (misdeed) => {
-      await passThrough([`${misdeed} after`], { act, done });
-      expect(countCarriedOut(asked)).toBe(1);
-      expect(countWrites()).toBe(1);
-    },
-  );
-
-  test("is not sent again when nobody can look", async () => {
-    at.hostile.plan({ writes: ["busy after"], reads: Array(4).fill("busy") });
-    await expect(act()).rejects.toMatchObject({ code: "outcome_unknown" });
-    expect(countWrites()).toBe(1);
   });
 });
 

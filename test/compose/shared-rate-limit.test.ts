@@ -42,7 +42,7 @@ function report(error: unknown): string {
 
 async function spend(ledger: ReturnType<typeof share>): Promise<number> {
   const place = ledger.queue("page_template_writes");
-  const wait_ms = await place.readWait_ms(limit);
+  const wait_ms = await place.readWait_ms();
   await place.leave(wait_ms === 0);
   return wait_ms;
 }

@@ -2,7 +2,7 @@ import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { Send } from "../../../src/client/send-once.ts";
-import { readSpan } from "../../../src/contract/budgets.ts";
+import { budgets, readSpan } from "../../../src/contract/budgets.ts";
 import type { Clock, Random } from "../../../src/contract/clock.ts";
 import type { PlanRow } from "../../../src/state/plans.ts";
 import type { State } from "../../../src/state/state.ts";
@@ -62,8 +62,11 @@ export function startInstance(machine: Machine, name: string): Instance {
     random,
     sleep,
     ledger: {
-      queue: (budget) =>
-        state.counters.queue({ kind: budget, subject: keyPrint, window_ms: readSpan(budget) }),
+      queue: (budget) => {
+        const line = { kind: budget, subject: keyPrint, window_ms: readSpan(budget) };
+        const { readWait_ms, leave } = state.counters.queue(line);
+        return { readWait_ms: () => readWait_ms(budgets[budget].limit), leave };
+      },
     },
     setTimer: fate.setTimer,
   });
