@@ -7,9 +7,8 @@ import { notFound, Problem, saysNothingWritten } from "../contract/problem.ts";
 import { quote } from "../text/show-hidden.ts";
 import { CallFailure, describeCode } from "./call-failure.ts";
 import { failOverloaded, type Outcome } from "./outcome.ts";
-import { describeBody, readAnswer } from "./read-answer.ts";
+import { describeBody, noteWarnings, readAnswer } from "./read-answer.ts";
 import { hideSecret, isPage, readRefusal, type Refusal } from "./read-refusal.ts";
-import { noteWarnings } from "./warnings.ts";
 
 /** One try at a call, and what can be known from how it ended (security-reliability.md §2.2). */
 

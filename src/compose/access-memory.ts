@@ -1,4 +1,4 @@
-import type { KeptAccess } from "../mcp/access/probe-access.ts";
+import type { KeptAccess } from "../mcp/access/learned-access.ts";
 import type { State } from "../state/state.ts";
 
 /**
@@ -19,7 +19,6 @@ export function openAccessMemory(openState: () => Promise<Pick<State, "kept">>, 
       return {
         list: kept.list,
         save: (...saved) => track(() => kept.save(...saved)),
-        remove: (...removed) => track(() => kept.remove(...removed)),
       };
     },
     finish: async (): Promise<void> => {

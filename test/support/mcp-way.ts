@@ -52,7 +52,12 @@ export function openWay(work: Work = () => undefined) {
         scopes: undefined,
         isProbed: () => true,
         facts: undefined,
-        learned: createLearnedAccess({ now: () => 0, onLearned: () => {} }),
+        learned: createLearnedAccess({
+          owner: "",
+          openMemory: undefined,
+          now: () => 0,
+          report: String,
+        }),
         onChange,
       });
       // Nothing else of a key context is looked at where no tool is called.

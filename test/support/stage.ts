@@ -19,7 +19,7 @@ import { createPreviews } from "../../src/mcp/access/saved-previews.ts";
 import { createClientMemory } from "../../src/mcp/protocol/client-memory.ts";
 import { createServer } from "../../src/mcp/protocol/server.ts";
 import { createToolbox, watchVisible } from "../../src/mcp/tools/toolbox.ts";
-import type { KeptAccess } from "../../src/mcp/access/probe-access.ts";
+import type { KeptAccess } from "../../src/mcp/access/learned-access.ts";
 import type { History } from "../../src/state/history.ts";
 import { openStateFile, type State } from "../../src/state/state.ts";
 import { memoryFolder } from "./folders.ts";

@@ -16,6 +16,13 @@ type ReadDestinations =
 
 type AddressField = (typeof addressFields)[number];
 
+const rule = "must point to one of the allowed hosts (";
+
+/** Whether a server's sentence refuses an address for where it leads. */
+export function isForeignFault(message: string): boolean {
+  return message.includes(rule);
+}
+
 const mostHosts = 200;
 const mostShown = 5;
 /** No host name is longer; what an unchecked address has in its place may be. */
@@ -86,7 +93,7 @@ export function checkDestinations(
 /** Why an address is refused, as the end of a sentence. */
 function describeForeign(host: string, destinations: Destinations): string {
   const shown = host.slice(0, longestHost);
-  const wanted = `must point to one of the allowed hosts (${writeHosts(destinations)})`;
+  const wanted = `${rule}${writeHosts(destinations)})`;
   return shown === "" ? wanted : `${wanted}, not to ${shown}`;
 }
 

@@ -13,15 +13,8 @@ import type { Previews } from "./saved-previews.ts";
 import { createAccess, type Access } from "./key-access.ts";
 import { limitDestinations, type DestinationLimits } from "./limit-destinations.ts";
 import type { ReadListening } from "./listening.ts";
-import { createLearnedAccess, type LearnedAccess } from "./learned-access.ts";
-import {
-  createAccessMemory,
-  createExploration,
-  listProbes,
-  type AccessMemory,
-  type Exploration,
-  type KeptAccess,
-} from "./probe-access.ts";
+import { createLearnedAccess, type KeptAccess, type LearnedAccess } from "./learned-access.ts";
+import { createExploration, listProbes, type Exploration } from "./probe-access.ts";
 
 /** What one key sees and how its calls travel: shared by every call that shows the key. */
 export type KeyContext = DestinationLimits &
@@ -202,8 +195,8 @@ export function createKeyContext(options: KeyContextOptions): KeyContext {
 function exploreAccess(options: KeyContextOptions, key_print: string) {
   const { client, origin, key, scopes, probe, clock, sleep, report, openMemory } = options;
   const { isOffered, onChange, onListed } = options;
-  const memory = createAccessMemory({ owner: `${key_print} ${origin}`, openMemory, report });
-  const learned = createLearnedAccess({ now: clock.now, onLearned: memory.note });
+  const owner = `${key_print} ${origin}`;
+  const learned = createLearnedAccess({ owner, openMemory, now: clock.now, report });
   let isListed = false;
   // Before anyone has seen a list there is no one to notify that it is another one.
   const notify = () => (isListed ? onChange() : onListed());
@@ -218,11 +211,9 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
   });
   const exploration = createExploration({
     learned,
-    canLearn: access.canLearn,
-    isWorthAsking: access.isWorthAsking,
+    access,
     probes: probe === "off" ? [] : listProbes(isOffered),
     tryOnce: client.tryOnce,
-    memory,
     clock,
     sleep,
     onChange: notify,
@@ -231,7 +222,7 @@ function exploreAccess(options: KeyContextOptions, key_print: string) {
   return {
     access,
     exploration,
-    call: learnFrom({ client, learned, memory, canLearn: access.canLearn, onChange: notify }),
+    call: learnFrom({ client, learned, canLearn: access.canLearn, onChange: notify }),
     noteListed: () => {
       isListed = true;
       onListed();
@@ -258,7 +249,6 @@ function ownsAll(facts: KnownKey["facts"]): boolean {
 type Learning = Pick<Access, "canLearn"> & {
   readonly client: Client;
   readonly learned: LearnedAccess;
-  readonly memory: AccessMemory;
   readonly onChange: () => void;
 };
 
@@ -276,7 +266,7 @@ function learnFrom({ client, learned, ...learning }: Learning): Client["call"] {
       if (isRefusal) learned.noteRefused(endpoint, error.message);
       throw error;
     } finally {
-      void learning.memory.write();
+      void learned.write();
       if (learned.find(endpoint)?.state !== before) learning.onChange();
     }
   };

@@ -2,8 +2,12 @@ import { hasRole, listNamedScopes, readCause, type Cause } from "../../contract/
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
 import { readAnswer } from "../../contract/server-answer.ts";
+import type { KeptValues } from "../../state/kept-values.ts";
 
-/** What the answers of a remote server have shown of a key, each for a day. */
+/**
+ * What the answers of a remote server have shown of a key, each for a day. It is kept for later
+ * processes, where the data folder can be used.
+ */
 export type LearnedAccess = {
   readonly find: (endpoint: Endpoint) => KnownTool | undefined;
   /** Another endpoint's denial that holds for this one as well. */
@@ -18,9 +22,12 @@ export type LearnedAccess = {
    * particular, a right is lacking to every call.
    */
   readonly noteRefused: (endpoint: Endpoint, message: string, isPlain?: boolean) => void;
-  /** Takes over what was learned earlier, where nothing was learned since. */
-  readonly recall: (known: readonly KnownTool[]) => void;
-  readonly forget: (isMeant: (known: KnownTool) => boolean) => void;
+  /** Makes every other denial unknown, because the key was changed. */
+  readonly doubtDenials: (others: readonly Endpoint[]) => void;
+  /** Takes over, once, what earlier processes learned, where nothing was learned since. */
+  readonly recall: () => Promise<void>;
+  /** Saves what was learned since the last time. */
+  readonly write: () => Promise<void>;
 };
 
 export type KnownTool = {
@@ -35,11 +42,17 @@ export type KnownTool = {
   readonly at: number;
 };
 
+/** Where it is kept; a mere look saves nothing. */
+export type KeptAccess = Pick<KeptValues, "list" | "save">;
+
 export type LearnedOptions = {
+  /** The key and the server. */
+  readonly owner: string;
+  /** Undefined where nothing is learned. */
+  readonly openMemory: (() => Promise<KeptAccess>) | undefined;
   /** The time of day. */
   readonly now: () => number;
-  /** Called with what is worth remembering; undefined for what is forgotten. */
-  readonly onLearned: (tool: string, known: KnownTool | undefined) => void;
+  readonly report: (error: unknown) => unknown;
 };
 
 const holds_ms = 24 * 60 * 60_000;
@@ -48,8 +61,41 @@ const byTool = new Map(listEndpoints().map((endpoint) => [endpoint.tool, endpoin
 
 type Lesson = { readonly endpoint: Endpoint; readonly known: KnownTool };
 
-export function createLearnedAccess({ now, onLearned }: LearnedOptions): LearnedAccess {
+export function createLearnedAccess(options: LearnedOptions): LearnedAccess {
+  const { owner, now, report } = options;
+  let { openMemory } = options;
+  let recalling: Promise<void> | undefined;
+  let writing: Promise<void> = Promise.resolve();
   const learned = new Map<string, KnownTool>();
+  const unsaved = new Map<string, KnownTool>();
+
+  /** Where the data folder cannot be used, each process learns for itself. */
+  async function useMemory(use: (kept: KeptAccess) => Promise<unknown>): Promise<void> {
+    try {
+      const kept = await openMemory?.();
+      if (kept !== undefined) await use(kept);
+    } catch (error) {
+      openMemory = undefined;
+      report(error);
+    }
+  }
+
+  async function load(kept: KeptAccess): Promise<void> {
+    for (const { value } of await kept.list("known_access", owner)) {
+      // It was saved by `save`.
+      const known = value as KnownTool;
+      if (!learned.has(known.tool)) learned.set(known.tool, known);
+    }
+  }
+
+  async function save(kept: KeptAccess): Promise<void> {
+    const rows = [...unsaved.values()];
+    unsaved.clear();
+    const saving = rows.map((row) =>
+      kept.save("known_access", `${owner} ${row.tool}`, row, { owner, at: row.at }),
+    );
+    await Promise.all(saving);
+  }
 
   function find({ tool }: Endpoint): KnownTool | undefined {
     const known = learned.get(tool);
@@ -76,7 +122,7 @@ export function createLearnedAccess({ now, onLearned }: LearnedOptions): Learned
     // Another process may have learned otherwise meanwhile, so it is saved again after an hour.
     if (isSame && Math.abs(known.at - before.at) < noted_ms) return;
     learned.set(tool, known);
-    if (state !== "open") onLearned(tool, known);
+    if (state !== "open") unsaved.set(tool, known);
   }
 
   return {
@@ -86,8 +132,7 @@ export function createLearnedAccess({ now, onLearned }: LearnedOptions): Learned
       const denied = list("denied").filter(({ endpoint }) => endpoint.auth === "project");
       // A 404 of what has an id, or a page, grants it and may have come from anything.
       const lists = list("granted").filter(({ endpoint }) => endpoint.list !== undefined);
-      const shown = [...lists, ...denied];
-      return new Set(shown.map(({ endpoint }) => endpoint.auth));
+      return new Set([...lists, ...denied].map(({ endpoint }) => endpoint.auth));
     },
     noteGranted: (endpoint) => learn(endpoint, "granted", null),
     noteSettled: (endpoint, reason) => {
@@ -100,14 +145,15 @@ export function createLearnedAccess({ now, onLearned }: LearnedOptions): Learned
       // One call that was refused says nothing against a tool that has worked.
       if (cause === "key_invalid" || !isDecided(endpoint)) learn(endpoint, "open", message);
     },
-    recall: (rows) => {
-      for (const known of rows) if (!learned.has(known.tool)) learned.set(known.tool, known);
-    },
-    forget: (isMeant) => {
-      for (const { tool } of [...learned.values()].filter(isMeant)) {
-        learned.delete(tool);
-        onLearned(tool, undefined);
+    doubtDenials: (others) => {
+      for (const { endpoint } of list("denied")) {
+        if (!others.includes(endpoint)) learn(endpoint, "settled", null);
       }
+    },
+    recall: () => (recalling ??= useMemory(load)),
+    write: () => {
+      if (unsaved.size > 0) writing = writing.then(() => useMemory(save));
+      return writing;
     },
   };
 }

@@ -19,26 +19,20 @@ import {
 } from "../../contract/rules/destinations.ts";
 import { isOwnLinkAddress } from "../../contract/rules/link-address.ts";
 import { decodeForSearch, normalizeForSearch } from "../../contract/rules/link-path.ts";
-import { ToolFailure } from "../results/tool-failure.ts";
 
 /**
  * The hosts that an assistant's links may lead to: those of the operator (WAYPOST_DESTINATIONS)
- * and, in the embedded service, those of the project. Whatever a tool or a job is about to send is
- * looked at here, so that nothing is sent that would newly lead elsewhere.
+ * and, in the embedded service, those of the project. Every write of a tool or a job is looked at
+ * here before it is sent.
  */
 export type DestinationLimits = {
   /** What of a link's fields would lead elsewhere, and does not already. */
   readonly checkDestinations: CheckDestinations;
+  /** The same of a page's text. */
+  readonly checkPage: (body: unknown, signal?: Leaving) => Promise<readonly PlacedProblem[]>;
   /** Whether links may not lead to any host, as far as is known. */
   readonly limitsDestinations: () => boolean;
-  /** Throws before a person is asked of what would be refused afterwards. */
-  readonly refuseForeign: (
-    endpoint: Endpoint,
-    input: JsonObject,
-    signal: Leaving,
-    readId?: () => Promise<string>,
-  ) => Promise<void>;
-  /** A call that refuses as the service does, for jobs, and for what changed meanwhile. */
+  /** A call that refuses as the service does. */
   readonly call: Client["call"];
 };
 
@@ -60,59 +54,43 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
     [destinations, readKnown().destinations].filter((list) => list !== undefined);
   const checkFields: CheckDestinations = (fields, before) =>
     keepFirst(listRules().flatMap((list) => checkDestinations(fields, list, before)));
+  const checkPage: DestinationLimits["checkPage"] = (body, signal) =>
+    findInPage(listRules(), body, call, signal);
 
   async function find(
     endpoint: Endpoint,
     input: JsonObject,
-    signal?: Leaving,
-    readId = () => Promise.resolve(String(input["id"])),
+    signal: Leaving | undefined,
   ): Promise<readonly PlacedProblem[]> {
-    const rules = listRules();
-    if (rules.length === 0) return [];
     // A link's input has a link's fields: the tool's schema, or the plan's rows, were checked.
     const fields = input as LinkFields;
     if (endpoint === shortLinks.create) {
-      return isOwnLinkAddress(fields.url ?? "", readKnown().linkHost)
-        ? []
-        : checkFields({ url: fields.url });
+      const { url } = fields;
+      return isOwnLinkAddress(url ?? "", readKnown().linkHost) ? [] : checkFields({ url });
     }
-    if (templateWrites.has(endpoint)) return findInTemplate(rules, input, call, signal);
+    if (templateWrites.has(endpoint)) return checkPage(input["body"], signal);
     if (!linkWrites.has(endpoint) || checkFields(fields).length === 0) return [];
-    return checkFields(fields, await readStored(endpoint, fields, readId, call, signal));
+    return checkFields(fields, await readStored(endpoint, input, call, signal));
   }
 
   return {
     checkDestinations: checkFields,
+    checkPage,
     limitsDestinations: () => listRules().length > 0,
-    refuseForeign: async (endpoint, input, signal, readId) => {
-      const problems = await find(endpoint, input, signal, readId);
-      if (problems.length > 0) throw failForeign(problems);
-    },
-    call: async (endpoint, input, signal, options) => {
-      if (listRules().length === 0) return call(endpoint, input, signal, options);
-      const problems = await find(endpoint, input as JsonObject, signal);
-      if (problems.length === 0) return call(endpoint, input, signal, options);
-      throw new Problem(422, toSentence(listMessages(problems)), { problems });
+    call: async (endpoint, input, signal, asked) => {
+      if (listRules().length > 0 && endpoint.effect !== "read") {
+        refuseForeign(await find(endpoint, input as JsonObject, signal));
+      }
+      return call(endpoint, input, signal, asked);
     },
   };
 }
 
-/** How a tool tells of it; another way to the same host would be refused as well. */
-export function failForeign(problems: readonly PlacedProblem[]): ToolFailure {
-  return new ToolFailure({
-    code: "validation_failed",
-    message: toSentence(listMessages(problems)),
-    problems: [...problems],
-    effect: "none",
-    retry: "never",
-    next:
-      "Tell the user that only the operator can allow another host, with WAYPOST_DESTINATIONS " +
-      "or `waypost projects update --destinations`. Do not try another way.",
-  });
-}
-
-function listMessages(problems: readonly PlacedProblem[]): readonly string[] {
-  return problems.map(({ message }) => message.replace(/\.$/, ""));
+/** Throws what the service would answer. */
+export function refuseForeign(problems: readonly PlacedProblem[]): void {
+  if (problems.length === 0) return;
+  const messages = problems.map(({ message }) => message.replace(/\.$/, ""));
+  throw new Problem(422, toSentence(messages), { problems });
 }
 
 /** A field that two lists refuse is told of once. */
@@ -124,15 +102,14 @@ function keepFirst(problems: readonly FieldProblem[]): readonly FieldProblem[] {
 /** The link as it is, where the key may read it: what leads elsewhere already may go on to. */
 async function readStored(
   endpoint: Endpoint,
-  { path }: LinkFields,
-  readId: () => Promise<string>,
+  { id, path }: JsonObject,
   call: Client["call"],
   signal: Leaving | undefined,
 ): Promise<JsonObject> {
   if (endpoint === links.create) return {};
   try {
-    if (endpoint === links.update) return await call(links.show, { id: await readId() }, signal);
-    const value = decodeForSearch(path ?? "");
+    if (endpoint === links.update) return await call(links.show, { id: String(id) }, signal);
+    const value = decodeForSearch(String(path));
     const filter = { field: "path", condition: "eq", value } as const;
     const found = await call(links.index, { filters: [filter], limit: 2 }, signal);
     const wanted = normalizeForSearch(value);
@@ -144,13 +121,13 @@ async function readStored(
 }
 
 /** The page that links show by now may be published again, with another css say. */
-async function findInTemplate(
+async function findInPage(
   rules: readonly Destinations[],
-  { body }: JsonObject,
+  body: unknown,
   call: Client["call"],
   signal: Leaving | undefined,
 ): Promise<readonly PlacedProblem[]> {
-  if (typeof body !== "string" || body.length > longestBody) return [];
+  if (rules.length === 0 || typeof body !== "string" || body.length > longestBody) return [];
   const { findForeignAddresses } = await import("../../template/find-foreign-addresses.ts");
   const problems = rules.flatMap((list) => findForeignAddresses(body, judgeBy(list)));
   if (problems.length === 0) return [];

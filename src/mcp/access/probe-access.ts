@@ -6,8 +6,8 @@ import type { Clock } from "../../contract/clock.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { listEndpoints } from "../../contract/index.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { KeptValues } from "../../state/kept-values.ts";
-import type { KnownTool, LearnedAccess } from "./learned-access.ts";
+import type { Access } from "./key-access.ts";
+import type { LearnedAccess } from "./learned-access.ts";
 
 /** Finds out what a key may do at a remote server, by requests that change nothing. */
 export type Exploration = {
@@ -21,18 +21,12 @@ export type Exploration = {
   readonly exploreForList: () => Promise<void>;
 };
 
-/** Where it is kept; a mere look saves nothing. */
-export type KeptAccess = Pick<KeptValues, "list" | "save" | "remove">;
-
 export type ExplorationOptions = {
   readonly learned: LearnedAccess;
-  /** False without a key, and for a key that the embedded service knows. */
-  readonly canLearn: () => boolean;
-  /** Whether the key may use the endpoint's tool as far as is known without asking. */
-  readonly isWorthAsking: (endpoint: Endpoint) => boolean;
+  /** Decides what is worth asking. */
+  readonly access: Pick<Access, "canLearn" | "isWorthAsking">;
   readonly probes: readonly Probe[];
   readonly tryOnce: Client["tryOnce"];
-  readonly memory: AccessMemory;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly onChange: () => void;
@@ -49,7 +43,7 @@ const longestWait_ms = 1500;
 const pause_ms = 60_000;
 
 export function createExploration(options: ExplorationOptions): Exploration {
-  const { learned, memory, clock, sleep, report } = options;
+  const { learned, access, clock, sleep, report } = options;
   const askedAt = new Map<string, number>();
   let isRecalled = false;
   let running: Promise<void> | undefined;
@@ -61,17 +55,14 @@ export function createExploration(options: ExplorationOptions): Exploration {
       const least_ms = state === "open" ? Math.min(age_ms ?? Infinity, pause_ms) : age_ms;
       const last = askedAt.get(endpoint.tool) ?? -Infinity;
       const isDue = least_ms !== undefined && clock.monotonic() - last >= least_ms;
-      return isDue && options.isWorthAsking(endpoint);
+      return isDue && access.isWorthAsking(endpoint);
     });
   }
 
   async function runRound(age_ms: number | undefined): Promise<void> {
-    await memory.recall(learned);
+    await learned.recall();
     isRecalled = true;
-    await ask(listDue(age_ms));
-  }
-
-  async function ask(due: readonly Probe[]): Promise<void> {
+    const due = listDue(age_ms);
     const denied = due.filter(({ endpoint }) => learned.find(endpoint)?.state === "denied");
     for (const { endpoint } of due) askedAt.set(endpoint.tool, clock.monotonic());
     await Promise.all(
@@ -81,20 +72,20 @@ export function createExploration(options: ExplorationOptions): Exploration {
     );
     // A key that may do again what it might not was changed, and perhaps in more than was asked.
     const isHealed = denied.some(({ endpoint }) => learned.find(endpoint)?.state === "granted");
-    if (isHealed) learned.forget(({ tool, state }) => state === "denied" && !isAmong(due, tool));
+    if (isHealed) learned.doubtDenials(due.map(({ endpoint }) => endpoint));
   }
 
-  function explore(age_ms?: number): Promise<void> {
+  function start(age_ms?: number): Promise<void> {
     if (running !== undefined) return running;
     // This is looked at beside every call.
-    if (!options.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return nothing;
+    if (!access.canLearn() || (isRecalled && listDue(age_ms).length === 0)) return nothing;
     const end = new AbortController();
     const round = runRound(age_ms)
       .catch((error: unknown) => void report(error))
       .then(() => {
         running = undefined;
         end.abort();
-        void memory.write();
+        void learned.write();
         options.onChange();
       });
     running = round;
@@ -106,21 +97,17 @@ export function createExploration(options: ExplorationOptions): Exploration {
     explore: async (age_ms) => {
       try {
         await running;
-        await explore(age_ms);
-        await memory.write();
+        await start(age_ms);
+        await learned.write();
       } catch (error) {
         report(error);
       }
     },
     exploreForList: async () => {
-      void explore();
+      void start();
       await waited;
     },
   };
-}
-
-function isAmong(probes: readonly Probe[], tool: string): boolean {
-  return probes.some(({ endpoint }) => endpoint.tool === tool);
 }
 
 /** Lists of one, an id that nothing has, and `PATCH` of that without a single field. */
@@ -165,69 +152,4 @@ function note(endpoint: Endpoint, outcome: Outcome, learned: LearnedAccess): voi
       return learned.noteSettled(endpoint, `When Waypost checked, ${said}`);
     }
   }
-}
-
-/** What was learned of one key at one remote server, kept for later processes. */
-export type AccessMemory = {
-  readonly recall: (learned: LearnedAccess) => Promise<void>;
-  /** Undefined for what is forgotten. */
-  readonly note: (tool: string, known: KnownTool | undefined) => void;
-  /** Writes down what was noted. */
-  readonly write: () => Promise<void>;
-};
-
-type MemoryOptions = {
-  /** The key and the server. */
-  readonly owner: string;
-  /** Undefined where nothing is learned. */
-  readonly openMemory: (() => Promise<KeptAccess>) | undefined;
-  readonly report: (error: unknown) => unknown;
-};
-
-export function createAccessMemory({ owner, report, ...options }: MemoryOptions): AccessMemory {
-  let { openMemory } = options;
-  let recalling: Promise<readonly KnownTool[]> | undefined;
-  let writing: Promise<void> = Promise.resolve();
-  const noted = new Map<string, KnownTool | undefined>();
-
-  /** Where the data folder cannot be used, each process learns for itself. */
-  function giveUp(error: unknown): void {
-    openMemory = undefined;
-    report(error);
-  }
-
-  async function read(): Promise<readonly KnownTool[]> {
-    const kept = await openMemory?.();
-    const rows = (await kept?.list("known_access", owner)) ?? [];
-    // They were saved by `save`.
-    return rows.map(({ value }) => value as KnownTool);
-  }
-
-  async function save(): Promise<void> {
-    const kept = await openMemory?.();
-    const entries = [...noted];
-    noted.clear();
-    if (kept === undefined) return;
-    const saving = entries.map(([tool, known]) => {
-      const key = `${owner} ${tool}`;
-      if (known === undefined) return kept.remove("known_access", [key]);
-      return kept.save("known_access", key, known, { owner, at: known.at });
-    });
-    await Promise.all(saving);
-  }
-
-  return {
-    recall: async (learned) => {
-      recalling ??= read().catch((error: unknown) => {
-        giveUp(error);
-        return [];
-      });
-      learned.recall(await recalling);
-    },
-    note: (tool, known) => noted.set(tool, known),
-    write: () => {
-      if (noted.size > 0) writing = writing.then(save).catch(giveUp);
-      return writing;
-    },
-  };
 }

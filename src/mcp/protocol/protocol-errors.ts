@@ -1,7 +1,11 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { readOutage } from "../../state/state.ts";
-import { explainOutage } from "../results/explain-outage.ts";
-import { describeFault, refuseForNow, type Failure } from "../results/tool-failure.ts";
+import {
+  describeFault,
+  explainOutage,
+  refuseForNow,
+  type Failure,
+} from "../results/tool-failure.ts";
 
 /** Wraps what answers a client, so that nothing of an unexpected error reaches it. */
 export type HideErrors = <Args extends readonly unknown[], Result>(

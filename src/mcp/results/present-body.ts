@@ -5,9 +5,10 @@ import type { JsonObject } from "../../contract/json.ts";
 import { findKind, nameResult } from "../../contract/resource-kind.ts";
 import { listUnread } from "../../contract/unread.ts";
 import type { CallProblem } from "./call-problem.ts";
-import { dropEmpty, dropIn } from "./drop-empty.ts";
 import {
   describeAddress,
+  dropEmpty,
+  dropIn,
   presentLink,
   presentLinkRow,
   presentWrittenLink,

@@ -3,8 +3,15 @@ import { CallFailure } from "../../client/call-failure.ts";
 import { readCause } from "../../contract/access.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { messages } from "../../contract/messages.ts";
-import { changedSince, explainOutage, Problem, type Outage } from "../../contract/problem.ts";
+import {
+  changedSince,
+  explainOutage as describeOutage,
+  Problem,
+  type Outage,
+} from "../../contract/problem.ts";
+import { isForeignFault } from "../../contract/rules/destinations.ts";
 import { quoteAnswer, readAnswer } from "../../contract/server-answer.ts";
+import { readOutage } from "../../state/state.ts";
 import { advise, codes, type Code } from "./advice-by-code.ts";
 import { placeProblem, problemSchema, type CallProblem } from "./call-problem.ts";
 
@@ -98,10 +105,36 @@ export function refuseUnnoted(tool: string, message: string): ToolFailure {
 /** Whatever it was to be noted in or read from gives no answer; nothing was asked for. */
 export function refuseForNow(tool: string, outage: Outage): ToolFailure {
   // That nobody knows what became of a note is of no weight then.
-  const { message } = explainOutage(outage === "unknown" ? "away" : outage);
+  const { message } = describeOutage(outage === "unknown" ? "away" : outage);
   const next = advise("overloaded", { tool, message });
   const facts = { effect: "none", retry: "later", retry_after_s: 1 } as const;
   return new ToolFailure({ code: "overloaded", message, ...facts, next });
+}
+
+/** What a call may have done by now, so that whatever fails after it leaves that unknown. */
+export type Acted = { hasBegun: boolean; endpoint: Endpoint | undefined };
+
+type Ended = {
+  readonly name: string;
+  readonly annotations: { readonly idempotentHint: boolean };
+};
+
+/**
+ * What is said of a call that met a store which gives no answer; undefined for any other error.
+ * What a tool has only read or noted for itself has changed nothing.
+ */
+export function explainOutage(
+  error: unknown,
+  { name, annotations }: Ended,
+  { hasBegun, endpoint }: Acted,
+): Failure | undefined {
+  const outage = readOutage(error);
+  if (outage === undefined) return undefined;
+  if (!hasBegun) return refuseForNow(name, outage).failure;
+  const code = "outcome_unknown";
+  const retry = annotations.idempotentHint ? "later" : "never";
+  const next = advise(code, { tool: name, ...(endpoint && { endpoint }), retry });
+  return { code, message: messages.store_went_away, effect: "unknown", retry, next };
 }
 
 /** The tool that was called, and the endpoint that it asked, if it asked one. */
@@ -124,16 +157,22 @@ function explainProblem(asked: Asked, problem: Problem): Failure {
   const isMendable = code === "validation_failed" || code === "bad_request";
   const problems = isMendable ? listProblems(asked, problem) : undefined;
   const fields = problems?.map(({ field }) => field);
+  const isForeign = isMendable && isForeignFault(message);
   return {
     code,
     status,
     message,
     ...(problems && { problems }),
     effect: "none",
-    retry: isMendable ? "now" : "never",
-    next: advise(code, { ...asked, message, fields }),
+    // Another way to the same host would be refused as well.
+    retry: isMendable && !isForeign ? "now" : "never",
+    next: isForeign ? adviceOnHosts : advise(code, { ...asked, message, fields }),
   };
 }
+
+const adviceOnHosts =
+  "Tell the user that only the operator can allow another host, with WAYPOST_DESTINATIONS " +
+  "or `waypost projects update --destinations`. Do not try another way.";
 
 /** A remote server's problem that has no field and only repeats the message is left out. */
 function listProblems({ endpoint }: Asked, problem: Problem): CallProblem[] | undefined {

@@ -7,7 +7,7 @@ import { findNearest, suggestNames } from "../../text/nearest-name.ts";
 import { quote } from "../../text/show-hidden.ts";
 import type { CallProblem } from "../results/call-problem.ts";
 import { refuseArguments } from "../results/tool-failure.ts";
-import { parseJson } from "./parse-json.ts";
+import { parseJson } from "./check-filters.ts";
 
 /** More are of no use, and a hostile client could make a million. */
 const mostProblems = 20;

@@ -9,7 +9,6 @@ import {
 } from "../../contract/filters.ts";
 import { parseTime } from "../../contract/parse-time.ts";
 import { isStorable } from "../../contract/text.ts";
-import { parseJson } from "./parse-json.ts";
 
 /**
  * The API ignores a filter that it cannot read, and answers with everything. Such a filter is
@@ -85,4 +84,13 @@ function findValueFault(kind: FieldKind, value: string): string | undefined {
     return "needs a date or time such as 2026-03-01T12:00:00Z";
   }
   return undefined;
+}
+
+/** The JSON that a text holds, or the text itself where it holds none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { listWarnings } from "../../client/warnings.ts";
+import { listWarnings } from "../../client/read-answer.ts";
 import { createProjectApps } from "../../bulk/select/project-apps.ts";
 import type { Condition } from "../../contract/condition.ts";
 import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
@@ -14,9 +14,15 @@ import { PersonAsked, type Person } from "../approval/person-asked.ts";
 import type { RequireApproval } from "../approval/require-approval.ts";
 import { advise } from "../results/advice-by-code.ts";
 import type { CallProblem } from "../results/call-problem.ts";
-import { explainOutage, type Acted } from "../results/explain-outage.ts";
 import type { Task } from "../results/job-task.ts";
-import { describeFault, explainEnd, ToolFailure, type Failure } from "../results/tool-failure.ts";
+import {
+  describeFault,
+  explainEnd,
+  explainOutage,
+  ToolFailure,
+  type Acted,
+  type Failure,
+} from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { quote } from "../../text/show-hidden.ts";
 import { addRecent } from "./history/describe-recent.ts";

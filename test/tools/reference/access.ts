@@ -52,7 +52,12 @@ function isGrantedTo({ readAccess }: Tool, facts: KeyFacts): boolean {
     scopes: undefined,
     isProbed: () => false,
     facts,
-    learned: createLearnedAccess({ now: () => 0, onLearned: () => undefined }),
+    learned: createLearnedAccess({
+      owner: "",
+      openMemory: undefined,
+      now: () => 0,
+      report: String,
+    }),
     onChange: () => undefined,
   });
   return readAccess(access).state === "granted";

@@ -8,7 +8,7 @@ import { unauthorized, type FieldProblem } from "../../../contract/problem.ts";
 import type { Job } from "../../../state/jobs.ts";
 import { isFaulty, type Plan, type PlanAction, type PlanRow } from "../../../state/plans.ts";
 import { showHiddenIn } from "../../../text/show-hidden.ts";
-import { failForeign } from "../../access/limit-destinations.ts";
+import { refuseForeign } from "../../access/limit-destinations.ts";
 import { describeTask } from "../../results/job-task.ts";
 import { explainEnd, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call, Progress, Tool } from "../tool.ts";
@@ -208,7 +208,7 @@ async function refuseForeignRows(plan: Plan, { keyContext }: Call): Promise<void
     if (problems.length >= mostProblems) break;
     problems.push(...findForeign(row));
   }
-  if (problems.length > 0) throw failForeign(problems.slice(0, mostProblems));
+  refuseForeign(problems.slice(0, mostProblems));
 
   function findForeign({ row, position, fields, before }: PlanRow): readonly FieldProblem[] {
     const found = checkDestinations(fields ?? {}, before ?? {});

@@ -11,6 +11,7 @@ import {
 } from "../../../contract/problem.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { checkAndroidApp, checkIosApp } from "../../../contract/rules/app-rules.ts";
+import { isForeignFault } from "../../../contract/rules/destinations.ts";
 import { writeAddress } from "../../../contract/rules/link-address.ts";
 import { normalizeForSearch } from "../../../contract/rules/link-path.ts";
 import { checkLink, findProFields } from "../../../contract/rules/link-rules.ts";
@@ -86,7 +87,8 @@ async function listLinkProblems(act: Act, call: CheckCall): Promise<readonly Fie
     ...missing.map(({ name, label }) => ({ field: name, message: `${label} not found` })),
     ...registered.flatMap(({ kind, fields }) => checkRecord(kind.name, fields)),
   ];
-  return [...problems, ...(isTaken ? [takenFault("path")] : []), ...apps];
+  const foreign = call.keyContext.checkDestinations(input, before ?? {});
+  return [...problems, ...(isTaken ? [takenFault("path")] : []), ...apps, ...foreign];
 }
 
 function isRestore(endpoint: Endpoint): boolean {
@@ -183,7 +185,8 @@ async function isTakenIfKnown(look: () => Promise<boolean>): Promise<boolean> {
 /** A remote server may have other rules than ours, except those in the specification. */
 function isEveryServers({ field, message }: FieldProblem, { keyContext }: CheckCall): boolean {
   const isTaken = message === takenFault(field).message;
-  return keyContext.checksConditions || isTaken || specifiedFields.has(field);
+  const isAny = isTaken || isForeignFault(message) || specifiedFields.has(field);
+  return keyContext.checksConditions || isAny;
 }
 
 const specifiedFields: ReadonlySet<string> = new Set([

@@ -18,7 +18,6 @@ import {
   problems,
 } from "../../schemas/output-schema.ts";
 import { linkAdditions, nameArguments } from "../links.ts";
-import { findTarget } from "../targets.ts";
 import { templateAdditions } from "../templates/run-template.ts";
 import { makeTool, type Addition, type Likeness, type Tool } from "../tool.ts";
 import { runEndpoint } from "./run-endpoint.ts";
@@ -112,14 +111,7 @@ function deriveTool(endpoint: Endpoint): Tool {
     nullable: known,
     output: () => describeResult(endpoint, kind, result),
     readAccess: (access) => access.read(endpoint),
-    run: async (given, call) => {
-      const args = await nameArguments(endpoint, given, call);
-      if (effect !== "read") {
-        const readId = () => findTarget(kind, String(args["id"]), call);
-        await call.keyContext.refuseForeign(endpoint, args, call.signal, readId);
-      }
-      return run(endpoint, args, call);
-    },
+    run: async (given, call) => run(endpoint, await nameArguments(endpoint, given, call), call),
     view: addition.view,
   });
 }

@@ -3,15 +3,14 @@ import type { ListInput } from "../../../contract/filters.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { findKind, type ResourceKind } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
-import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
-import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody, readListRows } from "../../results/present-body.ts";
 import { readAppsOf } from "../apps.ts";
 import { findTarget } from "../targets.ts";
 import type { Call } from "../tool.ts";
 import { findWrittenProblems } from "../visits.ts";
 import { describeCondition, describeState, prepareAct, readTarget, type Act } from "./act.ts";
+import { actAsShown, type PreparedAct } from "./act-as-shown.ts";
 import { previewAct } from "./preview-act.ts";
 import { refuseInvalid } from "./check-act.ts";
 
@@ -22,11 +21,7 @@ export async function runEndpoint(
   call: Call,
 ): Promise<JsonObject> {
   if (endpoint.effect === "read") return read(endpoint, given, call);
-  return actAsShown({
-    prepare: () => prepareAct(endpoint, given, call),
-    approve: (act) => requireApproval(act, call),
-    carryOut: (act) => carryOut(act, call),
-  });
+  return actAsShown(() => prepare(endpoint, given, call), call);
 }
 
 async function read(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
@@ -54,17 +49,26 @@ export async function presentRead(
   return presentBody(endpoint, body, { linkHost, apps, asked });
 }
 
-async function requireApproval(act: Act, call: Call): Promise<ApprovedOverwrite> {
-  const { endpoint, before, reasons, changes } = act;
-  if (reasons.length > 0) {
-    await call.approve(await describeRequest(act, call));
-    await requireActShown(act, call);
-    return uncounted;
-  }
+async function prepare(
+  endpoint: Endpoint,
+  given: JsonObject,
+  call: Call,
+): Promise<PreparedAct<JsonObject>> {
+  const act = await prepareAct(endpoint, given, call);
+  const { input, before, reasons, changes } = act;
   // A call that changes nothing overwrites nothing.
-  const isOverwrite = endpoint.overwrites && Object.keys(changes).length > 0;
-  if (!isOverwrite || before === null) return uncounted;
-  return call.approveOverwrite(() => describeRequest(act, call));
+  const isOverwrite = endpoint.overwrites && before !== null && Object.keys(changes).length > 0;
+  return {
+    tool: endpoint.tool,
+    asks: reasons.length > 0 ? "always" : isOverwrite ? "after_many" : "never",
+    describe: () => describeRequest(act, call),
+    readState: async () => {
+      // Nothing was shown of what the key may not read.
+      const now = before === undefined ? {} : await readTarget(endpoint, input, call);
+      return describeState({ ...act, ...now });
+    },
+    carryOut: () => carryOut(act, call),
+  };
 }
 
 async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
@@ -74,16 +78,6 @@ async function describeRequest(act: Act, call: Call): Promise<ApprovalRequest> {
   await call.requireBudget(endpoint);
   const { tool } = endpoint;
   return { tool, args: given, target: id ?? "", state: describeState(act), preview };
-}
-
-async function requireActShown(act: Act, call: Call): Promise<void> {
-  const { endpoint, input, before } = act;
-  if (before === undefined) return;
-  await requireShown(call.keyContext, {
-    tool: endpoint.tool,
-    shown: describeState(act),
-    readNow: async () => describeState({ ...act, ...(await readTarget(endpoint, input, call)) }),
-  });
 }
 
 async function carryOut(act: Act, call: Call): Promise<JsonObject> {

@@ -6,13 +6,13 @@ import { findKind } from "../../../contract/resource-kind.ts";
 import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
 import { quote } from "../../../text/show-hidden.ts";
-import { failForeign } from "../../access/limit-destinations.ts";
+import { refuseForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
-import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
+import type { ApprovalRequest } from "../../approval/approval-request.ts";
 import { ToolFailure } from "../../results/tool-failure.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
+import { actAsShown } from "../endpoints/act-as-shown.ts";
 import { leaveOutTexts } from "../templates/template-state.ts";
 import type { Call, Tool } from "../tool.ts";
 import { carryOutUndo } from "./carry-out-undo.ts";
@@ -82,16 +82,20 @@ async function findChange(id: unknown, history: History, { keyContext }: Call): 
 }
 
 function undo(change: Change, history: History, call: Call): Promise<Change> {
-  return actAsShown({
-    prepare: async () => {
-      const planned = await plan(change, history, call);
-      requireRights(planned, call);
-      refuseForeignSteps(planned, call);
-      return planned;
-    },
-    approve: (planned) => requireApproval(planned, history, call),
-    carryOut: (planned) => carryOutUndo(planned, history, call),
-  });
+  return actAsShown(async () => {
+    const planned = await plan(change, history, call);
+    requireRights(planned, call);
+    refuseForeignSteps(planned, call);
+    const overwrites = planned.steps.some(({ endpoint }) => endpoint.overwrites);
+    const asks = listReasons(planned).length > 0;
+    return {
+      tool: name,
+      asks: asks ? "always" : overwrites ? "after_many" : "never",
+      describe: () => describeRequest(planned, call),
+      readState: async () => describeUndoState(await plan(change, history, call)),
+      carryOut: () => carryOutUndo(planned, history, call),
+    };
+  }, call);
 }
 
 async function plan(change: Change, history: History, call: Call): Promise<Undo> {
@@ -121,36 +125,19 @@ function refuseForeignSteps({ steps }: Undo, { keyContext }: Call): void {
     // A link's record has the fields of a link, and null for those that it lacks.
     kind === linkKind ? keyContext.checkDestinations((wanted ?? {}) as LinkFields, now ?? {}) : [],
   );
-  if (problems.length > 0) throw failForeign(problems);
+  refuseForeign(problems);
 }
 
-async function requireApproval(
-  planned: Undo,
-  history: History,
-  call: Call,
-): Promise<ApprovedOverwrite> {
-  const { change, steps } = planned;
-  const describe = async () => {
-    await refuseInvalidUndo(planned, call, name);
-    return {
-      tool: name,
-      args: { change_id: change.id },
-      target: change.target_id ?? "",
-      state: describeUndoState(planned),
-      preview: await previewUndo(planned, call),
-    };
-  };
-  if (listReasons(planned).length === 0) {
-    const overwrites = steps.some(({ endpoint }) => endpoint.overwrites);
-    return overwrites ? call.approveOverwrite(describe) : uncounted;
-  }
-  await call.approve(await describe());
-  await requireShown(call.keyContext, {
+async function describeRequest(planned: Undo, call: Call): Promise<ApprovalRequest> {
+  const { change } = planned;
+  await refuseInvalidUndo(planned, call, name);
+  return {
     tool: name,
-    shown: describeUndoState(planned),
-    readNow: async () => describeUndoState(await plan(change, history, call)),
-  });
-  return uncounted;
+    args: { change_id: change.id },
+    target: change.target_id ?? "",
+    state: describeUndoState(planned),
+    preview: await previewUndo(planned, call),
+  };
 }
 
 /** Many links are put back by a plan, which a person sees before it is applied. */

@@ -4,11 +4,10 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { messages } from "../../../contract/messages.ts";
 import { notFound } from "../../../contract/problem.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
-import { actAsShown, requireShown } from "../../approval/act-as-shown.ts";
 import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
-import { uncounted, type ApprovedOverwrite } from "../../approval/approve-overwrite.ts";
 import { presentBody } from "../../results/present-body.ts";
 import { explainEnd, isChanged, refuseArguments, ToolFailure } from "../../results/tool-failure.ts";
+import { actAsShown } from "../endpoints/act-as-shown.ts";
 import type { Addition, Call } from "../tool.ts";
 import {
   previewPublication,
@@ -34,18 +33,11 @@ const { save, publish, restore, preview, version, versions } = contract.pageTemp
 
 export const templateAdditions: readonly (readonly [Endpoint, Addition])[] = [
   ...listEndpoints()
-    .filter(({ feature }) => feature === save.feature)
-    .map((endpoint) => [endpoint, { run: runTemplate }] as const),
+    .filter(({ feature, effect }) => feature === save.feature && effect !== "read")
+    .map((endpoint) => [endpoint, { run: writeTemplate }] as const),
   [version, { run: readVersion, idText: "UUID, draft, live or starter" }],
   [preview, previewAddition],
 ];
-
-async function runTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
-  if (endpoint.effect !== "read") return write(endpoint, given, call);
-  const body: unknown = await call.ask(endpoint, given);
-  // A read's response is an object, parsed by the entry's schema.
-  return presentBody(endpoint, body as JsonObject);
-}
 
 type TemplateAct = {
   readonly endpoint: Endpoint;
@@ -55,17 +47,21 @@ type TemplateAct = {
 };
 
 /** Saves, publishes, unpublishes or restores what was shown. */
-function write(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
-  return actAsShown({
-    prepare: async () => {
-      const state = await readState(call);
-      if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
-      const input = endpoint === publish ? await settleText(given, state, call) : given;
-      return { endpoint, given, input, state };
-    },
-    approve: (act) => requireApproval(act, call),
-    carryOut: (act) => carryOut(act, call),
-  });
+function writeTemplate(endpoint: Endpoint, given: JsonObject, call: Call): Promise<JsonObject> {
+  return actAsShown(async () => {
+    const state = await readState(call);
+    if (state.isAbsent && endpoint !== publish && endpoint !== save) throw refuseAbsent(endpoint);
+    const input = endpoint === publish ? await settleText(given, state, call) : given;
+    const act = { endpoint, given, input, state };
+    const isOverwrite = !state.isAbsent;
+    return {
+      tool: endpoint.tool,
+      asks: endpoint.effect === "destroy" ? "always" : isOverwrite ? "after_many" : "never",
+      describe: () => describeRequest(act, call),
+      readState: () => readState(call),
+      carryOut: () => carryOut(act, call),
+    };
+  }, call);
 }
 
 /** What will be published, word for word: a draft saved in between is not what was shown. */
@@ -100,17 +96,6 @@ function isSaveOffered({ keyContext }: Call): boolean {
 
 function refuseAbsent(endpoint: Endpoint): unknown {
   return explainEnd({ tool: endpoint.tool, endpoint }, notFound(messages.template_not_found));
-}
-
-async function requireApproval(act: TemplateAct, call: Call): Promise<ApprovedOverwrite> {
-  const { endpoint, state } = act;
-  if (endpoint.effect === "destroy") {
-    await call.approve(await describeRequest(act, call));
-    const readNow = () => readState(call);
-    await requireShown(call.keyContext, { tool: endpoint.tool, shown: state, readNow });
-    return uncounted;
-  }
-  return state.isAbsent ? uncounted : call.approveOverwrite(() => describeRequest(act, call));
 }
 
 async function describeRequest(act: TemplateAct, call: Call): Promise<ApprovalRequest> {

@@ -5,6 +5,7 @@ import { contract } from "../../../contract/index.ts";
 import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { ReadTemplateVersion } from "../../../contract/page-template.ts";
 import { readAnswer } from "../../../contract/server-answer.ts";
+import { refuseForeign } from "../../access/limit-destinations.ts";
 import { isChanged, readIfAllowed, ToolFailure } from "../../results/tool-failure.ts";
 import type { Call } from "../tool.ts";
 
@@ -140,8 +141,8 @@ export async function refuseUnpublishable(
   text: Partial<TemplateText>,
   { askFree, keyContext, signal }: Call,
 ): Promise<void> {
-  const { publish, preview } = pageTemplate;
-  await keyContext.refuseForeign(publish, text, signal);
+  const { preview } = pageTemplate;
+  refuseForeign(await keyContext.checkPage(text.body, signal));
   if (!keyContext.mayAsk(preview)) return;
   try {
     await askFree(preview, text);
