@@ -8,7 +8,7 @@ import type { Clock } from "../contract/clock.ts";
 export type BudgetLedger = {
   /** Takes the next place in a budget, which the caller must leave again. */
   readonly queue: (budget: BudgetName) => {
-    /** How long the call must still wait: those before it may have taken longer than they seemed. */
+    /** How long the call must still wait: those before it may have taken longer than expected. */
     readonly readWait_ms: () => Awaitable<number>;
     /** A place counts from its answer on, as the server counted it some time before. */
     readonly leave: (isSpent: boolean) => Awaitable<void>;
