@@ -61,7 +61,9 @@ const rooms: Readonly<Record<string, string>> = {
   "mcp/transport": "text contract network mcp/results mcp/access mcp/tools mcp/protocol",
 
   help: "",
-  console: "text look contract network help",
+  admin: `
+    text contract contract/rules client state store service webhooks`,
+  console: "text look contract network help admin",
 
   start: "",
   config: "text contract contract/rules network mcp/approval start",
@@ -69,7 +71,7 @@ const rooms: Readonly<Record<string, string>> = {
     text qr sql copies contract contract/rules network network/hosts client state store service host
     webhooks metrics bulk/files bulk/rows bulk bulk/apply mcp/results mcp/schemas
     mcp/approval mcp/previews mcp/access mcp/tools
-    mcp/protocol mcp/transport help console config`,
+    mcp/protocol mcp/transport help admin console config`,
   "compose/listening": "text service mcp/access config compose",
   "commands/connect/clients": "",
   "commands/terminal": "text contract state config commands/connect/clients",
@@ -79,7 +81,7 @@ const rooms: Readonly<Record<string, string>> = {
   "commands/serving": "text contract/rules config compose commands/terminal",
   commands: `
     text sql copies contract contract/rules network domain client state store service host
-    webhooks bulk/files bulk/select bulk help mcp/access mcp/approval mcp/previews mcp/tools
+    webhooks bulk/files bulk/select bulk help admin mcp/access mcp/approval mcp/previews mcp/tools
     mcp/protocol mcp/transport config compose compose/listening commands/terminal commands/bulk
     commands/serving commands/connect/clients`,
   entry: "",

@@ -1,7 +1,9 @@
-import { clock, withKnownEmbedded } from "../compose/embedded.ts";
+import { emptyProjectBin, listDeleted, nameIdentifier, type DeletedItem } from "../admin/bin.ts";
+import { journal, type Operator } from "../admin/operator.ts";
+import { clock } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
-import { journalCommand } from "../compose/journal-command.ts";
 import { readTimeZone } from "../compose/time-zone.ts";
+import { withOperator } from "../compose/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import type { AndroidApp, IosApp } from "../contract/apps.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -11,9 +13,8 @@ import { findKindNamed } from "../contract/resource-kind.ts";
 import { isBlank } from "../contract/text.ts";
 import { androidAppKind, iosAppKind } from "../service/app-kinds.ts";
 import { restoreDeletedApp, restoreDeletedLink } from "../service/restore-deleted.ts";
-import { countBin, emptyBin, findBinKind, listBin, type BinEntry } from "../store/bin.ts";
+import { countBin, findBinKind } from "../store/bin.ts";
 import type { StoredProject } from "../store/projects.ts";
-import type { Store } from "../store/store.ts";
 import type { BinKind, ChoreTable, Tenant } from "../store/tables.ts";
 import { quote } from "../text/show-hidden.ts";
 import { confirmUntilStopped, type Terminal } from "./terminal/ask-to-go-on.ts";
@@ -27,7 +28,7 @@ type BinOptions = Terminal & { readonly config: Config };
 
 type Session = {
   readonly config: Config;
-  readonly store: Store;
+  readonly operator: Operator;
   readonly project: StoredProject;
 };
 
@@ -42,12 +43,9 @@ export async function runBin(
   flags: BinFlags,
 ): Promise<boolean | void> {
   const run = chooseRun(options, [subcommand, id, ...rest], flags);
-  return withKnownEmbedded(options.config, async (store) =>
-    run({
-      config: options.config,
-      store,
-      project: await requireProject(store.db, flags.project),
-    }),
+  const { config } = options;
+  return withOperator(config, async (operator) =>
+    run({ config, operator, project: await requireProject(operator.store.db, flags.project) }),
   );
 }
 
@@ -76,59 +74,45 @@ function readPage(text = "1"): number {
 }
 
 async function showBin(session: Session, page: number, isJson: boolean): Promise<void> {
-  const { config, store, project } = session;
-  const tenant = { db: store.db, projectId: project.id };
-  const now = clock.now();
-  const count = await countBin(tenant, now);
+  const { config, operator, project } = session;
+  const tenant = { db: operator.store.db, projectId: project.id };
   const limit = entriesPerPage;
-  const entries = await listBin(tenant, now, { offset: (page - 1) * limit, limit });
-  const meta = { page, limit, count, last: Math.max(1, Math.ceil(count / limit)) };
-  if (isJson) return printJson({ bin: entries.map(present), meta });
+  const { items, meta } = await listDeleted(tenant, clock.now(), { page, limit });
+  const { count, last } = meta;
+  if (isJson) return printJson({ bin: items.map(present), meta });
   if (count === 0) return say("The bin is empty.");
   const heads = ["KIND", "ID", "NAME", "PATH OR IDENTIFIER", "DELETED", "KEPT UNTIL"];
   const zone = readTimeZone(config);
-  print(formatTable([heads, ...entries.map((entry) => writeEntry(entry, zone))]));
-  if (meta.last > 1) {
-    say(
-      `Page ${page} of ${meta.last}, ${count} entries in total. Use --page N to see another page.`,
-    );
+  print(formatTable([heads, ...items.map((item) => writeItem(item, zone))]));
+  if (last > 1) {
+    say(`Page ${page} of ${last}, ${count} entries in total. Use --page N to see another page.`);
   }
 }
 
-/** The field that tells one of a kind from another. */
-const identifiers = {
-  link: "path",
-  ios_app: iosAppKind.identifier,
-  android_app: androidAppKind.identifier,
-} as const satisfies Record<BinKind, string>;
-
-function present({ kind, id, row, deleted_at, until }: BinEntry) {
-  const identifier = identifiers[kind];
+function present({ kind, id, name, identifier, deleted_at, until }: DeletedItem) {
   return {
     kind,
     id,
-    name: row["name"] ?? null,
-    [identifier]: row[identifier],
+    name,
+    [nameIdentifier(kind)]: identifier,
     deleted_at: new Date(deleted_at).toISOString(),
     until: new Date(until).toISOString(),
   };
 }
 
-function writeEntry(entry: BinEntry, zone: TimeZone): readonly string[] {
-  const { kind, id, row, deleted_at, until } = entry;
-  const identifier = row[identifiers[kind]];
-  const texts = [row["name"], identifier].map((text) =>
-    typeof text === "string" ? quote(text) : "",
-  );
+function writeItem(item: DeletedItem, zone: TimeZone): readonly string[] {
+  const { kind, id, name, identifier, deleted_at, until } = item;
+  const texts = [name === null ? "" : quote(name), quote(identifier)];
   return [kind, id, ...texts, ...[deleted_at, until].map((time) => writeLocalTime(time, zone))];
 }
 
 async function restore(session: Session, id: string, isJson: boolean): Promise<void> {
-  const { config, store, project } = session;
+  const { operator, project } = session;
+  const { store } = operator;
   const kind = await findBinKind({ db: store.db, projectId: project.id }, id);
   if (kind === undefined) throw refuseMissing(id);
-  const { restored, chore } = await journalCommand(
-    config,
+  const { restored, chore } = await journal(
+    operator,
     { tool: "bin restore", realm: project.id, kind, id, name: null, isRestore: true },
     () => store.write((db) => restoreOne({ db, projectId: project.id }, project, { kind, id })),
     (done) => ({ id, name: done.restored.name, before: null, after: done.restored }),
@@ -143,7 +127,7 @@ async function restore(session: Session, id: string, isJson: boolean): Promise<v
 function describe(kind: BinKind, restored: RestoredOne["restored"]): string {
   const { label = kind } = findKindNamed(kind) ?? {};
   const record: JsonObject = { ...restored };
-  const name = [record["name"], record[identifiers[kind]]].find((text) => !isBlank(text));
+  const name = [record["name"], record[nameIdentifier(kind)]].find((text) => !isBlank(text));
   return typeof name === "string" ? `the ${label} ${quote(name)}` : `the ${label}`;
 }
 
@@ -178,13 +162,13 @@ function refuseMissing(id: string): UsageFault {
 }
 
 async function empty(
-  { config, store, project }: Session,
+  { operator, project }: Session,
   terminal: Terminal,
   { isSure, isJson }: { readonly isSure: boolean; readonly isJson: boolean },
 ): Promise<boolean> {
   // What is deleted while the person thinks is not what they were asked about.
   const upTo = clock.now();
-  const count = await countBin({ db: store.db, projectId: project.id }, upTo);
+  const count = await countBin({ db: operator.store.db, projectId: project.id }, upTo);
   const conclude = (emptied: number, sentence: string) => {
     if (isJson) printJson({ emptied });
     (isJson ? say : print)(sentence);
@@ -198,17 +182,10 @@ async function empty(
     conclude(0, "Nothing was changed.");
     return false;
   }
-  await journalCommand(
-    config,
-    { tool: "bin empty", realm: project.id, kind: "bin", id: project.id, name: null, note: lost },
-    () => emptyBin(store, project.id, upTo),
-    () => ({ id: project.id, name: null, before: { entries: count }, after: { entries: 0 } }),
-  );
+  await emptyProjectBin(operator, project.id, upTo, count);
   conclude(count, `Deleted ${count === 1 ? "1 entry" : `${count} entries`} permanently.`);
   return true;
 }
-
-const lost = "The bin was emptied in the CLI. Its entries cannot be restored.";
 
 function confirm(terminal: Terminal): Promise<boolean> {
   if (terminal.input.isTTY) say("Deleted entries cannot be restored.");

@@ -1,23 +1,20 @@
-import { describeKeyAccess } from "../text/name-key.ts";
-import { clientRecord, describeKeyChange } from "../compose/by-hand.ts";
-import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
+import {
+  createClientKey,
+  createKey,
+  revokeClientKey,
+  revokeKey,
+  type ClientKey,
+} from "../admin/keys.ts";
+import type { Operator } from "../admin/operator.ts";
+import { withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
-import { journalCommand } from "../compose/journal-command.ts";
 import { readTimeZone } from "../compose/time-zone.ts";
+import { withOperator } from "../compose/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { roles, scopes, type Scope } from "../contract/scopes-and-roles.ts";
-import { issueClientKey, issueKey } from "../service/issue-key.ts";
-import {
-  deleteClientKey,
-  deleteKey,
-  listClientKeys,
-  listKeys,
-  type ClientKey,
-  type Key,
-} from "../store/keys.ts";
-import type { Store } from "../store/store.ts";
-import type { Db } from "../store/tables.ts";
+import { listClientKeys, listKeys, type Key } from "../store/keys.ts";
+import { describeKeyAccess } from "../text/name-key.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
 import type { FlagValues } from "./terminal/flags.ts";
 import { formatTable, print, say } from "./terminal/output.ts";
@@ -32,17 +29,17 @@ export async function runKeys(
   flags: KeyFlags,
 ): Promise<void> {
   if (subcommand === "create" && id === undefined) {
-    return flags.client === true ? createClientKey(config, flags) : createKey(config, flags);
+    return flags.client === true ? makeClientKey(config, flags) : makeKey(config, flags);
   }
   if (subcommand === "list" && id === undefined) return showKeys(config, flags);
   if (subcommand === "revoke" && id !== undefined && rest.length === 0) {
-    return revokeKey(config, id);
+    return revoke(config, id);
   }
   throw new UsageFault("use keys create, keys list or keys revoke ID (see waypost --help)");
 }
 
-async function createKey(config: Config, flags: KeyFlags): Promise<void> {
-  const wanted = {
+async function makeKey(config: Config, flags: KeyFlags): Promise<void> {
+  const access = {
     scopes: readScopes(flags.scopes),
     role: readChoice("--role", flags.role ?? "owner", roles),
   };
@@ -51,39 +48,30 @@ async function createKey(config: Config, flags: KeyFlags): Promise<void> {
       "use --master without --project, --scopes or --role: a master key has none of them",
     );
   }
-  const key = await withEmbedded(config, async (store) => {
+  const create = async (operator: Operator) => {
     const isMaster = flags.master === true;
-    const project_id = isMaster ? null : (await requireProject(store.db, flags.project)).id;
-    return journalCommand(
-      config,
-      { ...describeKeyChange("keys create", project_id), id: null },
-      () => store.write((db) => issueKey(db, { clock, random }, { ...wanted, project_id })),
-      ({ id, scopes: granted, role }) => {
-        return { id, name: null, before: null, after: { role, scopes: granted } };
-      },
-    );
-  });
+    const { db } = operator.store;
+    const project_id = isMaster ? null : (await requireProject(db, flags.project)).id;
+    return createKey(operator, { ...access, project_id });
+  };
+  const key = await withOperator(config, create, { mayCreate: true });
   if (flags.json === true) return print(JSON.stringify(key));
   print(key.token);
   say(`Created key ${key.id} (${describeReach(key)}). Copy it now: it will not be shown again.`);
 }
 
 /** Whoever has the app can read it: it is printed once all the same, for only its hash is kept. */
-async function createClientKey(config: Config, flags: KeyFlags): Promise<void> {
+async function makeClientKey(config: Config, flags: KeyFlags): Promise<void> {
   if ((flags.scopes ?? flags.role ?? flags.master) !== undefined) {
     throw new UsageFault(
       "use --client without --scopes, --role or --master: a client key has none of them",
     );
   }
-  const key = await withEmbedded(config, async (store) => {
-    const { id: project_id } = await requireProject(store.db, flags.project);
-    return journalCommand(
-      config,
-      { ...describeKeyChange("keys create", project_id), id: null },
-      () => store.write((db) => issueClientKey(db, { clock, random }, { project_id })),
-      ({ id }) => ({ id, name: null, before: null, after: clientRecord }),
-    );
-  });
+  const create = async (operator: Operator) => {
+    const { id: project_id } = await requireProject(operator.store.db, flags.project);
+    return createClientKey(operator, { project_id });
+  };
+  const key = await withOperator(config, create, { mayCreate: true });
   if (flags.json === true) return print(JSON.stringify(key));
   print(key.token);
   say(
@@ -117,38 +105,16 @@ async function showKeys(config: Config, flags: KeyFlags): Promise<void> {
   print(formatTable([heads, ...rows, ...clientRows]));
 }
 
-async function revokeKey(config: Config, id: string): Promise<void> {
-  await withKnownEmbedded(config, async (store) => {
-    const key = await findRevoked(store, id);
-    await journalCommand(
-      config,
-      { ...describeKeyChange("keys revoke", key.project_id), id },
-      async () => {
-        if (!(await store.write(key.revoke))) throw refuseUnknown(id);
-      },
-      () => ({ id, name: null, before: key.record, after: null }),
-    );
+async function revoke(config: Config, id: string): Promise<void> {
+  await withOperator(config, async (operator) => {
+    const { db } = operator.store;
+    const key = (await listKeys(db)).find((each) => each.id === id);
+    if (key !== undefined) return revokeKey(operator, key);
+    const clientKey = (await listClientKeys(db)).find((each) => each.id === id);
+    if (clientKey !== undefined) return revokeClientKey(operator, clientKey);
+    throw new UsageFault(`the key ${id} does not exist; waypost keys list shows all keys`);
   });
   say(`Key ${id} is revoked.`);
-}
-
-/** A key of either kind, and how it ends. */
-async function findRevoked({ db }: Store, id: string) {
-  const key = (await listKeys(db)).find((each) => each.id === id);
-  if (key !== undefined) {
-    const { project_id, role, scopes: granted } = key;
-    const revoke = (own: Db) => deleteKey(own, id);
-    return { project_id, record: { role, scopes: granted }, revoke };
-  }
-  const clientKey = (await listClientKeys(db)).find((each) => each.id === id);
-  if (clientKey === undefined) throw refuseUnknown(id);
-  const { project_id } = clientKey;
-  const revoke = (own: Db) => deleteClientKey({ db: own, projectId: project_id }, id);
-  return { project_id, record: clientRecord, revoke };
-}
-
-function refuseUnknown(id: string): UsageFault {
-  return new UsageFault(`the key ${id} does not exist; waypost keys list shows all keys`);
 }
 
 function present({ created_at, last_used_at, ...key }: Key) {

@@ -1,21 +1,18 @@
+import { compareRecords, type Operator } from "../admin/operator.ts";
+import { createProject, readProjectSettings, updateProject } from "../admin/projects.ts";
 import { listLinkOrigins } from "../compose/addresses.ts";
-import { projectSettings } from "../compose/by-hand.ts";
 import { findRecordFault, writeDomainRecord } from "../compose/domain-record.ts";
-import { clock, random, withEmbedded, withKnownEmbedded } from "../compose/embedded.ts";
-import { embeddedOrigin } from "../compose/deployment.ts";
+import { withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
-import { compareRecords, journalCommand } from "../compose/journal-command.ts";
+import { withOperator } from "../compose/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { paging } from "../contract/limits.ts";
 import { plans } from "../contract/pricing-plans.ts";
 import type { ProjectFields } from "../contract/projects.ts";
-import { readDestinations, writeDestinations } from "../contract/rules/destinations.ts";
 import { fillSubdomain } from "../contract/rules/link-address.ts";
 import { checkProject } from "../contract/rules/project-rules.ts";
 import { isBlank } from "../contract/text.ts";
-import { changeProject, makeProject } from "../service/write-project.ts";
 import { listProjects, type ProjectSettings, type StoredProject } from "../store/projects.ts";
-import type { Store } from "../store/store.ts";
 import type { Db } from "../store/tables.ts";
 import { quote, showHidden } from "../text/show-hidden.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
@@ -31,36 +28,31 @@ export async function runProjects(
   flags: ProjectFlags,
 ): Promise<void> {
   const fields = readFields(flags);
-  const settings = { ...readSettings(flags), linkOrigins: listLinkOrigins(config) };
+  const settings = readSettings(flags);
+  const linkOrigins = listLinkOrigins(config);
+  const written = { fields, settings, linkOrigins };
   if (subcommand === "list" && name === undefined) return showProjects(config, flags);
   if (subcommand === "create" && name === undefined) {
     if (flags["verify-domain"] === true) throw new UsageFault(verifyLater);
     requireDomain(settings, fields.custom_domain);
-    const made = { id: null, name: fields.name ?? null, realm: embeddedOrigin };
-    return withEmbedded(config, (store) =>
-      writeProject({ config, store, flags }, { ...made, tool: "projects create" }, async (db) => ({
-        before: null,
-        project: await makeProject(db, { clock, random }, fields, settings),
-      })),
-    );
+    const create = (operator: Operator) => createProject(operator, written);
+    const after = await withOperator(config, create, { mayCreate: true });
+    return showWritten({ before: undefined, after }, linkOrigins, flags);
   }
   if (subcommand === "update" && name !== undefined && rest.length === 0) {
-    return withEmbedded(config, async (store) => {
-      const project = await requireProject(store.db, name);
-      const { id } = project;
+    const update = async (operator: Operator) => {
+      const project = await requireProject(operator.store.db, name);
       const domain = readDomain(fields, project);
-      if (flags["verify-domain"] === true) await requireRecord(id, domain);
-      const changed = { id, name: null, realm: id, tool: "projects update" };
-      return writeProject({ config, store, flags }, changed, async (db) => {
-        const before = await requireProject(db, id);
-        requireDomain(settings, fields.custom_domain ?? before.custom_domain);
-        const after = await changeProject(db, { clock }, before, fields, settings);
+      if (flags["verify-domain"] === true) await requireRecord(project.id, domain);
+      requireDomain(settings, domain);
+      return updateProject(operator, project, written, (after) => {
         // Another process may have changed the domain since its record was looked up.
         const isOther = flags["verify-domain"] === true && after.custom_domain !== domain;
         if (isOther) throw new UsageFault("another process changed the custom domain; try again");
-        return { before, project: after };
       });
-    });
+    };
+    const changed = await withOperator(config, update, { mayCreate: true });
+    return showWritten(changed, linkOrigins, flags);
   }
   throw new UsageFault(
     "use projects create, projects list or projects update ID-OR-SUBDOMAIN (see waypost --help)",
@@ -99,29 +91,13 @@ async function requireRecord(projectId: string, domain: string | null): Promise<
   );
 }
 
-type Written = { readonly before: StoredProject | null; readonly project: StoredProject };
+type Written = { readonly before: StoredProject | undefined; readonly after: StoredProject };
 
-type Session = {
-  readonly config: Config;
-  readonly store: Store;
-  readonly flags: ProjectFlags;
-};
-
-async function writeProject(
-  { config, store, flags }: Session,
-  command: Pick<Parameters<typeof journalCommand>[1], "tool" | "realm" | "id" | "name">,
-  write: (db: Db) => Promise<Written>,
-): Promise<void> {
-  const { before, project } = await journalCommand(
-    config,
-    { ...command, ...projectSettings },
-    () => store.write(write),
-    ({ before, project: { id, name, links_count: _count, ...after } }) => {
-      const named = { id, name: name === "" ? null : name };
-      if (before === null) return { ...named, before, after: { name, ...after } };
-      return { ...named, ...compareRecords(before, { name, ...after }) };
-    },
-  );
+function showWritten(
+  { before, after: project }: Written,
+  [origin = ""]: readonly string[],
+  flags: ProjectFlags,
+): void {
   const { id, custom_domain, custom_domain_verified } = project;
   const isWaiting = custom_domain !== null && !custom_domain_verified;
   const record = isWaiting ? writeDomainRecord(id, custom_domain) : undefined;
@@ -130,9 +106,8 @@ async function writeProject(
   }
   print(id);
   say(`Project ${nameProject(project)}: ${describe(project)}.`);
-  if (before !== null) say(describeChanges(before, project));
-  if (before !== null && before.subdomain !== project.subdomain) {
-    const [origin = ""] = listLinkOrigins(config);
+  if (before !== undefined) say(describeChanges(before, project));
+  if (before !== undefined && before.subdomain !== project.subdomain) {
     const [old, current] = [before, project].map((each) => fillSubdomain(origin, each));
     if (old !== current) {
       say(`Its links are now at ${current}. Their old addresses at ${old} no longer work.`);
@@ -222,39 +197,36 @@ function readFields(flags: ProjectFlags): ProjectFields {
 }
 
 function readSettings(flags: ProjectFlags): Partial<ProjectSettings> {
-  const { plan, "max-links": links, templates, suspend, "link-in-referrer": referrer } = flags;
-  return {
-    ...(plan !== undefined && { plan: readPlan(plan) }),
-    ...(links !== undefined && { max_links: readCount(links) }),
-    ...(templates !== undefined && { templates_enabled: readSwitch("templates", templates) }),
-    ...(referrer !== undefined && { link_in_referrer: readSwitch("link-in-referrer", referrer) }),
-    ...(flags.clipboard !== undefined && { clipboard: readSwitch("clipboard", flags.clipboard) }),
-    ...(suspend !== undefined && { suspended: readSwitch("suspend", suspend) }),
-    ...(flags.destinations !== undefined && { destinations: readHosts(flags.destinations) }),
-    ...(flags.home !== undefined && { home_url: flags.home || null }),
-    ...(flags["not-found"] !== undefined && { not_found_url: flags["not-found"] || null }),
-    ...((flags["verify-domain"] === true || flags["assume-verified"] === true) && {
-      custom_domain_verified: true,
-    }),
-  };
+  const { plan, "max-links": max_links, destinations, home: home_url } = flags;
+  const typed = { plan, max_links, destinations, home_url, not_found_url: flags["not-found"] };
+  const switches = Object.entries(switchFlags).flatMap(([field, flag]) => {
+    const text = flags[flag];
+    return text === undefined ? [] : [[field, readSwitch(flag, text)] as const];
+  });
+  const isVerified = flags["verify-domain"] === true || flags["assume-verified"] === true;
+  const { settings, faults } = readProjectSettings({
+    ...Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== undefined)),
+    ...Object.fromEntries(switches),
+    ...(isVerified && { custom_domain_verified: true }),
+  });
+  const [first] = faults;
+  if (first === undefined) return settings;
+  const { field, fault } = first;
+  throw new UsageFault(`--${field.replaceAll("_", "-")} ${accepted[field] ?? fault}`);
 }
 
-function readPlan(text: string): "free" | "pro" {
-  const plan = plans.find((name) => name === text);
-  if (plan === undefined) throw new UsageFault(`--plan takes ${plans.join(" or ")}`);
-  return plan;
-}
+/** What a flag takes, where that says more than the fault of the field. */
+const accepted: Readonly<Record<string, string>> = {
+  plan: `takes ${plans.join(" or ")}`,
+  max_links: "takes a whole number",
+};
 
-function readCount(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new UsageFault("--max-links takes a whole number");
-  return Number(text);
-}
-
-function readHosts(text: string): string | null {
-  const read = readDestinations(text);
-  if ("fault" in read) throw new UsageFault(`--destinations ${read.fault}`);
-  return writeDestinations(read.destinations);
-}
+const switchFlags = {
+  templates_enabled: "templates",
+  link_in_referrer: "link-in-referrer",
+  clipboard: "clipboard",
+  suspended: "suspend",
+} as const;
 
 function readSwitch(flag: string, text: string): boolean {
   if (text !== "on" && text !== "off") throw new UsageFault(`--${flag} takes on or off`);

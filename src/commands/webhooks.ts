@@ -1,22 +1,16 @@
-import { describeReceiver, describeWebhookChange } from "../compose/by-hand.ts";
-import { clock, withKnownEmbedded } from "../compose/embedded.ts";
+import type { Operator } from "../admin/operator.ts";
+import { createWebhook, readEventNames, revokeWebhook, testWebhook } from "../admin/webhooks.ts";
+import { clock, setAlarm, withKnownEmbedded } from "../compose/embedded.ts";
 import { requireProject } from "../compose/find-project.ts";
 import { findStatement } from "../compose/listening/ask-listener.ts";
-import { journalCommand } from "../compose/journal-command.ts";
 import { readDatabaseUrl } from "../compose/secrets.ts";
 import { readTimeZone } from "../compose/time-zone.ts";
-import { makeWebhook, readEventNames, testWebhook } from "../compose/webhooks.ts";
+import { withOperator } from "../compose/with-operator.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { writeLocalTime } from "../contract/local-time.ts";
 import { webhookEvents, type WebhookEvent } from "../contract/webhook-events.ts";
 import { dropBrackets, normalizeAddress } from "../network/ip-address.ts";
-import {
-  deleteWebhook,
-  listWebhooks,
-  mostWebhooks,
-  sendAgain,
-  type Webhook,
-} from "../store/webhooks.ts";
+import { listWebhooks, sendAgain, type Webhook } from "../store/webhooks.ts";
 import type { Store } from "../store/store.ts";
 import { findFix, findUrlFault } from "../webhooks/reach.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
@@ -44,9 +38,9 @@ export async function runWebhooks(
       "use webhooks create, list, or revoke, test or resend with an ID (see waypost --help)",
     );
   }
-  return withKnownEmbedded(config, async (store) => {
-    const webhook = await findNamed(store, id, flags.project);
-    return act({ config, store, webhook, isJson: flags.json === true });
+  return withOperator(config, async (operator) => {
+    const webhook = await findNamed(operator.store, id, flags.project);
+    return act({ config, operator, webhook, isJson: flags.json === true });
   });
 }
 
@@ -56,18 +50,9 @@ async function create(config: Config, flags: WebhookFlags): Promise<void> {
   const fault = findUrlFault(url, config.webhook_private);
   if (fault !== undefined) throw new UsageFault(`--url ${fault}`);
   const events = readEvents(flags.events);
-  const made = await withKnownEmbedded(config, async (store) => {
-    const { id: project_id } = await requireProject(store.db, flags.project);
-    return journalCommand(
-      config,
-      { ...describeWebhookChange("webhooks create", project_id), id: null },
-      async () => {
-        const webhook = await store.write((db) => makeWebhook(db, { project_id, url, events }));
-        if (webhook !== undefined) return webhook;
-        throw new UsageFault(`a project has at most ${mostWebhooks} webhooks; revoke one first`);
-      },
-      ({ id }) => ({ id, name: null, before: null, after: describeReceiver(url, events) }),
-    );
+  const made = await withOperator(config, async (operator) => {
+    const { id: project_id } = await requireProject(operator.store.db, flags.project);
+    return createWebhook(operator, { project_id, url, events });
   });
   if (flags.json === true) printJson(made);
   else {
@@ -142,7 +127,7 @@ function sayMends(webhooks: readonly Webhook[]): void {
 
 type Acting = {
   readonly config: Config;
-  readonly store: Store;
+  readonly operator: Operator;
   readonly webhook: Webhook;
   readonly isJson: boolean;
 };
@@ -161,25 +146,16 @@ async function findNamed({ db }: Store, id: string, project?: string): Promise<W
   return webhook;
 }
 
-async function revoke({ config, store, webhook, isJson }: Acting): Promise<void> {
-  const { id, project_id, url, events } = webhook;
-  await journalCommand(
-    config,
-    { ...describeWebhookChange("webhooks revoke", project_id), id },
-    async () => {
-      const tenant = { projectId: project_id };
-      if (!(await store.write((db) => deleteWebhook({ ...tenant, db }, id)))) {
-        throw noSuchWebhook(id);
-      }
-    },
-    () => ({ id, name: null, before: describeReceiver(url, events), after: null }),
-  );
+async function revoke({ operator, webhook, isJson }: Acting): Promise<void> {
+  const { id } = webhook;
+  await revokeWebhook(operator, webhook);
   if (isJson) printJson({ revoked: id });
   else say(`Webhook ${id} is revoked. Its unsent events are dropped.`);
 }
 
-async function test({ config, store, webhook, isJson }: Acting): Promise<boolean> {
-  const tested = await testWebhook(store, webhook, config);
+async function test({ config, operator, webhook, isJson }: Acting): Promise<boolean> {
+  const sending = { networks: config.webhook_private, setAlarm, clock };
+  const tested = await testWebhook(operator.store.db, webhook, sending);
   const { delivered, fault, next } = tested;
   if (isJson) printJson({ test: tested });
   else if (delivered) say("The receiver accepted the test message.");
@@ -187,8 +163,8 @@ async function test({ config, store, webhook, isJson }: Acting): Promise<boolean
   return delivered;
 }
 
-async function resend({ config, store, webhook, isJson }: Acting): Promise<void> {
-  const count = await store.write((db) => sendAgain(db, webhook, undefined, clock.now()));
+async function resend({ config, operator, webhook, isJson }: Acting): Promise<void> {
+  const count = await operator.store.write((db) => sendAgain(db, webhook, undefined, clock.now()));
   if (isJson) printJson({ resent: count });
   else if (count === 0) say("This webhook has no failed events.");
   else say(`waypost serve will send ${count === 1 ? "1 event" : `${count} events`} again.`);

@@ -25,17 +25,12 @@ import type {
   RecordKind,
   WantedRows,
 } from "../console/account.ts";
-import type { Acting, ConsoleAct } from "./console-act.ts";
-import { binActs } from "./console-bin.ts";
+import type { Acting } from "./console-act.ts";
+import { createAdministration, listRights } from "./console-admin.ts";
 import { describeConsole } from "./console-facts.ts";
-import { clientKeyActs } from "./console-client-keys.ts";
-import { keyActs } from "./console-keys.ts";
 import { consoleName } from "./console-parts.ts";
 import { readPlan } from "./console-plans.ts";
-import { projectActs } from "./console-projects.ts";
 import { approve, decide, listWaiting, readAsked, readQuestion } from "./console-questions.ts";
-import { settingsActs } from "./console-settings.ts";
-import { webhookActs } from "./console-webhooks.ts";
 import { clock } from "./embedded.ts";
 import { readLinksFile } from "./read-links-file.ts";
 
@@ -45,17 +40,14 @@ export function createAccount(parts: Acting): Account {
   const { known } = keyContext;
   const visible = new Set([
     ...listVisible(toolbox, keyContext).map(({ name }) => name),
-    ...Object.keys(acts).filter((name) => acts[name]?.isThere(parts)),
+    ...listRights(parts),
   ]);
   return {
     projectName: known.projectName,
     host: known.linkHost,
     ...describeConsole(parts),
     mayUse: (tool) => visible.has(tool),
-    call: (name, args) => {
-      const act = visible.has(name) ? acts[name] : undefined;
-      return act === undefined ? call(name, args, parts) : carryOut(act, args, parts);
-    },
+    call: (name, args) => call(name, args, parts),
     listChanges: (wanted) => call("list_changes", {}, parts, wanted),
     listLinks: (args, most) =>
       call(index.tool, args, { ...parts, keyContext: countLess(keyContext, most) }),
@@ -75,6 +67,7 @@ export function createAccount(parts: Acting): Account {
     listWaiting: () => listWaiting(parts),
     readAsked: (id, page) => readAsked(id, page, parts),
     decide: (id, decision, typed) => decide(id, decision, typed, parts),
+    admin: createAdministration(parts, (work) => carryOut(work, parts)),
   };
 }
 
@@ -84,18 +77,12 @@ const ownPictures: Account["qr"] = {
   drawPng: (address) => drawPng(addScanMark(address)),
 };
 
-const acts: Readonly<Record<string, ConsoleAct>> = {
-  ...binActs,
-  ...keyActs,
-  ...clientKeyActs,
-  ...projectActs,
-  ...settingsActs,
-  ...webhookActs,
-};
-
-async function carryOut(act: ConsoleAct, args: JsonObject, acting: Acting): Promise<Answer> {
+async function carryOut<Result>(
+  work: () => Promise<Result>,
+  acting: Acting,
+): Promise<Answer<Result>> {
   try {
-    return { kind: "done", result: await act.run(args, acting) };
+    return { kind: "done", result: await work() };
   } catch (error) {
     if (error instanceof ToolFailure) return explain(error.failure, acting);
     const { status, message, faults } = toProblem(error, acting.report);
@@ -164,7 +151,7 @@ function keepPreviewsApart(keyContext: KeyContext): KeyContext {
   return { ...keyContext, openPreviews };
 }
 
-async function explain(failure: ToldFailure, parts: Acting): Promise<Answer> {
+async function explain(failure: ToldFailure, parts: Acting): Promise<Answer<never>> {
   const id = failure.code === "approval_required" ? failure.approval?.url : undefined;
   const question = id === undefined ? undefined : await readQuestion(id, parts);
   return question === undefined ? { kind: "failed", failure } : { kind: "asks", question };
@@ -195,7 +182,7 @@ function isFailure(error: unknown): error is ToldFailure {
   return isJsonObject(error) && typeof error["message"] === "string";
 }
 
-function fail(code: string, message: string): Answer {
+function fail(code: string, message: string): Answer<never> {
   return { kind: "failed", failure: { code, message } };
 }
 

@@ -1,21 +1,7 @@
-import type { JsonObject } from "../contract/json.ts";
 import { printKey, type KeyContext } from "../mcp/access/key-context.ts";
-import type { ApprovalRequest } from "../mcp/approval/approval-request.ts";
-import { nobodyToAsk } from "../mcp/approval/person-asked.ts";
 import type { RequireApproval } from "../mcp/approval/require-approval.ts";
-import { consoleName, type ConsoleParts } from "./console-parts.ts";
-import type { Deployment } from "./deployment.ts";
+import type { ConsoleParts } from "./console-parts.ts";
 import { readApiKey } from "./secrets.ts";
-
-/**
- * What a person can have done at the console, and no assistant: by the same functions as at the
- * terminal, and by the rules of whoever is signed in.
- */
-export type ConsoleAct = {
-  readonly isThere: (acting: Acting) => boolean;
-  /** Throws a Problem, or what an approval throws. */
-  readonly run: (args: JsonObject, acting: Acting) => Promise<JsonObject>;
-};
 
 export type Acting = ConsoleParts & {
   /** From where the person asks, as far as it is known. */
@@ -54,25 +40,4 @@ export function tryApiKey({ config }: Pick<Acting, "config">): string | undefine
     // A file that cannot be read holds no key of whom anything can be said.
     return undefined;
   }
-}
-
-/** Throws until the person has said yes. */
-export function requireYes(
-  request: ApprovalRequest,
-  { requireApproval, keyContext }: Acting,
-): Promise<void> {
-  const person = { ...nobodyToAsk, client: consoleName };
-  return requireApproval(request, keyContext, person);
-}
-
-/** By whom it was done, for the history. */
-export async function readNoting({ state, report, keyContext }: Acting) {
-  const { history } = await state.open();
-  return { history, report, key_print: keyContext.key_print, client: consoleName };
-}
-
-/** Those acts are there only where the store is ours. */
-export function readOwn({ deployment }: Acting): NonNullable<Deployment["own"]> {
-  if (deployment.own === undefined) throw new Error("this server has no database of its own");
-  return deployment.own;
 }

@@ -7,13 +7,13 @@ import {
   type Setting,
   type SettingName,
 } from "../config/settings.ts";
-import type { JsonObject } from "../contract/json.ts";
+import type { ServerSettings, ShownSetting } from "../console/account.ts";
 import { writeHosts } from "../contract/rules/destinations.ts";
 import { writeNetworks } from "../network/read-networks.ts";
 import { describeTrustedProxies } from "../network/trusted-proxies.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { nameEngine } from "../store/store.ts";
-import { isOperator, type Acting, type ConsoleAct } from "./console-act.ts";
+import type { Acting } from "./console-act.ts";
 import { clock } from "./embedded.ts";
 import type { Finding } from "./findings/finding.ts";
 import { listSettingNotes } from "./findings/list-setting-notes.ts";
@@ -25,20 +25,7 @@ import { readTimeZone } from "./time-zone.ts";
 
 /** How this process is set, and by what. Of a secret nothing is told but that it is set. */
 
-export const settingsActs: Readonly<Record<string, ConsoleAct>> = {
-  read_settings: { isThere: isOperator, run: (_, acting) => describe(acting) },
-};
-
-type Row = {
-  readonly name: string;
-  readonly value: string;
-  /** By what it is set, and where it can be. */
-  readonly from: string;
-  readonly variable: string;
-  readonly flag?: string;
-};
-
-async function describe(acting: Acting): Promise<JsonObject> {
+export async function describeSettings(acting: Acting): Promise<ServerSettings> {
   const { config, version, addresses } = acting;
   const { mcp, url } = addresses;
   return {
@@ -47,17 +34,17 @@ async function describe(acting: Acting): Promise<JsonObject> {
       ["Node.js", process.versions.node],
       await describeStore(acting),
       ["Address", url],
-      ...(mcp === undefined ? [] : [["MCP", mcp]]),
-    ].map(([name, value]) => ({ name, value })),
+      ...(mcp === undefined ? [] : [["MCP", mcp] as const]),
+    ],
     findings: await listFindings(acting),
-    groups: listGroups(config).map(({ name, rows }) => ({ name, rows })),
+    groups: listGroups(config),
   };
 }
 
 async function describeStore({ deployment, config }: Acting) {
   const { own } = deployment;
-  if (own === undefined) return ["Remote server", config.base_url ?? ""];
-  return ["Database", await nameEngine(own.store.db)];
+  if (own === undefined) return ["Remote server", config.base_url ?? ""] as const;
+  return ["Database", await nameEngine(own.store.db)] as const;
 }
 
 /** What `waypost doctor` says of a process that runs. */
@@ -73,9 +60,7 @@ async function listFindings(acting: Acting): Promise<readonly Finding[]> {
   return findings;
 }
 
-type Group = { readonly name: string; readonly rows: readonly Row[] };
-
-function listGroups(config: Config): readonly Group[] {
+function listGroups(config: Config): ServerSettings["groups"] {
   const entries: readonly (readonly [string, Setting])[] = Object.entries(settings);
   return settingGroups.map((name) => ({
     name,
@@ -86,7 +71,7 @@ function listGroups(config: Config): readonly Group[] {
   }));
 }
 
-function describeSetting(name: SettingName, setting: Setting, config: Config): Row {
+function describeSetting(name: SettingName, setting: Setting, config: Config): ShownSetting {
   const { title, variable, flag, unset = "" } = setting;
   const { given } = config;
   const isFlagGiven = flag !== undefined && given.flags.has(flag);

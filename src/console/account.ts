@@ -1,5 +1,11 @@
+import type { DeletedItem } from "../admin/bin.ts";
+import type { ClientKey, IssuedClientKey, IssuedKey, ListedKey } from "../admin/keys.ts";
+import type { TypedSettings } from "../admin/projects.ts";
+import type { DeadEvent, ListedWebhook, NewWebhook, WebhookTest } from "../admin/webhooks.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { TimeZone } from "../contract/local-time.ts";
+import type { Role, Scope } from "../contract/scopes-and-roles.ts";
+import type { WebhookEvent } from "../contract/webhook-events.ts";
 
 /** What composition hands in: whoever is signed in, and what they can have done. */
 export type Account = {
@@ -49,6 +55,101 @@ export type Account = {
   readonly readAsked: (id: string, part: ShownPart) => Promise<AskedByAssistant | undefined>;
   /** Answers one of those; why a yes does not count. What was answered before stays so. */
   readonly decide: (id: string, decision: Decision, typed: Typed) => Promise<string | undefined>;
+  readonly admin: Administration;
+};
+
+/** What the API does not offer: `mayUse` says what of it the key may do. */
+export type Administration = {
+  readonly listKeys: () => Promise<Answer<KeyList>>;
+  readonly createKey: (request: NewKey) => Promise<Answer<IssuedKey>>;
+  readonly createClientKey: (once: string) => Promise<Answer<IssuedClientKey>>;
+  /** Whether the person was signed in with it. */
+  readonly revokeKey: (id: string) => Promise<Answer<{ readonly isOwn: boolean }>>;
+  readonly revokeClientKey: (id: string) => Promise<Answer<void>>;
+  readonly listWebhooks: () => Promise<Answer<WebhookList>>;
+  readonly showWebhook: (id: string) => Promise<Answer<WebhookDetails>>;
+  readonly createWebhook: (request: WebhookForm) => Promise<Answer<NewWebhook>>;
+  readonly revokeWebhook: (id: string) => Promise<Answer<void>>;
+  readonly testWebhook: (id: string) => Promise<Answer<WebhookTest>>;
+  /** All failed events of a webhook, or one of them. */
+  readonly resendEvents: (id: string, eventId: string) => Promise<Answer<number>>;
+  readonly readProjectSettings: (id: string) => Promise<Answer<JsonObject>>;
+  readonly updateProjectSettings: (id: string, typed: TypedSettings) => Promise<Answer<void>>;
+  readonly listDeleted: (search: DeletedSearch) => Promise<Answer<DeletedPage>>;
+  /** Each item as `kind:id`. */
+  readonly restoreDeleted: (items: readonly string[]) => Promise<Answer<RestoredItems>>;
+  readonly readSettings: () => Promise<Answer<ServerSettings>>;
+};
+
+export type KeyList = {
+  readonly keys: readonly ListedKey[];
+  readonly client_keys: readonly ClientKey[];
+};
+
+type NewKey = {
+  readonly role: Role;
+  readonly scopes: readonly Scope[];
+  /** The form's own text: it creates one key, however often it is sent. */
+  readonly once: string;
+};
+
+type WebhookList = {
+  /** Whether this process sends events. */
+  readonly delivers: boolean;
+  readonly webhooks: readonly ListedWebhook[];
+};
+
+type WebhookDetails = {
+  readonly webhook: ListedWebhook;
+  /** The latest events that Waypost stopped retrying. */
+  readonly dead: readonly DeadEvent[];
+};
+
+type WebhookForm = {
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  /** As for a key. */
+  readonly once: string;
+};
+
+type DeletedSearch = {
+  readonly page: number;
+  readonly search: string;
+  readonly kind: string | undefined;
+};
+
+export type DeletedPage = {
+  readonly items: readonly (DeletedItem & { readonly canRestore: boolean })[];
+  readonly meta: ListMeta;
+};
+
+export type RestoredItems = {
+  readonly restored: number;
+  readonly failed: readonly { readonly name: string; readonly message: string }[];
+};
+
+type ListMeta = { readonly page: number; readonly last: number };
+
+export type ServerSettings = {
+  /** What runs now. */
+  readonly now: readonly (readonly [name: string, value: string])[];
+  readonly findings: readonly ServerFinding[];
+  readonly groups: readonly { readonly name: string; readonly rows: readonly ShownSetting[] }[];
+};
+
+export type ServerFinding = {
+  readonly about: string;
+  readonly fault?: string;
+  readonly warning?: string;
+  readonly said?: string;
+};
+
+export type ShownSetting = {
+  readonly name: string;
+  readonly value: string;
+  readonly from: "flag" | "environment" | "default";
+  readonly variable: string;
+  readonly flag?: string;
 };
 
 export type Decision = "approved" | "declined";
@@ -96,8 +197,8 @@ export type Connection = {
 /** What was asked for, or why it is not known whether it is there. */
 export type Found = Exclude<Answer, { readonly kind: "asks" }>;
 
-export type Answer =
-  | { readonly kind: "done"; readonly result: JsonObject }
+export type Answer<Result = JsonObject> =
+  | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly failure: Failure }
   | { readonly kind: "asks"; readonly question: Question };
 

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "../contract/json.ts";
-import type { AskedPin, Failure, NoYes, Question } from "./account.ts";
+import type { Answer, AskedPin, Failure, NoYes, Question } from "./account.ts";
 import { renderGuard } from "./form-fields.ts";
 import { html, trust, type Html } from "./html.ts";
-import type { Form, Reply, Visit } from "./page.ts";
+import type { Form, Page, Reply, Visit } from "./page.ts";
 import { renderCount, renderFault, renderHidden, renderPin } from "./parts.ts";
 import { writeFrom } from "./read.ts";
 
@@ -13,30 +12,33 @@ import { writeFrom } from "./read.ts";
  * changed meanwhile, it is shown as it is then.
  */
 
-type Act = {
-  readonly tool: string;
-  readonly args: JsonObject;
+type Act<Result> = {
+  readonly run: () => Promise<Answer<Result>>;
   /** Where whoever says no goes on; left out, their form is shown again as they sent it. */
   readonly back?: string;
 };
 
-export type Ended =
-  | { readonly kind: "done"; readonly result: JsonObject }
+export type Ended<Result> =
+  | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly failure: Failure }
   /** The page that asks. */
   | { readonly kind: "reply"; readonly reply: Reply };
 
-export async function act(visit: Visit, form: Form, { tool, args, back }: Act): Promise<Ended> {
+export async function act<Result>(
+  visit: Visit,
+  form: Form,
+  { run, back }: Act<Result>,
+): Promise<Ended<Result>> {
   const { account } = visit;
   const typed = { pin: form.read("pin"), count: form.read("count") };
   const [asked, shown] = [form.read("question"), form.read("shown")];
   let fault = asked === "" ? undefined : await account.approve(asked, typed);
-  let answer = await account.call(tool, args);
+  let answer = await run();
   // What its page has shown to the letter was said yes to there.
   const isShown = answer.kind === "asks" && printQuestion(answer.question) === shown;
   if (asked === "" && answer.kind === "asks" && isShown) {
     fault = await account.approve(answer.question.id, typed);
-    answer = await account.call(tool, args);
+    answer = await run();
   }
   if (answer.kind !== "asks") return answer;
   const { question } = answer;
@@ -50,6 +52,28 @@ export async function act(visit: Visit, form: Form, { tool, args, back }: Act): 
     ${renderQuestion({ question, visit, hidden, no, fault: told })}`;
   const hasFrames = question.frames !== "";
   return { kind: "reply", reply: { kind: "page", title: question.button, body, hasFrames } };
+}
+
+type ActPage<Result> = Pick<Page, "path" | "needs"> & {
+  /** Where a person goes who cancels, or who opens the address without pressing a button. */
+  readonly back: (visit: Visit) => string;
+  readonly run: (visit: Visit, form: Form) => Promise<Answer<Result>>;
+  readonly done: (result: Result, visit: Visit) => Reply;
+  readonly failed: (failure: Failure, visit: Visit) => Reply | Promise<Reply>;
+};
+
+/** The address of a button: it has no page of its own, only the question and the end. */
+export function createActPage<Result>(page: ActPage<Result>): Page {
+  const { back, run, done, failed, ...place } = page;
+  return {
+    ...place,
+    show: (visit) => Promise.resolve({ kind: "go", to: back(visit) }),
+    submit: async (visit, form) => {
+      const ended = await act(visit, form, { run: () => run(visit, form), back: back(visit) });
+      if (ended.kind === "reply") return ended.reply;
+      return ended.kind === "failed" ? failed(ended.failure, visit) : done(ended.result, visit);
+    },
+  };
 }
 
 const changed = "This has changed in the meantime. Below is the current state.";

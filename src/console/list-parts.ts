@@ -9,13 +9,19 @@ import { readNumber, readRecord } from "./read.ts";
 /** Pieces of lists: what stands in them, what they are narrowed by, and the way to other pages. */
 
 /** The list that was asked for, or why there is none. */
-export function renderAnswer(answer: Answer, render: (result: JsonObject) => Html): Html | string {
+export function renderAnswer<Result>(
+  answer: Answer<Result>,
+  render: (result: Result) => Html,
+): Html | string {
   if (answer.kind === "done") return render(answer.result);
   return renderFault(answer.kind === "failed" ? answer.failure.message : undefined);
 }
 
 /** To the last page, where an address lies behind it: what was there may be deleted. */
-export function leadToLast({ pathname, searchParams }: URL, answer: Answer): Reply | undefined {
+export function leadToLast(
+  { pathname, searchParams }: URL,
+  answer: Answer<JsonObject>,
+): Reply | undefined {
   if (answer.kind !== "done") return undefined;
   const last = Math.max(1, readNumber(readRecord(answer.result, "meta"), "last"));
   if (readPageNumber(searchParams) <= last) return undefined;

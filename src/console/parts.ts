@@ -1,6 +1,6 @@
 import { showHidden } from "../text/show-hidden.ts";
 import { html, type Html } from "./html.ts";
-import type { Reply } from "./page.ts";
+import type { Reply, Visit } from "./page.ts";
 
 /** Pieces that several pages have. */
 
@@ -82,6 +82,70 @@ export function renderHead(title: string, above: Above, beside: Html | string = 
     </div>
     ${beside}
   </div>`;
+}
+
+/** Names with what they are, as a list of facts. */
+export function renderFacts(
+  facts: readonly (readonly [name: string, text: unknown])[],
+  look = "facts",
+): Html {
+  return html`<dl class="${look}">
+    ${facts.map(
+      ([name, text]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${text}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** A button that is a form of its own, because it changes something. */
+export function renderPost(
+  { formToken }: Pick<Visit, "formToken">,
+  address: string,
+  button: Html,
+  hidden: Readonly<Record<string, string>> = {},
+): Html {
+  return html`<form method="post" action="${address}">
+    ${renderHidden("form_token", formToken)}
+    ${Object.entries(hidden).map(([name, value]) => renderHidden(name, value))} ${button}
+  </form>`;
+}
+
+type Secret = {
+  readonly title: string;
+  /** What the card around it is called. */
+  readonly label: string;
+  readonly lead: string;
+  readonly id: string;
+  readonly secret: string;
+  readonly facts: readonly (readonly [name: string, text: unknown])[];
+  readonly list: Above;
+};
+
+/** In no address, and on no page that is kept: a person who has not copied it makes another one. */
+export function showSecret({ title, label, lead, id, secret, facts, list }: Secret): Reply {
+  const body = html`${renderHead(title, list)}
+    <section class="card narrow" aria-label="${label}">
+      <div class="inside">
+        <p class="note good" role="status">${lead}</p>
+        <div data-once>${renderCopy(secret, id, `Copy the ${id === "token" ? "key" : id}`)}</div>
+        ${renderFacts(facts)}
+        <div class="buttons">
+          <a class="button main" href="${list.address}">I have copied it</a>
+        </div>
+      </div>
+    </section>`;
+  return { kind: "page", title, body };
+}
+
+/** A form that was sent twice, or loaded again. */
+export function showMadeBefore(title: string, message: string, list: Above): Reply {
+  const body = html`${renderHead(title, list)}
+    <p>${message}</p>
+    <p><a class="button" href="${list.address}">View all ${list.name.toLowerCase()}</a></p>`;
+  return { kind: "page", title, body, status: 409 };
 }
 
 type Column = {

@@ -167,9 +167,13 @@ function renderNotes(change: JsonObject): Html | string {
 }
 
 /** In the user's time zone, which `Account` names. */
-export function renderTime(at: string, account: Pick<Account, "timeZone">): Html | string {
-  const text = writeTime(at, account);
-  return text === "" ? "" : html`<time datetime="${at}">${text}</time>`;
+export function renderTime(
+  at: string | number | null,
+  account: Pick<Account, "timeZone">,
+): Html | string {
+  const written = typeof at === "number" ? new Date(at).toISOString() : (at ?? "");
+  const text = writeTime(written, account);
+  return text === "" ? "" : html`<time datetime="${written}">${text}</time>`;
 }
 
 /** `2026-11-22, 16:14`; an empty text for what is no time. */

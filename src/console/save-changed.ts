@@ -1,5 +1,4 @@
-import type { JsonObject } from "../contract/json.ts";
-import type { Failure, FieldProblem } from "./account.ts";
+import type { Answer, Failure, FieldProblem } from "./account.ts";
 import { act } from "./act.ts";
 import {
   listChanged,
@@ -17,10 +16,8 @@ import { renderFault, shorten, tellDone } from "./parts.ts";
 
 type Saving = {
   readonly fields: readonly Field[];
-  readonly tool: string;
-  readonly args: JsonObject;
-  /** The arguments that give the changed fields what was typed in them. */
-  readonly write: (typed: Values, names: readonly string[]) => JsonObject;
+  /** Gives the changed fields what was typed in them. */
+  readonly save: (typed: Values, names: readonly string[]) => Promise<Answer<unknown>>;
   /** What is there by now. */
   readonly now: Values;
   /** Its own page. */
@@ -43,7 +40,7 @@ export function readSent(fields: readonly Field[], form: Form): Required<Omit<Ag
 export async function saveChanged(
   visit: Visit,
   form: Form,
-  { fields, tool, args, write, now, back }: Saving,
+  { fields, save, now, back }: Saving,
 ): Promise<Reply | { readonly kind: "again"; readonly again: Again }> {
   const { was, typed } = readSent(fields, form);
   const changed = listChanged(fields, was, typed);
@@ -59,7 +56,7 @@ export async function saveChanged(
     // Whoever saves it once more has seen what is there now.
     return { kind: "again", again: { typed, was: { ...was, ...seen }, failure } };
   }
-  const ended = await act(visit, form, { tool, args: { ...args, ...write(typed, changed) } });
+  const ended = await act(visit, form, { run: () => save(typed, changed) });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") {
     return { kind: "again", again: { typed, was, failure: ended.failure } };

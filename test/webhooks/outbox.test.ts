@@ -145,7 +145,7 @@ async function listEvents() {
 test("a full outbox drops and counts its project's oldest click events only", async () => {
   const webhook = await addWebhook(world, receiver.url);
   const project = await world.addProject();
-  const other = await addWebhook({ store: world.store, project }, receiver.url);
+  const other = await addWebhook({ ...world, project }, receiver.url);
   await fill("link.clicked", 15, project.id);
   await fill("install.matched", 5);
   await fill("link.clicked", 14);

@@ -1,4 +1,5 @@
-import { makeWebhook } from "../../src/compose/webhooks.ts";
+import { randomBytes } from "node:crypto";
+import { makeWebhook } from "../../src/admin/webhooks.ts";
 import { webhookEvents, type WebhookEvent } from "../../src/contract/webhook-events.ts";
 import type { Reach } from "../../src/network/hosts/pinned-connection.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -46,13 +47,12 @@ export function openWithReceiver(
 }
 
 export async function addWebhook(
-  { store, project }: Pick<World, "store" | "project">,
+  { store, clock, project }: Pick<World, "store" | "clock" | "project">,
   url: string,
   events: readonly WebhookEvent[] = webhookEvents,
 ) {
-  const made = await store.write((db) => makeWebhook(db, { project_id: project.id, url, events }));
-  if (made === undefined) throw new Error("there are too many");
-  return made;
+  const webhook = { project_id: project.id, url, events };
+  return store.write((db) => makeWebhook(db, { clock, random: { bytes: randomBytes } }, webhook));
 }
 
 export function deliverIn(

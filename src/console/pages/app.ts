@@ -110,7 +110,9 @@ async function register(visit: Visit, form: Form): Promise<Reply> {
   const typed = readTyped(fields, form);
   const blank = readValues(fields, {});
   const args = writeFields(fields, typed, listChanged(fields, blank, typed));
-  const ended = await act(visit, form, { tool: `register_${name}`, args });
+  const ended = await act(visit, form, {
+    run: () => visit.account.call(`register_${name}`, args),
+  });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return showNew(visit, typed, ended.failure);
   const id = readText(readRecord(ended.result, name), "id");
@@ -255,9 +257,8 @@ async function save(visit: Visit, form: Form): Promise<Reply> {
   }
   const saved = await saveChanged(visit, form, {
     fields,
-    tool: `update_${name}`,
-    args: { id },
-    write: (typed, names) => writeFields(fields, typed, names),
+    save: (typed, names) =>
+      visit.account.call(`update_${name}`, { id, ...writeFields(fields, typed, names) }),
     now: readValues(fields, found.result),
     back: writeAppAddress(kind, id),
   });
@@ -269,7 +270,10 @@ async function remove(visit: Visit, form: Form): Promise<Reply> {
   if (kind === undefined) return gone;
   const id = readParam(visit.params, "id");
   const back = writeAppAddress(kind, id);
-  const ended = await act(visit, form, { tool: `delete_${kind.name}`, args: { id }, back });
+  const ended = await act(visit, form, {
+    run: () => visit.account.call(`delete_${kind.name}`, { id }),
+    back,
+  });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, {}, ended.failure.message);
   return { kind: "go", to: "/apps?done=deleted" };

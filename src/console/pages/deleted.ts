@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../contract/json.ts";
 import { writeLabel } from "../../text/write-label.ts";
+import type { DeletedPage, RestoredItems } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import {
   leadToLast,
@@ -11,7 +11,7 @@ import {
 } from "../list-parts.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
-import { readNumber, readPage, readRecord, readRecords, readText } from "../read.ts";
+import { readPage } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
 import { renderPick, selectColumn } from "./select-links.ts";
 
@@ -40,8 +40,11 @@ async function show(visit: Visit, faults: readonly Html[] = [], restored = 0): P
   const { account, url } = visit;
   const query = readQuery(url);
   const { search, kind } = query;
-  const wanted = { ...(search !== "" && { search }), ...(kind !== "" && { kind }) };
-  const answer = await account.call("list_bin", { ...wanted, page: readPage(url) });
+  const answer = await account.admin.listDeleted({
+    search,
+    kind: kind || undefined,
+    page: readPage(url),
+  });
   const past = leadToLast(url, answer);
   if (past !== undefined) return past;
   const list = renderAnswer(answer, (result) => renderList(result, query, visit));
@@ -76,18 +79,17 @@ const columns = [
   { name: "Restore", look: "number revoke" },
 ];
 
-function renderList(result: JsonObject, query: Query, visit: Visit): Html {
-  const entries = readRecords(result, "bin");
+function renderList({ items, meta }: DeletedPage, query: Query, visit: Visit): Html {
   const isNarrowed = query.search !== "" || query.kind !== "";
-  if (entries.length === 0) {
+  if (items.length === 0) {
     return html`<div class="empty">
       <p>${isNarrowed ? "No deleted links or apps match." : "The bin is empty."}</p>
     </div>`;
   }
   const canRestore = visit.account.mayUse("restore_deleted");
-  const rows = entries.map((entry) => renderRow(entry, canRestore, visit));
+  const rows = items.map((item) => renderRow(item, canRestore, visit));
   const paging = renderPaging(
-    readRecord(result, "meta"),
+    meta,
     "deleted links and apps",
     writeListAddress("/deleted", query, { page: "" }),
   );
@@ -104,26 +106,27 @@ function renderList(result: JsonObject, query: Query, visit: Visit): Html {
   </form>`;
 }
 
-function renderRow(entry: JsonObject, canRestore: boolean, { account }: Visit): Html {
-  const [kind, identifier] = [readText(entry, "kind"), readText(entry, "identifier")];
+function renderRow(
+  { kind, id, identifier, ...item }: DeletedPage["items"][number],
+  canRestore: boolean,
+  { account }: Visit,
+): Html {
   const known = kind === "link" ? `/${identifier}` : identifier;
-  const name = readText(entry, "name") || known;
-  const item = `${kind}:${readText(entry, "id")}`;
-  const [deleted, until] = [
-    renderTime(readText(entry, "deleted_at"), account),
-    renderTime(readText(entry, "until"), account),
-  ];
-  const isOpen = canRestore && entry["can_restore"] === true;
+  const name = item.name || known;
+  const value = `${kind}:${id}`;
+  const deleted = renderTime(item.deleted_at, account);
+  const until = renderTime(item.until, account);
+  const isOpen = canRestore && item.canRestore;
   const button = html`<button
     class="small"
     name="only"
-    value="${item}"
+    value="${value}"
     aria-label="Restore ${name}"
   >
     Restore
   </button>`;
   return html`<tr>
-    ${canRestore ? renderPick({ name: "item", value: item, label: name, isOpen }) : ""}
+    ${canRestore ? renderPick({ name: "item", value, label: name, isOpen }) : ""}
     <td>
       <span class="line" dir="auto">${name}</span>
       <span class="line soft" dir="auto">${name === known ? "" : known}</span>
@@ -142,18 +145,17 @@ async function restore(visit: Visit, form: Form): Promise<Reply> {
   const items = form.has("only") ? [form.read("only")] : ticked;
   const query = readQuery(url);
   if (items.length === 0) return { kind: "go", to: writeListAddress("/deleted", query, {}) };
-  const answer = await account.call("restore_deleted", { items });
+  const answer = await account.admin.restoreDeleted(items);
   if (answer.kind === "asks") return show(visit);
   if (answer.kind === "failed") return show(visit, [html`${renderFault(answer.failure.message)}`]);
-  const failed = readRecords(answer.result, "failed");
+  const { failed, restored } = answer.result;
   if (failed.length === 0) {
     return { kind: "go", to: writeListAddress("/deleted", query, { done: "restored" }) };
   }
-  return show(visit, failed.map(renderFailed), readNumber(answer.result, "restored"));
+  return show(visit, failed.map(renderFailed), restored);
 }
 
-function renderFailed(failure: JsonObject): Html {
-  const [name, message] = [readText(failure, "name"), readText(failure, "message")];
+function renderFailed({ name, message }: RestoredItems["failed"][number]): Html {
   const subject = name === "" ? "" : html`<bdi>${name}</bdi> was not restored: `;
   return html`<p class="fault" role="alert">${subject}${message}</p>`;
 }

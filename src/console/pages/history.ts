@@ -105,7 +105,7 @@ async function undo(visit: Visit, form: Form): Promise<Reply> {
   const args = { change_id: form.read("change_id") };
   const back = readBack(form.read("back"), visit.url);
   const here = back.pathname + back.search;
-  const ended = await act(visit, form, { tool: "undo", args, back: here });
+  const ended = await act(visit, form, { run: () => visit.account.call("undo", args), back: here });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return showNotUndone(ended.failure.message, here);
   back.searchParams.set("done", "undone");

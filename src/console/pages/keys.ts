@@ -1,15 +1,22 @@
-import type { JsonObject } from "../../contract/json.ts";
+import { randomUUID } from "node:crypto";
+import type { ClientKey, ListedKey } from "../../admin/keys.ts";
 import { describeKeyAccess, nameKey } from "../../text/name-key.ts";
-import { act } from "../act.ts";
+import { createActPage } from "../act.ts";
 import { html, type Html } from "../html.ts";
-import type { Page, Reply, Visit } from "../page.ts";
 import { renderPaging } from "../list-parts.ts";
-import { renderFault, renderHidden, renderNote, renderTable } from "../parts.ts";
-import { readPage, readParam, readRecord, readRecords, readText } from "../read.ts";
+import type { Page, Reply, Visit } from "../page.ts";
+import {
+  renderFault,
+  renderNote,
+  renderPost,
+  renderTable,
+  showMadeBefore,
+  showSecret,
+} from "../parts.ts";
+import { readPage, readParam } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
-import { renderClientKeys } from "./client-keys.ts";
 
-/** The keys of the project: what each may do, when it was used, and its end. */
+/** The keys of the project, and those of its apps: what each may do, its last use, and its end. */
 export const keysPage: Page = {
   path: /^\/keys$/,
   entry: {
@@ -22,22 +29,49 @@ export const keysPage: Page = {
   show: (visit) => show(visit),
 };
 
-export const revokeKeyPage: Page = {
-  path: /^\/keys\/(?<id>[^/]+)\/revoke$/,
-  needs: "revoke_key",
-  // Whoever opens the address alone has not pressed anything.
-  show: () => Promise.resolve({ kind: "go", to: "/keys" }),
-  submit: async (visit, form) => {
-    const args = { id: readParam(visit.params, "id") };
-    const ended = await act(visit, form, { tool: "revoke_key", args, back: "/keys" });
-    if (ended.kind === "reply") return ended.reply;
-    if (ended.kind === "failed") return show(visit, ended.failure.message);
-    const isOwn = readRecord(ended.result, "revoked")["is_own"] === true;
-    return isOwn ? signedOut : { kind: "go", to: "/keys?done=revoked" };
-  },
-};
+export const keyList = { name: "Keys", address: "/keys" };
 
-/** Its session is over with it. */
+const revoking = { needs: "change_keys", back: () => keyList.address };
+
+export const revokeKeyPage = createActPage({
+  ...revoking,
+  path: /^\/keys\/(?<id>[^/]+)\/revoke$/,
+  run: ({ account, params }) => account.admin.revokeKey(readParam(params, "id")),
+  done: ({ isOwn }) => (isOwn ? signedOut : { kind: "go", to: "/keys?done=revoked" }),
+  failed: ({ message }, visit) => show(visit, message),
+});
+
+export const revokeClientKeyPage = createActPage({
+  ...revoking,
+  path: /^\/keys\/client\/(?<id>[^/]+)\/revoke$/,
+  run: ({ account, params }) => account.admin.revokeClientKey(readParam(params, "id")),
+  done: () => ({ kind: "go", to: "/keys?done=revoked" }),
+  failed: ({ message }) => showMadeBefore("Client key", message, keyList),
+});
+
+export const newClientKeyPage = createActPage({
+  ...revoking,
+  path: /^\/keys\/client$/,
+  run: ({ account }, form) => account.admin.createClientKey(form.read("once")),
+  done: ({ token }) =>
+    showSecret({
+      title: "Your new client key",
+      label: "Client key",
+      lead: "Copy it now. Waypost does not show it again.",
+      id: "token",
+      secret: token,
+      facts: [
+        [
+          "Use it in",
+          html`The SDK setting <code>clientAPIKey</code>, next to <code>baseURL</code>`,
+        ],
+      ],
+      list: keyList,
+    }),
+  failed: ({ message }) => showMadeBefore("Client key", message, keyList),
+});
+
+/** The session ends with its key. */
 const signedOut: Reply = {
   kind: "page",
   title: "Key revoked",
@@ -48,31 +82,43 @@ const signedOut: Reply = {
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, url } = visit;
-  const answer = await account.call("list_keys", {});
-  const keys = answer.kind === "done" ? readRecords(answer.result, "keys") : [];
-  const clientKeys = answer.kind === "done" ? readRecords(answer.result, "client_keys") : [];
+  const answer = await account.admin.listKeys();
+  const { keys, client_keys } =
+    answer.kind === "done" ? answer.result : { keys: [], client_keys: [] };
   const failed = answer.kind === "failed" ? answer.failure.message : undefined;
-  const page = readPage(url);
-  const newest = keys.toReversed().slice((page - 1) * perPage, page * perPage);
-  const rows = newest.map((key) => renderRow(key, visit));
-  const meta = { page, last: Math.ceil(keys.length / perPage) };
-  const shown = account.mayUse("revoke_key") ? [...columns, revokeColumn] : columns;
+  const mayChange = account.mayUse("change_keys");
+  const shown = mayChange ? [...columns, revokeColumn] : columns;
+  const rows = cutPage(keys, readPage(url));
   const body = html`<div class="head">
       <h1>Keys</h1>
-      ${account.mayUse("make_key") ? html`<a class="button main" href="/keys/new">New key</a>` : ""}
+      ${mayChange ? html`<a class="button main" href="/keys/new">New key</a>` : ""}
     </div>
     ${renderNote(url)} ${renderFault(fault ?? failed)}
     <p class="soft">
       Assistants and programs connect with a key. You choose what it may do when you create it.
     </p>
     <section class="card" aria-label="Keys">
-      ${renderTable("Keys", shown, rows)} ${renderPaging(meta, "keys", "/keys?page=")}
+      ${renderTable(
+        "Keys",
+        shown,
+        rows.map((key) => renderRow(key, visit)),
+      )}
+      ${renderPages(keys, readPage(url), "keys", "/keys?page=")}
     </section>
-    ${renderClientKeys(visit, clientKeys)}`;
+    ${renderClientKeys(visit, client_keys)}`;
   return { kind: "page", title: "Keys", body, status: fault === undefined ? 200 : 422 };
 }
 
 const perPage = 25;
+
+/** The newest first. */
+function cutPage<Item>(items: readonly Item[], page: number): readonly Item[] {
+  return items.toReversed().slice((page - 1) * perPage, page * perPage);
+}
+
+function renderPages(items: readonly unknown[], page: number, things: string, address: string) {
+  return renderPaging({ page, last: Math.ceil(items.length / perPage) }, things, address);
+}
 
 const columns = [
   { name: "Key" },
@@ -81,38 +127,57 @@ const columns = [
 ];
 const revokeColumn = { name: "Revoke", look: "number revoke" };
 
-function renderRow(key: JsonObject, visit: Visit): Html {
-  const made = renderTime(readText(key, "created_at"), visit.account);
-  const isOwn = key["is_own"] === true;
-  const used = isOwn ? "now" : renderTime(readText(key, "last_used_at"), visit.account) || "never";
-  const tags = [
-    ...(isOwn ? ["this session"] : []),
-    ...(key["is_kept"] === true ? ["this machine"] : []),
-  ].map((text) => html` <span class="tag">${text}</span>`);
+function renderRow(key: ListedKey, visit: Visit): Html {
+  const { is_own, is_kept, created_at, last_used_at } = key;
+  const used = is_own ? "now" : renderTime(last_used_at, visit.account) || "never";
+  const tags = [...(is_own ? ["this session"] : []), ...(is_kept ? ["this machine"] : [])];
   return html`<tr>
     <td>
-      <code>${nameKey({ id: readText(key, "id") })}</code>${tags}
-      <span class="granted">${describeAccess(key)}</span>
+      <code>${nameKey(key)}</code>${tags.map((text) => html` <span class="tag">${text}</span>`)}
+      <span class="granted">${describeKeyAccess(key.role, key.scopes)}</span>
       <span class="line soft early">Last used: ${used}</span>
     </td>
-    <td class="late soft">${made}</td>
+    <td class="late soft">${renderTime(created_at, visit.account)}</td>
     <td class="late soft">${used}</td>
-    ${renderRevoke(key, visit)}
+    ${renderRevoke(visit, key, "/keys")}
   </tr>`;
 }
 
-export function describeAccess(key: JsonObject): string {
-  const granted: readonly unknown[] = Array.isArray(key["scopes"]) ? key["scopes"] : [];
-  return describeKeyAccess(readText(key, "role"), granted.map(String));
+function renderRevoke(visit: Visit, key: { readonly id: string }, above: string): Html | string {
+  if (!visit.account.mayUse("change_keys")) return "";
+  const button = html`<button class="small grave" aria-label="Revoke ${nameKey(key)}…">
+    Revoke…
+  </button>`;
+  const address = `${above}/${encodeURIComponent(key.id)}/revoke`;
+  return html`<td class="number">${renderPost(visit, address, button)}</td>`;
 }
 
-function renderRevoke(key: JsonObject, { account, formToken }: Visit): Html | string {
-  if (!account.mayUse("revoke_key")) return "";
-  const id = readText(key, "id");
-  return html`<td class="number">
-    <form method="post" action="/keys/${encodeURIComponent(id)}/revoke">
-      ${renderHidden("form_token", formToken)}
-      <button class="small grave" aria-label="Revoke ${nameKey({ id })}…">Revoke…</button>
-    </form>
-  </td>`;
+function renderClientKeys(visit: Visit, keys: readonly ClientKey[]): Html {
+  const { account, url } = visit;
+  const mayChange = account.mayUse("change_keys");
+  const button = html`<button>New client key</button>`;
+  const form = renderPost(visit, "/keys/client", button, { once: randomUUID() });
+  const heads = [{ name: "Client key" }, { name: "Created", look: "late when" }];
+  const shown = mayChange ? [...heads, revokeColumn] : heads;
+  const page = readPage(url, "client");
+  const rows = cutPage(keys, page).map(
+    (key) =>
+      html`<tr>
+        <td><code>${nameKey(key)}</code></td>
+        <td class="late soft">${renderTime(key.created_at, account)}</td>
+        ${renderRevoke(visit, key, "/keys/client")}
+      </tr>`,
+  );
+  return html`<section class="card" aria-labelledby="client-keys">
+    <h2 id="client-keys">Client keys</h2>
+    <div class="inside stack">
+      <p class="soft">
+        The SDK in a mobile app uses a client key. The key is not a secret: it can only look up the
+        link that opened or installed the app.
+      </p>
+      ${mayChange ? form : ""}
+    </div>
+    ${rows.length === 0 ? "" : renderTable("Client keys", shown, rows)}
+    ${renderPages(keys, page, "client keys", "/keys?client=")}
+  </section>`;
 }

@@ -47,7 +47,10 @@ export const deleteLinkPage: Page = {
   submit: async (visit, form) => {
     const id = readParam(visit.params, "id");
     const back = writeAddress(visit);
-    const ended = await act(visit, form, { tool: "delete_link", args: { id }, back });
+    const ended = await act(visit, form, {
+      run: () => visit.account.call("delete_link", { id }),
+      back,
+    });
     if (ended.kind === "reply") return ended.reply;
     if (ended.kind === "failed") return show(visit, { refused: ended.failure.message });
     return { kind: "go", to: tellDone(readBack(visit.url), "deleted") };
@@ -217,9 +220,8 @@ async function save(visit: Visit, form: Form): Promise<Reply> {
   }
   const saved = await saveChanged(visit, form, {
     fields: linkFields,
-    tool: "update_link",
-    args: { id },
-    write: writeChanges,
+    save: (typed, names) =>
+      visit.account.call("update_link", { id, ...writeChanges(typed, names) }),
     now: readValues(found.result),
     back: writeAddress(visit),
   });

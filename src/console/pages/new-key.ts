@@ -1,24 +1,23 @@
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../../contract/json.ts";
-import { scopes, type Role } from "../../contract/scopes-and-roles.ts";
-import type { Failure, FieldProblem } from "../account.ts";
+import type { IssuedKey } from "../../admin/keys.ts";
+import { faultOf } from "../../contract/problem.ts";
+import { roles, scopes, type Role } from "../../contract/scopes-and-roles.ts";
+import { describeKeyAccess } from "../../text/name-key.ts";
+import type { Failure } from "../account.ts";
 import { act } from "../act.ts";
 import { readTyped, renderField, renderGuard, renderOthers, type Field } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHead, renderHidden } from "../parts.ts";
-import { readRecord, readText } from "../read.ts";
-import { describeAccess } from "./keys.ts";
+import { renderHead, renderHidden, showMadeBefore, showSecret } from "../parts.ts";
+import { keyList } from "./keys.ts";
 
 /** A form for a new key, and the one page that shows it. */
 export const newKeyPage: Page = {
   path: /^\/keys\/new$/,
-  needs: "make_key",
+  needs: "change_keys",
   show: (visit) => show(visit, visit.kept),
   submit: make,
 };
-
-const list = { name: "Keys", address: "/keys" };
 
 const role: Field = {
   name: "role",
@@ -44,9 +43,8 @@ const usual = { role: "manager", access: "full" };
 
 function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise<Reply> {
   const values = typed === undefined ? usual : readTyped(fields, typed);
-  const placed = failure && { ...failure, problems: failure.problems?.map(placeProblem) };
-  const rendered = fields.map((field) => renderField(field, values, placed?.problems));
-  const body = html`${renderHead("New key", list)}
+  const rendered = fields.map((field) => renderField(field, values, failure?.problems));
+  const body = html`${renderHead("New key", keyList)}
     <section class="card narrow" aria-label="Key">
       <div class="inside">
         <form
@@ -57,7 +55,7 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
         >
           ${renderHidden("form_token", visit.formToken)}
           ${renderHidden("once", typed?.read("once") || randomUUID())}
-          ${renderOthers(fields, placed)}
+          ${renderOthers(fields, failure)}
           <div class="pair">${rendered}</div>
           ${renderScopes(listScopes(typed))}
           <div class="buttons">
@@ -69,10 +67,6 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
     </section>`;
   const status = failure === undefined ? 200 : 422;
   return Promise.resolve({ kind: "page", title: "New key", body, status });
-}
-
-function placeProblem({ field, message }: FieldProblem): FieldProblem {
-  return { message, field: field === "scopes" ? access.name : field };
 }
 
 /** What each begins with, as a heading. */
@@ -119,53 +113,45 @@ function listScopes(form: Form | undefined): readonly string[] {
 }
 
 async function make(visit: Visit, form: Form): Promise<Reply> {
+  const role = roles.find((name) => name === form.read("role"));
   const chosen = listScopes(form);
+  const granted = scopes.filter((name) => chosen.includes(name));
   const isFull = form.read("access") === "full";
-  if (isFull && chosen.length > 0) {
-    const message =
-      "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
-    const problems = [{ field: access.name, message }];
-    return show(visit, form, { code: "422", message, problems });
+  const problems = [
+    ...(role === undefined ? [faultOf("role", `must be one of ${roles.join(", ")}`)] : []),
+    ...(granted.length < new Set(chosen).size
+      ? [{ field: "access", message: "Scopes is invalid" }]
+      : []),
+    ...(isFull === granted.length > 0 ? [{ field: "access", message: isFull ? both : none }] : []),
+  ];
+  if (role === undefined || problems.length > 0) {
+    return show(visit, form, { code: "422", message: "", problems });
   }
-  const args = {
-    role: form.read("role"),
-    ...(!isFull && { scopes: chosen }),
-    once: form.read("once"),
-  };
-  const ended = await act(visit, form, { tool: "make_key", args });
+  const request = { role, scopes: granted, once: form.read("once") };
+  const ended = await act(visit, form, { run: () => visit.account.admin.createKey(request) });
   if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "done") return showOnce(readRecord(ended.result, "key"));
+  if (ended.kind === "done") return showOnce(ended.result);
   const { failure } = ended;
-  return failure.code === "409" ? showMade(failure) : show(visit, form, failure);
+  if (failure.code !== "409") return show(visit, form, failure);
+  return showMadeBefore("Key already created", failure.message, keyList);
 }
 
-/** Sent twice, or loaded again. */
-function showMade({ message }: Failure): Reply {
-  const body = html`${renderHead("Key already created", list)}
-    <p>${message}</p>
-    <p><a class="button" href="/keys">View all keys</a></p>`;
-  return { kind: "page", title: "Key already created", body, status: 409 };
-}
+const both = "You selected scopes. Choose “Only the selected scopes”, or clear the selection.";
+/** None would be all of them. */
+const none =
+  "Scopes can't be blank: choose at least one scope, or “Everything that the role allows”";
 
-/** In no address, and on no page that is kept: whoever has not copied it makes another one. */
-function showOnce(key: JsonObject): Reply {
-  const body = html`${renderHead("Your new key", list)}
-    <section class="card narrow" aria-label="Key">
-      <div class="inside">
-        <p class="note good" role="status">Copy it now. Waypost does not show it again.</p>
-        <div data-once>${renderCopy(readText(key, "token"), "token", "Copy the key")}</div>
-        <dl class="facts">
-          <div>
-            <dt>Access</dt>
-            <dd>${describeAccess(key)}</dd>
-          </div>
-          <div>
-            <dt>Use it in</dt>
-            <dd><code>Authorization: Bearer</code>, or in <code>WAYPOST_API_KEY</code></dd>
-          </div>
-        </dl>
-        <div class="buttons"><a class="button main" href="/keys">I have copied it</a></div>
-      </div>
-    </section>`;
-  return { kind: "page", title: "Your new key", body };
+function showOnce({ token, role: granted, scopes: limits }: IssuedKey): Reply {
+  return showSecret({
+    title: "Your new key",
+    label: "Key",
+    lead: "Copy it now. Waypost does not show it again.",
+    id: "token",
+    secret: token,
+    facts: [
+      ["Access", describeKeyAccess(granted, limits)],
+      ["Use it in", html`<code>Authorization: Bearer</code>, or in <code>WAYPOST_API_KEY</code>`],
+    ],
+    list: keyList,
+  });
 }

@@ -55,7 +55,7 @@ async function create(visit: Visit, form: Form): Promise<Reply> {
     return askToCreate(visit, form, changed.length > 0);
   }
   const args = writeChanges(typed, changed);
-  const ended = await act(visit, form, { tool: "create_link", args });
+  const ended = await act(visit, form, { run: () => visit.account.call("create_link", args) });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, typed, ended.failure);
   const id = readText(readRecord(ended.result, "link"), "id");

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../../contract/json.ts";
+import { faultOf } from "../../contract/problem.ts";
 import { webhookEvents } from "../../contract/webhook-events.ts";
 import type { Failure, FieldProblem } from "../account.ts";
 import { act } from "../act.ts";
@@ -14,19 +14,16 @@ import {
 } from "../form-fields.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
-import { renderCopy, renderHead, renderHidden } from "../parts.ts";
-import { readRecord, readText } from "../read.ts";
-import { describeEvents } from "./webhooks.ts";
+import { renderHead, renderHidden, showMadeBefore, showSecret } from "../parts.ts";
+import { webhookList } from "./webhooks.ts";
 
 /** A form for a new webhook, and the one page that shows its secret. */
 export const newWebhookPage: Page = {
   path: /^\/webhooks\/new$/,
-  needs: "make_webhook",
+  needs: "change_keys",
   show: (visit) => show(visit, visit.kept),
   submit: make,
 };
-
-const list = { name: "Webhooks", address: "/webhooks" };
 
 const address: Field = {
   name: "url",
@@ -47,7 +44,7 @@ function show(visit: Visit, typed: Form | undefined, failure?: Failure): Promise
   const guard = renderGuard(typed !== undefined);
   const problems = failure?.problems ?? [];
   const chosen = typed === undefined ? webhookEvents : listEvents(typed);
-  const body = html`${renderHead("New webhook", list)}
+  const body = html`${renderHead("New webhook", webhookList)}
     <section class="card narrow" aria-label="Webhook">
       <div class="inside">
         <form method="post" action="/webhooks/new" class="stack key" ${guard}>
@@ -88,39 +85,27 @@ function listEvents(form: Form): readonly string[] {
 }
 
 async function make(visit: Visit, form: Form): Promise<Reply> {
-  const args = { url: form.read("url"), events: listEvents(form), once: form.read("once") };
-  const ended = await act(visit, form, { tool: "make_webhook", args });
+  const chosen = listEvents(form);
+  const names = webhookEvents.filter((name) => chosen.includes(name));
+  if (names.length === 0 || names.length < chosen.length) {
+    const problems = [faultOf("events", "can't be blank: choose at least one")];
+    return show(visit, form, { code: "422", message: "", problems });
+  }
+  const request = { url: form.read("url").trim(), events: names, once: form.read("once") };
+  const ended = await act(visit, form, { run: () => visit.account.admin.createWebhook(request) });
   if (ended.kind === "reply") return ended.reply;
-  if (ended.kind === "done") return showOnce(readRecord(ended.result, "webhook"));
-  const { failure } = ended;
-  return failure.code === "409" ? showMade(failure) : show(visit, form, failure);
-}
-
-/** Sent twice, or loaded again. */
-function showMade({ message }: Failure): Reply {
-  const body = html`${renderHead("Webhook already created", list)}
-    <p>${message}</p>
-    <p><a class="button" href="/webhooks">View all webhooks</a></p>`;
-  return { kind: "page", title: "Webhook already created", body, status: 409 };
-}
-
-/** In no address, and on no page that is kept: whoever has not copied it makes another one. */
-function showOnce(webhook: JsonObject): Reply {
-  const body = html`${renderHead("Your new webhook", list)}
-    <section class="card narrow" aria-label="Webhook">
-      <div class="inside">
-        <p class="note good" role="status">
-          Copy the secret now. Waypost signs messages with it and does not show it again.
-        </p>
-        <div data-once>${renderCopy(readText(webhook, "secret"), "secret", "Copy the secret")}</div>
-        <dl class="facts">
-          <div>
-            <dt>Events</dt>
-            <dd>${describeEvents(webhook)}</dd>
-          </div>
-        </dl>
-        <div class="buttons"><a class="button main" href="/webhooks">I have copied it</a></div>
-      </div>
-    </section>`;
-  return { kind: "page", title: "Your new webhook", body };
+  if (ended.kind === "failed") {
+    const { failure } = ended;
+    if (failure.code !== "409") return show(visit, form, failure);
+    return showMadeBefore("Webhook already created", failure.message, webhookList);
+  }
+  return showSecret({
+    title: "Your new webhook",
+    label: "Webhook",
+    lead: "Copy the secret now. Waypost signs messages with it and does not show it again.",
+    id: "secret",
+    secret: ended.result.secret,
+    facts: [["Events", ended.result.events.join(", ")]],
+    list: webhookList,
+  });
 }

@@ -189,7 +189,10 @@ async function apply(visit: Visit, form: Form): Promise<Reply> {
   const plan_id = readParam(visit.params, "id");
   if (!visit.account.mayUse("apply_plan")) return show(visit);
   const back = `/plans/${encodeURIComponent(plan_id)}`;
-  const ended = await act(visit, form, { tool: "apply_plan", args: { plan_id }, back });
+  const ended = await act(visit, form, {
+    run: () => visit.account.call("apply_plan", { plan_id }),
+    back,
+  });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return show(visit, ended.failure.message);
   return { kind: "go", to: writeJobAddress(readText(readRecord(ended.result, "job"), "id")) };

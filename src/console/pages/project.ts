@@ -1,5 +1,6 @@
+import type { TypedSettings } from "../../admin/projects.ts";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Account, Failure, Found } from "../account.ts";
+import type { Account, Answer, Failure, Found } from "../account.ts";
 import { act } from "../act.ts";
 import {
   readValues,
@@ -20,7 +21,7 @@ import {
   renderNote,
   tellGone,
 } from "../parts.ts";
-import { readNumber, readParam, readRecord, readText } from "../read.ts";
+import { readNumber, readParam, readText } from "../read.ts";
 import { renderHistory } from "../render-changes.ts";
 import {
   hasTyped,
@@ -47,6 +48,7 @@ type Part = {
   /** Behind the address of the project. */
   readonly suffix: string;
   readonly read: (id: string, account: Account) => Promise<Found | undefined>;
+  readonly save: (id: string, changes: JsonObject, account: Account) => Promise<Answer<unknown>>;
 };
 
 const own: Part = {
@@ -55,6 +57,7 @@ const own: Part = {
   tool: "update_project",
   suffix: "",
   read: (id, account) => account.readRecord("project", id),
+  save: (id, changes, account) => account.call("update_project", { id, ...changes }),
 };
 
 const settings: Part = {
@@ -64,11 +67,18 @@ const settings: Part = {
   suffix: "/settings",
   read: async (id, account) => {
     if (!account.mayUse("get_project_settings")) return undefined;
-    const answer = await account.call("get_project_settings", { id });
-    if (answer.kind === "done") return { ...answer, result: readRecord(answer.result, "project") };
-    return answer.kind === "failed" && answer.failure.code !== "not_found" ? answer : undefined;
+    const answer = await account.admin.readProjectSettings(id);
+    if (answer.kind === "done") return answer;
+    return answer.kind === "failed" && answer.failure.code !== "404" ? answer : undefined;
   },
+  save: (id, changes, account) => account.admin.updateProjectSettings(id, writeSettings(changes)),
 };
+
+/** An empty list of hosts allows them all. The form has exactly the fields of the type. */
+function writeSettings(changes: JsonObject): TypedSettings {
+  const isAny = changes["destinations"] === "";
+  return { ...changes, ...(isAny && { destinations: "any" }) } as TypedSettings;
+}
 
 const idPattern = "/projects/(?<id>[^/]+)";
 
@@ -221,9 +231,7 @@ async function save(visit: Visit, form: Form, part: Part): Promise<Reply> {
   }
   const saved = await saveChanged(visit, form, {
     fields,
-    tool,
-    args: { id },
-    write: (typed, names) => writeFields(fields, typed, names),
+    save: (typed, names) => part.save(id, writeFields(fields, typed, names), account),
     now: readValues(fields, found.result),
     back: writeProjectAddress(id),
   });
@@ -233,7 +241,10 @@ async function save(visit: Visit, form: Form, part: Part): Promise<Reply> {
 async function remove(visit: Visit, form: Form): Promise<Reply> {
   const id = readParam(visit.params, "id");
   const back = writeProjectAddress(id);
-  const ended = await act(visit, form, { tool: "delete_project", args: { id }, back });
+  const ended = await act(visit, form, {
+    run: () => visit.account.call("delete_project", { id }),
+    back,
+  });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") {
     return show(visit, { part: own, again: {}, fault: ended.failure.message });

@@ -115,7 +115,7 @@ async function create(visit: Visit, form: Form): Promise<Reply> {
   const typed = readTyped(projectFields, form);
   const filled = projectFields.flatMap(({ name }) => (typed[name] === "" ? [] : [name]));
   const args = writeFields(projectFields, typed, filled);
-  const ended = await act(visit, form, { tool: "create_project", args });
+  const ended = await act(visit, form, { run: () => visit.account.call("create_project", args) });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "failed") return showNew(visit, typed, ended.failure);
   const id = readText(readRecord(ended.result, "project"), "id");

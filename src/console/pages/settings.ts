@@ -1,10 +1,9 @@
-import type { JsonObject } from "../../contract/json.ts";
 import { writeLabel } from "../../text/write-label.ts";
+import type { ServerFinding, ServerSettings, ShownSetting } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import { renderAnswer } from "../list-parts.ts";
 import type { Page, Reply, Visit } from "../page.ts";
-import { renderTable } from "../parts.ts";
-import { readRecords, readText } from "../read.ts";
+import { renderFacts, renderTable } from "../parts.ts";
 
 /** What is set, by what, and where it can be set. */
 export const settingsPage: Page = {
@@ -20,46 +19,36 @@ export const settingsPage: Page = {
 };
 
 async function show({ account }: Visit): Promise<Reply> {
-  const answer = await account.call("read_settings", {});
-  const shown = renderAnswer(answer, renderSettings);
+  const answer = await account.admin.readSettings();
   const body = html`<div class="head"><h1>Settings</h1></div>
-    ${shown}`;
+    ${renderAnswer(answer, renderSettings)}`;
   return { kind: "page", title: "Settings", body };
 }
 
-function renderSettings(result: JsonObject): Html {
-  const facts = readRecords(result, "now").map(
-    (fact) =>
-      html`<div>
-        <dt>${readText(fact, "name")}</dt>
-        <dd>${readText(fact, "value")}</dd>
-      </div>`,
-  );
+function renderSettings({ now, findings, groups }: ServerSettings): Html {
   return html`<section class="card" aria-labelledby="now">
       <h2 id="now">This server</h2>
-      <div class="inside"><dl class="facts">${facts}</dl></div>
+      <div class="inside">${renderFacts(now)}</div>
     </section>
-    ${renderFindings(readRecords(result, "findings"))}
+    ${renderFindings(findings)}
     <p class="soft">
       You change these settings where you start Waypost, with flags or environment variables. A flag
       takes precedence. Secrets have no flag and are not shown.
     </p>
-    ${readRecords(result, "groups").map(renderGroup)}`;
+    ${groups.map(renderGroup)}`;
 }
 
-/** As the doctor says it at the terminal, which looks at more. */
-function renderFindings(findings: readonly JsonObject[]): Html {
-  const shown = findings.map((finding) => {
-    const wrong = readText(finding, "fault") || readText(finding, "warning");
-    return html`<div>
-      <dt>${writeLabel(readText(finding, "about"))}</dt>
-      <dd>${wrong === "" ? readText(finding, "said") : html`<p class="fault">${wrong}</p>`}</dd>
-    </div>`;
+/** The same as in `waypost doctor`, which checks more. */
+function renderFindings(findings: readonly ServerFinding[]): Html {
+  const shown = findings.map(({ about, fault, warning, said }) => {
+    const wrong = fault ?? warning;
+    const text = wrong === undefined ? said : html`<p class="fault">${wrong}</p>`;
+    return [writeLabel(about), text] as const;
   });
   return html`<section class="card" aria-labelledby="findings">
     <h2 id="findings">Findings</h2>
     <div class="inside">
-      ${shown.length === 0 ? "" : html`<dl class="facts">${shown}</dl>`}
+      ${shown.length === 0 ? "" : renderFacts(shown)}
       <p class="hint">
         The command <code>waypost doctor</code> also checks the key, the data folder and what
         Waypost needs to start.
@@ -74,27 +63,22 @@ const columns = [
   { name: "From", look: "from" },
 ];
 
-function renderGroup(group: JsonObject): Html {
-  const name = readText(group, "name");
+function renderGroup({ name, rows }: ServerSettings["groups"][number]): Html {
   const id = name.toLowerCase().replaceAll(" ", "-");
-  const rows = readRecords(group, "rows").map(renderRow);
   return html`<section class="card" aria-labelledby="${id}">
     <h2 id="${id}">${name}</h2>
-    ${renderTable(name, columns, rows)}
+    ${renderTable(name, columns, rows.map(renderRow))}
   </section>`;
 }
 
-function renderRow(row: JsonObject): Html {
-  const [variable, flag] = [readText(row, "variable"), readText(row, "flag")];
-  const from = readText(row, "from");
-  const look = from === "default" ? "tag" : "tag busy";
+function renderRow({ name, value, from, variable, flag }: ShownSetting): Html {
   return html`<tr>
     <td>
-      ${readText(row, "name")}
-      <span class="set-to early">${readText(row, "value")}</span>
-      <span class="soft set-by"><code>${variable}</code> <code>${flag}</code></span>
+      ${name}
+      <span class="set-to early">${value}</span>
+      <span class="soft set-by"><code>${variable}</code> <code>${flag ?? ""}</code></span>
     </td>
-    <td class="late set-to">${readText(row, "value")}</td>
-    <td><span class="${look}">${from}</span></td>
+    <td class="late set-to">${value}</td>
+    <td><span class="${from === "default" ? "tag" : "tag busy"}">${from}</span></td>
   </tr>`;
 }

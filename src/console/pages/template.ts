@@ -232,7 +232,7 @@ async function saveDraft(visit: Visit, form: Form): Promise<Reply | undefined> {
       "or save again to overwrite it.";
     return show(visit, { typed, was: now, failure: { code: "plan_changed", message } }, form);
   }
-  const ended = await act(visit, form, { tool: "save_template", args: typed });
+  const ended = await act(visit, form, { run: () => account.call("save_template", typed) });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "done") return undefined;
   return show(visit, { typed, was: now, failure: ended.failure }, form);
@@ -267,7 +267,7 @@ async function change(
   done: string,
 ): Promise<Reply> {
   const view = readView(visit.url, form);
-  const ended = await act(visit, form, { tool, args });
+  const ended = await act(visit, form, { run: () => visit.account.call(tool, args) });
   if (ended.kind === "reply") return ended.reply;
   if (ended.kind === "done") return { kind: "go", to: writeView(view, done) };
   return show(visit, { ...readAgain(form), failure: ended.failure }, form);

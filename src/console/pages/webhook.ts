@@ -1,55 +1,46 @@
-import type { JsonObject } from "../../contract/json.ts";
+import type { DeadEvent, ListedWebhook } from "../../admin/webhooks.ts";
 import type { Account } from "../account.ts";
 import { act } from "../act.ts";
 import { html, type Html } from "../html.ts";
 import type { Form, Page, Reply, Visit } from "../page.ts";
 import {
+  renderFacts,
   renderFault,
   renderHead,
-  renderHidden,
   renderNote,
+  renderPost,
   renderTable,
   tellDone,
 } from "../parts.ts";
-import { readNumber, readParam, readRecord, readRecords, readText } from "../read.ts";
+import { readParam } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
-import { describeEvents, renderLast, renderMends } from "./webhooks.ts";
+import { renderFixes, renderLast, webhookList } from "./webhooks.ts";
 
 /** One webhook: how its receiver does, what was given up, a message to try it, and its end. */
 export const webhookPage: Page = {
   path: /^\/webhooks\/(?<id>[0-9a-f-]{36})$/,
-  needs: "show_webhook",
+  needs: "list_keys",
   show: (visit) => show(visit),
   submit,
 };
 
 async function show(visit: Visit, fault?: string): Promise<Reply> {
   const { account, params } = visit;
-  const answer = await account.call("show_webhook", { id: readParam(params, "id") });
+  const answer = await account.admin.showWebhook(readParam(params, "id"));
   if (answer.kind !== "done") return missing;
-  const webhook = readRecord(answer.result, "webhook");
-  const dead = readRecords(answer.result, "dead");
-  const body = html`${renderHead("Webhook", { name: "Webhooks", address: "/webhooks" })}
-    ${renderNote(visit.url)} ${renderFault(fault)}
-    ${fault === undefined ? renderMends([webhook]) : ""}
+  const { webhook, dead } = answer.result;
+  const body = html`${renderHead("Webhook", webhookList)} ${renderNote(visit.url)}
+    ${renderFault(fault)} ${fault === undefined ? renderFixes([webhook]) : ""}
     <section class="card" aria-label="Webhook">
       <div class="inside">
-        <dl class="facts">
-          ${listFacts(webhook, account).map(
-            ([name, text]) =>
-              html`<div>
-                <dt>${name}</dt>
-                <dd>${text}</dd>
-              </div>`,
-          )}
-        </dl>
+        ${renderFacts(listFacts(webhook, account))}
         <div class="buttons">
-          ${renderButton(visit, "test_webhook", "test", "Send a test")}
-          ${renderButton(visit, "revoke_webhook", "revoke", "Revoke…", "grave")}
+          ${renderButton(visit, "test", html`<button>Send a test</button>`)}
+          ${renderButton(visit, "revoke", html`<button class="grave">Revoke…</button>`)}
         </div>
       </div>
     </section>
-    ${renderDead(visit, readNumber(webhook, "dead"), dead)}`;
+    ${renderDead(visit, webhook.dead, dead)}`;
   return { kind: "page", title: "Webhook", body, status: fault === undefined ? 200 : 422 };
 }
 
@@ -61,21 +52,19 @@ const missing: Reply = {
   status: 404,
 };
 
-function listFacts(
-  webhook: JsonObject,
-  account: Account,
-): readonly (readonly [string, Html | string])[] {
-  const failing = renderTime(readText(webhook, "failing_since"), account);
-  const dropped = readNumber(webhook, "dropped");
+function listFacts(webhook: ListedWebhook, account: Account) {
+  const { url, events, created_at, failing_since, waiting, dropped } = webhook;
   return [
-    ["Web address", html`<bdi>${readText(webhook, "url")}</bdi>`],
-    ["Events", describeEvents(webhook)],
-    ["Created", renderTime(readText(webhook, "created_at"), account)],
+    ["Web address", html`<bdi>${url}</bdi>`],
+    ["Events", events.join(", ")],
+    ["Created", renderTime(created_at, account)],
     ["Last attempt", renderLast(webhook, account)],
-    ...(failing === "" ? [] : [["Failing since", failing] as const]),
-    ["Waiting", String(readNumber(webhook, "waiting"))],
+    ...(failing_since === null
+      ? []
+      : [["Failing since", renderTime(failing_since, account)] as const]),
+    ["Waiting", waiting],
     ...(dropped === 0 ? [] : [["Dropped", describeDropped(dropped)] as const]),
-  ];
+  ] as const;
 }
 
 function describeDropped(count: number): string {
@@ -83,21 +72,13 @@ function describeDropped(count: number): string {
   return `${events}, because more than 20 MB were waiting`;
 }
 
-function renderButton(
-  { account, url, formToken }: Visit,
-  tool: string,
-  act_name: string,
-  text: string,
-  look = "",
-): Html | string {
-  if (!account.mayUse(tool)) return "";
-  return html`<form method="post" action="${url.pathname}">
-    ${renderHidden("form_token", formToken)} ${renderHidden("act", act_name)}
-    <button class="${look}">${text}</button>
-  </form>`;
+function renderButton(visit: Visit, name: string, button: Html, eventId = ""): Html | string {
+  if (!visit.account.mayUse("change_keys")) return "";
+  const hidden = { act: name, ...(eventId !== "" && { event_id: eventId }) };
+  return renderPost(visit, visit.url.pathname, button, hidden);
 }
 
-function renderDead(visit: Visit, count: number, dead: readonly JsonObject[]): Html | string {
+function renderDead(visit: Visit, count: number, dead: readonly DeadEvent[]): Html | string {
   if (count === 0) return "";
   const rows = dead.map((delivery) => renderRow(visit, delivery));
   const more =
@@ -109,7 +90,7 @@ function renderDead(visit: Visit, count: number, dead: readonly JsonObject[]): H
         Waypost retried these events for a day and keeps them for a week. If you send them again,
         they arrive after newer events.
       </p>
-      ${more} ${renderButton(visit, "resend_webhook", "resend", "Send all again")}
+      ${more} ${renderButton(visit, "resend", html`<button>Send all again</button>`)}
     </div>
     ${renderTable("Failed events", columns, rows)}
   </section>`;
@@ -121,47 +102,44 @@ const columns = [
   { name: "Send again", look: "number" },
 ];
 
-function renderRow(visit: Visit, delivery: JsonObject): Html {
-  const id = readText(delivery, "event_id");
-  const event = readText(delivery, "event");
-  const again = html`<form method="post" action="${visit.url.pathname}">
-    ${renderHidden("form_token", visit.formToken)} ${renderHidden("act", "resend")}
-    ${renderHidden("event_id", id)}
-    <button class="small" aria-label="Send ${event} ${id} again">Send again</button>
-  </form>`;
+function renderRow(visit: Visit, dead: DeadEvent): Html {
+  const { event_id, event, fault, attempts, given_up_at } = dead;
+  const label = `Send ${event} ${event_id} again`;
+  const again = html`<button class="small" aria-label="${label}">Send again</button>`;
   return html`<tr>
     <td>
       ${event}
-      <span class="granted"
-        >${readText(delivery, "fault")}, after ${readNumber(delivery, "attempts")} attempts</span
-      >
+      <span class="granted">${fault}, after ${attempts} attempts</span>
     </td>
-    <td class="late soft">${renderTime(readText(delivery, "given_up_at"), visit.account)}</td>
-    <td class="number">${visit.account.mayUse("resend_webhook") ? again : ""}</td>
+    <td class="late soft">${renderTime(given_up_at, visit.account)}</td>
+    <td class="number">${renderButton(visit, "resend", again, event_id)}</td>
   </tr>`;
 }
 
 async function submit(visit: Visit, form: Form): Promise<Reply> {
+  const { admin } = visit.account;
   const id = readParam(visit.params, "id");
   const back = visit.url.pathname;
-  const wanted = form.read("act");
-  if (wanted === "revoke") {
-    const ended = await act(visit, form, { tool: "revoke_webhook", args: { id }, back });
-    if (ended.kind === "reply") return ended.reply;
-    if (ended.kind === "failed") return show(visit, ended.failure.message);
-    return { kind: "go", to: "/webhooks?done=webhook_revoked" };
+  switch (form.read("act")) {
+    case "revoke": {
+      const ended = await act(visit, form, { run: () => admin.revokeWebhook(id), back });
+      if (ended.kind === "reply") return ended.reply;
+      if (ended.kind === "failed") return show(visit, ended.failure.message);
+      return { kind: "go", to: "/webhooks?done=webhook_revoked" };
+    }
+    case "resend": {
+      const answer = await admin.resendEvents(id, form.read("event_id"));
+      if (answer.kind === "failed") return show(visit, answer.failure.message);
+      return { kind: "go", to: tellDone(back, "webhook_resent") };
+    }
+    default: {
+      const answer = await admin.testWebhook(id);
+      if (answer.kind !== "done") {
+        return show(visit, answer.kind === "failed" ? answer.failure.message : undefined);
+      }
+      const { fault, next } = answer.result;
+      if (fault === null) return { kind: "go", to: tellDone(back, "webhook_tested") };
+      return show(visit, `The test failed: ${fault}${next === undefined ? "" : `. ${next}`}.`);
+    }
   }
-  const resends = wanted === "resend";
-  const args = resends ? { id, event_id: form.read("event_id") } : { id };
-  const answer = await visit.account.call(resends ? "resend_webhook" : "test_webhook", args);
-  if (answer.kind !== "done") {
-    return show(visit, answer.kind === "failed" ? answer.failure.message : undefined);
-  }
-  if (resends) return { kind: "go", to: tellDone(back, "webhook_resent") };
-  const tested = readRecord(answer.result, "test");
-  const causes = [readText(tested, "fault"), readText(tested, "next")].filter(
-    (text) => text !== "",
-  );
-  if (causes.length > 0) return show(visit, `The test failed: ${causes.join(". ")}.`);
-  return { kind: "go", to: tellDone(back, "webhook_tested") };
 }

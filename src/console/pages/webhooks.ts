@@ -1,9 +1,8 @@
-import type { JsonObject } from "../../contract/json.ts";
+import type { ListedWebhook } from "../../admin/webhooks.ts";
 import type { Account } from "../account.ts";
 import { html, type Html } from "../html.ts";
 import type { Page, Reply, Visit } from "../page.ts";
 import { renderFault, renderNote, renderTable, shorten } from "../parts.ts";
-import { readNumber, readRecords, readText } from "../read.ts";
 import { renderTime } from "../render-changes.ts";
 
 /** Where the project's events are sent, and how each receiver does. */
@@ -15,14 +14,14 @@ export const webhooksPage: Page = {
     group: "Project",
     icon: "M2.5 8.5h3l2-5 2 9 2-5h2",
   },
-  needs: "list_webhooks",
+  needs: "list_keys",
   show,
 };
 
 async function show({ account, url }: Visit): Promise<Reply> {
-  const answer = await account.call("list_webhooks", {});
-  const webhooks = answer.kind === "done" ? readRecords(answer.result, "webhooks") : [];
-  const isLate = answer.kind === "done" && answer.result["delivers"] === false;
+  const answer = await account.admin.listWebhooks();
+  const webhooks = answer.kind === "done" ? answer.result.webhooks : [];
+  const isLate = answer.kind === "done" && !answer.result.delivers;
   const failed = answer.kind === "failed" ? answer.failure.message : undefined;
   const make = html`<a class="button main" href="/webhooks/new">New webhook</a>`;
   const table = renderTable(
@@ -33,9 +32,9 @@ async function show({ account, url }: Visit): Promise<Reply> {
   const card = html`<section class="card" aria-label="Webhooks">${table}</section>`;
   const body = html`<div class="head">
       <h1>Webhooks</h1>
-      ${account.mayUse("make_webhook") ? make : ""}
+      ${account.mayUse("change_keys") ? make : ""}
     </div>
-    ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""} ${renderMends(webhooks)}
+    ${renderNote(url)} ${renderFault(failed)} ${isLate ? late : ""} ${renderFixes(webhooks)}
     <p class="soft">
       Waypost sends events of this project to your programs. Messages are signed according to
       Standard Webhooks.
@@ -59,41 +58,39 @@ const columns = [
   { name: "Failed", look: "number slim" },
 ];
 
+export const webhookList = { name: "Webhooks", address: "/webhooks" };
+
 const mostShown = 100;
 
-function renderRow(webhook: JsonObject, account: Account): Html {
-  const id = encodeURIComponent(readText(webhook, "id"));
+function renderRow(webhook: ListedWebhook, account: Account): Html {
+  const { id, url, events, waiting, dead } = webhook;
   const last = renderLast(webhook, account);
   return html`<tr>
     <td>
-      <a class="line" href="/webhooks/${id}">
-        <bdi>${shorten(readText(webhook, "url"), mostShown)}</bdi>
+      <a class="line" href="/webhooks/${encodeURIComponent(id)}">
+        <bdi>${shorten(url, mostShown)}</bdi>
       </a>
-      <span class="granted">${describeEvents(webhook)}</span>
+      <span class="granted">${events.join(", ")}</span>
       <span class="line soft early">${last}</span>
     </td>
     <td class="late soft">${last}</td>
-    <td class="number late">${readNumber(webhook, "waiting")}</td>
-    <td class="number">${readNumber(webhook, "dead")}</td>
+    <td class="number late">${waiting}</td>
+    <td class="number">${dead}</td>
   </tr>`;
 }
 
-export function describeEvents(webhook: JsonObject): string {
-  const events: readonly unknown[] = Array.isArray(webhook["events"]) ? webhook["events"] : [];
-  return events.map(String).join(", ");
+/** How to fix what keeps receivers from accepting messages, once for all of them. */
+export function renderFixes(webhooks: readonly ListedWebhook[]): readonly Html[] {
+  const fixes = new Set(webhooks.flatMap(({ fix }) => fix ?? []));
+  return [...fixes].map((fix) => html`<p class="note">${fix}.</p>`);
 }
 
-/** What mends that receivers do not take anything, where it is known: once for all of them. */
-export function renderMends(webhooks: readonly JsonObject[]): readonly Html[] {
-  const mends = new Set(webhooks.map((webhook) => readText(webhook, "next")));
-  mends.delete("");
-  return [...mends].map((mend) => html`<p class="note">${mend}.</p>`);
-}
-
-/** What came of the last attempt, and when that was. */
-export function renderLast(webhook: JsonObject, account: Account): Html | string {
-  const at = renderTime(readText(webhook, "last_at"), account);
-  if (at === "") return "nothing sent yet";
-  const fault = readText(webhook, "last_fault");
-  return html`${fault === "" ? "delivered" : `failed: ${fault}`}, ${at}`;
+/** The result of the last attempt, and its time. */
+export function renderLast(
+  { last_at, last_fault }: ListedWebhook,
+  account: Account,
+): Html | string {
+  if (last_at === null) return "nothing sent yet";
+  const result = last_fault === null ? "delivered" : `failed: ${last_fault}`;
+  return html`${result}, ${renderTime(last_at, account)}`;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CallFailure } from "../../src/client/call-failure.ts";
-import { journalAct } from "../../src/compose/journal-command.ts";
+import { journal } from "../../src/admin/operator.ts";
 import { outcomeUnknown, Problem } from "../../src/contract/problem.ts";
 import { DiskFailed, OutcomeUnknown, StoreBusy } from "../../src/sql/faults.ts";
 import { openStateForEach } from "../support/store-place.ts";
@@ -11,9 +11,14 @@ const at = openStateForEach();
 
 async function failWith(error: Error): Promise<readonly string[]> {
   const { history } = await at.open();
-  const noting = { history, report: () => undefined, key_print: "by hand", client: null };
-  const command = { tool: "keys revoke", realm: "project", kind: "api_key", id: "1", name: null };
-  const acting = journalAct(noting, command, () => Promise.reject(error), describeDone);
+  const recorder = {
+    openHistory: () => Promise.resolve(history),
+    report: () => undefined,
+    key_print: "by hand",
+    client: null,
+  };
+  const act = { tool: "keys revoke", realm: "project", kind: "api_key", id: "1", name: null };
+  const acting = journal(recorder, act, () => Promise.reject(error), describeDone);
   await expect(acting).rejects.toBe(error);
   const changes = await history.list({ realm: "project" }, { from: 0, limit: 10 });
   return changes.map(({ state }) => state);

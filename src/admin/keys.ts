@@ -1,0 +1,144 @@
+import { sayLocalTime } from "../contract/local-time.ts";
+import { notFound, type Problem } from "../contract/problem.ts";
+import type { Role, Scope } from "../contract/scopes-and-roles.ts";
+import { issueClientKey, issueKey } from "../service/issue-key.ts";
+import type { IssuedClientKey, IssuedKey } from "../service/issue-key.ts";
+import { deleteClientKey, deleteKey, listKeys, type ClientKey, type Key } from "../store/keys.ts";
+import { describeKeyAccess, nameKey } from "../text/name-key.ts";
+import { create, remove, type AdminAct, type AdminFact, type Operator } from "./operator.ts";
+
+/** API keys and client keys: created and revoked. */
+
+export type { ClientKey, IssuedClientKey, IssuedKey };
+
+export type ListedKey = Key & {
+  /** Whether the person is signed in with it. */
+  readonly is_own: boolean;
+  /** Whether commands and assistants on this machine use it. */
+  readonly is_kept: boolean;
+};
+
+type KeyRequest = {
+  /** Null for a master key. */
+  readonly project_id: string | null;
+  readonly role: Role;
+  /** An empty list grants everything that the role allows. */
+  readonly scopes: readonly Scope[];
+  /** The form's own text, from a form. */
+  readonly once?: string;
+};
+
+export function createKey(operator: Operator, request: KeyRequest): Promise<IssuedKey> {
+  const { project_id, role, scopes, once } = request;
+  const access = { name: "access", text: describeKeyAccess(role, scopes) };
+  const preview = { title: "Create an API key", button: "Create key", facts: [access] };
+  return create(operator, {
+    act: describeAct("keys create", project_id ?? operator.origin),
+    once: once === undefined ? undefined : { form: [once], madeBefore },
+    question: { args: { role, scopes }, preview },
+    make: (db, id) => issueKey(db, operator, { ...(id && { id }), project_id, role, scopes }),
+    record: { role, scopes },
+  });
+}
+
+type ClientKeyRequest = { readonly project_id: string; readonly once?: string };
+
+/** Anyone who has the app can read its client key, so a PIN is not asked for it. */
+export function createClientKey(
+  operator: Operator,
+  { project_id, once }: ClientKeyRequest,
+): Promise<IssuedClientKey> {
+  return create(operator, {
+    act: describeAct("keys create", project_id),
+    once: once === undefined ? undefined : { form: ["client", once], madeBefore },
+    make: (db, id) => issueClientKey(db, operator, { ...(id && { id }), project_id }),
+    record: clientRecord,
+  });
+}
+
+const madeBefore =
+  "This form has already created a key, which was shown once. " +
+  "If you do not have it, revoke it and create another one.";
+
+export async function revokeKey(operator: Operator, key: Key): Promise<void> {
+  const { id, project_id, role, scopes } = key;
+  await remove(operator, {
+    act: describeAct("keys revoke", project_id ?? operator.origin),
+    id,
+    record: { role, scopes },
+    preview: async () => ({
+      title: `Revoke the API key ${nameKey(key)}`,
+      button: "Revoke key",
+      destroys: true,
+      facts: await listFacts(operator, key),
+    }),
+    remove: (db) => deleteKey(db, id),
+    missing: keyNotFound,
+  });
+}
+
+export async function revokeClientKey(operator: Operator, key: ClientKey): Promise<void> {
+  const { id, project_id, created_at } = key;
+  await remove(operator, {
+    act: describeAct("keys revoke", project_id),
+    id,
+    record: clientRecord,
+    preview: () => ({
+      title: `Revoke the client key ${nameKey(key)}`,
+      button: "Revoke key",
+      destroys: true,
+      facts: [
+        { name: "created", text: sayLocalTime(created_at, operator.person?.timeZone) },
+        { name: "then", text: "apps with this key can no longer look up their links" },
+      ],
+    }),
+    remove: (db) => deleteClientKey({ db, projectId: project_id }, id),
+    missing: keyNotFound,
+  });
+}
+
+export function keyNotFound(): Problem {
+  return notFound("This project has no such key. It may have been revoked.");
+}
+
+/** The history never contains a key, only what it may do; a client key has no role or scopes. */
+const clientRecord = { role: "client" };
+
+function describeAct(tool: "keys create" | "keys revoke", realm: string): AdminAct {
+  const note =
+    "This cannot be undone. Create and revoke keys in the console, or with waypost keys.";
+  return { tool, realm, kind: "api_key", name: null, note };
+}
+
+async function listFacts({ store, person }: Operator, key: Key): Promise<readonly AdminFact[]> {
+  const { id, project_id, created_at, last_used_at } = key;
+  const keys = await listKeys(store.db, project_id ?? undefined);
+  const makers = keys.filter(canMakeKeys);
+  const warnings = [
+    ...(id === person?.key_id ? ["you are signed in with this key, and will be signed out"] : []),
+    ...(id === (await person?.findKeptKey()) ? [keptWarning] : []),
+    ...(makers.length === 1 && makers[0]?.id === id ? [onlyWarning] : []),
+  ];
+  const zone = person?.timeZone;
+  const used = last_used_at === null ? "never" : sayLocalTime(last_used_at, zone);
+  return [
+    { name: "access", text: describeKeyAccess(key.role, key.scopes) },
+    { name: "created", text: sayLocalTime(created_at, zone) },
+    { name: "last used", text: used },
+    { name: "then", text: "the key stops working at once, and cannot be restored", warnings },
+  ];
+}
+
+/**
+ * Only an owner's key without limits can create keys. It reaches all of its project, so nothing
+ * that it creates reaches further than itself.
+ */
+export function canMakeKeys({ role, scopes }: Pick<Key, "role" | "scopes">): boolean {
+  return role === "owner" && scopes.length === 0;
+}
+
+const keptWarning =
+  "Waypost on this machine uses this key: its commands, and the assistants connected through it, " +
+  "stop working until you give them another key";
+const onlyWarning =
+  "no other key in this project can create keys; after this, create keys with waypost keys";
