@@ -27,7 +27,12 @@ export async function createProject(
     operator,
     { ...act, ...described },
     () => store.write((db) => makeProject(db, operator, fields, { ...settings, linkOrigins })),
-    ({ id, links_count: _, ...after }) => ({ id, name: after.name || null, before: null, after }),
+    ({ id, links_count: _count, ...after }) => ({
+      id,
+      name: after.name || null,
+      before: null,
+      after,
+    }),
   );
 }
 

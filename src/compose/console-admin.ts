@@ -65,59 +65,10 @@ export function createAdministration(
   acting: Acting,
   answer: <Result>(work: () => Promise<Result>) => Promise<Answer<Result>>,
 ): Administration {
-  const allow = <Args extends readonly unknown[], Result>(
-    right: Right,
-    work: (acting: Own, ...args: Args) => Promise<Result>,
-  ) => {
-    return (...args: Args) =>
-      answer(() => {
-        if (!rights[right](acting)) throw notFound("This server does not support that.");
-        return work(actAsOwn(acting), ...args);
-      });
-  };
+  const allow = createGate(acting, answer);
   return {
-    listKeys: allow("list_keys", listAllKeys),
-    createKey: allow("change_keys", (own, request) =>
-      createKey(own.operator, { ...request, project_id: readProject(acting) }),
-    ),
-    createClientKey: allow("change_keys", (own, once) =>
-      createClientKey(own.operator, { once, project_id: readProject(acting) }),
-    ),
-    revokeKey: allow("change_keys", async ({ operator }, id) => {
-      const keys = await listKeys(operator.store.db, readProject(acting));
-      await revokeKey(operator, require(keys, id, keyNotFound));
-      return { isOwn: id === acting.keyContext.known.keyId };
-    }),
-    revokeClientKey: allow("change_keys", async ({ operator }, id) => {
-      const keys = await listClientKeys(operator.store.db, readProject(acting));
-      await revokeClientKey(operator, require(keys, id, keyNotFound));
-    }),
-    listWebhooks: allow("list_keys", async ({ operator }) => {
-      const project_id = readProject(acting);
-      const webhooks = await listWebhooks(operator.store.db, { project_id });
-      // A process without an address for MCP uses stdio, and delivers nothing.
-      return { delivers: acting.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
-    }),
-    showWebhook: allow("list_keys", async ({ operator: { store } }, id) => {
-      const webhook = await requireWebhook(acting, store.db, id);
-      return { webhook, dead: await listDead(store.db, webhook, mostDead) };
-    }),
-    createWebhook: allow("change_keys", ({ operator }, request) => {
-      const fault = findUrlFault(request.url, acting.config.webhook_private);
-      if (fault !== undefined) throw validationFailed([faultOf("url", fault)]);
-      return createWebhook(operator, { ...request, project_id: readProject(acting) });
-    }),
-    revokeWebhook: allow("change_keys", async ({ operator }, id) =>
-      revokeWebhook(operator, await requireWebhook(acting, operator.store.db, id)),
-    ),
-    testWebhook: allow("change_keys", async ({ operator: { store } }, id) => {
-      const sending = { networks: acting.config.webhook_private, setAlarm, clock };
-      return testWebhook(store.db, await requireWebhook(acting, store.db, id), sending);
-    }),
-    resendEvents: allow("change_keys", async ({ operator: { store } }, id, event_id) => {
-      const webhook = await requireWebhook(acting, store.db, id);
-      return store.write((db) => sendAgain(db, webhook, event_id || undefined, clock.now()));
-    }),
+    ...administerKeys(acting, allow),
+    ...administerWebhooks(acting, allow),
     readProjectSettings: allow("get_project_settings", ({ operator }, id) =>
       requireProject(operator, id),
     ),
@@ -147,6 +98,84 @@ export function createAdministration(
     }),
     restoreDeleted: allow("restore_deleted", (own, items) => restoreAll(own, items, acting)),
     readSettings: () => answer(() => describeSettings(acting)),
+  };
+}
+
+type Gate = ReturnType<typeof createGate>;
+
+/** An act without its right does not exist. */
+function createGate(acting: Acting, answer: Parameters<typeof createAdministration>[1]) {
+  return <Args extends readonly unknown[], Result>(
+    right: Right,
+    work: (own: Own, ...args: Args) => Promise<Result>,
+  ) => {
+    return (...args: Args) =>
+      answer(() => {
+        if (!rights[right](acting)) throw notFound("This server does not support that.");
+        return work(actAsOwn(acting), ...args);
+      });
+  };
+}
+
+type KeyActs = "listKeys" | "createKey" | "createClientKey" | "revokeKey" | "revokeClientKey";
+
+function administerKeys(acting: Acting, allow: Gate): Pick<Administration, KeyActs> {
+  return {
+    listKeys: allow("list_keys", listAllKeys),
+    createKey: allow("change_keys", (own, request) =>
+      createKey(own.operator, { ...request, project_id: readProject(acting) }),
+    ),
+    createClientKey: allow("change_keys", (own, once) =>
+      createClientKey(own.operator, { once, project_id: readProject(acting) }),
+    ),
+    revokeKey: allow("change_keys", async ({ operator }, id) => {
+      const keys = await listKeys(operator.store.db, readProject(acting));
+      await revokeKey(operator, require(keys, id, keyNotFound));
+      return { isOwn: id === acting.keyContext.known.keyId };
+    }),
+    revokeClientKey: allow("change_keys", async ({ operator }, id) => {
+      const keys = await listClientKeys(operator.store.db, readProject(acting));
+      await revokeClientKey(operator, require(keys, id, keyNotFound));
+    }),
+  };
+}
+
+type WebhookActs =
+  | "listWebhooks"
+  | "showWebhook"
+  | "createWebhook"
+  | "revokeWebhook"
+  | "testWebhook"
+  | "resendEvents";
+
+function administerWebhooks(acting: Acting, allow: Gate): Pick<Administration, WebhookActs> {
+  return {
+    listWebhooks: allow("list_keys", async ({ operator }) => {
+      const project_id = readProject(acting);
+      const webhooks = await listWebhooks(operator.store.db, { project_id });
+      // A process without an address for MCP uses stdio, and delivers nothing.
+      return { delivers: acting.addresses.mcp !== undefined, webhooks: webhooks.map(addFix) };
+    }),
+    showWebhook: allow("list_keys", async ({ operator: { store } }, id) => {
+      const webhook = await requireWebhook(acting, store.db, id);
+      return { webhook, dead: await listDead(store.db, webhook, mostDead) };
+    }),
+    createWebhook: allow("change_keys", ({ operator }, request) => {
+      const fault = findUrlFault(request.url, acting.config.webhook_private);
+      if (fault !== undefined) throw validationFailed([faultOf("url", fault)]);
+      return createWebhook(operator, { ...request, project_id: readProject(acting) });
+    }),
+    revokeWebhook: allow("change_keys", async ({ operator }, id) =>
+      revokeWebhook(operator, await requireWebhook(acting, operator.store.db, id)),
+    ),
+    testWebhook: allow("change_keys", async ({ operator: { store } }, id) => {
+      const sending = { networks: acting.config.webhook_private, setAlarm, clock };
+      return testWebhook(store.db, await requireWebhook(acting, store.db, id), sending);
+    }),
+    resendEvents: allow("change_keys", async ({ operator: { store } }, id, event_id) => {
+      const webhook = await requireWebhook(acting, store.db, id);
+      return store.write((db) => sendAgain(db, webhook, event_id || undefined, clock.now()));
+    }),
   };
 }
 

@@ -73,7 +73,7 @@ export type Administration = {
   readonly testWebhook: (id: string) => Promise<Answer<WebhookTest>>;
   /** All failed events of a webhook, or one of them. */
   readonly resendEvents: (id: string, eventId: string) => Promise<Answer<number>>;
-  readonly readProjectSettings: (id: string) => Promise<Answer<JsonObject>>;
+  readonly readProjectSettings: (id: string) => Promise<Answer>;
   readonly updateProjectSettings: (id: string, typed: TypedSettings) => Promise<Answer<void>>;
   readonly listDeleted: (search: DeletedSearch) => Promise<Answer<DeletedPage>>;
   /** Each item as `kind:id`. */

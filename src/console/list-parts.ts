@@ -18,10 +18,7 @@ export function renderAnswer<Result>(
 }
 
 /** To the last page, where an address lies behind it: what was there may be deleted. */
-export function leadToLast(
-  { pathname, searchParams }: URL,
-  answer: Answer<JsonObject>,
-): Reply | undefined {
+export function leadToLast({ pathname, searchParams }: URL, answer: Answer): Reply | undefined {
   if (answer.kind !== "done") return undefined;
   const last = Math.max(1, readNumber(readRecord(answer.result, "meta"), "last"));
   if (readPageNumber(searchParams) <= last) return undefined;

@@ -74,10 +74,10 @@ const settings: Part = {
   save: (id, changes, account) => account.admin.updateProjectSettings(id, writeSettings(changes)),
 };
 
-/** An empty list of hosts allows them all. The form has exactly the fields of the type. */
+/** An empty list of hosts allows them all. */
 function writeSettings(changes: JsonObject): TypedSettings {
   const isAny = changes["destinations"] === "";
-  return { ...changes, ...(isAny && { destinations: "any" }) } as TypedSettings;
+  return { ...changes, ...(isAny && { destinations: "any" }) };
 }
 
 const idPattern = "/projects/(?<id>[^/]+)";
