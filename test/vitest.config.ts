@@ -17,7 +17,8 @@ const onPostgres = ["test/**/postgres*.test.ts"];
  *   `bulk-acceptance` without keeping the budget's pace;
  * - approvals, assistant tools, plans and selections, except for a few files: they reach the tables
  *   through the API and the state, whose tests run on both;
- * - SQLite's own file, thread, text index and shared transactions.
+ * - SQLite's own file, thread, text index and shared transactions: `test/sql/engines.test.ts` has
+ *   the promises that both engines keep.
  */
 const onBoth = [
   "test/service/{apps,begun-writes,bin,browser-paths,client-keys,filter-engine,filters}.test.ts",
@@ -26,6 +27,7 @@ const onBoth = [
   "test/service/{pages,preconditions,pricing-plans,projects,shared-windows,short-links}.test.ts",
   "test/service/{shortened-queries,stats-*,store-fallbacks,told-late}.test.ts",
   "test/service/errors.test.ts",
+  "test/sql/engines.test.ts",
   "test/state/*.test.ts",
   "test/console/session.test.ts",
   "test/store/{bin,chores,store,visits}.test.ts",

@@ -1,6 +1,5 @@
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreBusy } from "../../src/sql/faults.ts";
@@ -100,26 +99,6 @@ describe("a caller that leaves", () => {
     first.leave();
     await first.end;
   });
-
-  test("reads no more, where it leaves between two statements", async () => {
-    const { signal, leave } = createCaller();
-    const reading = store.readLong(
-      async (db) => {
-        await listNotes(db);
-        leave();
-        return listNotes(db);
-      },
-      { signal, line: "one" },
-    );
-    await expect(reading).rejects.toBeInstanceOf(StoreBusy);
-  });
-
-  test("before it has asked is not waited for", async () => {
-    const { signal, leave } = createCaller();
-    leave();
-    const reading = store.readLong(listNotes, { signal, line: "one" });
-    await expect(reading).rejects.toBeInstanceOf(StoreBusy);
-  });
 });
 
 describe("a line", () => {
@@ -139,53 +118,13 @@ describe("a line", () => {
   });
 });
 
-describe("what a long read sees", () => {
-  test("is what was committed before it, whoever wrote it", async () => {
-    await using other = await openOther();
-    await write(store, "own");
-    await write(other.sql, "another's");
-    const found = await store.readLong(listNotes, { signal: staying, line: "one" });
-    expect(found).toEqual(["own", "another's"]);
-  });
-
-  test("is of one moment, and the next one sees what came meanwhile", async () => {
-    await using other = await openOther();
-    const twice = async (db: Kysely<Tables>) => {
-      const first = await listNotes(db);
-      await write(other.sql, "meanwhile");
-      return [first, await listNotes(db)];
-    };
-    const options = { signal: staying, line: "one" };
-    expect(await store.readLong(twice, options)).toEqual([[], []]);
-    expect(await store.readLong(listNotes, options)).toEqual(["meanwhile"]);
-  });
-
-  test("cannot be changed by it", async () => {
-    const writing = store.readLong((db) => db.insertInto("notes").values({ text: "" }).execute(), {
-      signal: staying,
-      line: "one",
-    });
-    await expect(writing).rejects.toThrow("readonly");
-    expect(await listNotes(store.db)).toEqual([]);
-  });
-});
-
-describe("a read that fails", () => {
-  test("tells why, and the next one is answered", async () => {
-    const options = { signal: staying, line: "one" };
-    const wrong = store.readLong((db) => sql`select * from nowhere`.execute(db), options);
-    await expect(wrong).rejects.toThrow("no such table: nowhere");
-    expect(await store.readLong(listNotes, options)).toEqual([]);
-  });
-
-  test("because its thread has died is followed by one in a new thread", async () => {
-    const options = { signal: staying, line: "one" };
-    renameSync(folder, `${folder}-away`);
-    const failed = store.readLong(listNotes, options);
-    await expect(failed).rejects.toThrow("the thread that reads has ended");
-    renameSync(`${folder}-away`, folder);
-    expect(await store.readLong(listNotes, options)).toEqual([]);
-  });
+test("a read whose thread has died is followed by one in a new thread", async () => {
+  const options = { signal: staying, line: "one" };
+  renameSync(folder, `${folder}-away`);
+  const failed = store.readLong(listNotes, options);
+  await expect(failed).rejects.toThrow("the thread that reads has ended");
+  renameSync(`${folder}-away`, folder);
+  expect(await store.readLong(listNotes, options)).toEqual([]);
 });
 
 test("closing the store ends what is read and what waits", async () => {
@@ -194,12 +133,4 @@ test("closing the store ends what is read and what waits", async () => {
   const refused = expect(waiting).rejects.toBeInstanceOf(StoreBusy);
   await store.close();
   await Promise.all([end, refused]);
-  const late = store.readLong(listNotes, { signal: staying, line: "one" });
-  await expect(late).rejects.toBeInstanceOf(StoreBusy);
-  await setImmediate();
 });
-
-async function openOther() {
-  const other = await open();
-  return { sql: other, [Symbol.asyncDispose]: () => other.close() };
-}

@@ -2,13 +2,7 @@ import { setImmediate as waitForLoop } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import {
-  Duplicate,
-  isFull,
-  OutcomeUnknown,
-  StoreBusy,
-  StoreUnusable,
-} from "../../src/sql/faults.ts";
+import { isFull, OutcomeUnknown, StoreBusy, StoreUnusable } from "../../src/sql/faults.ts";
 import { migrate } from "../../src/sql/migrate.ts";
 import { openPostgres } from "../../src/sql/postgres.ts";
 import type { ReadSignal, Sql } from "../../src/sql/sql.ts";
@@ -78,25 +72,6 @@ async function takeLong<Db>(db: Kysely<Db>): Promise<void> {
 }
 
 describe("a transaction", () => {
-  test("that meets another process's is done again, and nothing is lost", async () => {
-    const others = await Promise.all([1, 2, 3].map(() => open(database.url)));
-    await add(store, "counter");
-    const writers = [store, ...others];
-    const turns = Array.from({ length: 40 }, (_, turn) =>
-      increase(writers[turn % writers.length] ?? store, "counter"),
-    );
-    await Promise.all(turns);
-    expect(await read(store, "counter")).toBe(40);
-  });
-
-  test("that breaks a unique key says which, and leaves the connection usable", async () => {
-    await add(store, "twin");
-    const again = add(store, "twin");
-    await expect(again).rejects.toBeInstanceOf(Duplicate);
-    await expect(again).rejects.toMatchObject({ columns: ["things.id"] });
-    await add(store, "after the twin");
-  });
-
   test("that PostgreSQL refuses for a full disk is reported as a full disk", async () => {
     const fill = sql`do $$ begin raise exception using errcode = 'disk_full'; end $$`;
     const failed = await store.write((db) => fill.execute(db)).catch((error: unknown) => error);
@@ -325,20 +300,6 @@ test("the version is another one after any commit, in whatever order they end", 
 });
 
 describe("a long read", () => {
-  test("sees the store as of one moment", async () => {
-    await add(store, "moment", 1);
-    const seen = await store.readLong(
-      async (db) => {
-        const find = db.selectFrom("things").select("number").where("id", "=", "moment");
-        const before = await find.executeTakeFirstOrThrow();
-        await increase(store, "moment");
-        return [before, await find.executeTakeFirstOrThrow()].map(({ number }) => number);
-      },
-      { signal: staying, line: "one" },
-    );
-    expect(seen).toEqual([1, 1]);
-  });
-
   test("answers a caller that leaves at once, and keeps its turn until it ends", async () => {
     const { signal, leave } = createCaller();
     const [begun, over] = [createGate(), createGate()];
