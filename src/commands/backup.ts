@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { sql } from "kysely";
 import { listDatabases, withFile } from "../compose/copied-databases.ts";
 import { checkDataFolder, keptFiles, readCode } from "../compose/data-folder.ts";
-import { clock, requireData } from "../compose/embedded.ts";
+import { clock, refuseOtherVersions, requireData } from "../compose/embedded.ts";
 import { readDatabaseUrl } from "../compose/secrets.ts";
 import { isDiskFault, writeWholeFile } from "../compose/whole-file.ts";
 import { UsageFault, type Config } from "../config.ts";
@@ -34,6 +34,7 @@ export async function runBackup(
   if (listDatabases(data).length === 0) requireData(config);
   checkDataFolder(data);
   await checkPlace(file);
+  refuseOtherVersions(config);
   const made_at = clock.now();
   const signal = listenForStop(stopped);
   const files = await write(data, file, { made_at, signal }).catch((error: unknown) => {

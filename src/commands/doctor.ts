@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { describeLinkOrigin } from "../compose/addresses.ts";
 import { chooseTools, inspectTools } from "../compose/assistant.ts";
 import { fetchPublicFile } from "../compose/public-files.ts";
-import { clock, refuseOldState } from "../compose/embedded.ts";
+import { clock, refuseOtherVersions } from "../compose/embedded.ts";
 import { openDeployment, type Deployment } from "../compose/deployment.ts";
 import { checkDataFolder, findOwnerKeyFile, hasDatabase } from "../compose/data-folder.ts";
 import { noteUsageFault, type Finding, type Note } from "../compose/findings/finding.ts";
@@ -102,7 +102,7 @@ async function tryOpen({ config }: DoctorOptions, note: Note): Promise<Deploymen
   try {
     const isOwn = config.base_url === undefined && readDatabaseUrl(config) === undefined;
     if (isOwn && !hasDatabase(config.data)) {
-      await refuseOldState(config);
+      refuseOtherVersions(config);
       noteFirstStart(config, note);
       return undefined;
     }

@@ -1,17 +1,12 @@
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname } from "node:path";
 import { clock, requireData, requireOwn } from "../compose/embedded.ts";
-import { fillTarget, lockSource, type Source } from "../compose/move-data.ts";
+import { describePlace, fillTarget, lockSource, type Source } from "../compose/move-data.ts";
 import type { DataPlace } from "../compose/secrets.ts";
 import { UsageFault, type Config } from "../config.ts";
 import { countRows } from "../copies/copy-database.ts";
-import {
-  databaseUrlRule,
-  isAddress,
-  isDatabaseUrl,
-  describeDatabase,
-} from "../network/database-url.ts";
+import { databaseUrlRule, isAddress, isDatabaseUrl } from "../network/database-url.ts";
 import { quote } from "../text/show-hidden.ts";
-import { explainUnfilled } from "../compose/explain-unfilled.ts";
+import { explainUnfilled, explainUnmarked } from "../compose/explain-unfilled.ts";
 import { Interrupted } from "./terminal/ask-to-go-on.ts";
 import { listenForStop, type StoppableCommand } from "./terminal/listen-for-stop.ts";
 import type { FlagsOf } from "./terminal/command-list.ts";
@@ -28,13 +23,17 @@ export async function runMigrate(
   requireOwn(config);
   requireData(config);
   const signal = listenForStop(stopped);
-  const target = describeTarget(place);
+  const target = describePlace(place);
+  let isFilled = false;
   const fill = async (sources: readonly Source[]) => {
     const progress = followRows(await countAll(sources));
-    const filling = { sources, keys: config.data, follow: progress.follow, signal };
-    return fillTarget(place, filling).finally(progress.end);
+    const filling = { sources, from: config, follow: progress.follow, signal };
+    const tables = await fillTarget(place, filling).finally(progress.end);
+    isFilled = true;
+    return tables;
   };
   const tables = await lockSource(config, target, fill).catch((error: unknown) => {
+    if (isFilled) throw explainUnmarked(error, target);
     if (signal.aborted) throw new Interrupted("stopped; nothing was copied");
     throw explainUnfilled(error, place.data);
   });
@@ -85,11 +84,6 @@ function readTarget(to: string | undefined, { data }: Config): DataPlace {
   if (!/\.(db|sqlite3?)$/i.test(path)) return { data: path };
   const fault = "must be a data folder, or the waypost.db in it";
   throw new UsageFault(`--to ${quote(path, 200)} ${fault}`);
-}
-
-function describeTarget({ data, secrets }: DataPlace): string {
-  const url = secrets?.database_url;
-  return url === undefined ? `sqlite:${resolve(data)}` : describeDatabase(url);
 }
 
 function nextStep({ data, secrets }: DataPlace): string {

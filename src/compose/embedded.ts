@@ -3,16 +3,17 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageFault, type Config } from "../config.ts";
 import type { Clock, Random, SetAlarm } from "../contract/clock.ts";
-import { readKnown } from "../sql/migrate.ts";
+import { StoreUnusable } from "../sql/faults.ts";
+import { readKnown, refuseOtherVersion } from "../sql/migrate.ts";
 import { openPostgres } from "../sql/postgres.ts";
-import { isEmptied } from "../sql/sqlite-file.ts";
+import { isEmptied, refuseForeignFile } from "../sql/sqlite-file.ts";
 import type { Sql } from "../sql/sql.ts";
 import { openSqlite } from "../sql/sqlite.ts";
 import { stateMigrations } from "../state/schema.ts";
 import { applicationId as stateId, migrateState } from "../state/state.ts";
 import type { StateTables } from "../state/tables.ts";
 import { openStore, type Store } from "../store/store.ts";
-import type { Tables } from "../store/tables.ts";
+import { storeMigrations, type Tables } from "../store/tables.ts";
 import {
   checkDataFolder,
   databaseFile,
@@ -89,19 +90,27 @@ async function openTables(place: DataPlace, { checksAll }: EmbeddedOptions): Pro
     return sql;
   }
   requireNotEmptied(place.data);
-  await refuseOldState(place);
+  refuseOtherVersions(place);
   return openSqlite(join(place.data, databaseFile), { applicationId, checksAll });
 }
 
-/** Throws where another version wrote the state of a folder, before a store is made beside it. */
-export async function refuseOldState({ data }: DataPlace): Promise<void> {
-  const file = join(data, stateFile);
-  if (hasDatabase(data) || !existsSync(file) || isEmptied(file)) return;
-  const state = await openSqlite(file, { applicationId: stateId });
-  try {
-    await readKnown(state, stateMigrations);
-  } finally {
-    await state.close();
+/** Throws where another version wrote a file of the folder, and leaves all as they are. */
+export function refuseOtherVersions({ data }: DataPlace): void {
+  const files = [
+    { path: join(data, databaseFile), id: applicationId, migrations: storeMigrations },
+    { path: join(data, stateFile), id: stateId, migrations: stateMigrations },
+  ];
+  // Opened as usual, files without a log are refused as well, and there is nothing to merge.
+  if (hasDatabase(data) && !files.some(({ path }) => existsSync(`${path}-wal`))) return;
+  for (const { path, id, migrations } of files) {
+    if (!existsSync(path) || isEmptied(path)) continue;
+    refuseForeignFile(path, id);
+    try {
+      refuseOtherVersion(path, migrations);
+    } catch (error) {
+      // Whatever else is wrong with a file is reported where it is opened.
+      if (error instanceof StoreUnusable) throw error;
+    }
   }
 }
 

@@ -7,7 +7,16 @@ import { isDiskFault } from "./whole-file.ts";
 
 const mayBeCopied =
   "the database stopped responding, and the copy may or may not be complete; run the same " +
-  "command again: it starts over, or reports that the complete copy already exists";
+  "command again";
+
+/** Why the source of a complete copy was not marked as moved. */
+export function explainUnmarked(error: unknown, target: string): UsageFault {
+  const reason = error instanceof Error ? error.message : "unknown error";
+  const message =
+    `everything was copied to ${target}, but the old data was not marked as moved: ${reason}; ` +
+    "run the same command again before you use either of them";
+  return new UsageFault(message, { cause: error });
+}
 
 /** Why a folder or database was not filled. */
 export function explainUnfilled(error: unknown, data: string): unknown {

@@ -1,17 +1,20 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { sql, type Kysely } from "kysely";
 import { UsageFault } from "../config.ts";
-import { copyDatabase, hasTables, type CopiedCount } from "../copies/copy-database.ts";
+import { copyDatabase, findCopy, hasTables, type CopiedCount } from "../copies/copy-database.ts";
 import { limitLockWaits, stopWrites } from "../copies/stop-writes.ts";
 import { describeDatabase } from "../network/database-url.ts";
 import { openPostgres } from "../sql/postgres.ts";
 import { connectionName } from "../sql/postgres-pool.ts";
+import { readMarks } from "../sql/migrate.ts";
+import { readUnchanged } from "../sql/sqlite-file.ts";
 import { inUse, lockSqlite } from "../sql/sqlite.ts";
 import type { Sql } from "../sql/sql.ts";
 import { showHidden } from "../text/show-hidden.ts";
 import { knownDatabases, listDatabases, withFile, type KnownDatabase } from "./copied-databases.ts";
-import { keptFiles } from "./data-folder.ts";
+import { findIncomplete, keptFiles } from "./data-folder.ts";
+import { refuseOtherVersions } from "./embedded.ts";
 import { fillDataFolder } from "./fill-data-folder.ts";
 import { readDatabaseUrl, type DataPlace } from "./secrets.ts";
 
@@ -33,6 +36,7 @@ export async function lockSource<Result>(
 ): Promise<Result> {
   const url = readDatabaseUrl(place);
   if (url !== undefined) return withPostgres(url, (store) => lockPostgres(store, target, work));
+  refuseOtherVersions(place);
   const lockFiles = async (
     [known, ...others]: readonly KnownDatabase[],
     locked: readonly Source[],
@@ -95,8 +99,8 @@ function refuseProcess({ host, pid }: OpenProcess): UsageFault {
 
 type Filling = {
   readonly sources: readonly Source[];
-  /** The folder with the keys of the sources. */
-  readonly keys: string;
+  /** The place of the sources; its folder has the keys. */
+  readonly from: DataPlace;
   readonly follow: (rows: number) => void;
   readonly signal: AbortSignal;
 };
@@ -104,13 +108,53 @@ type Filling = {
 /** Puts everything into an empty folder or database, or nothing. */
 export async function fillTarget(
   place: DataPlace,
-  { sources, keys, follow, signal }: Filling,
+  filling: Filling,
 ): Promise<readonly CopiedCount[]> {
+  return (await findCopies(place, filling)) ?? fillEmpty(place, filling);
+}
+
+/** The rows of a complete copy: a command was interrupted before it marked the source as moved. */
+async function findCopies(
+  place: DataPlace,
+  { sources, from }: Filling,
+): Promise<readonly CopiedCount[] | undefined> {
+  const source = describePlace(from);
+  const url = readDatabaseUrl(place);
+  const isUnready = url === undefined && existsSync(findIncomplete(place.data));
+  if (isUnready || source === describePlace(place)) return undefined;
+  const counts: CopiedCount[] = [];
+  for (const { known, db } of sources) {
+    const { table } = known.migrations;
+    const marks =
+      url === undefined
+        ? readFileMarks(join(place.data, known.file), table)
+        : await withPostgres(url, (target) => readMarks(target.db, table));
+    const found = await findCopy({ copied: known, source, from: db }, marks);
+    if (found === undefined) return undefined;
+    counts.push(...found);
+  }
+  return counts.length === 0 ? undefined : counts;
+}
+
+/** None of a file that is not there, or not one of ours. */
+function readFileMarks(path: string, table: string): readonly string[] {
+  try {
+    return readUnchanged(path, "name", table);
+  } catch {
+    return [];
+  }
+}
+
+async function fillEmpty(
+  place: DataPlace,
+  { sources, from, follow, signal }: Filling,
+): Promise<readonly CopiedCount[]> {
+  const source = describePlace(from);
   const copyAll = async (all: readonly Source[], to: Kysely<unknown>) => {
     const counts: CopiedCount[] = [];
     await limitLockWaits(to);
     for (const { known, db } of all) {
-      counts.push(...(await copyDatabase({ copied: known, from: db, to, follow, signal })));
+      counts.push(...(await copyDatabase({ copied: known, source, from: db, to, follow, signal })));
     }
     return counts;
   };
@@ -123,7 +167,7 @@ export async function fillTarget(
       for (const source of sources) {
         counts.push(...(await withFile(folder, source.known, fill([source]))));
       }
-      copyKeys(keys, folder);
+      copyKeys(from.data, folder);
     });
     return counts;
   }
@@ -133,6 +177,11 @@ export async function fillTarget(
     }
     return fill(sources)(target);
   });
+}
+
+export function describePlace(place: DataPlace): string {
+  const url = readDatabaseUrl(place);
+  return url === undefined ? `sqlite:${resolve(place.data)}` : describeDatabase(url);
 }
 
 function refuseTaken(url: string): UsageFault {

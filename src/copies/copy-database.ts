@@ -1,11 +1,14 @@
+import { createHash, type Hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
-import type { CopiedTable, CopiedTables } from "../sql/migrate.ts";
+import { copyMark, type CopiedTable, type CopiedTables } from "../sql/migrate.ts";
 import { listTables, readEngine } from "../sql/open-kysely.ts";
 import { CopyFault } from "./copy-fault.ts";
 
 type DatabaseCopy = {
   readonly copied: CopiedTables;
+  /** The place of the source, which no other source has. */
+  readonly source: string;
   /** Nothing else may write to it during the copy. */
   readonly from: Kysely<unknown>;
   /** A transaction, so that all tables appear at once. */
@@ -27,10 +30,15 @@ const pageSize = 1_000_000;
 /** Both engines accept this many values in one statement. */
 const mostValues = 8000;
 
-/** Makes the tables in the target, fills them, and compares how many rows each has. */
+/**
+ * Makes the tables in the target, fills them, and compares how many rows each has. The target keeps
+ * a digest of the rows: a command that is interrupted before the source is marked as moved finds
+ * its copy again (`findCopy`).
+ */
 export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedCount[]> {
-  const { copied, from, to, follow, signal } = copy;
+  const { copied, source, from, to, follow, signal } = copy;
   const { migrations, tables } = copied;
+  const digest = createHash("sha256").update(source);
   await sql`create table ${sql.table(migrations.table)} (name text primary key)`.execute(to);
   for (const { name, up } of migrations.list) {
     await up(to, readEngine(to));
@@ -42,6 +50,7 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
       // SQLite answers at once, so Ctrl-C would never have its turn.
       await setImmediate();
       signal.throwIfAborted();
+      addRows(digest, rows);
       await insertRows(to, table, rows);
       follow(rows.length);
     }
@@ -51,7 +60,29 @@ export async function copyDatabase(copy: DatabaseCopy): Promise<readonly CopiedC
     }
     counts.push({ table: table.name, rows: after });
   }
+  const mark = copyMark + digest.digest("hex");
+  await sql`insert into ${sql.table(migrations.table)} (name) values (${mark})`.execute(to);
   return counts;
+}
+
+/** The rows of the source, where a target with these marks is a copy of them; else undefined. */
+export async function findCopy(
+  { copied, source, from }: Pick<DatabaseCopy, "copied" | "source" | "from">,
+  marks: readonly string[],
+): Promise<readonly CopiedCount[] | undefined> {
+  const mark = marks.find((name) => name.startsWith(copyMark));
+  if (mark === undefined) return undefined;
+  const digest = createHash("sha256").update(source);
+  const counts: CopiedCount[] = [];
+  for (const table of copied.tables) {
+    for await (const rows of readPages(from, table)) addRows(digest, rows);
+    counts.push({ table: table.name, rows: await countRows(from, table) });
+  }
+  return mark === copyMark + digest.digest("hex") ? counts : undefined;
+}
+
+function addRows(digest: Hash, rows: readonly Row[]): void {
+  digest.update(JSON.stringify(rows));
 }
 
 export async function countRows(db: Kysely<unknown>, { name }: CopiedTable): Promise<number> {

@@ -18,7 +18,7 @@ export type Statement = {
 export type Database = {
   exec(sql: string): void;
   prepare(sql: string): Statement;
-  function(name: string, work: () => SqlValue): void;
+  function(name: string, work: (value: SqlValue) => SqlValue): void;
   readonly isTransaction: boolean;
   close(): void;
 };
@@ -40,9 +40,9 @@ export class NoEngine extends Error {
 let loaded: Engine | undefined;
 
 /** Opens a file. The driver is synchronous, so it must never wait for a lock: timeout is 0. */
-export function openDatabase(path: string): Database {
+export function openDatabase(path: string, { readOnly = false } = {}): Database {
   loaded ??= isSound(process.versions["sqlite"]) ? loadBuiltIn() : loadPackaged();
-  return new loaded.DatabaseSync(path, { timeout: 0 });
+  return new loaded.DatabaseSync(path, { timeout: 0, readOnly });
 }
 
 /**

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { sql, type Kysely } from "kysely";
 import { NotMigrated, StoreUnusable } from "./faults.ts";
 import { listTables, readEngine } from "./open-kysely.ts";
+import { readUnchanged } from "./sqlite-file.ts";
 import type { Engine, Sql } from "./sql.ts";
 
 export type Migration = {
@@ -71,6 +72,8 @@ export async function migrate<Tables>(
 
 /** In the table of migrations, which every start reads first: the data is in another place now. */
 const movedMark = "moved to ";
+/** In the same table of a copy, before a digest of the rows that were copied. */
+export const copyMark = "copy of ";
 
 export function writeMovedMark(place: string): string {
   return movedMark + place;
@@ -82,8 +85,30 @@ export async function readKnown<Tables>(
   { table, list }: Migrations,
 ): Promise<readonly string[]> {
   // Another process may make the tables meanwhile, and their mark with them.
-  const others = (await listTables(db)).filter((name) => name !== table);
-  const done = await readDone(db, table);
+  const tables = await listTables(db);
+  return requireKnown({ table, list }, { engine, tables, marks: await readMarks(db, table) });
+}
+
+/** As `readKnown`, of a file that is not opened for more than that. */
+export function refuseOtherVersion(path: string, { table, list }: Migrations): void {
+  const tables = readUnchanged(path, "name", "sqlite_schema where type = 'table'");
+  const marks = tables.includes(table) ? readUnchanged(path, "name", table) : [];
+  requireKnown({ table, list }, { engine: "sqlite", tables, marks });
+}
+
+type Contents = {
+  readonly engine: Engine;
+  readonly tables: readonly string[];
+  /** What is in the table of migrations. */
+  readonly marks: readonly string[];
+};
+
+function requireKnown(
+  { table, list }: Migrations,
+  { engine, tables, marks }: Contents,
+): readonly string[] {
+  const others = tables.filter((name) => name !== table);
+  const done = marks.filter((name) => !name.startsWith(copyMark));
   const moved = done.find((name) => name.startsWith(movedMark));
   if (moved !== undefined) {
     throw new StoreUnusable(
@@ -126,12 +151,16 @@ export async function isCurrent<Tables>(
   { db }: Pick<Sql<Tables>, "db">,
   { table, list }: Migrations,
 ): Promise<boolean> {
-  const done = await readDone(db, table);
+  const marks = await readMarks(db, table);
+  const done = marks.filter((name) => !name.startsWith(copyMark));
   return done.length === list.length && list.every(({ name }) => done.includes(name));
 }
 
-/** The names of the migrations that were done, and the mark of data that was moved. */
-async function readDone<Tables>(db: Kysely<Tables>, table: string): Promise<readonly string[]> {
+/** The names of the migrations that were done, and the marks of data that was moved or copied. */
+export async function readMarks<Tables>(
+  db: Kysely<Tables>,
+  table: string,
+): Promise<readonly string[]> {
   const find =
     readEngine(db) === "sqlite"
       ? sql`select 1 from sqlite_schema where name = ${table}`

@@ -11,6 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { pathToFileURL } from "node:url";
 import { openDatabase } from "./engine.ts";
 import { isDamage, StoreUnusable } from "./faults.ts";
 
@@ -28,6 +29,23 @@ export function refuseForeignFile(path: string, applicationId: number): void {
   const isDatabase = header.toString("latin1", 0, 16) === "SQLite format 3\0";
   if (!isDatabase || header.readUInt32BE(68) !== applicationId) {
     throw new StoreUnusable(notOurs(path));
+  }
+}
+
+/** Reads a column of texts, and leaves the file and its log as they are, byte for byte. */
+export function readUnchanged(path: string, column: string, source: string): readonly string[] {
+  // Without a log, SQLite would leave an empty one there.
+  const hasLog = existsSync(`${path}-wal`);
+  const address = hasLog ? path : `${pathToFileURL(path).href}?immutable=1`;
+  const database = openDatabase(address, { readOnly: true });
+  const texts: string[] = [];
+  database.function("note", (text) => texts.push(String(text)));
+  try {
+    // A prepared statement would hold the file until its memory is freed.
+    database.exec(`select note(${column}) from ${source}`);
+    return texts;
+  } finally {
+    database.close();
   }
 }
 

@@ -10,6 +10,7 @@ import {
   startServe,
   type Folder,
 } from "../support/command.ts";
+import { openDatabase } from "../../src/sql/engine.ts";
 import { openForAll } from "../support/open-for.ts";
 import { plantShortPaths } from "./plant-embedded.ts";
 import { readFolder } from "./read-all-rows.ts";
@@ -105,6 +106,29 @@ test("a folder of a killed process is migrated with what that wrote last", async
   expect(await move(`sqlite:${other.path}`)).toMatchObject({ code: 0 });
   const { stdout } = await run(["export", "--format", "json", "--data", other.path]);
   expect(stdout).toContain('"path":"last"');
+});
+
+test("a complete copy whose source was not marked is found by the same command", async () => {
+  await using other = await createFolder();
+  const before = await readFolder(source);
+  const to = `sqlite:${other.path}`;
+  expect(await move(to)).toMatchObject({ code: 0 });
+  // As it is when the command was killed before it committed the mark.
+  for (const [name, table] of [
+    ["waypost.db", "waypost_migrations"],
+    ["state.db", "state_migrations"],
+  ]) {
+    const database = openDatabase(join(source, name ?? ""));
+    database.exec(`delete from ${table} where name like 'moved to %'`);
+    database.close();
+  }
+  const restored = beside(`restored-${count}`);
+  expect(await run(["restore", file, "--data", restored])).toMatchObject({ code: 0 });
+  const refused = await run(["migrate", "--to", to, "--data", restored]);
+  expect(refused.stderr).toContain("is not empty");
+  expect(await move(to)).toMatchObject({ code: 0 });
+  expect(await readFolder(other.path)).toEqual(before);
+  expect((await run(["keys", "list", "--data", source])).stderr).toContain("was moved to");
 });
 
 async function expectRefusal(to: string, name: string): Promise<void> {

@@ -169,6 +169,90 @@ test("a migration to PostgreSQL that was killed is done by the same command", as
   expect(await readDatabase(url)).toEqual(before);
 });
 
+test("a migration whose answer to COMMIT is lost is completed by the same command", async () => {
+  const url = await createDatabase();
+  await using proxy = await openPostgresProxy(url);
+  await using source = await createSource();
+  const before = await readFolder(source.path);
+  const words = ["migrate", "--to", proxy.url, "--data", source.path];
+  proxy.cutAtCommit("answered");
+  const lost = await run(words);
+  expect(lost).toMatchObject({ code: 2, stdout: "" });
+  expect(lost.stderr).toContain("may or may not be complete; run the same command again");
+  expect(await run(words)).toMatchObject({ code: 0 });
+  expect(await readDatabase(url)).toEqual(before);
+  expect((await run(["keys", "list", "--data", source.path])).stderr).toContain("was moved to");
+});
+
+test("a copy is not completed when its source has changed since", async () => {
+  const url = await createDatabase();
+  await using proxy = await openPostgresProxy(url);
+  await using source = await createSource();
+  const words = ["migrate", "--to", proxy.url, "--data", source.path];
+  proxy.cutAtCommit("answered");
+  expect(await run(words)).toMatchObject({ code: 2 });
+  expect(await run(["keys", "create", "--data", source.path])).toMatchObject({ code: 0 });
+  expect((await run(words)).stderr).toContain("already contains Waypost data");
+  expect(await run(["keys", "list", "--data", source.path])).toMatchObject({ code: 0 });
+});
+
+/** A database as a source, and what it does when the mark of a migration is committed. */
+async function createSourceThat(atCommit: string) {
+  const url = await createDatabase();
+  await using source = await createSource();
+  const there = await run(["migrate", "--to", url, "--data", source.path]);
+  expect(there).toMatchObject({ code: 0 });
+  await query(
+    url,
+    `create function hold() returns trigger language plpgsql as
+    $$ begin ${atCommit}; return null; end $$;
+    create constraint trigger hold after insert on waypost_migrations
+    deferrable initially deferred for each row execute function hold()`,
+  );
+  return { url, release: () => query(url, "drop function hold cascade") };
+}
+
+test("a migration that was killed before it marked the source is completed", async () => {
+  const { url, release } = await createSourceThat("perform pg_sleep(600)");
+  const env = { WAYPOST_DATABASE_URL: url };
+  await using own = await createFolder();
+  await using target = await createFolder();
+  const words = ["migrate", "--to", `sqlite:${target.path}`, "--data", own.path];
+  const going = begin(words, { env });
+  await waitUntil(async () => (await query(url, isCommitting)).length > 0);
+  going.send("SIGKILL");
+  await going.finished;
+  await query(url, `select pg_terminate_backend(pid) from (${isCommitting}) as waiting`);
+  await waitUntil(async () => (await query(url, isCommitting)).length === 0);
+  await release();
+  const before = await readDatabase(url);
+  expect(await readFolder(target.path)).toEqual(before);
+  expect(await run(["keys", "list", "--data", own.path], { env })).toMatchObject({ code: 0 });
+  expect(await run(words, { env })).toMatchObject({ code: 0 });
+  expect(await readFolder(target.path)).toEqual(before);
+  const refused = await run(["keys", "list", "--data", own.path], { env });
+  expect(refused.stderr).toContain("was moved to");
+});
+
+const isCommitting = `select pid from pg_stat_activity
+  where datname = current_database() and wait_event = 'PgSleep'`;
+
+test("a mark that the source cannot commit is not blamed on the target", async () => {
+  const { url, release } = await createSourceThat("raise exception 'no' using errcode = '53100'");
+  const env = { WAYPOST_DATABASE_URL: url };
+  await using own = await createFolder();
+  await using target = await createFolder();
+  const to = `sqlite:${target.path}`;
+  const words = ["migrate", "--to", to, "--data", own.path];
+  const failed = await run(words, { env });
+  expect(failed).toMatchObject({ code: 2, stdout: "" });
+  expect(failed.stderr).toContain(
+    `everything was copied to ${to}, but the old data was not marked`,
+  );
+  await release();
+  expect(await run(words, { env })).toMatchObject({ code: 0 });
+});
+
 test("a migration from PostgreSQL that was killed leaves the database in use", async () => {
   const url = await createDatabase();
   await using large = await createSource(10_000);
