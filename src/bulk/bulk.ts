@@ -7,8 +7,7 @@ import type { Receipt, ReceiptPage } from "../state/job-runs.ts";
 import type { Job } from "../state/jobs.ts";
 import { writeActions, type Plan, type PlanRow, type RowPage } from "../state/plans.ts";
 import type { State } from "../state/state.ts";
-import { createRunner, type Runner } from "./apply/job-runner.ts";
-import type { RunnerOptions } from "./apply/run-to-end.ts";
+import { createRunner, type Runner, type RunnerOptions } from "./apply/job-runner.ts";
 import {
   findExportPage,
   saveExportPages,

@@ -172,7 +172,7 @@ export type Receipt = {
   readonly status: Status | null;
   /** The existing or the new link. */
   readonly link_id: string | null;
-  /** A new link as it was created: a field that differs later was changed by another caller. */
+  /** Fields of the written link that the row does not say: later ones are another caller's. */
   readonly made: JsonObject | null;
   readonly message: string | null;
 };

@@ -60,7 +60,7 @@ export type StateTables = {
     /** The existing or the new link, and what the server said. */
     result_id: string | null;
     result: string | null;
-    /** A new link as it was created, as JSON. */
+    /** What the answered link has beyond the row, as JSON. */
     made: string | null;
   };
   jobs: {

@@ -11,6 +11,7 @@ import type { Jobs } from "../../state/jobs.ts";
 import type { PlanAction, PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { listEdits } from "../plan/compare-link.ts";
+import { pickUnexpected } from "../plan/plan-undo.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 
 /**
@@ -30,9 +31,9 @@ export type RunContext = Asking & {
 };
 
 const pageRows = 200;
-/** A distant deployment takes longer for a row than the spacing between two rows. */
+/** A distant server takes longer for a row than the spacing between two rows. */
 const mostAtOnce = 8;
-/** With those whose ends are being noted. */
+/** With the rows whose ends are being noted. */
 const mostInHand = 2 * mostAtOnce;
 /** A row whose end is unknown may still be on its way to the deployment. */
 const recheckWaits_ms = [2000, 10_000];
@@ -62,56 +63,47 @@ type Pass = { readonly isStopped: boolean; readonly unknown: number };
 
 async function applyRows(context: RunContext): Promise<Pass> {
   const { jobs, run, stopped } = context;
-  const inFlight = new Set<Promise<unknown>>();
-  const inHand = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<RowEnd | undefined>>();
+  const inHand = new Set<Promise<void>>();
   const mustBeAlone = createAloneCheck();
   let unknown = 0;
   let isLost = false;
   let failure: { readonly error: unknown } | undefined;
-  const fail = (error: unknown) => {
-    failure ??= { error };
-    return undefined;
-  };
-
-  async function apply(receipt: Receipt): Promise<RowEnd | undefined> {
-    const end = await applyWithRetries(context, receipt);
-    isLost ||= end === undefined;
-    if (end?.status === "unknown") unknown += 1;
-    return end;
-  }
 
   async function note({ planned }: Receipt, applying: Promise<RowEnd | undefined>): Promise<void> {
-    const end = await applying;
-    if (end !== undefined) await jobs.noteEnd(run, planned.position, end);
+    try {
+      const end = await applying;
+      isLost ||= end === undefined;
+      if (end?.status === "unknown") unknown += 1;
+      if (end !== undefined) await jobs.noteEnd(run, planned.position, end);
+    } catch (error) {
+      failure ??= { error };
+    }
   }
 
   try {
     for await (const receipt of listOpen(context)) {
       const isAlone = mustBeAlone(receipt.planned);
-      if (isAlone) await Promise.all(inHand);
-      while (inFlight.size >= mostAtOnce) await Promise.race(inFlight);
-      while (inHand.size >= mostInHand) await Promise.race(inHand);
+      while (inFlight.size >= mostAtOnce) await Promise.race(inFlight).catch(() => undefined);
+      while (inHand.size >= (isAlone ? 1 : mostInHand)) await Promise.race(inHand);
       await context.waitForSpacing(receipt.planned.action).catch((error: unknown) => {
-        // A run that is stopped need not wait.
+        // A stopped run need not wait.
         if (!stopped.aborted) throw error;
       });
       if (failure !== undefined || isLost || stopped.aborted) break;
-      const applying = apply(receipt)
-        .catch(fail)
-        .finally(() => inFlight.delete(applying));
+      const doubts = unknown;
+      const applying = applyWithRetries(context, receipt).finally(() => inFlight.delete(applying));
       inFlight.add(applying);
-      // The next row need not wait for this note: what is noted of it comes to the disk after it.
-      const noting = note(receipt, applying)
-        .catch(fail)
-        .finally(() => inHand.delete(noting));
+      // The next row need not wait for this note: its own note is saved after it.
+      const noting = note(receipt, applying).finally(() => inHand.delete(noting));
       inHand.add(noting);
       if (!isAlone) continue;
-      // Later rows may need what this one does, and whoever goes on with the job has to know of it.
+      // Later rows may need the result of this one, so it is known and saved before they begin.
       await noting;
-      if ((await applying)?.status === "unknown") break;
+      if (unknown > doubts) break;
     }
   } finally {
-    // Whatever has ended it: who goes on with the job must find no row of ours on the way.
+    // The process that resumes the job must find no row of this one in progress.
     await Promise.all(inHand);
   }
   if (failure !== undefined) throw failure.error;
@@ -165,38 +157,57 @@ async function applyWithRetries(
   return applyRow(context, receipt);
 }
 
-/** Answers undefined where the job is not ours to go on with any more. */
+/** Returns undefined when another process has the job by now, or it was cancelled. */
 async function applyRow(
   context: RunContext,
   { planned, status }: Receipt,
 ): Promise<RowEnd | undefined> {
-  const { jobs, run } = context;
-  const isRepeat = status !== null;
+  const end = await sendUnlessChanged(context, planned);
+  const wasSent = status !== null;
+  return wasSent && end?.status === "rejected" ? findEarlierWrite(context, planned, end) : end;
+}
+
+async function sendUnlessChanged(
+  context: RunContext,
+  planned: PlanRow,
+): Promise<RowEnd | undefined> {
   const now = await readNow(context, planned);
   const change = findChange(planned, now);
   if (now === unread || change !== undefined) {
-    const end: RowEnd = { status: "rejected", message: `plan_changed: ${change}` };
-    return isRepeat ? checkEarlierWrite(context, planned, end) : end;
+    return { status: "rejected", message: `plan_changed: ${change}` };
   }
-  if (!(await jobs.noteSent(run, planned.position))) return undefined;
-  const end = await sendRow(context, planned, now === undefined ? "absent" : { shown: now });
-  return isRepeat && end.status === "rejected" ? checkEarlierWrite(context, planned, end) : end;
+  if (!(await context.jobs.noteSent(context.run, planned.position))) return undefined;
+  return sendRow(context, planned, now === undefined ? "absent" : { shown: now });
 }
 
 /**
- * What now rejects a row that was sent before may be the effect of that first request, and a
- * request that was long on its way may have arrived at any moment: checked last, it is not missed.
+ * The rejection of a row that was sent before may be the effect of that first request. It may have
+ * arrived at any moment, so this is checked last. A path or an id names one link, whoever wrote it.
  */
-async function checkEarlierWrite(asking: Asking, planned: PlanRow, end: RowEnd): Promise<RowEnd> {
+async function findEarlierWrite(asking: Asking, planned: PlanRow, end: RowEnd): Promise<RowEnd> {
+  const { action, link_id, path, fields } = planned;
   try {
-    const found = await findEarlierWrite(asking, planned);
-    return found.isDone ? describeDone(planned, found.link) : end;
+    const finding = await findWritten(findEndpoint(action), {
+      ask: (endpoint, input) => asking.call(endpoint, input, asking.signal),
+      id: link_id ?? "",
+      sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
+      since: "",
+      isSameTime: () => true,
+    });
+    if (finding.kind !== "done") return end;
+    // These endpoints return a link, and nothing for a deleted one.
+    return describeDone(planned, finding.body);
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
-    // The other rows need not wait for a right that this key may never have.
+    // The other rows need not wait for a permission that this key may never have.
     const message = `Waypost could not check whether this was done: ${error.message}`;
     return { status: "unknown", message };
   }
+}
+
+function findEndpoint(action: PlanAction): Endpoint {
+  if (action === "create") return links.upsert;
+  return action === "delete" ? links.destroy : links.update;
 }
 
 /** The link that the row is about, as it is at this moment. */
@@ -250,9 +261,12 @@ function concernsRowAlone({ status, message }: Problem): boolean {
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
-/** With the link as it was answered: what differs from it later, somebody else has changed. */
-function describeDone({ action, link_id }: PlanRow, link: WrittenLink | null): RowEnd {
-  if (link?.id !== undefined) return { status: "done", link_id: link.id, made: link };
+/** With what the answer says of the link that the row does not: it differs when another changes it. */
+function describeDone(row: PlanRow, link: WrittenLink | null): RowEnd {
+  const { action, link_id } = row;
+  if (link?.id !== undefined) {
+    return { status: "done", link_id: link.id, made: pickUnexpected(row, link) };
+  }
   if (action !== "create" || link === null) {
     return { status: "done", link_id: link_id ?? undefined };
   }
@@ -280,31 +294,4 @@ function write(
     default:
       return call(links.update, { ...fields, id }, signal, options);
   }
-}
-
-/**
- * Whether a row that was sent before came through, and to which link; the client knows how to look.
- * A path or an id names one link, so that its age need not show whose work it is.
- */
-async function findEarlierWrite(asking: Asking, row: PlanRow): Promise<EarlierWrite> {
-  const { action, link_id, path, fields } = row;
-  const finding = await findWritten(chooseEndpoint(action), {
-    ask: (endpoint, input) => asking.call(endpoint, input, asking.signal),
-    id: link_id ?? "",
-    sent: action === "create" ? { ...(fields as LinkFields), path } : (fields ?? {}),
-    since: "",
-    isSameTime: () => true,
-  });
-  if (finding.kind !== "done") return { isDone: false };
-  // A link is what these endpoints answer; of a deleted one there is nothing.
-  const found = finding.body as ReadLink | null;
-  return { isDone: true, link: found };
-}
-
-type EarlierWrite =
-  { readonly isDone: false } | { readonly isDone: true; readonly link: ReadLink | null };
-
-function chooseEndpoint(action: PlanAction): Endpoint {
-  if (action === "create") return links.upsert;
-  return action === "delete" ? links.destroy : links.update;
 }

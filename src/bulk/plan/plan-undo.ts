@@ -2,16 +2,22 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../../contract/json.ts";
 import { links, type LinkFields, type ReadLink } from "../../contract/links.ts";
 import { checkLink } from "../../contract/rules/link-rules.ts";
-import { listWritable, nameField, writeAnew } from "../../contract/rules/writable-fields.ts";
+import {
+  isSame,
+  listWritable,
+  nameField,
+  writeAnew,
+} from "../../contract/rules/writable-fields.ts";
 import type { Effect } from "../../state/history.ts";
 import type { Job, Jobs } from "../../state/jobs.ts";
 import type { Receipt } from "../../state/job-runs.ts";
+import type { PlanRow } from "../../state/plans.ts";
 import type { Asking } from "../owner.ts";
 import { findAtPath, findById, unread } from "../select/find-links.ts";
 import type { UnnumberedRow } from "./plan-rows.ts";
-import { planStep, type Step } from "./undo-step.ts";
+import { planStep } from "./undo-step.ts";
 
-/** The plan that puts back what a job replaced, as far as that can be. */
+/** Plans the undo of a job: each of its rows as the undo of a single change. */
 
 export type Undoing = Asking & {
   readonly jobs: Jobs;
@@ -22,7 +28,7 @@ export type Undoing = Asking & {
 /** Rows that are read at the same time: each row takes requests of its own. */
 const mostAtOnce = 8;
 
-/** The last row first: a path that was moved twice is free again in that order alone. */
+/** The last row first: only in that order is a path free again that was moved twice. */
 export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<UnnumberedRow> {
   /** Links of later rows, which are put back before this one. */
   const later = new Set<string>();
@@ -40,34 +46,48 @@ export async function* planUndo(undoing: Undoing, job: Job): AsyncGenerator<Unnu
 }
 
 async function undoRow(
-  asking: Undoing,
+  undoing: Undoing,
   receipt: Receipt,
   later: ReadonlySet<string>,
 ): Promise<UnnumberedRow> {
-  const { planned, link_id, status } = receipt;
-  const { row, action, path } = planned;
-  const now = await readNow(asking, receipt);
-  const known = now === unread ? undefined : now;
-  const id = link_id ?? known?.id ?? null;
-  const base = { row, link_id: id, path, before: known ?? null, fields: null, message: null };
+  const { planned, status } = receipt;
+  const { row, path } = planned;
+  const read = await readNow(undoing, receipt);
+  const now = read === unread ? null : (read ?? null);
+  const id = receipt.link_id ?? now?.id ?? null;
+  const base = { row, link_id: id, path, before: now, fields: null, message: null };
   const refuse = (message: string): UnnumberedRow => ({ ...base, action: "conflict", message });
   if (status !== "done") {
     return refuse("It is uncertain whether this row was applied; resume the job to find out");
   }
-  if (now === unread) return refuse("It is unknown which link this row created");
-  const plan = planStep(describeEffect(receipt, id), known ?? null, asking.keepsBin);
+  if (read === unread) return refuse("It is unknown which link this row created");
+  const plan = planStep(describeEffect(receipt, id), now, undoing.keepsBin);
   if ("why" in plan) return refuse(plan.why);
   const [step] = plan.steps;
-  if (step === undefined) return refuse(`The link ${known ? "still" : "no longer"} exists`);
-  const edits = Object.keys(step.lost);
-  if (edits.length > 0) return refuse(`${edits.join(", ")} changed after the job`);
-  if (action === "create") return { ...base, action: "delete" };
-  if (action === "delete") return undoDeletion(asking, { ...planned, link_id }, step, later);
-  const { id: _id, ...fields } = step.input;
-  return { ...base, path: known?.path ?? null, action: "update", fields };
+  if (step === undefined) return refuse(`The link ${now ? "still" : "no longer"} exists`);
+  const { endpoint, input, lost } = step;
+  const edited = Object.keys(lost);
+  if (edited.length > 0) return refuse(`${edited.join(", ")} changed after the job`);
+  if (endpoint === links.destroy) return { ...base, action: "delete" };
+  if (endpoint === links.update) {
+    const { id: _id, ...fields } = input;
+    return { ...base, path: now?.path ?? null, action: "update", fields };
+  }
+  const taken = path === null ? undefined : await findAtPath(undoing, path);
+  if (taken === unread) return refuse("A link that could not be read may have this path");
+  if (taken !== undefined && !later.has(taken.id)) return refuse("Another link now has this path");
+  const fields = writeAnew(links.create, planned.before ?? {});
+  if (endpoint === links.restore) {
+    const message = "The link is restored with its ID, clicks and short path";
+    return { ...base, action: "create", fields, message };
+  }
+  const isShortened = typeof planned.before?.["shortened_path"] === "string";
+  const losses = isShortened ? "short path and clicks" : "clicks";
+  const message = `The link is created again with a new ID, without its ${losses}`;
+  return { ...base, link_id: null, action: "create", fields, message };
 }
 
-/** The link as it is. What was made and answered without an id is known by its path alone. */
+/** The link as it is. A created link that was answered without an id is only known by its path. */
 function readNow(
   asking: Asking,
   { planned, link_id }: Receipt,
@@ -78,47 +98,35 @@ function readNow(
     : Promise.resolve(undefined);
 }
 
-/** A row is a change of one link, from what was planned for to what was answered. */
+/** A row changed one link, from how it was planned to how it was answered. */
 function describeEffect({ planned, made }: Receipt, id: string | null): Effect {
-  const { action, before } = planned;
-  const fields = (planned.fields ?? {}) as LinkFields;
-  const after = action === "delete" ? null : { ...before, ...readSent(fields), ...made };
-  const effect = { kind: "link", id, before, after };
-  if (before === null) return effect;
+  const { action, before, fields } = planned;
+  const isDeletion = action === "delete";
+  const after = isDeletion ? null : { ...expectLink(planned), ...made };
   const written = listWritable(links.update, links.show.response.shape).filter(
-    (name) => action === "delete" || nameField(links.update, name) in fields,
+    (name) => isDeletion || nameField(links.update, name) in (fields ?? {}),
   );
-  return { ...effect, unknown: written.filter((name) => before[name] === undefined) };
+  const unknown = before === null ? [] : written.filter((name) => before[name] === undefined);
+  return { kind: "link", id, before, after, unknown };
 }
 
-/** What was sent, as a link shows it: an answer may be lost, or lack a field. */
-function readSent(fields: LinkFields): JsonObject {
+/** The link after a row, as far as the row says: an answer may be lost, or lack a field. */
+function expectLink({ before, ...row }: Pick<PlanRow, "before" | "fields">): JsonObject {
+  const fields = (row.fields ?? {}) as LinkFields;
   const { ios_app, android_app } = fields;
   return {
+    ...before,
     ...checkLink(fields, "update").values,
     ...(ios_app !== undefined && { ios_app_id: ios_app?.id ?? null }),
     ...(android_app !== undefined && { android_app_id: android_app?.id ?? null }),
   };
 }
 
-async function undoDeletion(
-  asking: Undoing,
-  { row, path, link_id, before }: Receipt["planned"],
-  { endpoint }: Step,
-  later: ReadonlySet<string>,
-): Promise<UnnumberedRow> {
-  const base = { row, link_id, path, before: null, fields: writeAnew(links.create, before ?? {}) };
-  const refuse = (message: string): UnnumberedRow => {
-    return { ...base, fields: null, action: "conflict", message };
-  };
-  const other = path === null ? undefined : await findAtPath(asking, path);
-  if (other === unread) return refuse("A link that could not be read may have this path");
-  if (other !== undefined && !later.has(other.id)) return refuse("Another link now has this path");
-  if (endpoint === links.restore) {
-    const message = "The link is restored with its ID, clicks and short path";
-    return { ...base, action: "create", message };
-  }
-  const lost = typeof before?.["shortened_path"] === "string" ? "short path and clicks" : "clicks";
-  const message = `The link is created again with a new ID, without its ${lost}`;
-  return { ...base, link_id: null, action: "create", message };
+/** What of an answered link the row does not say already: an undo needs no more of it. */
+export function pickUnexpected(planned: PlanRow, link: JsonObject): JsonObject {
+  const expected = expectLink(planned);
+  const names = listWritable(links.update, link).filter(
+    (name) => !(name in expected) || !isSame(expected[name], link[name]),
+  );
+  return Object.fromEntries(names.map((name) => [name, link[name]]));
 }

@@ -16,7 +16,9 @@ export function writeValue(value: unknown, names: Names = {}): string {
       ? String(names[value])
       : quote(value, limits.web_address_characters);
   }
-  if (Array.isArray(value)) return value.map((item) => writeValue(item, names)).join(", ");
+  if (Array.isArray(value)) {
+    return value.map((item) => writeValue(item, names)).join(", ") || "none";
+  }
   if (typeof value !== "object") return JSON.stringify(value);
   return Object.entries(value)
     .map(([name, member]) => {

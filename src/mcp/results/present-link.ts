@@ -30,7 +30,7 @@ export const linkRow = z
   .describe("Empty and false fields left out; address only if unlike the list's");
 
 export const appFields = ["ios_app", "android_app"] as const;
-export type AppField = (typeof appFields)[number];
+type AppField = (typeof appFields)[number];
 
 /** The fields that tell an app from another, the best first. */
 const appKeys = { ios_app: "bundle_id", android_app: "package_name" } as const;

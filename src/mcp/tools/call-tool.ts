@@ -25,8 +25,8 @@ import {
 } from "../results/tool-failure.ts";
 import { toCallResult, type Extras } from "../results/tool-result.ts";
 import { quote } from "../../text/show-hidden.ts";
-import { addRecent } from "./history/describe-recent.ts";
-import { journalWrite } from "./history/journal-write.ts";
+import { journal, journalWrite } from "./history/journal.ts";
+import { addRecent } from "./history/show-change.ts";
 import { nameChangedApps } from "./apps.ts";
 import { explainBulkError } from "./bulk/bulk-tool.ts";
 import type { Call, Progress, Tool } from "./tool.ts";
@@ -166,6 +166,7 @@ function makeCall(running: Running, extras: Extras): Call {
     (index) => access.read(index).state !== "denied",
   );
   const writer = { realm, key_print, client: context.person.client ?? null };
+  const journaling = { ask: asking, keyContext, tool: tool.name, writer, report };
   return {
     keyContext,
     signal: leaving,
@@ -185,14 +186,8 @@ function makeCall(running: Running, extras: Extras): Call {
         throw explainEnd({ tool: tool.name, endpoint }, error);
       });
     },
-    write: (endpoint, input, known) =>
-      journalWrite(endpoint, input, known, {
-        ask: asking,
-        keyContext,
-        tool: tool.name,
-        writer,
-        report,
-      }),
+    write: (endpoint, input, known) => journalWrite(endpoint, input, known, journaling),
+    journal: (begun, steps) => journal(begun, steps, journaling),
     writer,
     approve,
     approveOverwrite: (describe) => approveOverwrite(keyContext.key_print, describe, approve),

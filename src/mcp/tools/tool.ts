@@ -16,6 +16,7 @@ import type { Picture } from "../results/tool-result.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas, buildInput, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
+import type { Journaled, JournalStep, NewChange } from "./history/journal.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 export type Tool = {
@@ -109,6 +110,8 @@ export type Call = {
     input: Input<E>,
     known: Known,
   ) => Promise<Written<E>>;
+  /** The same for a change of several requests. */
+  readonly journal: (begun: NewChange, steps: readonly JournalStep[]) => Promise<Journaled>;
   /** As what this call's writes are noted. */
   readonly writer: Writer;
   /** Throws until a person has approved of this very request. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keepLease } from "../../../src/bulk/apply/run-to-end.ts";
+import { keepLease } from "../../../src/bulk/apply/job-runner.ts";
 import { createBulk, type Bulk } from "../../../src/bulk/bulk.ts";
 import type { Owner } from "../../../src/bulk/owner.ts";
 import { mostSkew_ms } from "../../../src/contract/clock-skew.ts";

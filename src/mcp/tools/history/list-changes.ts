@@ -6,14 +6,13 @@ import type { JsonObject } from "../../../contract/json.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { readNamedLink } from "../../../contract/rules/named-link.ts";
 import { isStorable } from "../../../contract/text.ts";
-import type { History } from "../../../state/history.ts";
-import type { Change } from "../../../state/history.ts";
+import type { Change, History } from "../../../state/history.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import type { KeyContext } from "../../access/key-context.ts";
 import { makeBulkTool } from "../bulk/bulk-tool.ts";
 import { isRefused } from "../../results/tool-failure.ts";
 import { findTarget } from "../targets.ts";
-import type { Call, Tool } from "../tool.ts";
+import { readAny, type Call, type Tool } from "../tool.ts";
 import { changeSchema, showChange } from "./show-change.ts";
 
 /** What was changed through Waypost, so that a person can look it up, and have it undone. */
@@ -102,10 +101,7 @@ function ignoreRefusal(error: unknown): undefined {
   if (!isRefused(error)) throw error;
 }
 
-/** Who may write nothing has changed nothing, and has nothing to undo. */
+/** A key that may not write anything has no changes, and nothing to undo. */
 export function readAnyWrite(access: Access): Reading {
-  const writes = listEndpoints().filter(({ effect }) => effect !== "read");
-  const readings = writes.map((entry) => access.read(entry));
-  const find = (wanted: Reading["state"]) => readings.find(({ state }) => state === wanted);
-  return find("granted") ?? find("unknown") ?? find("denied") ?? { state: "granted" };
+  return readAny(listEndpoints().filter(({ effect }) => effect !== "read"))(access);
 }

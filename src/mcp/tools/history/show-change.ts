@@ -1,45 +1,47 @@
 import * as z from "zod";
 import { pickLasting } from "../../../contract/condition.ts";
 import type { JsonObject } from "../../../contract/json.ts";
+import { writeLocalTime } from "../../../contract/local-time.ts";
 import { findKindNamed } from "../../../contract/resource-kind.ts";
 import { isBlank } from "../../../contract/text.ts";
 import { operatorPrint, type Change, type Effect } from "../../../state/history.ts";
 import { showHidden } from "../../../text/show-hidden.ts";
+import { writeWords } from "../../../text/write-label.ts";
 import type { KeyContext } from "../../access/key-context.ts";
-
-/** A change as an assistant reads it, without what the key may not read. */
+import type { ApprovalRequest, Preview } from "../../approval/approval-request.ts";
+import { writeValue } from "../../approval/write-value.ts";
 
 export const changeSchema = z.looseObject({ id: z.string(), fields: z.looseObject({}) });
-/** A change where it is not one of a list: list_changes tells its members. */
+/** A change outside of a list: list_changes describes its members. */
 export const otherChangeSchema = z.looseObject({ id: z.unknown(), fields: z.unknown() });
 
-export type Fields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
-
+type Fields = Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 type Readable = Pick<KeyContext, "access" | "key_print">;
 
 const mostCharacters = 200;
 const mostName = 60;
-/** An app's deletion detaches many links. */
+/** Deleting an app detaches many links. */
 const mostOthers = 20;
 
+/** A change as an assistant reads it, without what the key may not read. */
 export function showChange(change: Change, readable: Readable): JsonObject {
   const { id, at, tool, client, target_id, kind, name, note, undoes, undone_by } = change;
-  const mayRead = mayReadKind(kind, readable);
-  const others = listOthers(change, readable);
+  const readableEffects = listReadable(change, readable);
+  const others = readableEffects.filter((effect) => !isOfTarget(effect, change));
+  const also = others
+    .slice(0, mostOthers)
+    .map((effect) => ({ kind: effect.kind, id: effect.id, fields: listFields(effect) }));
+  const most = kind === "job" ? mostCharacters : mostName;
+  const isNamed = name !== null && mayReadKind(kind, readable);
   return {
     id,
     at: new Date(at).toISOString(),
     tool,
     ...(client !== null && { client: shorten(client, mostName) }),
     ...(change.key_print !== readable.key_print && { by: nameWriter(change) }),
-    target: {
-      kind,
-      id: target_id,
-      ...(mayRead &&
-        name !== null && { name: shorten(name, kind === "job" ? mostCharacters : mostName) }),
-    },
+    target: { kind, id: target_id, ...(isNamed && { name: shorten(name, most) }) },
     fields: showFields(change, readable),
-    ...(others.length > 0 && { also: others }),
+    ...(also.length > 0 && { also }),
     ...(change.state === "begun" && { end: "unknown" }),
     ...(note !== null && { note }),
     ...(undoes !== null && { undoes }),
@@ -47,33 +49,27 @@ export function showChange(change: Change, readable: Readable): JsonObject {
   };
 }
 
-/** Who wrote what another key than the reader's did. */
-export function nameWriter({ key_print }: Change): string {
+/** The writer of a change that another key made. */
+function nameWriter({ key_print }: Change): string {
   return key_print === operatorPrint ? "the operator, in the CLI" : "another key";
 }
 
-/** What changed of the target itself. */
-export function showFields({ kind, target_id, effects }: Change, readable: Readable): Fields {
-  if (!mayReadKind(kind, readable)) return {};
-  const own = effects.filter((effect) => effect.kind === kind && effect.id === target_id);
-  // Of several steps the first one tells what was there before, and the last one what is now.
-  const members = own.flatMap((effect) => Object.entries(listFields(effect)));
+/** What changed of the target: from before the first step to after the last one. */
+export function showFields(change: Change, readable: Readable): Fields {
+  const own = listReadable(change, readable).filter((effect) => isOfTarget(effect, change));
   const fields: Record<string, Fields[string]> = {};
-  for (const [name, { from, to }] of members) {
+  for (const [name, { from, to }] of own.flatMap((effect) => Object.entries(listFields(effect)))) {
     fields[name] = { from: fields[name] === undefined ? from : fields[name].from, to };
   }
   return fields;
 }
 
-/** What else changed with it, each by its kind and id. */
-function listOthers(change: Change, readable: Readable): readonly JsonObject[] {
-  const others = change.effects.filter(
-    ({ kind, id }) =>
-      (kind !== change.kind || id !== change.target_id) && mayReadKind(kind, readable),
-  );
-  return others
-    .slice(0, mostOthers)
-    .map((effect) => ({ kind: effect.kind, id: effect.id, fields: listFields(effect) }));
+function listReadable({ effects }: Change, readable: Readable): readonly Effect[] {
+  return effects.filter(({ kind }) => mayReadKind(kind, readable));
+}
+
+function isOfTarget({ kind, id }: Effect, change: Change): boolean {
+  return kind === change.kind && id === change.target_id;
 }
 
 function listFields({ before, after }: Effect): Fields {
@@ -83,8 +79,8 @@ function listFields({ before, after }: Effect): Fields {
     const to = after?.[name] ?? null;
     return [name, { from: shortenIn(from), to: shortenIn(to) }] as const;
   });
-  // Of what was made or deleted, only what was filled in tells something.
-  const isWhole = (before ?? null) === null || after === null;
+  // Of a created or deleted record, the empty fields say nothing.
+  const isWhole = !before || after === null;
   return Object.fromEntries(
     members.filter(([, { from, to }]) => !isWhole || !isUnset(from) || !isUnset(to)),
   );
@@ -110,4 +106,41 @@ function shortenIn(value: unknown): unknown {
 function shorten(text: string, most: number): string {
   const shown = showHidden(text);
   return shown.length > most ? `${shown.slice(0, most).toWellFormed()}…` : shown;
+}
+
+const lately_ms = 60 * 60_000;
+const mostRecentFields = 5;
+
+/** A person may remember the target as it was until a change within the hour. */
+export async function addRecent(
+  request: ApprovalRequest,
+  keyContext: KeyContext,
+): Promise<ApprovalRequest> {
+  const { target, preview } = request;
+  if (target === "") return request;
+  const history = await keyContext.openHistory();
+  const change = await history.findRecent(keyContext.realm, target, lately_ms);
+  const recent = change && describeRecent(change, keyContext);
+  return recent === undefined ? request : { ...request, preview: { ...preview, recent } };
+}
+
+function describeRecent(change: Change, keyContext: KeyContext): Preview["recent"] {
+  const { at, kind, state, effects } = change;
+  // A created or deleted target was nothing before, and a change that is begun may never be made.
+  const isUpdate = effects.every(({ before, after }) => before && after);
+  const fields = Object.entries(showFields(change, keyContext)).slice(0, mostRecentFields);
+  if (!isUpdate || state !== "done" || fields.length === 0) return undefined;
+  const values = fields.map(([name, { from }]) => describeValue(writeWords(name), from));
+  const was = fields.every(([, { from }]) => isBlank(from)) ? "empty" : values.join(", ");
+  const isOwn = change.key_print === keyContext.key_print;
+  // The console saves the first draft itself before it asks about publishing it.
+  if (isOwn && kind === "page_template" && was === "empty") return undefined;
+  const by = isOwn ? "this key" : nameWriter(change);
+  return { at, time: writeLocalTime(at, keyContext.timeZone), by, was };
+}
+
+function describeValue(name: string, value: unknown): string {
+  // A version of a page has a body and css, which say nothing inside a sentence.
+  const isVersion = typeof value === "object" && !isBlank(value) && !Array.isArray(value);
+  return isVersion ? `another ${name} version` : `${name} ${writeValue(value)}`;
 }

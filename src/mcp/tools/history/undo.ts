@@ -1,7 +1,10 @@
 import * as z from "zod";
+import { endpointsOf } from "../../../bulk/plan/undo-step.ts";
+import { describeTemplateState, pickLasting } from "../../../contract/condition.ts";
 import { contract } from "../../../contract/index.ts";
-import type { JsonObject } from "../../../contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../../contract/json.ts";
 import type { LinkFields } from "../../../contract/links.ts";
+import type { WrittenTemplate } from "../../../contract/page-template.ts";
 import { findKind } from "../../../contract/resource-kind.ts";
 import { isStorable } from "../../../contract/text.ts";
 import type { Change, History } from "../../../state/history.ts";
@@ -9,23 +12,24 @@ import { quote } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
 import type { ApprovalRequest } from "../../approval/approval-request.ts";
-import { ToolFailure } from "../../results/tool-failure.ts";
+import { appFields } from "../../results/present-link.ts";
+import { isRefused, ToolFailure } from "../../results/tool-failure.ts";
 import { makeBulkTool, refuseMissing } from "../bulk/bulk-tool.ts";
 import { showPlan } from "../bulk/show-plan.ts";
 import { actAsShown } from "../endpoints/act-as-shown.ts";
-import { leaveOutTexts } from "../templates/template-state.ts";
+import { describeCondition, isText, leaveOutTexts } from "../templates/template-state.ts";
 import type { Call, Tool } from "../tool.ts";
-import { carryOutUndo } from "./carry-out-undo.ts";
-import { templateId } from "./journal-write.ts";
+import { describeEffect, readTemplateRecord, templateId } from "./describe-effect.ts";
+import type { JournalStep } from "./journal.ts";
 import { readAnyWrite } from "./list-changes.ts";
-import { NotUndoable, planUndo, type Undo } from "./plan-undo.ts";
-import { describeUndoState, listReasons, previewUndo, refuseInvalidUndo } from "./preview-undo.ts";
+import { NotUndoable, planUndo, type StepAct, type Undo } from "./plan-undo.ts";
+import { previewUndo, refuseInvalidUndo } from "./preview-undo.ts";
 import { otherChangeSchema, showChange } from "./show-change.ts";
 
-/** A change put back: by the same calls as anybody would make, under the same rules. */
+/** Undoes a change by the same requests as any caller would send, under the same rules. */
 
 const name = "undo";
-const linkKind = findKind(contract.links.show).name;
+const linkKind = findKind(contract.links.show);
 
 export function createUndo(): Tool {
   return makeBulkTool({
@@ -87,13 +91,12 @@ function undo(change: Change, history: History, call: Call): Promise<Change> {
     requireRights(planned, call);
     refuseForeignSteps(planned, call);
     const overwrites = planned.steps.some(({ endpoint }) => endpoint.overwrites);
-    const asks = listReasons(planned).length > 0;
     return {
       tool: name,
-      asks: asks ? "always" : overwrites ? "after_many" : "never",
+      asks: losesData(planned) ? "always" : overwrites ? "after_many" : "never",
       describe: () => describeRequest(planned, call),
-      readState: async () => describeUndoState(await plan(change, history, call)),
-      carryOut: () => carryOutUndo(planned, history, call),
+      readState: async () => describeState(await plan(change, history, call)),
+      carryOut: () => carryOut(planned, history, call),
     };
   }, call);
 }
@@ -107,19 +110,17 @@ async function plan(change: Change, history: History, call: Call): Promise<Undo>
   }
 }
 
-/** The operator's selection and the key's rights count for each call. */
+/** The operator's selection and the key's rights count for each request. */
 function requireRights({ steps }: Undo, { keyContext, requireAct }: Call): void {
-  for (const { endpoint, chosenBy = endpoint } of steps) {
+  for (const { endpoint, kind, now } of steps) {
     const reading = keyContext.access.read(endpoint);
     if (reading.state === "denied") throw refuseDenied({ tool: name, endpoint }, reading);
-    requireAct(chosenBy);
+    // What is restored is created, also by a request that is no tool.
+    requireAct((now === null && endpointsOf[kind.name]?.create) || endpoint);
   }
 }
 
-/**
- * A link that comes back from the bin is not in the call that brings it back, so that its addresses
- * are looked at here; and nobody is asked about an undo that would be refused afterwards.
- */
+/** A restoring request has no addresses, so they are looked at here, before anyone is asked. */
 function refuseForeignSteps({ steps }: Undo, { keyContext }: Call): void {
   const problems = steps.flatMap(({ kind, now, wanted }) =>
     // A link's record has the fields of a link, and null for those that it lacks.
@@ -135,9 +136,105 @@ async function describeRequest(planned: Undo, call: Call): Promise<ApprovalReque
     tool: name,
     args: { change_id: change.id },
     target: change.target_id ?? "",
-    state: describeUndoState(planned),
+    state: describeState(planned),
     preview: await previewUndo(planned, call),
   };
+}
+
+/** Each request asks as it would by itself; and so does what would lose a later change. */
+function losesData({ steps, isDoubtful }: Undo): boolean {
+  return (
+    isDoubtful ||
+    steps.some(({ act, now, lost }) => {
+      return act.reasons.length > 0 || now === undefined || Object.keys(lost).length > 0;
+    })
+  );
+}
+
+/** What the approval is bound to: every target as it is now, and what is sent for it. */
+function describeState({ steps }: Undo): unknown {
+  return steps.map(({ endpoint, input, now }) => [
+    endpoint.tool,
+    input,
+    now ? pickLasting(now) : null,
+  ]);
+}
+
+/** Sends the requests one by one. If one fails, another undo of the change does the rest. */
+async function carryOut(
+  { change, steps, template }: Undo,
+  history: History,
+  call: Call,
+): Promise<Change> {
+  const { realm } = call.writer;
+  const { kind, target_id, target_key, name: called } = change;
+  const follow = async (id: string) => history.findSuccessor(realm, id);
+  let condition = template && describeCondition(template);
+  let done = 0;
+  const journalStep = (step: StepAct): JournalStep => {
+    const { endpoint, now, wanted } = step;
+    const isAnew = endpoint === endpointsOf[step.kind.name]?.create;
+    const describe = (id: string | null, after: JsonObject | null) =>
+      describeEffect(step.kind, id, now, after);
+    return {
+      intended: describe(isAnew ? null : step.id, wanted),
+      send: async () => {
+        const input = await followApps(step.input, follow);
+        const shown = template === undefined && now ? { shown: now } : condition;
+        const body: unknown = await call.ask(endpoint, input, shown);
+        done += 1;
+        return body;
+      },
+      describe: async (body) => {
+        if (template !== undefined) {
+          // Every entry of the template that writes answers with it.
+          const written = body as WrittenTemplate;
+          const live_id = written.live_version?.id ?? null;
+          condition = {
+            shown: describeTemplateState(isText(written) ? written : undefined, live_id),
+          };
+          return { effects: [describe(step.id, { ...wanted, ...readTemplateRecord(written) })] };
+        }
+        const made = isJsonObject(body) ? body : {};
+        const id = isAnew ? readId(made) : step.id;
+        if (isAnew && id !== null) await history.noteSuccessor(realm, step.id, id);
+        const current = target_id && (await follow(target_id));
+        return { effects: [describe(id, wanted && { ...wanted, ...made })], target_id: current };
+      },
+    };
+  };
+  try {
+    const begun = { kind, target_id, target_key, name: called, effects: [], undoes: change.id };
+    return (await call.journal(begun, steps.map(journalStep))).change;
+  } catch (error) {
+    throw done > 0 && isRefused(error) ? explainHalf(error, change) : error;
+  }
+}
+
+function readId({ id }: JsonObject): string | null {
+  return typeof id === "string" ? id : null;
+}
+
+/** An app that an earlier step registered again has another id by now. */
+async function followApps(
+  input: JsonObject,
+  follow: (id: string) => Promise<string>,
+): Promise<JsonObject> {
+  const followed: Record<string, unknown> = { ...input };
+  for (const app of appFields) {
+    const choice = input[app];
+    const id = isJsonObject(choice) ? readId(choice) : null;
+    if (id !== null) followed[app] = { id: await follow(id) };
+  }
+  return followed;
+}
+
+/** A refused step changed nothing, but those before it did. */
+function explainHalf({ failure }: ToolFailure, { id }: Change): ToolFailure {
+  const next =
+    `Tell the user that only part of the change was undone. To undo the rest, call ${name} with ` +
+    `change_id ${id}. ${failure.next}`;
+  return new ToolFailure({ ...failure, effect: "done", next });
 }
 
 /** Many links are put back by a plan, which a person sees before it is applied. */
