@@ -29,7 +29,7 @@ export async function presentPlan(plan: Plan, bulk: Bulk) {
     counts,
     seconds: estimateSeconds(counts),
     ...(problems.length > 0 && { problems: problems.slice(0, mostProblems) }),
-    sample: sample.flat().map((row) => shorten(presentRow(row))),
+    sample: sample.flat().map((row) => shortenTexts(presentRow(row), mostSampledCharacters)),
     expires_at: new Date(expires_at).toISOString(),
   };
 }
@@ -38,15 +38,15 @@ function listSample(plan: Plan, bulk: Bulk, action: PlanAction): Promise<readonl
   return bulk.listRows(plan, { actions: [action], limit: samplesEach });
 }
 
-/** A sample is to be read through, so that its texts are cut off. */
-function shorten(value: JsonObject): JsonObject {
-  const texts = JSON.stringify(value, (_, member: unknown) =>
-    typeof member === "string" && member.length > mostSampledCharacters
-      ? `${member.slice(0, mostSampledCharacters).toWellFormed()}…`
+/** The same record with its texts cut off. */
+export function shortenTexts(record: JsonObject, most: number): JsonObject {
+  const text = JSON.stringify(record, (_, member: unknown) =>
+    typeof member === "string" && member.length > most
+      ? `${member.slice(0, most).toWellFormed()}…`
       : member,
   );
   // An object is written and read back as one.
-  return JSON.parse(texts) as JsonObject;
+  return JSON.parse(text) as JsonObject;
 }
 
 export function presentRow(row: PlanRow): JsonObject {

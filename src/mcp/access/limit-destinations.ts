@@ -30,8 +30,6 @@ export type DestinationLimits = {
   readonly checkDestinations: CheckDestinations;
   /** The same of a page's text. */
   readonly checkPage: (body: unknown, signal?: Leaving) => Promise<readonly PlacedProblem[]>;
-  /** Whether links may not lead to any host, as far as is known. */
-  readonly limitsDestinations: () => boolean;
   /** A call that refuses as the service does. */
   readonly call: Client["call"];
 };
@@ -76,7 +74,6 @@ export function limitDestinations(options: LimitOptions): DestinationLimits {
   return {
     checkDestinations: checkFields,
     checkPage,
-    limitsDestinations: () => listRules().length > 0,
     call: async (endpoint, input, signal, asked) => {
       if (listRules().length > 0 && endpoint.effect !== "read") {
         refuseForeign(await find(endpoint, input as JsonObject, signal));

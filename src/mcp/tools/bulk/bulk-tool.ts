@@ -10,16 +10,15 @@ import type { Group } from "../../../contract/resource-kind.ts";
 import type { Job } from "../../../state/jobs.ts";
 import type { Access, Reading } from "../../access/key-access.ts";
 import { refuseDenied } from "../../access/refuse-denied.ts";
-import { advise, type Code } from "../../results/advice-by-code.ts";
-import { ToolFailure, type Failure } from "../../results/tool-failure.ts";
+import { advise } from "../../results/advice-by-code.ts";
+import { ToolFailure } from "../../results/tool-failure.ts";
 import type { Fields } from "../../schemas/input-schema.ts";
 import { buildOutputSchema } from "../../schemas/output-schema.ts";
-import { makeTool, type Call, type Tool } from "../tool.ts";
+import { makeTool, readAny, type Call, type Tool } from "../tool.ts";
 
 /** What the tools of many links have in common. */
 
 const { links } = contract;
-const writes = [links.create, links.update, links.destroy] as const;
 
 type Making = Pick<Tool, "name" | "title" | "description" | "effect" | "run"> &
   Pick<Partial<Tool>, "readAccess" | "preparesWriting" | "like"> & {
@@ -44,47 +43,33 @@ export function makeBulkTool(making: Making): Tool {
   });
 }
 
-/** Nothing can be planned without reading, and nothing applied without a right to write. */
+/** Planning needs the right to read, and applying a right to write. */
 function readWriting(access: Access): Reading {
   const reading = access.read(links.index);
-  if (reading.state === "denied") return reading;
-  const rights = writes.map((entry) => access.read(entry));
-  const find = (wanted: Reading["state"]) => rights.find(({ state }) => state === wanted);
-  return find("granted") ? reading : (find("unknown") ?? find("denied") ?? reading);
+  const right = readAny([links.create, links.update, links.destroy])(access);
+  return reading.state === "denied" || right.state === "granted" ? reading : right;
 }
+
+const failures = [
+  { type: LineBusy, code: "overloaded", retry: "later" },
+  { type: ListChanging, code: "overloaded", retry: "later" },
+  { type: WorkCancelled, code: "cancelled", retry: "now" },
+  { type: PlanExpired, code: "plan_changed", retry: "never" },
+  { type: OtherProject, code: "plan_changed", retry: "never" },
+] as const;
 
 /** Failures of bulk work, as failures of the tool; other errors stay as they are. */
 export function explainBulkError(tool: string, error: unknown): unknown {
-  if (error instanceof LineBusy) return refuseBusy(tool, error);
-  if (error instanceof WorkCancelled) return fail(tool, "cancelled", error.message);
-  if (error instanceof ListChanging) return fail(tool, "overloaded", error.message);
-  if (error instanceof PlanExpired) return fail(tool, "plan_changed", error.message);
-  if (error instanceof OtherProject) return fail(tool, "plan_changed", error.message, otherKey);
-  return error;
+  const known = failures.find(({ type }) => error instanceof type);
+  if (known === undefined || !(error instanceof Error)) return error;
+  const { code, retry } = known;
+  const next =
+    error instanceof OtherProject
+      ? "The plan expired, or another API key made it. Make it again, or ask the user about the key."
+      : advise(code, { tool });
+  const wait = error instanceof LineBusy && { retry_after_s: error.retry_after_s };
+  return new ToolFailure({ code, message: error.message, effect: "none", retry, ...wait, next });
 }
-
-const otherKey =
-  "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
-
-function refuseBusy(tool: string, { message, retry_after_s }: LineBusy): ToolFailure {
-  const { failure } = fail(tool, "overloaded", message);
-  return new ToolFailure({ ...failure, retry_after_s });
-}
-
-function fail(
-  tool: string,
-  code: Code,
-  message: string,
-  next = advise(code, { tool }),
-): ToolFailure {
-  const retry = retries[code] ?? "never";
-  return new ToolFailure({ code, message, effect: "none", retry, next });
-}
-
-const retries: Readonly<Partial<Record<Code, Failure["retry"]>>> = {
-  overloaded: "later",
-  cancelled: "now",
-};
 
 /** A key that is known to lack a right is refused before a plan is made or approved. */
 export function refuseDeniedEndpoint(tool: string, endpoint: Endpoint, { keyContext }: Call): void {

@@ -2,11 +2,11 @@ import * as z from "zod";
 import type { Bulk } from "../../../bulk/bulk.ts";
 import { createPricingCheck } from "../../../bulk/plan/check-pricing.ts";
 import type { PlanSummary } from "../../../bulk/plan/summarize-plan.ts";
-import { presentJob, presentReceipt } from "../../../bulk/present.ts";
+import { presentJob, presentReceipt, shortenTexts } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { unauthorized, type FieldProblem } from "../../../contract/problem.ts";
 import type { Job } from "../../../state/jobs.ts";
-import { isFaulty, type Plan, type PlanAction, type PlanRow } from "../../../state/plans.ts";
+import { isFaulty, writeActions, type Plan, type PlanRow } from "../../../state/plans.ts";
 import { showHiddenIn } from "../../../text/show-hidden.ts";
 import { refuseForeign } from "../../access/limit-destinations.ts";
 import { describeTask } from "../../results/job-task.ts";
@@ -49,10 +49,7 @@ function createApplyPlan(): Tool {
       }
       refuseFaulty(plan);
       const seen = await bulk.findJobOf(plan, owner);
-      if (seen === undefined) {
-        await refuseForeignRows(plan, call);
-        await refuseUnpaidRows(plan, call, name);
-      }
+      if (seen === undefined) await refuseForbiddenRows(plan, call, name);
       await approve(name, plan, seen, call);
       const begun = performance.now();
       const named = { ...owner, requestId: call.requestId };
@@ -192,50 +189,31 @@ function createCancelJob(): Tool {
   });
 }
 
-/** A plan may be older than the rules that its rows have to keep to. */
-
 const pageRows = 500;
 
 /**
- * Refuses a whole plan, before anyone is asked to approve it, when one of its rows points to a host
- * that links may not use.
+ * A plan may be older than the rules for its rows: where links may point, and what the project's
+ * pricing plan allows. So a plan with a row that would be refused is refused before anyone is asked.
  */
-async function refuseForeignRows(plan: Plan, { keyContext }: Call): Promise<void> {
-  const { checkDestinations, limitsDestinations } = keyContext;
-  if (!limitsDestinations()) return;
-  const problems: FieldProblem[] = [];
-  for await (const row of listRows(plan, ["create", "update"], keyContext)) {
-    if (problems.length >= mostProblems) break;
-    problems.push(...findForeign(row));
-  }
-  refuseForeign(problems.slice(0, mostProblems));
-
-  function findForeign({ row, position, fields, before }: PlanRow): readonly FieldProblem[] {
-    const found = checkDestinations(fields ?? {}, before ?? {});
-    const number = row ?? position + 1;
-    return found.map(({ field, message }) => ({ field, message: `Row ${number}: ${message}` }));
-  }
-}
-
-/** The project's pricing plan and its limit of links, which may be lower than they were. */
-async function refuseUnpaidRows(plan: Plan, call: Call, tool: string): Promise<void> {
+async function refuseForbiddenRows(plan: Plan, call: Call, tool: string): Promise<void> {
   const { keyContext, signal } = call;
-  const { facts, linkLimit } = keyContext.known;
-  if (facts === undefined || (facts.plan === "pro" && linkLimit === undefined)) return;
   const findFault = createPricingCheck(keyContext, { ...keyContext, signal });
-  for await (const row of listRows(plan, ["create", "update", "delete"], keyContext)) {
-    const fault = await findFault(row);
+  const problems: FieldProblem[] = [];
+  for await (const planned of listRows(plan, keyContext)) {
+    const { row, position, fields, before } = planned;
+    const fault = await findFault(planned);
     if (fault !== undefined) throw explainEnd({ tool }, unauthorized(fault.message));
+    const place = `Row ${row ?? position + 1}: `;
+    for (const { field, message } of keyContext.checkDestinations(fields ?? {}, before ?? {})) {
+      if (problems.length < mostProblems) problems.push({ field, message: `${place}${message}` });
+    }
   }
+  refuseForeign(problems);
 }
 
-async function* listRows(
-  plan: Plan,
-  actions: readonly PlanAction[],
-  { bulk }: Call["keyContext"],
-): AsyncGenerator<PlanRow> {
+async function* listRows(plan: Plan, { bulk }: Call["keyContext"]): AsyncGenerator<PlanRow> {
   for (let from = 0; ;) {
-    const rows = await bulk.listRows(plan, { from, limit: pageRows, actions });
+    const rows = await bulk.listRows(plan, { from, limit: pageRows, actions: writeActions });
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined) return;
@@ -272,47 +250,36 @@ function showJob(job: Job): JsonObject {
   return { ...told, ...describeNext(job), created_at, updated_at };
 }
 
-/** With its first failures, and where a page is wanted with the receipts of that. */
+/** With its first failures, and with the receipts of a page. */
 export async function showJobPage(job: Job, bulk: Bulk, page?: number): Promise<JsonObject> {
+  const told = { ...describePage(job, page), ...showJob(job) };
   const failed = await bulk.listReceipts(job, { limit: mostFailures, only: "failed" });
-  const isPaged = page !== undefined && job.state !== "running";
-  const told = { ...(isPaged ? describeRest(job, page) : describeFailed(job)), ...showJob(job) };
-  const shown = { ...told, ...pickFailures(told, failed.map(presentReceipt)) };
+  const failures: JsonObject[] = [];
+  // Failures may be on any page, and matter most: as many as there is room for.
+  for (const receipt of failed.map(presentReceipt)) {
+    const next = [...failures, shortenTexts(receipt, mostCharacters)];
+    const bytes = Buffer.byteLength(JSON.stringify(showHiddenIn({ ...told, failures: next })));
+    if (bytes > mostBytes) break;
+    failures.push(...next.slice(-1));
+  }
+  const shown = { ...told, ...(failures.length > 0 && { failures }) };
   if (page === undefined) return shown;
   const offset = (page - 1) * receiptsPerPage;
   const receipts = await bulk.listReceipts(job, { offset, limit: receiptsPerPage });
   return { ...shown, receipts: receipts.map(presentReceipt) };
 }
 
-/** As many as there is room for: they may be on any page of the rows, and matter most. */
-function pickFailures(job: JsonObject, failed: readonly JsonObject[]): JsonObject {
-  const failures: JsonObject[] = [];
-  for (const failure of failed) {
-    const next = [...failures, shortenTexts(failure)];
-    const bytes = Buffer.byteLength(JSON.stringify(showHiddenIn({ ...job, failures: next })));
-    if (bytes > mostBytes) break;
-    failures.push(shortenTexts(failure));
-  }
-  return failures.length === 0 ? {} : { failures };
-}
+type Next = { readonly next?: string };
 
-function shortenTexts(record: JsonObject): JsonObject {
-  const members = Object.entries(record).map(([name, value]) => {
-    const isLong = typeof value === "string" && value.length > mostCharacters;
-    return [name, isLong ? `${value.slice(0, mostCharacters).toWellFormed()}…` : value];
-  });
-  return Object.fromEntries(members);
-}
-
-function describeFailed({ state, counts }: Job): { readonly next?: string } {
+/** Where the results of the rows are. */
+function describePage({ state, counts }: Job, page: number | undefined): Next {
   if (state === "running") {
     return { next: "The job runs by itself. Read it by its id to see its progress." };
   }
-  const failed = counts.rejected + counts.unknown;
-  return failed === 0 ? {} : { next: "Page 1 of the job shows the result of each row." };
-}
-
-function describeRest({ counts }: Job, page: number): { readonly next?: string } {
+  if (page === undefined) {
+    const failed = counts.rejected + counts.unknown;
+    return failed === 0 ? {} : { next: "Page 1 of the job shows the result of each row." };
+  }
   const rows = counts.done + counts.rejected + counts.unknown + counts.left;
   const last = Math.ceil(rows / receiptsPerPage);
   if (page > last && last > 0) return { next: `The last page is ${last}.` };
@@ -321,7 +288,7 @@ function describeRest({ counts }: Job, page: number): { readonly next?: string }
 }
 
 /** A key that may only read sees these sentences as well, so none of them advises a call. */
-function describeNext({ state, isHeld, counts }: Job): { readonly next?: string } {
+function describeNext({ state, isHeld, counts }: Job): Next {
   if (state === "interrupted") {
     return { next: "Applying its plan (plan_id) again resumes it." };
   }
