@@ -35,6 +35,16 @@ describe("a plan of rows", () => {
     expect(again.counts).toMatchObject({ create: 0, update: 0, unchanged: 3 });
   });
 
+  test("saves of an answered link only what its row does not say", async () => {
+    await planner.make({ path: "a", url: "https://x.example/1" });
+    const rows = ["a", "b"].map((path) => ({ path, url: "https://x.example/2" }));
+    const job = await planner.run(await planList("upsert", rows));
+    const [updated, created] = await planner.bulk.listReceipts(job, { limit: 10 });
+    expect(updated?.made).toEqual({});
+    expect(created?.made).toMatchObject({ name: null });
+    expect(created?.made).not.toHaveProperty("url");
+  });
+
   test("leaves alone what changed after it was planned, and goes on", async () => {
     const made = await planner.make({ path: "a", url: "https://x.example/1" });
     const rows = ["a", "b", "c"].map((path) => ({ path, url: "https://x.example/2" }));

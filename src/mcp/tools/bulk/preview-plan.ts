@@ -63,34 +63,28 @@ export function previewPlan(
   };
 }
 
-/** In the words of somebody who wants it: "Point 60 links to example.com/new". */
+/** In the words of the user: "Point 60 links to example.com/new". */
 function writeTitle({ undoes, request }: Plan, summary: PlanSummary, job: Job | undefined): string {
-  const { shared, create } = summary;
-  const [field, ...others] = Object.keys(shared ?? {});
-  const url = shared?.["url"];
-  const isPointing = field === "url" && others.length === 0 && typeof url === "string";
-  const isAlone = create + summary.delete === 0;
-  const host = isAlone ? readMove(request, summary) : undefined;
-  const pointed = isPointing && isAlone && url !== "" ? pointTo(url, summary) : undefined;
-  const moved = host && `Move ${countLinks(summary.update)} to ${quote(host, mostShown)}`;
-  const told = pointed ?? moved ?? describeActs(summary);
+  const title = writeMove(request, summary) ?? describeActs(summary);
   if (job !== undefined) {
     const named = job.state === "cancelled" ? "a cancelled job" : "an interrupted job";
-    return `Resume ${named}: ${told}`;
+    return `Resume ${named}: ${title}`;
   }
-  return undoes === null ? told : `Undo a job: ${told}`;
+  return undoes === null ? title : `Undo a job: ${title}`;
 }
 
-function pointTo(url: string, { update }: PlanSummary): string {
-  const address = url.replace(/^https?:\/\//i, "");
-  return `Point ${countLinks(update)} to ${quote(address, mostShown)}`;
-}
-
-/** The host, where the plan does nothing but move addresses to it. */
-function readMove(request: Plan["request"], { fields }: PlanSummary): string | undefined {
-  const rules = request.rules ?? [];
-  const isAll = fields.every(({ field }) => rules.some((rule) => rule.field === field));
-  return isAll ? findCommonHost(rules) : undefined;
+/** Undefined for a plan that does more than to point links to one address or host. */
+function writeMove({ rules = [] }: Plan["request"], summary: PlanSummary): string | undefined {
+  const { create, update, fields, shared = {} } = summary;
+  if (create + summary.delete > 0) return undefined;
+  const { url, ...others } = shared;
+  if (typeof url === "string" && url !== "" && Object.keys(others).length === 0) {
+    const address = url.replace(/^https?:\/\//i, "");
+    return `Point ${countLinks(update)} to ${quote(address, mostShown)}`;
+  }
+  const isByRule = fields.every(({ field }) => rules.some((rule) => rule.field === field));
+  const host = isByRule ? findCommonHost(rules) : undefined;
+  return host && `Move ${countLinks(update)} to ${quote(host, mostShown)}`;
 }
 
 /** What is another value for each link is the same rule for all. */
