@@ -261,7 +261,7 @@ function concernsRowAlone({ status, message }: Problem): boolean {
   return ["plan_required", "role_required"].includes(readCause(message));
 }
 
-/** With what the answer says of the link that the row does not: it differs when another changes it. */
+/** With the answer, as far as the row does not say it: an undo compares the link with it. */
 function describeDone(row: PlanRow, link: WrittenLink | null): RowEnd {
   const { action, link_id } = row;
   if (link?.id !== undefined) {

@@ -5,7 +5,7 @@ import type { Endpoint, Input, Answer } from "../../contract/endpoint.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Leaving } from "../../contract/leaving.ts";
 import type { Group, ResourceKind } from "../../contract/resource-kind.ts";
-import type { Writer } from "../../state/history.ts";
+import type { Change, Effect, Ended, Target, Writer } from "../../state/history.ts";
 import type { Access, Reading } from "../access/key-access.ts";
 import type { KeyContext } from "../access/key-context.ts";
 import type { ApprovalRequest } from "../approval/approval-request.ts";
@@ -16,7 +16,6 @@ import type { Picture } from "../results/tool-result.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { buildBothSchemas, buildInput, type Fields } from "../schemas/input-schema.ts";
 import { once } from "../schemas/once.ts";
-import type { Journaled, JournalStep, NewChange } from "./history/journal.ts";
 
 /** A tool as the server knows it, whether derived from the contract or written by hand. */
 export type Tool = {
@@ -78,6 +77,26 @@ export type Written<E extends Endpoint> = {
   /** The apps that it registered besides, where they could be read. */
   readonly registered: readonly JsonObject[];
 };
+
+/** A change about to begin; the effects are those that its requests bring with them. */
+export type NewChange = Target & {
+  readonly effects: readonly Effect[];
+  readonly note?: string | undefined;
+  readonly undoes?: string;
+};
+
+/** One request of a change. */
+export type JournalStep = {
+  /** What the history says while the response is unknown. */
+  readonly intended: Effect;
+  readonly send: () => Promise<unknown>;
+  readonly describe: (body: unknown) => Promise<Outcome>;
+};
+
+/** The effects of a request, and what else the history now says of the change. */
+export type Outcome = Partial<Omit<Ended, "state">> & Pick<Ended, "effects">;
+
+export type Journaled = { readonly change: Change; readonly bodies: readonly unknown[] };
 
 /** One call of a tool. */
 export type Call = {

@@ -58,15 +58,15 @@ const failures = [
   { type: OtherProject, code: "plan_changed", retry: "never" },
 ] as const;
 
+const otherKey =
+  "The plan expired, or another API key made it. Make it again, or ask the user about the key.";
+
 /** Failures of bulk work, as failures of the tool; other errors stay as they are. */
 export function explainBulkError(tool: string, error: unknown): unknown {
   const known = failures.find(({ type }) => error instanceof type);
   if (known === undefined || !(error instanceof Error)) return error;
   const { code, retry } = known;
-  const next =
-    error instanceof OtherProject
-      ? "The plan expired, or another API key made it. Make it again, or ask the user about the key."
-      : advise(code, { tool });
+  const next = error instanceof OtherProject ? otherKey : advise(code, { tool });
   const wait = error instanceof LineBusy && { retry_after_s: error.retry_after_s };
   return new ToolFailure({ code, message: error.message, effect: "none", retry, ...wait, next });
 }

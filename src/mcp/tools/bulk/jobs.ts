@@ -193,7 +193,7 @@ const pageRows = 500;
 
 /**
  * A plan may be older than the rules for its rows: where links may point, and what the project's
- * pricing plan allows. So a plan with a row that would be refused is refused before anyone is asked.
+ * pricing plan allows. A plan with a row that would be refused is refused before anyone is asked.
  */
 async function refuseForbiddenRows(plan: Plan, call: Call, tool: string): Promise<void> {
   const { keyContext, signal } = call;

@@ -7,7 +7,7 @@ import type { ResourceKind } from "../../../contract/resource-kind.ts";
 import { isOwnLinkAddress } from "../../../contract/rules/link-address.ts";
 import { isBlank, isStorable } from "../../../contract/text.ts";
 import { listUnreadRows } from "../../../contract/unread.ts";
-import type { Change, Effect, Ended, Target, Writer } from "../../../state/history.ts";
+import type { Effect, Target, Writer } from "../../../state/history.ts";
 import { isFull, readOutage } from "../../../state/state.ts";
 import {
   describeFault,
@@ -19,36 +19,17 @@ import {
 } from "../../results/tool-failure.ts";
 import { appFilters } from "../endpoints/act.ts";
 import type { Reading } from "../targets.ts";
-import type { Call, Known, Written } from "../tool.ts";
+import type { Call, Journaled, JournalStep, Known, NewChange, Outcome, Written } from "../tool.ts";
 import { describeEffect, keepKnown, readTemplateRecord, templateId } from "./describe-effect.ts";
 import { showFields } from "./show-change.ts";
 
 const { links, shortLinks } = contract;
 
-export type Journaling = Pick<Call, "ask" | "keyContext"> & {
+type Journaling = Pick<Call, "ask" | "keyContext"> & {
   readonly tool: string;
   readonly writer: Writer;
   readonly report: (error: unknown) => string;
 };
-
-/** A change about to begin; the effects are those that its requests bring with them. */
-export type NewChange = Target & {
-  readonly effects: readonly Effect[];
-  readonly note?: string | undefined;
-  readonly undoes?: string;
-};
-
-/** One request of a change. */
-export type JournalStep = {
-  /** What the history says while the response is unknown. */
-  readonly intended: Effect;
-  readonly send: () => Promise<unknown>;
-  readonly describe: (body: unknown) => Promise<Outcome>;
-};
-
-type Outcome = Partial<Omit<Ended, "state">> & Pick<Ended, "effects">;
-
-export type Journaled = { readonly change: Change; readonly bodies: readonly unknown[] };
 
 /**
  * Notes a change in the history before each of its requests is sent and after the response. When
