@@ -23,7 +23,7 @@ import { findAtPath, findById, unread } from "../select/find-links.ts";
 export type RunContext = Asking & {
   readonly jobs: Jobs;
   readonly run: Run;
-  /** Aborted when no more rows may begin; `signal` ends those that are on the way. */
+  /** Aborted when no more rows may begin; `signal` ends those in progress. */
   readonly stopped: AbortSignal;
   /** Waits until the next row is due: evenly, just under the budget. */
   readonly waitForSpacing: (action: PlanRow["action"]) => Promise<void>;
@@ -35,7 +35,7 @@ const pageRows = 200;
 const mostAtOnce = 8;
 /** With the rows whose ends are being noted. */
 const mostInHand = 2 * mostAtOnce;
-/** A row whose end is unknown may still be on its way to the deployment. */
+/** The request of a row whose end is unknown may still arrive at the server. */
 const recheckWaits_ms = [2000, 10_000];
 const retryWaits_ms = [1000, 4000, 16_000];
 
@@ -248,7 +248,7 @@ async function sendRow(asking: Asking, row: PlanRow, condition: Condition): Prom
     if (error instanceof CallFailure && error.facts.effect === "unknown") {
       return { status: "unknown", message: error.message };
     }
-    // The key or the deployment refuses every row that is to come, and this one was not done.
+    // The server would refuse every later row too, and this one was not done.
     throw error;
   }
 }

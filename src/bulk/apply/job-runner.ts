@@ -51,24 +51,24 @@ export type Runner = {
   /** The job that applies the plan; where there is none, the plan must not be too old for one. */
   readonly findJobOf: (plan: Plan, owner: Owner) => Promise<Job | undefined>;
   /**
-   * Applies a plan, or goes on with it; answers its job as soon as that runs. A cancelled job only
-   * goes on where the caller hands in the job as it is now, and so knows that it was cancelled.
+   * Applies a plan, or resumes its job; returns as soon as the job runs. A cancelled job is only
+   * resumed for a caller that hands in the job as it is now, and so knows that it was cancelled.
    * A job that begins is noted as a change of the writer.
    */
   readonly apply: (plan: Plan, owner: Owner, seen?: Job, writer?: JobWriter) => Promise<Job>;
-  /** Resolves when the job no longer runs, or the time is over; tells meanwhile how far it is. */
+  /** Resolves when the job no longer runs, or the time is over; reports its progress until then. */
   readonly wait: (job: Job, milliseconds: number, onProgress?: OnProgress) => Promise<Job>;
   readonly cancel: (job: Job) => Promise<Job>;
   /** Resumes, at a start, the jobs that earlier processes left a short time ago. */
   readonly resumeRecent: (findOwner: FindOwner) => void;
   /** Reads which keys have jobs that earlier processes left unfinished. */
   readonly loadUnfinished: () => Promise<void>;
-  /** Whether the key has jobs that could be gone on with, as far as this process knows. */
+  /** Whether the key has jobs that could be resumed, as far as this process knows. */
   readonly hasUnfinished: (keyPrint: string) => boolean;
   readonly measure: () => JobMeasures;
-  /** Begins nothing more. A job is interrupted as soon as its rows on the way have ended. */
+  /** Begins nothing more. A job is interrupted as soon as its rows in progress have ended. */
   readonly stop: () => void;
-  /** Begins nothing more, and ends the rows that are still on the way after that time. */
+  /** Begins nothing more, and ends the rows that are still in progress after that time. */
   readonly close: (most_ms?: number) => Promise<void>;
 };
 
@@ -82,9 +82,9 @@ export type JobMeasures = {
 
 type OnProgress = (job: Job) => unknown;
 
-/** How often a caller that waits is told how far a job is. */
+/** How often the progress of a job is reported to a caller that waits. */
 const poll_ms = 1000;
-/** For the rows that are on the way when a job is cancelled, and when the process has to end. */
+/** For the rows in progress when a job is cancelled, and when the process has to end. */
 const cancelWait_ms = 5000;
 const closeWait_ms = 500;
 const nameBytes = 16;
@@ -150,7 +150,7 @@ async function findJobOf(
   return undefined;
 }
 
-/** What a job did after its undo was planned would stay as it is, and nobody be told. */
+/** What a job did after its undo was planned would silently stay. */
 async function requireAsPlanned(jobs: Jobs, { undoes, request }: Plan): Promise<void> {
   const planned = request.undone;
   if (undoes === null || planned === undefined) return;
@@ -178,7 +178,7 @@ async function apply(
   if (job.state === "done") return job;
   if (job.state === "cancelled") {
     if (seen?.state !== "cancelled" || seen.updated_at !== job.updated_at) return job;
-    // Its last rows may still be on the way.
+    // Its last rows may still be in progress.
     await running.get(job.id);
     await jobs.revive(job.id);
   }
@@ -222,9 +222,9 @@ async function openJob(
 ): Promise<Job> {
   // A job that is being undone must not be resumed.
   if (plan.undoes !== null) await jobs.cancel(plan.undoes);
-  // It may have gone on between the last look at it and its end.
+  // It may have continued between the last look at it and its end.
   await requireAsPlanned(jobs, plan);
-  // The history tells of it as of what it sets out to do: its end is noted there only in part.
+  // The history names the job by what it is planned to do; it does not note how it ended.
   const counts = { done: countPlannedWrites(plan.counts) };
   const name = writeWhat({ ...plan, planned: plan.counts, counts });
   return jobs.open(plan, writer && { ...writer, name }, key_id);
@@ -248,7 +248,7 @@ async function wait(
   const { openState, running, stopped } = runner;
   // Another process may run the job; that it ended is only seen in the state file.
   const find = async () => (await (await openState()).jobs.find(job.id)) ?? job;
-  // Of one that ended since it was read, nobody here is to wait a second for the next look.
+  // Without this look, a job that has just ended would be waited for a second longer.
   let now = job.state !== "running" || running.has(job.id) ? job : await find();
   for (let left_ms = milliseconds; now.state === "running"; left_ms -= poll_ms) {
     await waitForRun(runner, job.id, Math.min(poll_ms, left_ms));
@@ -274,7 +274,7 @@ async function waitForRun(
 async function cancel(runner: RunnerState, job: Job): Promise<Job> {
   const { jobs } = await runner.openState();
   await jobs.cancel(job.id);
-  // The rows on the way cannot be stopped, and the answer should tell how they ended.
+  // The rows in progress cannot be stopped, and the answer should show how they ended.
   if (runner.running.has(job.id)) await waitForRun(runner, job.id, cancelWait_ms);
   await loadUnfinished(runner);
   return (await jobs.find(job.id)) ?? job;
@@ -358,7 +358,7 @@ function explain(
   return `Something went wrong inside Waypost (reference ${report(error, requestId)}).`;
 }
 
-/** It may have been cancelled meanwhile. */
+/** The job may have been cancelled while it ran. */
 async function noteEnd(runner: RunnerState, jobs: Jobs, { id }: Run): Promise<void> {
   const { ended } = runner;
   const job = await jobs.find(id);

@@ -15,7 +15,7 @@ import type { Call, Progress, Tool } from "../tool.ts";
 import { makeBulkTool, refuseMissing, requireActs, requireJob } from "./bulk-tool.ts";
 import { previewPlan } from "./preview-plan.ts";
 
-/** Plans become jobs, which go on by themselves; these tools start, watch and stop them. */
+/** Plans become jobs, which run by themselves; these tools start, watch and stop them. */
 
 /** A call waits so long for a job, and then answers with how far it is. */
 const mostWait_ms = 20_000;
@@ -87,7 +87,7 @@ function writePlace(row: number | undefined, link: string | undefined): string {
 
 /**
  * New links need no approval. To overwrite or delete links, or to register apps with them, a person
- * approves, once for the whole plan. To go on with an interrupted job is part of that approval; a
+ * approves, once for the whole plan. Resuming an interrupted job is part of that approval; a
  * cancelled job needs a new one, whatever it does.
  */
 export function needsYes(summary: PlanSummary, job: Job | undefined): boolean {
@@ -221,7 +221,7 @@ async function* listRows(plan: Plan, { bulk }: Call["keyContext"]): AsyncGenerat
   }
 }
 
-/** A job as an assistant reads it: the record, and which tool goes on from there. */
+/** A job as an assistant reads it: the record, and what to do next. */
 
 const jobSchema = z.looseObject({
   id: z.string(),
@@ -230,7 +230,7 @@ const jobSchema = z.looseObject({
   counts: z.record(z.string(), z.int()),
 });
 
-/** A job where it is not the one that is asked for: get_job tells its members. */
+/** A job in the result of another tool than get_job, which describes the members. */
 const otherJobSchema = z.looseObject({
   id: z.unknown(),
   plan_id: z.unknown(),

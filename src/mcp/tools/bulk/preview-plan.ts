@@ -192,16 +192,16 @@ function describeFields({ fields, update }: PlanSummary, names: Names): readonly
   });
 }
 
-/** What was told of all rows already. */
-type Told = { readonly isShared: boolean; readonly names: Names };
+/** What the facts above the rows say already. */
+type SharedFacts = { readonly isShared: boolean; readonly names: Names };
 
 /** The link by its name and path, what hangs on it, and what would be another. */
-function previewRow(row: PlanRow, { isShared, names }: Told): Fact {
+function previewRow(row: PlanRow, { isShared, names }: SharedFacts): Fact {
   const { action, before } = row;
   const { target, about, ...described } = describeRow(row);
   const changes = Object.entries(described.changes).map(([field, { from, to }]) => {
     const old = before === null ? "" : `${writeValue(from, names)} → `;
-    // What all rows get was told above; what each of them has now was not.
+    // The facts above say what all rows become, but not what each of them is now.
     return isShared
       ? `current ${writeWords(field)}: ${writeValue(from, names)}`
       : `${writeWords(field)}: ${old}${writeValue(to, names)}`;

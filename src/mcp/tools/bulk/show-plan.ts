@@ -4,7 +4,7 @@ import { presentPlan, presentRow } from "../../../bulk/present.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import { countPlannedWrites, isFaulty, type Plan } from "../../../state/plans.ts";
 
-/** A plan as an assistant reads it: the record, where its rows are, and which tool goes on. */
+/** A plan as an assistant reads it: the record, where its rows are, and what to do next. */
 
 export const planSchema = z.looseObject({
   id: z.string(),

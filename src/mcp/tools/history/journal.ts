@@ -175,7 +175,7 @@ function nameTarget(
   return { kind, target_id: id, target_key: readText(key ?? names.at(-1)), name };
 }
 
-/** Where nobody could look before, an app may have been there already, and is none of these. */
+/** An app that may have existed before the write is left out: undo must not delete it. */
 async function readRegistered(
   { kind: { name }, registered = [] }: Known,
   written: unknown,
@@ -191,7 +191,7 @@ async function readRegistered(
   return (await Promise.all(found)).flat();
 }
 
-/** A short path of a link that was there cannot be told from one that the link had already. */
+/** A new short path of an existing link cannot be distinguished from one that it had already. */
 function isMadeByShortening(
   { url }: JsonObject,
   link: JsonObject,
@@ -233,7 +233,7 @@ async function listDetached(
     },
   );
   if (page === undefined) return { detached: [], note: noneNoted };
-  // A deployment that ignores filters answers with all, so that the rows are compared here too.
+  // A server that ignores filters returns all links, so the rows are compared here too.
   const field = `${kind.name}_id`;
   const own = page.links.filter((link) => link[field] === id);
   const detached = own.map((link) => ({

@@ -36,15 +36,15 @@ export function createListChanges(): Tool {
   });
 }
 
-/** As the tool's arguments, and what a person chooses besides. */
-type WantedChanges = {
+/** The tool's arguments, and the kind that a person may choose. */
+type ChangeQuery = {
   readonly target?: string;
   readonly kind?: string;
   readonly page?: number;
 };
 
 async function listChanges(
-  { target: given, kind, page = 1 }: WantedChanges,
+  { target: given, kind, page = 1 }: ChangeQuery,
   call: Call,
 ): Promise<JsonObject> {
   const { keyContext } = call;
