@@ -156,19 +156,11 @@ export async function listDueWebhooks(db: Db, now: number, limit: number) {
 /** Longer than an attempt and its two writes, on machines whose clocks differ by seconds. */
 const claim_ms = 30_000;
 
-/** A webhook with its oldest due events. */
-export type Claim = { readonly webhook: WebhookTable; readonly due: readonly DeliveryTable[] };
-
 /**
- * Keeps other processes from sending to a webhook for a while. Undefined if one of them does, the
- * receiver rests, the project is suspended, or the webhook was revoked.
+ * A webhook with its oldest due events, to which no other process sends for a while. Undefined if
+ * one of them does, the receiver rests, the project is suspended, or the webhook was revoked.
  */
-export async function claimWebhook(
-  db: Db,
-  key: WebhookKey,
-  now: number,
-  limit: number,
-): Promise<Claim | undefined> {
+export async function claimWebhook(db: Db, key: WebhookKey, now: number, limit: number) {
   const change = { next_at: now + claim_ms };
   const update = db.updateTable("webhooks").set(change).where(isWebhook(key));
   const webhook = await update.where(isFree(now)).returningAll().executeTakeFirst();
@@ -184,20 +176,33 @@ function isFree(now: number) {
   )`;
 }
 
-/** Removes the events that arrived, which have no fault, and updates the others and the webhook. */
-export async function noteAttempts(
-  db: Db,
-  webhook: WebhookKey,
-  tried: readonly DeliveryTable[],
-  receiver: Partial<WebhookTable>,
-): Promise<void> {
-  for (const { event_id, attempts, state, next_at, ends_at, fault } of tried) {
-    const which = isFor(webhook, { event_id });
-    const change = { attempts, state, next_at, ends_at, fault };
-    if (fault === null) await db.deleteFrom("deliveries").where(which).execute();
-    else await db.updateTable("deliveries").set(change).where(which).execute();
-  }
-  await db.updateTable("webhooks").set(receiver).where(isWebhook(webhook)).execute();
+/** Removes an event that arrived, which has no fault, or updates it; and updates its webhook. */
+export async function noteAttempt(db: Db, delivery: DeliveryTable, now: number): Promise<void> {
+  const { project_id, webhook_id: id, event_id, event, fault } = delivery;
+  const { attempts, state, next_at, ends_at } = delivery;
+  const which = isFor({ project_id, id }, { event_id });
+  const change = { attempts, state, next_at, ends_at, fault };
+  if (fault === null) await db.deleteFrom("deliveries").where(which).execute();
+  else await db.updateTable("deliveries").set(change).where(which).execute();
+  const last = { last_event: event, last_at: now, last_fault: fault };
+  const update = db.updateTable("webhooks").set(last).where(isWebhook({ project_id, id }));
+  const failed = update.set((row) => ({
+    failures: row("failures", "+", 1),
+    failing_since: row.fn.coalesce("failing_since", row.val(now)),
+  }));
+  await (fault === null ? update.set({ failures: 0, failing_since: null }) : failed).execute();
+}
+
+/** A receiver that has failed this often in a row rests. */
+const restsAfter = 10;
+const rest_ms = 60_000;
+
+/** Ends a claim: the next events may be sent at once, unless the receiver rests. */
+export async function releaseWebhook(db: Db, webhook: WebhookKey, now: number): Promise<void> {
+  const next_at = sql<number>`
+    case when failures >= ${restsAfter} then cast(${now + rest_ms} as bigint) else 0 end
+  `;
+  await db.updateTable("webhooks").set({ next_at }).where(isWebhook(webhook)).execute();
 }
 
 /** The events of a webhook that were given up, the latest first. */

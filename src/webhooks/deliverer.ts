@@ -4,8 +4,8 @@ import type { Db, DeliveryTable, WebhookTable } from "../store/tables.ts";
 import {
   claimWebhook,
   listDueWebhooks,
-  noteAttempts,
-  type Claim,
+  noteAttempt,
+  releaseWebhook,
   type WebhookKey,
 } from "../store/webhooks.ts";
 import { sendMessage, type Sending } from "./send-message.ts";
@@ -34,9 +34,6 @@ const waitFactor = 3;
 const longestWait_ms = 2 * 60 * 60 * 1000;
 /** From the first failed attempt. */
 const givenUpAfter_ms = 24 * 60 * 60 * 1000;
-/** A receiver that has failed this often in a row rests. */
-const restsAfter = 10;
-const rest_ms = 60_000;
 
 const patient = { isPatient: true };
 
@@ -72,15 +69,22 @@ export function createDeliverer(options: DelivererOptions) {
       const claim = (db: Db) => claimWebhook(db, key, clock.now(), eventsAtOnce);
       const claimed = await store.write(claim, patient);
       if (claimed === undefined) return;
-      const tried = await sendBatch(claimed, options, breaking.signal);
-      for (const { fault, state } of tried) {
-        counts[fault === null ? "delivered" : "failed"] += 1;
-        if (state === "dead") counts.given_up += 1;
-      }
-      const receiver = describeReceiver(claimed.webhook, tried, clock.now());
-      await store.write((db) => noteAttempts(db, key, tried, receiver), patient);
-      isMore = claimed.due.length === eventsAtOnce;
+      const { webhook, due } = claimed;
+      await Promise.all(due.map((delivery) => tryOnce(delivery, webhook)));
+      await store.write((db) => releaseWebhook(db, key, clock.now()), patient);
+      isMore = due.length === eventsAtOnce;
     }
+  }
+
+  async function tryOnce(delivery: DeliveryTable, webhook: WebhookTable): Promise<void> {
+    const fault = await sendMessage(delivery, webhook, options, breaking.signal);
+    // An attempt that the end of the process interrupts says nothing about the receiver.
+    if (fault !== null && breaking.signal.aborted) return;
+    const now = clock.now();
+    const tried = { ...(fault === null ? delivery : planRetry(delivery, now)), fault };
+    counts[fault === null ? "delivered" : "failed"] += 1;
+    if (tried.state === "dead") counts.given_up += 1;
+    await store.write((db) => noteAttempt(db, tried, now), patient);
   }
 
   return {
@@ -104,20 +108,6 @@ export function createDeliverer(options: DelivererOptions) {
   };
 }
 
-/** Leaves out events interrupted by the process's end, which says nothing about the receiver. */
-async function sendBatch(
-  { webhook, due }: Claim,
-  sending: Sending,
-  breaking: AbortSignal,
-): Promise<readonly DeliveryTable[]> {
-  const trying = due.map(async (delivery) => {
-    const fault = await sendMessage(delivery, webhook, sending, breaking);
-    if (fault === null) return [{ ...delivery, fault }];
-    return breaking.aborted ? [] : [{ ...planRetry(delivery, sending.clock.now()), fault }];
-  });
-  return (await Promise.all(trying)).flat();
-}
-
 function planRetry(delivery: DeliveryTable, now: number): DeliveryTable {
   const { attempts, ends_at } = delivery;
   const end = ends_at ?? now + givenUpAfter_ms;
@@ -125,22 +115,4 @@ function planRetry(delivery: DeliveryTable, now: number): DeliveryTable {
   if (now >= end) return { ...failed, state: "dead", next_at: now };
   const wait_ms = Math.min(longestWait_ms, firstWait_ms * waitFactor ** attempts);
   return { ...failed, next_at: Math.min(now + wait_ms, end) };
-}
-
-/** The receiver after these attempts. The next batch may go to it at once, unless it rests. */
-function describeReceiver(webhook: WebhookTable, tried: readonly DeliveryTable[], now: number) {
-  const last = tried.at(-1);
-  // Interrupted before an event was sent.
-  if (last === undefined) return { next_at: 0 };
-  // The attempts of a batch have no order: one that arrived ends the row of failures.
-  const isWorking = tried.some(({ fault }) => fault === null);
-  const failures = isWorking ? 0 : webhook.failures + tried.length;
-  return {
-    failures,
-    failing_since: isWorking ? null : (webhook.failing_since ?? now),
-    next_at: failures >= restsAfter ? now + rest_ms : 0,
-    last_event: last.event,
-    last_at: now,
-    last_fault: last.fault,
-  };
 }
